@@ -388,7 +388,7 @@ fn what_keeps_objects_or_refs_from_being_written_is_found() {
             "{what}: {json}"
         );
     };
-    said(&json, "the object store cannot be written");
+    said(&json, "cannot write the object store");
     fs::remove_file(&free).expect("a file");
     for (folder, what) in [("objects", "the object store"), ("refs/notes/empirica", "the refs of the notes")] {
         let folder = repo.path.join(".git").join(folder);

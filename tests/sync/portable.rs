@@ -432,7 +432,7 @@ fn an_export_that_lacks_a_note_fails_before_its_first_line() {
     std::fs::remove_file(repo.path.join(".git/objects").join(&blob[..2]).join(&blob[2..])).expect("a loose object");
     let ran = repo.run(["export", "--jsonl"]).code(128);
     assert_eq!(ran.out, "");
-    assert!(ran.err.contains(&format!("the note {blob} is not here")), "{}", ran.err);
+    assert!(ran.err.contains(&format!("the note {blob} is missing")), "{}", ran.err);
 }
 
 #[test]

@@ -74,16 +74,19 @@ fn what_is_refused_is_named_with_its_line_and_the_reason() {
     for (line, reason) in [
         ("{\"commit\":\"a\"".to_owned(), "line 2: it is not one JSON object: EOF while parsing an object at column 13"),
         ("{'commit':1}".to_owned(), "line 2: it is not one JSON object: key must be a string at column 2"),
-        (record(&format!("{{\"v\":1,{head},\"kind\":\"finding\"}}")), "line 2: it is no finding: missing field `text`"),
+        (
+            record(&format!("{{\"v\":1,{head},\"kind\":\"finding\"}}")),
+            "line 2: it is not a valid finding: missing field `text`",
+        ),
         (
             record(&format!("{{\"v\": 7,{head},\"kind\":\"finding\"}}")),
             "line 2: it is a record of version 7; and it has no key \"shelf\"",
         ),
         (
             record(&format!("{{\"v\":1,{head},\"kind\":\"vision\"}}")),
-            "line 2: the kind 'vision' is not known; and it has no key \"shelf\"",
+            "line 2: unknown kind 'vision'; and it has no key \"shelf\"",
         ),
-        (record("{\"text\":\"t\"}"), "line 2: it is no record: missing field `v`"),
+        (record("{\"text\":\"t\"}"), "line 2: it is not a record: missing field `v`"),
     ] {
         let ran = repo.run_with_input(["import", "--jsonl", "-", "--json"], format!("\n{line}\n").as_bytes()).code(2);
         let json = ran.json();

@@ -1,4 +1,4 @@
-//! What the process was given: environment, working folder, clock. Everything else is told, and asks nobody.
+//! The process's environment, working folder and clock. Nothing else in the workspace reads them.
 
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SubsecRound, Utc};
 
-/// The variables this program looks at; nothing else of the environment is read.
+/// The variables the program reads.
 const VARIABLES: &[&str] = &[
     "EMPIRICA_SESSION",
     "EMPIRICA_AI",
@@ -52,8 +52,8 @@ const VARIABLES: &[&str] = &[
     "PATH",
 ];
 
-/// The agents that set a variable for what they run, with these variables. An agent is often started from the shell of Claude Code
-/// or Cursor, so these come last.
+/// Agents, with the variables that each sets for its child processes. Agents are often started from the shell of Claude
+/// Code or Cursor, so these two come last.
 pub const AGENTS: &[(&str, &[&str])] = &[
     ("codex", &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"]),
     ("gemini", &["GEMINI_CLI"]),
@@ -67,45 +67,45 @@ pub const AGENTS: &[(&str, &[&str])] = &[
 #[derive(Debug, Clone)]
 pub struct Env {
     variables: HashMap<&'static str, String>,
-    /// The folder the command was started in, absolute.
+    /// The working folder at start, absolute.
     pub cwd: PathBuf,
-    /// The path of the running program, for commands that name or call it.
+    /// The path of the running executable, for commands that name or call it.
     pub program: PathBuf,
 }
 
 impl Env {
-    /// An environment made from a lookup, the working folder and the program's own path.
+    /// Reads the variables through `lookup`; drops empty ones.
     pub fn new(lookup: impl Fn(&str) -> Option<String>, cwd: PathBuf, program: PathBuf) -> Self {
         let variables =
             VARIABLES.iter().filter_map(|&name| lookup(name).filter(|v| !v.is_empty()).map(|v| (name, v))).collect();
         Env { variables, cwd, program }
     }
 
-    /// The value of a variable; `None` when it is unset or empty.
+    /// The value of a variable; `None` if it is unset, empty or not one the program reads.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }
 
-    /// The agent that runs the command, by the variables it sets; `None` without any.
+    /// The agent running the command, by the variables it sets; `None` if none is set.
     pub fn agent(&self) -> Option<&'static str> {
         let is_set = |names: &[&str]| names.iter().any(|name| self.get(name).is_some());
         AGENTS.iter().find(|(_, names)| is_set(names)).map(|(agent, _)| *agent)
     }
 
-    /// The program of that name that a shell would find, in the absolute folders of `PATH`.
+    /// The executable that a shell would find in the absolute folders of `PATH`.
     pub fn find_program(&self, name: &str) -> Option<PathBuf> {
         let folders = std::env::split_paths(self.get("PATH").unwrap_or_default()).filter(|folder| folder.is_absolute());
         folders.map(|folder| folder.join(name)).find(|file| is_executable(file))
     }
 
-    /// The same without a variable.
+    /// A copy with one variable unset.
     pub fn without(&self, name: &str) -> Self {
         let mut out = self.clone();
         out.variables.remove(name);
         out
     }
 
-    /// The time now, UTC, to the millisecond. `EMPIRICA_NOW` (RFC 3339) fixes it, for runs that must repeat.
+    /// The current time, UTC, to the millisecond; `EMPIRICA_NOW` (RFC 3339) overrides it, for reproducible runs.
     pub fn now(&self) -> DateTime<Utc> {
         self.get("EMPIRICA_NOW")
             .and_then(|text| DateTime::parse_from_rfc3339(text).ok())
@@ -114,18 +114,18 @@ impl Env {
             .trunc_subsecs(3)
     }
 
-    /// An XDG base folder: the variable when it is an absolute path, else `fallback` below the home folder.
-    /// `None` without a home folder.
+    /// An XDG base folder: the variable if it holds an absolute path, else `fallback` below the home folder. `None`
+    /// without a home folder.
     pub fn xdg(&self, variable: &str, fallback: &str) -> Option<PathBuf> {
-        let given = self.get(variable).map(Path::new).filter(|path| path.is_absolute());
-        match given {
+        let folder = self.get(variable).map(Path::new).filter(|path| path.is_absolute());
+        match folder {
             Some(path) => Some(path.to_owned()),
             None => self.get("HOME").map(|home| Path::new(home).join(fallback)),
         }
     }
 }
 
-/// Whether a file can be executed by someone.
+/// Whether this is a file with any execute bit set.
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }

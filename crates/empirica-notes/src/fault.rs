@@ -1,13 +1,13 @@
-//! Faults on demand, for tests: at a point that is reached the process dies, or what comes next fails. An ordinary build has
-//! none of it: there the points are nothing.
+//! Fault injection for tests: at a chosen point the process dies or an operation fails. No-ops without the feature
+//! `fault-injection`.
 //!
-//! `EMPIRICA_FAULT` arms a build with the feature `fault-injection`. Points count from 1, in the order they are reached:
-//! `kill:N` kills the process at the N-th, `fail:N:ERRNO` fails it with an error of the system, `list:FILE` writes down which are
-//! reached. A *point* can fail as the step after it can; a *step* has been made, and there one can only die.
+//! `EMPIRICA_FAULT` arms a build that has the feature. Points are counted from 1, in the order they are reached:
+//! `kill:N` kills the process at the N-th, `fail:N:ERRNO` makes it fail with that errno, `list:FILE` appends each point
+//! reached to a file. A *point* precedes an operation and can fail or kill; a *step* follows one and can only kill.
 
 use std::io;
 
-/// What comes next can fail.
+/// A point before an operation; fails if `EMPIRICA_FAULT` says so.
 #[inline]
 pub fn point(name: &str) -> io::Result<()> {
     #[cfg(feature = "fault-injection")]
@@ -19,7 +19,7 @@ pub fn point(name: &str) -> io::Result<()> {
     }
 }
 
-/// Something was done.
+/// A step after an operation.
 #[inline]
 pub fn step(name: &str) {
     #[cfg(feature = "fault-injection")]
@@ -28,8 +28,8 @@ pub fn step(name: &str) {
     let _ = name;
 }
 
-/// As much of a text as is written before the fault: all of it, or half when this point is to fail; who dies here, dies when
-/// that half is written, which is at the next step.
+/// The part of a text to write: half of it if this point is due, else all. A kill that is due here happens at the next
+/// step, after the half is written.
 #[inline]
 pub fn part<'t>(name: &str, text: &'t [u8]) -> &'t [u8] {
     #[cfg(feature = "fault-injection")]
@@ -41,7 +41,7 @@ pub fn part<'t>(name: &str, text: &'t [u8]) -> &'t [u8] {
     }
 }
 
-/// A point where one can only die; `half` is done first, to leave what a process leaves that dies half-way through it.
+/// A step that runs `half` before it kills the process, to leave a half-done operation behind.
 #[cfg(feature = "fault-injection")]
 pub fn half_way(name: &str, half: impl FnOnce()) {
     if armed::dies_at(name) {
@@ -66,47 +66,47 @@ mod armed {
     }
 
     struct State {
-        what: Option<FaultAction>,
+        action: Option<FaultAction>,
         reached: usize,
         dying: bool,
     }
 
-    static STATE: Mutex<State> = Mutex::new(State { what: None, reached: 0, dying: false });
+    static STATE: Mutex<State> = Mutex::new(State { action: None, reached: 0, dying: false });
 
-    /// Arms this process. What is not understood ends it: a test that arms nothing must not pass.
+    /// Arms this process; exits with 70 if `text` cannot be parsed, so that no test passes unarmed.
     pub fn arm(text: Option<&str>) {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return };
         let parts: Vec<&str> = text.splitn(3, ':').collect();
-        let what = match parts[..] {
+        let action = match parts[..] {
             ["kill", n] => n.parse().ok().map(FaultAction::Kill),
             ["fail", n, errno] => n.parse().ok().zip(errno.parse().ok()).map(|(n, errno)| FaultAction::Fail(n, errno)),
             ["list", file] => Some(FaultAction::List(file.to_owned())),
             _ => None,
         };
-        match (what, STATE.lock()) {
-            (Some(what), Ok(mut state)) => state.what = Some(what),
+        match (action, STATE.lock()) {
+            (Some(action), Ok(mut state)) => state.action = Some(action),
             _ => std::process::exit(70),
         }
     }
 
-    /// Counts a point. Returns what is asked for, and whether this is the one.
+    /// Counts a point. Returns the action, and whether it is due here.
     fn count(name: &str, fails: bool) -> (Option<FaultAction>, bool) {
         let Ok(mut state) = STATE.lock() else { return (None, false) };
         state.reached += 1;
         let now = state.reached;
-        let is_due = match &state.what {
+        let is_due = match &state.action {
             Some(FaultAction::Kill(n)) => *n == now || state.dying,
             Some(FaultAction::Fail(n, _)) => *n == now && fails,
             Some(FaultAction::List(file)) => {
                 let line = format!("{now} {} {name}\n", if fails { "point" } else { "step" });
                 let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
-                // a list that is not there is seen by who wanted it
+                // the test that wants the list sees that it is missing
                 let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
                 false
             }
             None => false,
         };
-        (state.what.clone(), is_due)
+        (state.action.clone(), is_due)
     }
 
     pub fn reach(name: &str, fails: bool) -> io::Result<()> {
@@ -118,8 +118,8 @@ mod armed {
     }
 
     pub fn halves(name: &str) -> bool {
-        let (what, is_due) = count(name, true);
-        if is_due && matches!(what, Some(FaultAction::Kill(_))) {
+        let (action, is_due) = count(name, true);
+        if is_due && matches!(action, Some(FaultAction::Kill(_))) {
             STATE.lock().map(|mut state| state.dying = true).unwrap_or_default();
         }
         is_due
@@ -129,7 +129,7 @@ mod armed {
         matches!(count(name, false), (Some(FaultAction::Kill(_)), true))
     }
 
-    /// As hard as a process can die: nothing of it is run any more.
+    /// Dies by SIGKILL: no destructor runs.
     pub fn die() -> ! {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
         std::process::abort()

@@ -1,9 +1,9 @@
-//! Records in git notes: appended to a log, flushed to refs by union, read from wherever they are, recovered, redacted and
-//! synchronised.
+//! Records in git notes: appended to a log, flushed to refs by union, read from the log and every ref, recovered,
+//! redacted and synchronised.
 //!
-//! [`git`] alone knows gix and runs git. [`model`] has the records, [`mod@format`] writes them down, [`store`] keeps them.
+//! Only [`git`] uses gix and runs git. [`model`] defines records, [`mod@format`] encodes them, [`store`] stores them.
 //!
-//! Notes are sets of lines, and merging is their union:
+//! Notes are sets of lines, merged by union:
 //!
 //! ```
 //! use empirica_notes::format::lines::union;

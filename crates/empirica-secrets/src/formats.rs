@@ -1,18 +1,18 @@
-//! Tokens that their issuers mark by a prefix, and secrets that the words around them give away.
+//! Rules for tokens with issuer prefixes, and for secrets identified by the words around them.
 //!
-//! What follows a prefix must look drawn by lot; so names that begin alike are none. The other patterns are compiled
-//! only when a text holds one of the literals that each of them needs.
+//! What follows a prefix must look random, which excludes names with the same beginning. The other patterns are
+//! compiled only if a text contains one of their required literals.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes::Regex;
 
-use crate::text::{Starts, entropy, is_chosen, is_object_id, is_placeholder, is_random, is_told, is_uuid, is_word};
-use crate::text::{may_start, starts, words};
+use crate::text::{Starts, entropy, is_chosen_password, is_object_id, is_placeholder, is_random, is_uuid, is_word};
+use crate::text::{may_be_password, may_start, starts, words};
 
-/// A token's rule, its prefix, how many characters follow at least, and which others than letters, digits, `_` and `-`
-/// may be among them.
+/// A token's rule, its prefix, the least number of characters that follow, and those allowed among them besides
+/// letters, digits, `_` and `-`.
 type Token = (&'static str, &'static str, usize, &'static [u8]);
 
 #[rustfmt::skip]
@@ -67,21 +67,21 @@ const TOKENS: &[Token] = &[
     ("paystack-key", "sk_live_", 40, b""),
 ];
 
-/// A rule, literals one of which its matches hold, and a pattern whose first group, if any, is the secret.
+/// A rule, the literals of which every match contains one, and a pattern whose first group, if any, is the secret.
 struct Shape(&'static str, &'static [&'static str], &'static str, Like, OnceLock<Option<Regex>>);
 
-/// What a match has to look like, besides.
+/// The form that a match must have in addition to its pattern.
 #[derive(Clone, Copy, PartialEq)]
 enum Like {
-    /// The pattern says it all.
+    /// Any.
     Any,
-    /// No placeholder, and a digit in it.
+    /// Not a placeholder, and with a digit.
     Given,
-    /// As a password that a person or a program chose.
+    /// A password chosen by a person or program.
     Password,
-    /// As a password where something else than the words around says that it is one.
+    /// A password named as such by more than the words around it.
     Told,
-    /// Drawn by lot, and no UUID or object id.
+    /// Random, and not a UUID or object id.
     Drawn,
 }
 
@@ -156,7 +156,7 @@ static SHAPES: [Shape; 63] = [
     shape("basic-auth", &["Basic ", "basic "], r#"(?i)\bauthorization\s+\\?["']?(?:basic|bearer)\s+([\w.+/~-]{16,}=*)"#, Like::Given),
 ];
 
-/// Where such secrets are, with the rank of the rule that saw each, lower than none, and its name.
+/// The ranges of secrets, with the rank of their rule, at least `rank`, and its name.
 pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'static str)> {
     let mut spans = Vec::new();
     let (mut drawn, mut given) = (None, None);
@@ -165,7 +165,7 @@ pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'stati
         if !literals.iter().any(|literal| text.contains(literal)) {
             continue;
         }
-        // many a text has the words, few have a value: only then is the pattern worth its compiling
+        // many texts have the literals, few have a value: compile the pattern only for these
         let is_short = literals.iter().any(|literal| literal.len() < 4);
         let may_match = match like {
             Like::Any if !is_short => true,
@@ -188,9 +188,9 @@ pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'stati
             };
             if fits(*like, value) {
                 let end = secret.start() + value.len();
-                // what is called is a name
+                // a called function is a name
                 if *like != Like::Told || text.as_bytes().get(end) != Some(&b'(') {
-                    // what anybody could have said as well names it last
+                    // rules for prose give the name only if no other rule matches
                     let rank = if name.starts_with("told-") { usize::MAX } else { rank + TOKENS.len() + at };
                     spans.push((secret.start()..end, rank, *name));
                 }
@@ -200,7 +200,7 @@ pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'stati
     spans
 }
 
-/// Whether a word of a text has letters and digits, as all have that [`fits`] takes for given.
+/// Whether a word of a text has letters and digits, which [`fits`] requires of given values.
 fn holds_given(text: &str) -> bool {
     text.split_ascii_whitespace().any(|word| {
         let bytes = word.as_bytes();
@@ -213,22 +213,22 @@ fn fits(like: Like, value: &str) -> bool {
     match like {
         Like::Any => true,
         Like::Given => given(),
-        Like::Told => given() && is_told(value, false),
+        Like::Told => given() && may_be_password(value, false),
         Like::Drawn => {
             let is_id = is_uuid(value.as_bytes()) || is_object_id(value.as_bytes());
             given() && !is_id && words(value.as_bytes()).any(|word| is_random(word, 16))
         }
-        Like::Password => given() && !is_object_id(value.as_bytes()) && is_chosen(value),
+        Like::Password => given() && !is_object_id(value.as_bytes()) && is_chosen_password(value),
     }
 }
 
-/// The prefixes of all tokens.
+/// The prefixes of all token rules.
 pub(crate) fn prefixes() -> impl Iterator<Item = &'static str> {
     let others = crate::EXTRA.iter().flat_map(|extra| extra.1).chain(crate::FORMATS);
     TOKENS.iter().map(|token| token.1).chain(others.map(|(literal, _)| *literal))
 }
 
-/// The stretches that begin with the prefix of a token and look drawn by lot.
+/// Calls `each` for the ranges that start with a token prefix and look random.
 fn tokens(text: &str, mut each: impl FnMut(Range<usize>, usize)) {
     static STARTS: LazyLock<Starts> = LazyLock::new(|| starts(TOKENS.iter().map(|token| token.1)));
     let (bytes, mut at) = (text.as_bytes(), 0);
@@ -240,19 +240,19 @@ fn tokens(text: &str, mut each: impl FnMut(Range<usize>, usize)) {
             continue;
         }
         let is_prefix = |token: &Token| bytes[at..].starts_with(token.1.as_bytes());
-        for (which, (_, prefix, least, more)) in TOKENS.iter().enumerate().filter(|(_, token)| is_prefix(token)) {
+        for (index, (_, prefix, least, allowed)) in TOKENS.iter().enumerate().filter(|(_, token)| is_prefix(token)) {
             let from = at + prefix.len();
-            let belongs = |byte: &&u8| is_word(**byte) || **byte == b'-' || more.contains(byte);
+            let belongs = |byte: &&u8| is_word(**byte) || **byte == b'-' || allowed.contains(byte);
             let mut to = from + bytes[from..].iter().take_while(belongs).count();
             while to > from && b".-_".contains(&bytes[to - 1]) {
                 to -= 1;
             }
             let rest = &bytes[from..to];
             let digits = rest.iter().filter(|byte| byte.is_ascii_digit()).count();
-            // many a name begins with two or three letters that are a prefix as well
+            // many names begin with two or three letters that are also a prefix
             let is_drawn = if prefix.len() < 4 { is_random(rest, 16) } else { digits > 1 || is_random(rest, 16) };
             if rest.len() >= *least && is_drawn && entropy(rest) > 2.75 {
-                each(at..to, which);
+                each(at..to, index);
                 end = to;
                 break;
             }

@@ -1,12 +1,12 @@
-//! Tokens that are glued to what stands before them: by an escape (`\n`, `%20`, `\u003d`, `&quot;`), an
-//! underscore, or a letter; and slashes that JSON escapes.
+//! Separates tokens from text attached before them: an escape (`\n`, `%20`, `\u003d`, `&quot;`), an underscore or a
+//! letter; and unescapes slashes of JSON.
 
 use std::sync::LazyLock;
 
 use crate::formats::prefixes;
 use crate::text::{Starts, is_word, may_start, starts};
 
-/// Beginnings that nothing else has, whatever stands before them.
+/// Prefixes that are distinctive in any position.
 const MARKS: [&str; 14] = [
     "AKIA",
     "ASIA",
@@ -24,23 +24,23 @@ const MARKS: [&str; 14] = [
     "ya29.",
 ];
 
-/// How long the id of an AWS key is, in bytes.
+/// The length of an AWS key id, in bytes.
 const AWS: usize = 20;
 
-/// All prefixes that end as a word of their own does.
+/// All prefixes that are distinctive in any position, or end in a separator.
 static PREFIXES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let ended = |prefix: &&str| prefix.len() >= 3 && prefix.ends_with(['_', '-']) && *prefix != "key-";
     MARKS.into_iter().chain(prefixes().filter(ended)).collect()
 });
 
-/// The text with each such token set apart, in as many bytes, all at the same places; `None` when nothing is glued to anything.
-pub(crate) fn apart(text: &str) -> Option<String> {
+/// The text with each such token separated, with all bytes at the same offsets; `None` if there are none.
+pub(crate) fn separated(text: &str) -> Option<String> {
     static STARTS: LazyLock<Starts> = LazyLock::new(|| starts(PREFIXES.iter().copied()));
     let bytes = text.as_bytes();
     let mut out: Option<Vec<u8>> = None;
-    let mut put = |at: usize, with: &[u8]| {
+    let mut put = |at: usize, replacement: &[u8]| {
         let out = out.get_or_insert_with(|| bytes.to_vec());
-        out[at..at + with.len()].copy_from_slice(with);
+        out[at..at + replacement.len()].copy_from_slice(replacement);
     };
     let mut at = 0;
     while at < bytes.len() {
@@ -50,11 +50,11 @@ pub(crate) fn apart(text: &str) -> Option<String> {
             continue;
         }
         if let Some((length, byte)) = escape(&bytes[at..]) {
-            let mut with = vec![b' '; length];
-            // what closes stands right behind what it closes
+            let mut replacement = vec![b' '; length];
+            // a closing quote directly follows the quoted text
             let closes = byte == b'"' && at > 0 && is_word(bytes[at - 1]);
-            with[if closes { 0 } else { length - 1 }] = byte;
-            put(at, &with);
+            replacement[if closes { 0 } else { length - 1 }] = byte;
+            put(at, &replacement);
             at += length;
             continue;
         }
@@ -71,11 +71,11 @@ pub(crate) fn apart(text: &str) -> Option<String> {
         }
         at += 1;
     }
-    // only ASCII took the place of ASCII
+    // only ASCII was replaced by ASCII
     out.and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
-/// How long the escape is that a text begins with, and what it stands for, when that ends a word.
+/// The length of the escape at the start of a text and the character it encodes, if that separates words.
 fn escape(text: &[u8]) -> Option<(usize, u8)> {
     let hex = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
     let (length, byte) = match text {

@@ -1,8 +1,7 @@
-//! Tells which stretches of a text are secrets, and puts `[redacted:<rule>]` in their place.
+//! Finds secrets in texts and replaces them by `[redacted:<rule>]`.
 //!
-//! The rules are those of the `nosecrets-rules` crate, joined by more for what it lacks:
-//! whole private keys, the formats of a hundred issuers, any `password = …`. One look at the bytes tells which of them can match at all,
-//! and only those are loaded and compiled.
+//! The rules are those of the `nosecrets-rules` crate, and more for what it lacks: whole private keys, the formats of a
+//! hundred issuers, any `password = …`. A scan of the bytes selects the rules that can match; only those are compiled.
 //!
 //! ```
 //! let text = format!("key = {}{}", "sk-ant-", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4");
@@ -31,31 +30,31 @@ use serde_json::Value;
 use crate::text::{Starts, assigned, holds_key, is_object_id, is_placeholder, is_random, is_uuid};
 use crate::text::{is_word, may_start, starts, starts_with, words};
 
-/// The key of a record whose secrets were stored as they are, because its author said so.
+/// The key of a record whose secrets were stored unchanged, as its author allowed.
 pub const ALLOWED: &str = "secret_allowed";
 
-/// One secret that was replaced.
+/// A replaced secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Replaced {
-    /// The string that held it, as a dotted path such as `findings.2.text`; empty for a bare string.
+    /// The dotted path of its string, such as `findings.2.text`; empty for a bare string.
     pub field: String,
-    /// The rule that saw it, as it stands in `[redacted:<rule>]`.
+    /// The rule that matched, as in `[redacted:<rule>]`.
     pub rule: &'static str,
 }
 
-/// Where a secret is, the rank of the rule that saw it (the lowest names it when several did), and the rule.
+/// The range of a secret, the rank of its rule (of several rules the lowest rank gives the name), and the rule.
 type Span = (Range<usize>, usize, &'static str);
-/// Literals one of which begins every match, each with how many characters of the same word follow at least.
+/// Literals that start every match, each with the least number of characters that follow in the same word.
 type Prefixes = &'static [(&'static str, usize)];
 
-/// A rule that the crate lacks: name, prefixes, and a pattern whose first group, if any, is the secret.
+/// A rule missing from `nosecrets-rules`: name, prefixes, and a pattern whose first group, if any, is the secret.
 struct Extra(&'static str, Prefixes, &'static str, OnceLock<Option<Regex>>);
 
 const fn extra(name: &'static str, prefixes: Prefixes, pattern: &'static str) -> Extra {
     Extra(name, prefixes, pattern, OnceLock::new())
 }
 
-/// The formats as their issuers publish them, also in lengths that the crate's rules do not have.
+/// Formats as published by their issuers, also in lengths that `nosecrets-rules` does not match.
 #[rustfmt::skip]
 static EXTRA: [Extra; 16] = [
     extra("private-key", &[], r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)"),
@@ -76,7 +75,7 @@ static EXTRA: [Extra; 16] = [
     extra("cargo-token", &[("cio", 32)], r"\bcio[A-Za-z0-9]{32}\b"),
 ];
 
-/// The prefixes of those rules of the crate that describe a fixed format.
+/// The prefixes of the rules of `nosecrets-rules` for fixed formats.
 #[rustfmt::skip]
 const FORMATS: Prefixes = &[
     ("AKIA", 16), ("ABIA", 16), ("ACCA", 16), ("ASIA", 16), ("AIza", 35), ("dop_v1_", 64), ("v1.0-", 100), ("ghp_", 36),
@@ -86,7 +85,8 @@ const FORMATS: Prefixes = &[
     ("sq0", 24),
 ];
 
-/// The words of the crate's other rules, which want a value near by that [`is_random`], and of the two that do not.
+/// Keywords of the other rules of `nosecrets-rules`, which need a nearby value that [`is_random`], and of the two that
+/// do not.
 #[rustfmt::skip]
 const WORDS: [&str; 19] = [
     "secret", "key", "aws", "account", "storage", "cloudflare", "cf_api", "cf-api", "cfapi", "netlify", "vercel",
@@ -94,31 +94,32 @@ const WORDS: [&str; 19] = [
 ];
 const BARE_WORDS: [&str; 2] = ["heroku", "jdbc:"];
 
-/// A rule of the crate with its pattern and its exceptions, compiled when first needed.
+/// A rule of `nosecrets-rules`, with its pattern and exceptions, compiled on first use.
 struct Loaded(Rule, OnceLock<Option<Regex>>, OnceLock<Vec<Regex>>);
 
-/// The crate's rules, but for its `private-key`: that one sees the first line only, [`EXTRA`]'s all of them.
+/// The rules of `nosecrets-rules`, except `private-key`, which matches only the first line; that of [`EXTRA`] matches
+/// all lines.
 static LIBRARY: LazyLock<Vec<Loaded>> = LazyLock::new(|| {
     let rules = nosecrets_rules::load_builtin_rules().unwrap_or_default().into_iter();
     rules.filter(|rule| rule.id != "private-key").map(|rule| Loaded(rule, OnceLock::new(), OnceLock::new())).collect()
 });
 
-/// Replaces every secret in `text` by `[redacted:<rule>]`, and names the rules.
+/// Replaces every secret in `text` by `[redacted:<rule>]`, and returns the rules.
 ///
-/// `None` when it holds none, as an empty text does, or when all of it is a UUID or an object id. The rest of the text
-/// is kept byte for byte, and a second call changes nothing more. The rules are those of `nosecrets-rules`, and ours.
+/// `None` if it has no secrets, as for an empty text, or if all of it is a UUID or an object id. The rest of the text
+/// is kept byte for byte, and a second call changes nothing.
 pub fn redact_text(text: &str) -> Option<(String, Vec<&'static str>)> {
     if is_uuid(text.as_bytes()) || is_object_id(text.as_bytes()) {
         return None;
     }
     let (mut text, mut rules) = redact_once(text)?;
-    // A replacement may lay bare what was glued to it. No round replaces a replacement, so there is a last one.
+    // A replacement may expose a secret attached to it. Replacements are never replaced, so this ends.
     for _ in 0..ROUNDS {
         let Some((next, more)) = redact_once(&text) else { return Some((text, rules)) };
         text = next;
         rules.extend(more);
     }
-    // one glued to the other without end: the words that still hold any go whole
+    // a long chain of attached secrets: replace the words that still have any as a whole
     let words = text.split_inclusive(char::is_whitespace).map(|word| match redact_once(word) {
         None => word.to_owned(),
         Some((_, found)) => {
@@ -132,13 +133,13 @@ pub fn redact_text(text: &str) -> Option<(String, Vec<&'static str>)> {
     Some((text, rules))
 }
 
-/// How often a text is looked at again for what its replacements laid bare.
+/// The limit of scans for secrets exposed by replacements.
 const ROUNDS: usize = 6;
 
-/// Replaces every secret in the strings of a JSON value, as [`redact_text`] does; keys stay as they are, but for those
-/// that the user gives under `meta` or `metadata`.
+/// Replaces every secret in the strings of a JSON value, as [`redact_text`] does. Keys are kept, except the user's own
+/// under `meta` or `metadata`.
 ///
-/// The list is empty when there is none, as in an empty string, array or object.
+/// Returns the replaced secrets; empty if there are none.
 pub fn redact_value(value: &mut Value) -> Vec<Replaced> {
     let mut replaced = Vec::new();
     walk(value, &mut String::new(), &mut replaced);
@@ -167,7 +168,7 @@ fn walk(value: &mut Value, path: &mut String, replaced: &mut Vec<Replaced>) {
     }
 }
 
-/// The user's own keys: both sides are text, and one tells what the other is.
+/// Scans user-defined keys together with their values, as a key may indicate that the value is a secret.
 fn walk_meta(fields: &mut serde_json::Map<String, Value>, replaced: &mut Vec<Replaced>) {
     for (key, value) in std::mem::take(fields) {
         let pair = format!("{key}={}", value.as_str().unwrap_or_default());
@@ -183,7 +184,7 @@ fn walk_meta(fields: &mut serde_json::Map<String, Value>, replaced: &mut Vec<Rep
     }
 }
 
-/// What looks like a secret in a text, with the rule that saw it; a stretch that several rules see comes several times.
+/// The secrets of a text, with their rules; a range matched by several rules comes several times.
 pub fn found(text: &str) -> Vec<(&'static str, String)> {
     let marks = marks(text);
     let is_new = |(span, ..): &Span| marks.iter().all(|mark| span.end <= mark.start || mark.end <= span.start);
@@ -193,7 +194,7 @@ pub fn found(text: &str) -> Vec<(&'static str, String)> {
 /// One round of [`redact_text`].
 fn redact_once(text: &str) -> Option<(String, Vec<&'static str>)> {
     let (mut spans, marks) = (find(text), marks(text));
-    // What was replaced before stays, unless it stands in a private key.
+    // Keep earlier replacements, unless they are in a private key.
     let mark_at = |at| marks.get(marks.partition_point(|mark: &Range<usize>| mark.end <= at));
     spans.retain(|(span, rank, _)| *rank == 0 || mark_at(span.start).is_none_or(|mark| mark.start >= span.end));
     spans.sort_by_key(|(span, rank, _)| (span.start, *rank));
@@ -216,7 +217,7 @@ fn redact_once(text: &str) -> Option<(String, Vec<&'static str>)> {
     (done > 0).then(|| (out, merged.into_iter().map(|(_, _, rule)| rule).collect()))
 }
 
-/// The replacements that a text holds already, in their order.
+/// The ranges of earlier replacements, in order.
 fn marks(text: &str) -> Vec<Range<usize>> {
     let is_name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
     let end = |at: usize| at + text.as_bytes()[at..].iter().take_while(|byte| is_name(byte)).count();
@@ -224,21 +225,21 @@ fn marks(text: &str) -> Vec<Range<usize>> {
     marks.filter(|mark| text.as_bytes().get(mark.end - 1) == Some(&b']')).collect()
 }
 
-/// All secrets, also those that several rules see.
+/// All matches of all rules.
 fn find(text: &str) -> Vec<Span> {
     let mut spans = find_in(text);
-    spans.extend(glued::apart(text).iter().flat_map(|apart| find_in(apart)));
+    spans.extend(glued::separated(text).iter().flat_map(|text| find_in(text)));
     spans
 }
 
 fn find_in(text: &str) -> Vec<Span> {
-    let (extras, library) = look(text);
+    let (extras, library) = candidates(text);
     let mut spans: Vec<Span> = assigned(text).into_iter().map(|span| (span, usize::MAX, "assigned-secret")).collect();
     spans.extend(formats::find(text, 300));
     if extras == 0 && !library {
         return spans;
     }
-    // Many of the crate's rules want something after the secret: here the line's end, if nothing else.
+    // Many rules of `nosecrets-rules` need a character after the secret: add a line feed.
     let line = [text, "\n"].concat();
     let is_left_open = |secret: &str| ["xxxxxxxx", "XXXXXXXX", "********"].iter().any(|part| secret.contains(part));
     let mut search = |regex: &OnceLock<_>, pattern: &str, rank, rule, accept: &dyn Fn(&str) -> bool| {
@@ -278,28 +279,28 @@ fn find_in(text: &str) -> Vec<Span> {
 }
 
 impl Loaded {
-    /// Whether it is none of the rule's exceptions and, where only a word near by tells what it is, looks random.
+    /// Whether it is not an exception of the rule and, if only a nearby keyword identifies it, looks random.
     fn accepts(&self, secret: &str) -> bool {
         let Loaded(rule, _, exceptions) = self;
         let exceptions = exceptions.get_or_init(|| {
             rule.allow.iter().flat_map(|allow| &allow.patterns).filter_map(|pattern| compile(pattern)).collect()
         });
-        let told_by_word = rule.pattern.starts_with("(?i)") && rule.id != "heroku-api-key";
+        let needs_keyword = rule.pattern.starts_with("(?i)") && rule.id != "heroku-api-key";
         let likely = match rule.pattern.contains(r":\/\/") {
             true => !is_placeholder(secret),
-            false => !told_by_word || words(secret.as_bytes()).any(|word| is_random(word, 12) && !is_object_id(word)),
+            false => !needs_keyword || words(secret.as_bytes()).any(|word| is_random(word, 12) && !is_object_id(word)),
         };
-        likely && !exceptions.iter().any(|known| known.is_match(secret.as_bytes()))
+        likely && !exceptions.iter().any(|exception| exception.is_match(secret.as_bytes()))
     }
 }
 
-/// Compiles for bytes, at a fraction of what Unicode classes cost.
+/// Compiles without Unicode, at a fraction of the cost.
 fn compile(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(pattern).unicode(false).build().ok()
 }
 
-/// Which of [`EXTRA`] can match in a text, as bits, and whether any of the crate's rules can.
-fn look(text: &str) -> (u32, bool) {
+/// The rules of [`EXTRA`] that can match in a text, as bits, and whether any of `nosecrets-rules` can.
+fn candidates(text: &str) -> (u32, bool) {
     static STARTS: LazyLock<[Starts; 2]> = LazyLock::new(|| {
         let prefixes = EXTRA.iter().flat_map(|extra| extra.1).chain(FORMATS);
         [starts(prefixes.map(|(literal, _)| *literal)), starts(WORDS.into_iter().chain(BARE_WORDS))]
@@ -329,11 +330,11 @@ fn look(text: &str) -> (u32, bool) {
         random = random || words(run).any(|word| is_random(word, 12) && !is_object_id(word));
         long = true;
     }
-    let known_word = |at: usize| {
+    let has_keyword = |at: usize| {
         let holds = |word: &&str| starts_with(&text.as_bytes()[at..], word);
         may_start(word_starts, &text.as_bytes()[at..])
             && (BARE_WORDS.iter().any(holds) || random && WORDS.iter().any(holds))
     };
-    library = library || long && (0..text.len()).any(known_word);
+    library = library || long && (0..text.len()).any(has_keyword);
     (extras, library)
 }

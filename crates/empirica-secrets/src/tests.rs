@@ -1,10 +1,10 @@
-//! Tests of the rules: one sample each, and ordinary texts.
+//! Tests of the rules with a sample each, and of texts without secrets.
 
 use crate::*;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-/// Characters as a generator of tokens would draw them; made here so that no token stands in the source.
+/// Pseudo-random characters, generated here so that the source contains no token.
 fn chars(count: usize, alphabet: &[u8]) -> String {
     let mut state = 0x9E37_79B9_u32;
     let mut next = || {
@@ -26,7 +26,7 @@ fn rules(text: &str) -> Vec<&'static str> {
     redact_text(text).map_or(Vec::new(), |(_, rules)| rules)
 }
 
-/// Whatever a rule of the crate matches in a text drawn from its own pattern, the look before it lets through.
+/// The preselection passes every text that a rule of `nosecrets-rules` matches, on samples generated from its pattern.
 #[test]
 fn every_rule_of_the_crate_is_reached() {
     assert!(LIBRARY.len() > 48);
@@ -42,16 +42,16 @@ fn every_rule_of_the_crate_is_reached() {
         let mut seen = 0;
         for _ in 0..24 {
             let sample = samples.new_tree(&mut runner).unwrap().current();
-            let sample = sample.replace('ſ', "s").replace('\u{212a}', "k"); // What `(?i)` lets stand for them.
-            let told = rule.keywords.iter().any(|word| sample.to_lowercase().contains(&word.to_lowercase()));
-            let text = format!("{} {sample}\n", if told { "" } else { &rule.keywords[0] });
+            let sample = sample.replace('ſ', "s").replace('\u{212a}', "k"); // `(?i)` also matches these.
+            let has_keyword = rule.keywords.iter().any(|word| sample.to_lowercase().contains(&word.to_lowercase()));
+            let text = format!("{} {sample}\n", if has_keyword { "" } else { &rule.keywords[0] });
             let Some(found) = regex.captures(text.as_bytes()) else { continue };
             if loaded.accepts(std::str::from_utf8(&found[1]).unwrap()) {
-                assert!(look(&text).1 && redact_text(&text).is_some(), "{}: {text}", rule.id);
+                assert!(candidates(&text).1 && redact_text(&text).is_some(), "{}: {text}", rule.id);
                 seen += 1;
             }
         }
-        // The values of this one are any characters, which seldom look random.
+        // The values of this rule are any characters, which seldom look random.
         assert!(seen > 2 || rule.id == "password-assignment", "{}: {seen}", rule.id);
     }
 }
@@ -169,7 +169,7 @@ fn values_are_walked_and_long_texts_are_linear() {
     }
 }
 
-/// What stands before a token, by an escape, an underscore or a letter, hides none; nor what stands after an AWS key.
+/// Tokens are found after an escape, an underscore or a letter; AWS keys also before text.
 #[test]
 fn a_token_that_is_glued_to_something_is_found() {
     let github = format!("gh{}_{}", "p", alnum(36));

@@ -1,12 +1,12 @@
-//! Tells what a stretch of text looks like: an assigned secret, a random word, an id, a placeholder.
+//! Classifies text: assigned secrets, random words, ids, placeholders.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// The first two characters of words, by the first of them: a bit for each second one, whatever its case.
+/// The first two characters of words: for each first one a bit per second one, ignoring case.
 pub(crate) type Starts = [u32; 256];
 
-/// What the name of a secret holds in an assignment.
+/// Parts of names that secrets are assigned to.
 #[rustfmt::skip]
 const NAMES: [&str; 32] = [
     "passw", "passphrase", "pwd", "secret", "token", "credential", "apikey", "api_key", "api-key", "accesskey",
@@ -14,13 +14,13 @@ const NAMES: [&str; 32] = [
     "encryption_key", "encryption-key", "signingkey", "signing_key", "signing-key", "masterkey", "master_key", "master-key",
     "presharedkey", "auth-key", "_pass", "_pw", "_key", "passcode",
 ];
-/// Values, and parts of values, that stand where a secret will be.
+/// Placeholder values, and parts of them.
 const PLACEHOLDERS: [&str; 11] =
     ["password", "passwd", "pass", "postgres", "root", "secret", "token", "test", "guest", "user", "x-oauth-basic"];
 const PLACEHOLDER_PARTS: [&str; 8] = ["example", "changeme", "your", "placeholder", "***", "xxx", "${", "{{"];
 
-/// The values of `name = value`, `"name": "value"`, `--name value` and `Bearer value` that look like a secret, where
-/// the name holds one of [`NAMES`].
+/// The ranges of values in `name = value`, `"name": "value"`, `--name value` and `Bearer value` that look like a
+/// secret, if the name contains one of [`NAMES`].
 pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
     static STARTS: LazyLock<Starts> = LazyLock::new(|| starts(NAMES.into_iter()));
     let (bytes, mut spans, mut at) = (text.as_bytes(), Vec::new(), 0);
@@ -36,7 +36,7 @@ pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
         let start = at - bytes[..at].iter().rev().take_while(|byte| is_name(**byte)).count();
         let begun = at;
         at = skip(at, &is_name);
-        // of these, only the end of a name tells
+        // these count only at the end of a name
         if ["_pass", "_pw", "_key"].contains(&name) && at > begun + name.len() {
             at = begun + 1;
             continue;
@@ -58,7 +58,7 @@ pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
         let from = from + usize::from(quote.is_some());
         let inner = skip(from, &is_name);
         if inner > from && bytes.get(inner) == Some(&b'=') && bytes.get(inner + 1).is_some_and(|byte| is_name(*byte)) {
-            at = from; // It is an assignment of its own: its name decides.
+            at = from; // a nested assignment: its own name decides
             continue;
         }
         at = skip(from, &|byte| match quote {
@@ -67,7 +67,7 @@ pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
         });
         let closed = quote.is_none() || bytes.get(at).is_some_and(|byte| Some(*byte) == quote || *byte == b'\\');
         let Some(mut value) = text.get(from..at).filter(|_| closed) else { continue };
-        // what is called, or compared with, is a name
+        // a called function or compared value is a name
         if quote.is_none() && (bytes.get(at) == Some(&b'(') || &bytes[before..after] == b"==") {
             continue;
         }
@@ -77,13 +77,15 @@ pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
             at = from + value.len();
         }
         let is_variable = bytes[start..before.max(start)].iter().all(|byte| !byte.is_ascii_lowercase());
-        let named = bytes[start..before.max(start)].to_ascii_lowercase();
+        let lower_name = bytes[start..before.max(start)].to_ascii_lowercase();
         let is_public =
-            ["public", "publishable"].iter().any(|word| named.windows(word.len()).any(|w| w == word.as_bytes()));
+            ["public", "publishable"].iter().any(|word| lower_name.windows(word.len()).any(|w| w == word.as_bytes()));
         let is_it = match name {
             _ if is_public => false,
             "_key" => is_variable && bytes[start..begun].len() > 1 && is_key(value),
-            _ if names_password && !is_placeholder(value) && is_told(value, is_variable || quote.is_some()) => true,
+            _ if names_password && !is_placeholder(value) && may_be_password(value, is_variable || quote.is_some()) => {
+                true
+            }
             _ if names_password && is_variable && is_phrase(value) => true,
             _ if names_secret && !is_flag && !is_placeholder(value) && is_mixed(value) => true,
             "_pass" | "_pw" => false,
@@ -96,10 +98,10 @@ pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Whether an assigned value is random or, under a name for passwords, what a person would choose as one.
+/// Whether an assigned value is random or, for the name of a password, looks like a chosen one.
 fn is_secret(value: &str, name: &str, quoted: bool, is_variable: bool) -> bool {
     let bytes = value.as_bytes();
-    // a UUID is a key where a variable of the environment says so
+    // a UUID is a key if an environment variable names it so
     if is_uuid(bytes) && is_variable && !["passw", "pwd", "passphrase"].contains(&name) {
         return true;
     }
@@ -118,11 +120,11 @@ fn is_secret(value: &str, name: &str, quoted: bool, is_variable: bool) -> bool {
         && !value.contains('/')
         && (bytes.iter().any(|byte| b"!@#$%^&*?".contains(byte))
             || bytes.windows(3).filter(is_inner).count() > 1
-            || is_strung(bytes)
+            || is_dashed_password(bytes)
             || quoted && bytes.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Whether it is four words or more, as people are told to make passwords.
+/// Whether it is a passphrase of four or more words.
 fn is_phrase(value: &str) -> bool {
     let words = |sign| {
         value.split(sign).filter(|word| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())).count()
@@ -130,17 +132,17 @@ fn is_phrase(value: &str) -> bool {
     ['-', '.', '_'].into_iter().any(|sign| words(sign) > 3) && !is_placeholder(value)
 }
 
-/// Whether the value of a variable that is called a key is one.
+/// Whether the value of a variable named as a key is a key.
 fn is_key(value: &str) -> bool {
     let value = value.trim_start_matches("base64:").as_bytes();
     !is_uuid(value) && !is_object_id(value) && words(value).any(|word| is_random(word, 24))
 }
 
-/// Whether a value that is called a password may be one: letters and digits, and no path or word of the trade; no name
-/// either, unless it cannot be one where it stands.
-pub(crate) fn is_told(value: &str, no_name: bool) -> bool {
+/// Whether a value named as a password may be one: with letters and digits, and not a path, a technical term or, unless
+/// `no_name`, an identifier.
+pub(crate) fn may_be_password(value: &str, no_name: bool) -> bool {
     #[rustfmt::skip]
-    const TRADE: [&str; 27] = [
+    const TERMS: [&str; 27] = [
         "sha1", "sha2", "sha3", "sha-", "sha5", "md5", "base64", "base32", "b64", "utf", "oauth", "hs256", "rs256", "argon", "bcrypt", "pbkdf", "scrypt", "ipv4",
         "ipv6", "http", "x509", "ed25519", "2fa", "redacted:", "ascii", "latin1", "p256",
     ];
@@ -168,21 +170,20 @@ pub(crate) fn is_told(value: &str, no_name: bool) -> bool {
         && !(!no_name && (is_name || is_numbered) || is_code || is_file || is_version)
         && !is_uuid(bytes)
         && !is_object_id(bytes)
-        && !TRADE.iter().any(|word| lower.contains(word))
+        && !TERMS.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a value that is assigned to a name for secrets is none itself: of names, few are one
-/// word with a digit inside.
+/// Whether a value assigned to the name of a secret may be one: few identifiers are one word with a digit inside.
 fn is_mixed(value: &str) -> bool {
     let inner = value.trim_end_matches(|c: char| c.is_ascii_digit());
     value.len() > 7
         && !value.contains(['_', '-'])
         && inner.contains(|c: char| c.is_ascii_digit())
-        && is_told(value, true)
+        && may_be_password(value, true)
 }
 
-/// Whether it is words and digits strung together by dashes, as programs for passwords propose them.
-fn is_strung(value: &[u8]) -> bool {
+/// Whether it is words and digits joined by dashes, as password managers generate them.
+fn is_dashed_password(value: &[u8]) -> bool {
     let count = |is: &dyn Fn(&u8) -> bool| value.iter().filter(|byte| is(byte)).count();
     value.len() >= 14
         && count(&|byte| *byte == b'-') > 1
@@ -193,23 +194,23 @@ fn is_strung(value: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
 }
 
-/// Whether a word that a text calls a password is one, and no word of the text.
-pub(crate) fn is_chosen(value: &str) -> bool {
+/// Whether a word named as a password in prose is one, rather than a word of the prose.
+pub(crate) fn is_chosen_password(value: &str) -> bool {
     let bytes = value.as_bytes();
     let holds = |is: &dyn Fn(&u8) -> bool| bytes.iter().any(is);
     let is_code =
         value.contains("::") || value.contains("://") || value.starts_with(['/', '.', '~', '@', '&', '-', '#']);
     !is_code
         && !is_uuid(bytes)
-        && (is_strung(bytes)
+        && (is_dashed_password(bytes)
             || words(bytes).any(|word| is_random(word, 12))
             || holds(&u8::is_ascii_lowercase)
                 && holds(&u8::is_ascii_uppercase)
                 && holds(&|byte| b"!#$%^&*?+".contains(byte)))
 }
 
-/// Whether a word looks drawn by lot: mixed characters, high entropy, and few of the pairs of letters that English
-/// words, and so identifiers, are made of.
+/// Whether a word looks random: mixed characters, high entropy, and few of the letter pairs common in English words and
+/// identifiers.
 pub(crate) fn is_random(word: &[u8], least: usize) -> bool {
     const COMMON: &[u8] = b"\
         ac ad ag ai al am an ar as at ay be ca ce ch co ct de di do ec ed ee el em en er es et ev ey fi fo fr ga ge \
@@ -223,17 +224,17 @@ pub(crate) fn is_random(word: &[u8], least: usize) -> bool {
     let letters = word.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let (mut pairs, mut common, mut humps) = (0, 0, 0);
     for pair in word.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic)) {
-        let known = [pair[0] | 32, pair[1] | 32];
+        let lower_pair = [pair[0] | 32, pair[1] | 32];
         pairs += 1;
-        common += usize::from(COMMON.chunks(3).any(|common| common.starts_with(&known)));
+        common += usize::from(COMMON.chunks(3).any(|common| common.starts_with(&lower_pair)));
         humps += usize::from(pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
     }
-    let wordy = common > 3 && common * 2 >= pairs && !word.iter().all(u8::is_ascii_hexdigit);
-    let mixed = letters * 8 >= word.len() && (humps > 2 || word.iter().any(u8::is_ascii_digit));
-    mixed && !wordy && (lower || !word.contains(&b'_')) && entropy(word) >= 2.75
+    let is_wordy = common > 3 && common * 2 >= pairs && !word.iter().all(u8::is_ascii_hexdigit);
+    let is_mixed = letters * 8 >= word.len() && (humps > 2 || word.iter().any(u8::is_ascii_digit));
+    is_mixed && !is_wordy && (lower || !word.contains(&b'_')) && entropy(word) >= 2.75
 }
 
-/// The entropy of the characters of a word, in bits.
+/// The entropy per character of a word, in bits.
 pub(crate) fn entropy(word: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     word.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
@@ -241,7 +242,7 @@ pub(crate) fn entropy(word: &[u8]) -> f64 {
     -shares.map(|share| share * share.log2()).sum::<f64>()
 }
 
-/// Whether what follows the first line of a private key is one, and not prose about such lines.
+/// Whether the first line of a private key is followed by a key, rather than prose.
 pub(crate) fn holds_key(block: &str) -> bool {
     let mut parts = block.split("-----").skip(2);
     let body = parts.next().unwrap_or_default().as_bytes();
@@ -287,7 +288,7 @@ pub(crate) fn starts(words: impl Iterator<Item = &'static str>) -> Starts {
     starts
 }
 
-/// Whether a text may start with one of the words.
+/// Whether a text may start with one of the words; can have false positives.
 pub(crate) fn may_start(starts: &Starts, text: &[u8]) -> bool {
     text.len() > 1 && starts[usize::from(text[0] | 32)] >> (text[1] & 31) & 1 == 1
 }

@@ -1,4 +1,4 @@
-//! Why a transcript could not be read.
+//! Errors of reading transcripts.
 
 use std::io;
 #[cfg(feature = "read")]
@@ -8,62 +8,46 @@ use std::path::PathBuf;
 /// The result of reading a transcript.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a transcript could not be read.
+/// An error of reading a transcript.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum Error {
-    /// There is nothing at the path.
+    /// Nothing exists at the path.
     #[error("there is no transcript {}", path.display())]
-    Missing {
-        /// The path.
-        path: PathBuf,
-        /// Why it could not be looked at.
-        source: io::Error,
-    },
+    Missing { path: PathBuf, source: io::Error },
     /// A file or folder could not be read.
     #[error("cannot read the transcript {}", path.display())]
-    Unreadable {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// A stream could not be read.
     #[error("cannot read {name}")]
     Stream {
-        /// The file's name, or what stands for it.
+        /// The file's name, or a description of the stream.
         name: String,
-        /// Why.
         source: io::Error,
     },
-    /// No agent in [`Agent::ALL`](crate::model::Agent::ALL) wrote it.
+    /// It has the format of no agent in [`Agent::ALL`](crate::model::Agent::ALL).
     #[error("{name} is not a transcript of a known agent")]
     UnknownAgent {
-        /// The file's name, or what stands for it.
+        /// The file's name, or a description of the stream.
         name: String,
-        /// How that was seen.
         reason: &'static str,
     },
     /// No file in a folder is a transcript.
     #[error("there is no transcript in {}", folder.display())]
-    EmptyFolder {
-        /// The folder.
-        folder: PathBuf,
-    },
+    EmptyFolder { folder: PathBuf },
     /// A database or storage has no session of the repository, or none at all.
     #[error("there is no transcript of this work in {}", path.display())]
     NoSession {
-        /// The database or storage.
         path: PathBuf,
-        /// The root of the repository; `None` when any session would have done.
+        /// The root of the repository; `None` if any session was accepted.
         root: Option<PathBuf>,
     },
     /// The database is damaged or not OpenCode's.
     #[error("cannot read the database {} as OpenCode's", path.display())]
     Database {
-        /// The database.
         path: PathBuf,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }

@@ -1,4 +1,4 @@
-//! Where agents keep their transcripts, and the newest one that was made in a work tree.
+//! Finds the newest transcript made in a work tree, in the folders where agents keep them.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -15,10 +15,10 @@ use crate::read::rows::Piece;
 use crate::reader::folder;
 use crate::reader::folder::modified;
 
-/// How many rows are looked at to find out where a transcript was made.
+/// The number of rows searched for the folder that a transcript was made in.
 const ROWS: usize = 100;
 
-/// The folders agents keep their data in, as the environment says. What is `None` is looked for below `home`; without that, nowhere.
+/// The data folders of agents, from the environment. `None` means the fallback below `home`; without `home`, no folder.
 #[derive(Debug, Clone, Default)]
 pub struct Homes {
     /// The user's home folder.
@@ -32,22 +32,23 @@ pub struct Homes {
 }
 
 impl Homes {
-    fn below(&self, given: &Option<PathBuf>, fallback: &str) -> Option<PathBuf> {
-        given.clone().or_else(|| Some(self.home.as_ref()?.join(fallback)))
+    fn below(&self, folder: &Option<PathBuf>, fallback: &str) -> Option<PathBuf> {
+        folder.clone().or_else(|| Some(self.home.as_ref()?.join(fallback)))
     }
 }
 
-/// The newest transcript that was made in the work tree `root` or below it, but in no other work tree there, of one agent or of any.
-/// Some chats of Gemini CLI name their folder by a hash alone: they are found when that is `root`, `cwd`, or lies between both. Newest is what changed last: the
-/// file, or the session in OpenCode's database. `None` when there is none; what cannot be read is none.
-pub fn latest(placements: &Homes, root: &Path, cwd: &Path, agent: Option<Agent>) -> Option<PathBuf> {
+/// The newest transcript made in the work tree `root`, without nested work trees, by one agent or any. Chats of Gemini
+/// CLI whose folder is named by a hash alone are matched with the folders from `root` to `cwd`. Newest is by
+/// modification time: of the file, or of the session in OpenCode's database. Skips what cannot be read; `None` without
+/// a match.
+pub fn latest(homes: &Homes, root: &Path, cwd: &Path, agent: Option<Agent>) -> Option<PathBuf> {
     let places = up_to(root, cwd);
     let agents = Agent::ALL.into_iter().filter(|known| agent.is_none_or(|agent| agent == *known));
     let newest = agents.filter_map(|agent| match agent {
-        Agent::OpenCode => open_code(placements, root),
+        Agent::OpenCode => open_code(homes, root),
         _ => {
             let mut files: Vec<(SystemTime, PathBuf)> =
-                candidates(placements, agent).into_iter().filter_map(|path| Some((modified(&path)?, path))).collect();
+                candidates(homes, agent).into_iter().filter_map(|path| Some((modified(&path)?, path))).collect();
             files.sort_by(|a, b| b.cmp(a));
             files.into_iter().find(|(_, path)| is_from(path, agent, root, &places))
         }
@@ -55,7 +56,7 @@ pub fn latest(placements: &Homes, root: &Path, cwd: &Path, agent: Option<Agent>)
     newest.max().map(|(_, path)| path)
 }
 
-/// The folders from `root` to `cwd` below it; `root` alone when `cwd` lies elsewhere.
+/// The folders from `root` down to `cwd`; only `root` if `cwd` is elsewhere.
 fn up_to(root: &Path, cwd: &Path) -> Vec<PathBuf> {
     let mut out = vec![root.to_owned()];
     for (root, cwd) in
@@ -68,8 +69,8 @@ fn up_to(root: &Path, cwd: &Path) -> Vec<PathBuf> {
     out
 }
 
-/// What lies that many levels below a folder.
-fn deep(folder: &Path, levels: usize) -> Vec<PathBuf> {
+/// The entries `levels` levels below a folder.
+fn entries_at(folder: &Path, levels: usize) -> Vec<PathBuf> {
     (1..levels).fold(storage::entries(folder), |folders, _| {
         folders.iter().flat_map(|folder| storage::entries(folder)).collect()
     })
@@ -80,18 +81,18 @@ fn ends(paths: Vec<PathBuf>, ends: &[&str]) -> Vec<PathBuf> {
     paths.into_iter().filter(wanted).collect()
 }
 
-/// The files that could be transcripts of an agent.
-fn candidates(placements: &Homes, agent: Agent) -> Vec<PathBuf> {
-    let within = |given: &Option<PathBuf>, fallback: &str| placements.below(given, fallback);
+/// The files that may be transcripts of an agent.
+fn candidates(homes: &Homes, agent: Agent) -> Vec<PathBuf> {
+    let within = |folder: &Option<PathBuf>, fallback: &str| homes.below(folder, fallback);
     let files = match agent {
         Agent::ClaudeCode => {
-            within(&placements.claude, ".claude").map(|base| ends(deep(&base.join("projects"), 2), &["jsonl"]))
+            within(&homes.claude, ".claude").map(|base| ends(entries_at(&base.join("projects"), 2), &["jsonl"]))
         }
         Agent::Codex => {
-            within(&placements.codex, ".codex").map(|base| ends(deep(&base.join("sessions"), 4), &["jsonl"]))
+            within(&homes.codex, ".codex").map(|base| ends(entries_at(&base.join("sessions"), 4), &["jsonl"]))
         }
         Agent::Gemini => within(&None, ".gemini/tmp").map(|base| {
-            let chats = deep(&base, 2).into_iter().filter(|path| path.ends_with("chats"));
+            let chats = entries_at(&base, 2).into_iter().filter(|path| path.ends_with("chats"));
             ends(chats.flat_map(|chats| storage::entries(&chats)).collect(), &["json", "jsonl"])
         }),
         Agent::Copilot => within(&None, ".copilot/session-state").map(|base| {
@@ -99,15 +100,15 @@ fn candidates(placements: &Homes, agent: Agent) -> Vec<PathBuf> {
             sessions.collect()
         }),
         Agent::Cursor => within(&None, ".cursor/projects").map(|base| {
-            let transcripts = deep(&base, 2).into_iter().filter(|path| path.ends_with("agent-transcripts"));
-            ends(transcripts.flat_map(|transcripts| deep(&transcripts, 2)).collect(), &["jsonl"])
+            let transcripts = entries_at(&base, 2).into_iter().filter(|path| path.ends_with("agent-transcripts"));
+            ends(transcripts.flat_map(|transcripts| entries_at(&transcripts, 2)).collect(), &["jsonl"])
         }),
         Agent::OpenCode => None,
     };
     files.unwrap_or_default()
 }
 
-/// Whether a file is a transcript of the agent that was made in `root`, where a hash can be that of one of the `places`.
+/// Whether a file is a transcript of the agent made in `root`; a hash may be that of any of the `places`.
 fn is_from(path: &Path, agent: Agent, root: &Path, places: &[PathBuf]) -> bool {
     let hint = match agent {
         Agent::Gemini => places.iter().find_map(|place| folder::hint(agent, path, Some(place))),
@@ -116,19 +117,19 @@ fn is_from(path: &Path, agent: Agent, root: &Path, places: &[PathBuf]) -> bool {
     match (agent, hint) {
         (Agent::Cursor, hint) => hint.is_some(),
         (_, Some(cwd)) => paths::is_inside(&cwd, root),
-        (_, None) => said(path, agent, root, places),
+        (_, None) => is_made_in(path, agent, root, places),
     }
 }
 
 lenient! {
-    /// Where a row was written.
+    /// The context of a row.
     Place {
         cwd: Text<'a> = "cwd",
     }
 }
 
 lenient! {
-    /// What a session begins with.
+    /// The first row of a session.
     Start {
         cwd: Text<'a> = "cwd",
         context: Place<'a> = "context",
@@ -136,7 +137,7 @@ lenient! {
 }
 
 lenient! {
-    /// A row, as far as it says where it was written.
+    /// The keys of a row that identify its folder.
     Row {
         cwd: Text<'a> = "cwd",
         payload: Start<'a> = "payload",
@@ -146,8 +147,8 @@ lenient! {
     }
 }
 
-/// Whether the first rows say that they were made in `root`. A transcript that begins as a subagent's is no session of its own.
-fn said(path: &Path, agent: Agent, root: &Path, places: &[PathBuf]) -> bool {
+/// Whether the first rows name `root`. A transcript that starts in a subagent is not a session of its own.
+fn is_made_in(path: &Path, agent: Agent, root: &Path, places: &[PathBuf]) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let Ok((_, mut rows)) = rows::rows(BufReader::with_capacity(64 << 10, file)) else { return false };
     first(&mut rows, agent, root, places).unwrap_or(false)
@@ -175,17 +176,17 @@ fn first<R: BufRead>(rows: &mut rows::Rows<R>, agent: Agent, root: &Path, places
     None
 }
 
-/// OpenCode's database or the file of a session in its older storage, whichever has the newer session of `root`.
-fn open_code(placements: &Homes, root: &Path) -> Option<(SystemTime, PathBuf)> {
-    let base = placements.below(&placements.data, ".local/share")?.join("opencode");
+/// OpenCode's database, or a session file of its older storage, whichever has the newer session of `root`.
+fn open_code(homes: &Homes, root: &Path) -> Option<(SystemTime, PathBuf)> {
+    let base = homes.below(&homes.data, ".local/share")?.join("opencode");
     let at = |ms: u64| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(ms)).unwrap_or(SystemTime::UNIX_EPOCH);
     let file = base.join(folder::DATABASE);
     let in_database = modified(&file).and_then(|_| database::list(&file).ok()).unwrap_or_default();
     let newest = opencode::newest(&in_database, Some(root)).map(|info| (at(info.updated), file));
     let (files, stored): (Vec<PathBuf>, Vec<_>) = storage::list(&base.join("storage")).into_iter().unzip();
     let newest_stored = opencode::newest(&stored, Some(root)).and_then(|info| {
-        let place = stored.iter().position(|other| other == info)?;
-        Some((at(info.updated), files.get(place)?.clone()))
+        let index = stored.iter().position(|other| other == info)?;
+        Some((at(info.updated), files.get(index)?.clone()))
     });
     newest.into_iter().chain(newest_stored).max()
 }
@@ -256,8 +257,8 @@ mod tests {
         assert_eq!([find(&here), find(&root.join("sub"))], [Some(named.clone()), Some(named)]);
         assert_eq!([find(&root), find(folder.path()), find(&root.join("other"))], [None, None, None]);
         let row = format!("{{\"projectHash\":\"{hash}\",\"messages\":[]}}");
-        let said = put(home.join(".gemini/tmp/x/chats/session-2.json"), &row, 10);
-        assert_eq!([find(&here), find(&root)], [Some(said), None]);
+        let recorded = put(home.join(".gemini/tmp/x/chats/session-2.json"), &row, 10);
+        assert_eq!([find(&here), find(&root)], [Some(recorded), None]);
     }
 
     #[test]

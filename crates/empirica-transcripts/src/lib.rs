@@ -1,7 +1,7 @@
-//! Transcripts of agents, read in one pass: who wrote one is told by its content, and what it tells is summed up.
+//! Reads transcripts of agents in one pass: detects the agent by content and summarises the session.
 //!
-//! A row is held at a time, of at most 16 MB; a longer one is read past. What cannot be read is counted, what is of an
-//! unexpected shape is absent, and neither is an error. Texts and ids out of a transcript are data: no path is made of them.
+//! One row is in memory at a time, of at most 16 MB; longer ones are skipped. Unreadable rows are counted, values of an
+//! unexpected form count as absent, and neither is an error. Texts and ids are data: no path is made from them.
 //!
 //! ```
 //! let rows = r#"{"type":"user","sessionId":"s1","cwd":"/repo","uuid":"u1","message":{"role":"user","content":"Mend the parser"}}"#;

@@ -1,46 +1,41 @@
-//! What a transcript of an agent tells: what was done, said and left to do, whichever agent wrote it.
+//! The summary of a transcript, common to all agents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many characters a text is read beyond its limit. Secrets are found in whole texts only: they are replaced in what was read,
-/// and [`Transcript::cut`] takes the margin away after that.
+/// The number of characters read beyond each text's limit. Secrets are detected only in whole texts: they are replaced
+/// before [`Transcript::cut`] removes the margin.
 pub const MARGIN: usize = 1_000;
 
-/// The tool categories that agents' users know.
+/// The tool categories.
 pub const CATEGORIES: &[&str] =
     &["shell", "read", "write", "edit", "grep", "glob", "search", "fetch", "task", "ask", "mcp"];
 
-/// The agents whose transcripts are understood.
+/// The supported agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
+#[allow(missing_docs)]
 pub enum Agent {
-    /// Claude Code.
     #[serde(rename = "claude-code")]
     ClaudeCode,
-    /// Codex CLI.
     #[serde(rename = "codex")]
     Codex,
-    /// Gemini CLI.
     #[serde(rename = "gemini")]
     Gemini,
-    /// Copilot CLI.
     #[serde(rename = "copilot")]
     Copilot,
-    /// Cursor.
     #[serde(rename = "cursor")]
     Cursor,
-    /// OpenCode.
     #[serde(rename = "opencode")]
     OpenCode,
 }
 
 impl Agent {
-    /// All of them, in the order in which they are named.
+    /// All, in display order.
     pub const ALL: [Agent; 6] =
         [Agent::ClaudeCode, Agent::Codex, Agent::Gemini, Agent::Copilot, Agent::Cursor, Agent::OpenCode];
 
-    /// The word for it: `claude-code`, `codex`, `gemini`, `copilot`, `cursor`, `opencode`.
+    /// `claude-code`, `codex`, `gemini`, `copilot`, `cursor` or `opencode`.
     pub fn name(self) -> &'static str {
         match self {
             Agent::ClaudeCode => "claude-code",
@@ -63,29 +58,29 @@ impl Agent {
 pub struct ToolSummary {
     /// The category.
     pub category: String,
-    /// How many calls there were, those that failed among them.
+    /// The number of calls, including failed ones.
     pub count: u64,
-    /// How many of them failed.
+    /// The number of failed calls.
     pub errors: u64,
-    /// What the first three different calls were about, each on one line of at most 120 characters.
+    /// The subjects of the first three different calls, each on one line of at most 120 characters.
     pub samples: Vec<String>,
 }
 
-/// Numbers of tokens. Numbers that are too large stay at the largest there is.
+/// Numbers of tokens; sums saturate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
-    /// Read anew, without what came from the cache.
+    /// Input, without tokens read from the cache.
     pub input: u64,
-    /// Written by the model.
+    /// Output of the model.
     pub output: u64,
     /// Read from the cache.
     pub cache_read: u64,
-    /// Put into the cache.
+    /// Written to the cache.
     pub cache_write: u64,
 }
 
 impl Tokens {
-    /// Both together.
+    /// The sum of two counts.
     pub fn plus(self, other: Tokens) -> Tokens {
         Tokens {
             input: self.input.saturating_add(other.input),
@@ -95,117 +90,115 @@ impl Tokens {
         }
     }
 
-    /// All four kinds together.
+    /// The sum of all four kinds.
     pub fn sum(self) -> u64 {
         [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
     }
 }
 
-/// Something the agent had on its list and did not finish.
+/// An unfinished entry of the agent's task list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pending {
-    /// What is to be done, as it stands in the list, the first 2,000 characters of it.
+    /// The task as listed, at most 2,000 characters.
     pub text: String,
-    /// How far it is, in the agent's own word, such as `pending` or `in_progress`; `pending` where it said none.
+    /// The status in the agent's own word, such as `pending` or `in_progress`; `pending` if it gave none.
     pub status: String,
 }
 
-/// Who said something.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
 pub enum Role {
-    /// The user.
     User,
-    /// The agent.
     Assistant,
 }
 
-/// Something said that both could see.
+/// A message of the visible conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
-    /// Who said it.
+    /// The author.
     pub role: Role,
-    /// What was said: the first 2,000 characters of it.
+    /// The text, at most 2,000 characters.
     pub text: String,
-    /// When, RFC 3339 in UTC; `None` where the transcript does not say.
+    /// The time, RFC 3339 UTC; `None` if the transcript has none.
     pub at: Option<String>,
 }
 
-/// What an agent did on behalf of the one whose transcript this is.
+/// The activity of a subagent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subagent {
-    /// What it was started for or is called, on one line of at most 120 characters; `None` where that is not known.
+    /// Its task or name, on one line of at most 120 characters; `None` if unknown.
     pub name: Option<String>,
-    /// Its id in the transcript: data, never a name of a file. `None` where it has none.
+    /// Its id in the transcript, which is data and never a file name; `None` if it has none.
     pub id: Option<String>,
     /// The tools it used, most used first.
     pub tools: Vec<ToolSummary>,
     /// The files it modified, relative to the root of the repository.
     pub files_modified: Vec<String>,
-    /// What it alone used.
+    /// The tokens it used itself.
     pub tokens: Tokens,
 }
 
-/// A transcript, summed up. All texts are data as somebody else wrote them: nothing in them is escaped. The limits that are named
-/// hold after [`Transcript::cut`]; before, texts can have [`MARGIN`] characters more.
+/// The summary of a transcript. All texts are data by others, unescaped. The limits apply after [`Transcript::cut`];
+/// before, texts can have [`MARGIN`] more characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transcript {
-    /// Who wrote it.
+    /// The agent that wrote it.
     pub agent: Agent,
-    /// The agent's own id of the session: data, never a name of a file.
+    /// The agent's own id of the session, which is data and never a file name.
     pub session_id: Option<String>,
-    /// The folder the agent was started in, as it stands there.
+    /// The folder the agent was started in, as written.
     pub cwd: Option<String>,
-    /// The branch that was named last.
+    /// The last branch named.
     pub branch: Option<String>,
-    /// The commit the session began on.
+    /// The commit at the start.
     pub commit: Option<String>,
-    /// The model the main agent used last.
+    /// The last model of the main agent.
     pub model: Option<String>,
-    /// The earliest time in it, RFC 3339 in UTC. Times that cannot be read do not count.
+    /// The earliest time in it, RFC 3339 UTC. Invalid times do not count.
     pub started_at: Option<String>,
-    /// The latest time in it, as above.
+    /// The latest time in it, likewise.
     pub ended_at: Option<String>,
-    /// The newest summary of the conversation that the agent made, the first 20,000 characters of it.
+    /// The agent's newest summary of the conversation, at most 20,000 characters.
     pub summary: Option<String>,
-    /// The first thing the user really said, the first 2,000 characters of it.
+    /// The user's first message, at most 2,000 characters.
     pub task: Option<String>,
-    /// The main agent's use of tools, most used first, then in the order of the categories.
+    /// The main agent's tool use, most used first, then in the order of the categories.
     pub tools: Vec<ToolSummary>,
-    /// The files the main agent modified, relative to the root of the repository, each once, in the order of their first
-    /// modification. Subagents have their own; [`Transcript::all_files_modified`] has those of all.
+    /// The files modified by the main agent, relative to the root of the repository, without duplicates, in the order
+    /// of their first modification. [`Transcript::all_files_modified`] includes those of subagents.
     pub files_modified: Vec<String>,
-    /// How many files outside the repository were modified, by subagents, too; they are not named.
+    /// The number of modified files outside the repository, including those of subagents.
     pub files_outside: u64,
-    /// What is left of the newest list of tasks or plan of the main agent, at most 1,000 entries.
+    /// The unfinished entries of the main agent's newest task list or plan, at most 1,000.
     pub pending_tasks: Vec<Pending>,
-    /// The newest 20 choices, oldest first, each once and on one line of at most 300 characters: what the user answered when
-    /// asked (`question → answer`), and sentences of the main agent that state a choice.
+    /// The newest 20 decisions, oldest first, without duplicates, each on one line of at most 300 characters: the
+    /// user's answers to questions (`question → answer`), and sentences of the main agent that state a choice.
     pub decisions: Vec<String>,
     /// The last 10 messages, oldest first.
     pub messages: Vec<Exchange>,
-    /// What the whole session used, subagents included, each message of the API once.
+    /// The tokens of the whole session, including subagents; each API message counts once.
     pub tokens: Tokens,
-    /// What the main agent's last message of the API had in its context; `None` where that is not known.
+    /// The context size of the main agent's last API message; `None` if unknown.
     pub context_tokens: Option<u64>,
-    /// Who worked on behalf of the main agent, in order of appearance: the first 200, and what all others did is added up in a last
-    /// one named `others`.
+    /// The subagents in order of appearance: the first 200, then the sum of all others, named `others`.
     pub subagents: Vec<Subagent>,
-    /// How many rows were read, of subagents' own files, too; empty lines are none.
+    /// The number of rows read, including those of subagents' files, without blank lines.
     pub rows: u64,
-    /// How many rows could not be read: no JSON, longer than 16 MB, or torn. They are not among `rows`.
+    /// The number of rows that could not be read: invalid JSON, longer than 16 MB, or torn. Not included in `rows`.
     pub skipped_rows: u64,
-    /// Whether the last row was torn: it is one of `skipped_rows`, and will be none when the agent has written the rest of it. A torn
-    /// end of a subagent's own file is not counted at all.
+    /// Whether the last row was torn. It is included in `skipped_rows` until the agent has completed it. A torn end of
+    /// a subagent's file is not counted at all.
     pub torn: bool,
-    /// A position that grows with the transcript, in bytes: the end of its last whole row, and those of subagents' own files added
-    /// to it. Of a database, the length of what was read.
+    /// A position that grows with the transcript, in bytes: the end of its last complete row, plus those of subagents'
+    /// files. For a database, the length of the data read.
     pub size: u64,
 }
 
 impl Transcript {
-    /// Nothing yet, by that agent.
+    /// An empty summary.
     pub fn new(agent: Agent) -> Self {
         Transcript {
             agent,
@@ -234,7 +227,7 @@ impl Transcript {
         }
     }
 
-    /// The files that the main agent and then its subagents modified, each once.
+    /// The files modified by the main agent, then by subagents, without duplicates.
     pub fn all_files_modified(&self) -> Vec<&str> {
         let subagents = self.subagents.iter().flat_map(|subagent| &subagent.files_modified);
         let mut seen = std::collections::HashSet::new();

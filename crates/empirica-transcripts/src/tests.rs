@@ -1,4 +1,4 @@
-//! Each agent's transcripts in the shapes they have, with what they are known to tell.
+//! Transcripts of each agent in their known formats, with the expected summaries.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ fn tokens(transcript: &Transcript) -> [u64; 4] {
 }
 
 fn texts(transcript: &Transcript, role: Role) -> Vec<&str> {
-    transcript.messages.iter().filter(|said| said.role == role).map(|said| said.text.as_str()).collect()
+    transcript.messages.iter().filter(|message| message.role == role).map(|message| message.text.as_str()).collect()
 }
 
 fn pending(transcript: &Transcript) -> Vec<(&str, &str)> {
@@ -41,9 +41,9 @@ fn samples<'t>(transcript: &'t Transcript, category: &str) -> &'t [String] {
 }
 
 #[test]
-fn claude_code_is_told_with_failed_edits_apart_and_each_message_counted_once() {
-    let told = known("claude-code/session.jsonl");
-    assert_eq!(told.agent, Agent::ClaudeCode);
+fn claude_code_is_read_with_failed_edits_apart_and_each_message_counted_once() {
+    let summary = known("claude-code/session.jsonl");
+    assert_eq!(summary.agent, Agent::ClaudeCode);
     let wanted = [
         ("edit", 5, 1),
         ("shell", 1, 1),
@@ -53,154 +53,160 @@ fn claude_code_is_told_with_failed_edits_apart_and_each_message_counted_once() {
         ("ask", 1, 0),
         ("mcp", 1, 0),
     ];
-    assert_eq!(counts(&told.tools), wanted);
-    assert_eq!(told.files_modified, ["src/parser.rs", "src/multi.rs", "n.ipynb"]);
-    assert_eq!((told.files_outside, told.context_tokens), (1, Some(12)));
-    assert_eq!(tokens(&told), [38, 90, 6059, 548]);
-    assert_eq!(told.task.as_deref(), Some("Make the parser faster"));
-    assert_eq!(texts(&told, Role::User), ["Make the parser faster", "now document it"]);
-    assert_eq!(told.messages.last().unwrap().text, "Documented.");
-    assert_eq!(told.decisions, ["I'll go with a table.", "Which table? → The small one"]);
-    assert_eq!(pending(&told), [("document", "in_progress"), ("release", "pending")]);
-    assert_eq!(told.summary.as_deref(), Some("Parser made faster"));
-    assert_eq!((told.session_id.as_deref(), told.branch.as_deref()), (Some("5e55"), Some("main")));
-    assert_eq!((told.model.as_deref(), told.cwd.as_deref()), (Some("claude-x"), Some("/home/dev/repo")));
+    assert_eq!(counts(&summary.tools), wanted);
+    assert_eq!(summary.files_modified, ["src/parser.rs", "src/multi.rs", "n.ipynb"]);
+    assert_eq!((summary.files_outside, summary.context_tokens), (1, Some(12)));
+    assert_eq!(tokens(&summary), [38, 90, 6059, 548]);
+    assert_eq!(summary.task.as_deref(), Some("Make the parser faster"));
+    assert_eq!(texts(&summary, Role::User), ["Make the parser faster", "now document it"]);
+    assert_eq!(summary.messages.last().unwrap().text, "Documented.");
+    assert_eq!(summary.decisions, ["I'll go with a table.", "Which table? → The small one"]);
+    assert_eq!(pending(&summary), [("document", "in_progress"), ("release", "pending")]);
+    assert_eq!(summary.summary.as_deref(), Some("Parser made faster"));
+    assert_eq!((summary.session_id.as_deref(), summary.branch.as_deref()), (Some("5e55"), Some("main")));
+    assert_eq!((summary.model.as_deref(), summary.cwd.as_deref()), (Some("claude-x"), Some("/home/dev/repo")));
     assert_eq!(
-        (told.started_at.as_deref(), told.ended_at.as_deref()),
+        (summary.started_at.as_deref(), summary.ended_at.as_deref()),
         (Some("2026-03-01T10:00:01Z"), Some("2026-03-01T11:00:00Z"))
     );
     let bytes = std::fs::read(fixture("claude-code/session.jsonl")).unwrap();
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-    assert_eq!((told.rows, told.skipped_rows, told.size), (lines, 0, bytes.len() as u64));
-    assert_eq!(samples(&told, "shell"), ["cargo test"]);
-    assert_eq!(samples(&told, "edit"), ["src/parser.rs", "src/failed.rs", "src/multi.rs"]);
-    assert_eq!(samples(&told, "mcp"), ["mcp__docs__search"]);
+    assert_eq!((summary.rows, summary.skipped_rows, summary.size), (lines, 0, bytes.len() as u64));
+    assert_eq!(samples(&summary, "shell"), ["cargo test"]);
+    assert_eq!(samples(&summary, "edit"), ["src/parser.rs", "src/failed.rs", "src/multi.rs"]);
+    assert_eq!(samples(&summary, "mcp"), ["mcp__docs__search"]);
     assert_eq!(
-        (samples(&told, "task"), samples(&told, "ask")),
+        (samples(&summary, "task"), samples(&summary, "ask")),
         (["look around".to_owned()].as_slice(), ["Which table?".to_owned()].as_slice())
     );
 }
 
 #[test]
-fn subagents_are_told_apart_in_rows_and_in_files_of_their_own() {
-    let told = known("claude-code/session.jsonl");
-    let [agent] = told.subagents.as_slice() else { panic!("{:?}", told.subagents) };
+fn subagents_are_distinguished_in_rows_and_in_files() {
+    let summary = known("claude-code/session.jsonl");
+    let [agent] = summary.subagents.as_slice() else { panic!("{:?}", summary.subagents) };
     assert_eq!((agent.name.as_deref(), agent.id.as_deref()), (Some("look around"), Some("a1")));
     assert_eq!(counts(&agent.tools), [("write", 1, 0), ("grep", 1, 0)]);
     assert_eq!((agent.files_modified.as_slice(), agent.tokens.input), (["notes.md".to_owned()].as_slice(), 15));
-    assert_eq!(told.all_files_modified().last(), Some(&"notes.md"));
-    let told = known("claude-code/layout/5e55.jsonl");
-    let [agent] = told.subagents.as_slice() else { panic!("{:?}", told.subagents) };
+    assert_eq!(summary.all_files_modified().last(), Some(&"notes.md"));
+    let summary = known("claude-code/layout/5e55.jsonl");
+    let [agent] = summary.subagents.as_slice() else { panic!("{:?}", summary.subagents) };
     assert_eq!((agent.name.as_deref(), agent.id.as_deref(), agent.files_modified.len()), (Some("scan"), Some("b7"), 1));
-    assert_eq!((tokens(&told), told.context_tokens, told.rows), ([3, 3, 3, 3], Some(4), 5));
+    assert_eq!((tokens(&summary), summary.context_tokens, summary.rows), ([3, 3, 3, 3], Some(4), 5));
     let files = ["claude-code/layout/5e55.jsonl", "claude-code/layout/5e55/subagents/agent-b7.jsonl"];
     let lengths = files.map(|name| std::fs::metadata(fixture(name)).unwrap().len());
-    assert_eq!(told.size, lengths.iter().sum::<u64>());
+    assert_eq!(summary.size, lengths.iter().sum::<u64>());
 }
 
 #[test]
-fn subagents_without_ids_are_told_apart_by_their_chains() {
+fn subagents_without_ids_are_distinguished_by_their_chains() {
     let row = |uuid: &str, parent: &str, file: &str| {
         let parent = if parent.is_empty() { Value::Null } else { json!(parent) };
         let call = json!([{"type": "tool_use", "id": uuid, "name": "Write", "input": {"file_path": file}}]);
         json!({"type": "assistant", "uuid": uuid, "parentUuid": parent, "isSidechain": true, "message": {"content": call}}).to_string()
     };
     let rows = [row("a", "", "1"), row("b", "", "2"), row("c", "a", "3"), row("d", "b", "4")].join("\n");
-    let told = read_from(rows.as_bytes(), None).unwrap();
-    let counts: Vec<u64> = told.subagents.iter().map(|agent| agent.tools[0].count).collect();
-    assert_eq!((counts, told.tools.len()), (vec![2, 2], 0));
+    let summary = read_from(rows.as_bytes(), None).unwrap();
+    let counts: Vec<u64> = summary.subagents.iter().map(|agent| agent.tools[0].count).collect();
+    assert_eq!((counts, summary.tools.len()), (vec![2, 2], 0));
 }
 
 #[test]
-fn codex_is_told_with_every_form_of_a_patch() {
-    let told = known("codex/rollout.jsonl");
-    assert_eq!(told.agent, Agent::Codex);
-    assert_eq!(counts(&told.tools), [("shell", 7, 2), ("edit", 4, 1), ("search", 1, 0), ("ask", 1, 0)]);
+fn codex_is_read_with_every_form_of_a_patch() {
+    let summary = known("codex/rollout.jsonl");
+    assert_eq!(summary.agent, Agent::Codex);
+    assert_eq!(counts(&summary.tools), [("shell", 7, 2), ("edit", 4, 1), ("search", 1, 0), ("ask", 1, 0)]);
     let files = ["src/cache.rs", "src/lib.rs", "src/main.rs", "old.rs", "argv.rs", "sub/heredoc.rs", "script.rs"];
-    assert_eq!(told.files_modified, files);
-    assert_eq!((tokens(&told), told.context_tokens), ([160, 30, 140, 0], Some(220)));
-    assert_eq!(texts(&told, Role::User), ["Add a cache", "continue", "continue"]);
-    assert_eq!(texts(&told, Role::Assistant), ["Going with an LRU cache."]);
-    assert_eq!(told.decisions, ["Going with an LRU cache.", "How large? → 64 MB"]);
-    assert_eq!(pending(&told), [("test", "in_progress"), ("ship", "pending")]);
-    assert_eq!(told.commit.as_deref(), Some("0123456789abcdef0123456789abcdef01234567"));
-    assert_eq!((told.branch.as_deref(), told.model.as_deref()), (Some("fast"), Some("gpt-x")));
-    assert_eq!(told.started_at.as_deref(), Some("2026-03-02T08:59:59Z"));
-    assert_eq!(samples(&told, "shell"), ["ls -la", "cargo test", "false"]);
-    assert_eq!((samples(&told, "search"), samples(&told, "edit").len()), (["lru cache".to_owned()].as_slice(), 3));
+    assert_eq!(summary.files_modified, files);
+    assert_eq!((tokens(&summary), summary.context_tokens), ([160, 30, 140, 0], Some(220)));
+    assert_eq!(texts(&summary, Role::User), ["Add a cache", "continue", "continue"]);
+    assert_eq!(texts(&summary, Role::Assistant), ["Going with an LRU cache."]);
+    assert_eq!(summary.decisions, ["Going with an LRU cache.", "How large? → 64 MB"]);
+    assert_eq!(pending(&summary), [("test", "in_progress"), ("ship", "pending")]);
+    assert_eq!(summary.commit.as_deref(), Some("0123456789abcdef0123456789abcdef01234567"));
+    assert_eq!((summary.branch.as_deref(), summary.model.as_deref()), (Some("fast"), Some("gpt-x")));
+    assert_eq!(summary.started_at.as_deref(), Some("2026-03-02T08:59:59Z"));
+    assert_eq!(samples(&summary, "shell"), ["ls -la", "cargo test", "false"]);
+    assert_eq!(
+        (samples(&summary, "search"), samples(&summary, "edit").len()),
+        (["lru cache".to_owned()].as_slice(), 3)
+    );
 }
 
 #[test]
-fn gemini_is_told_alike_from_a_document_and_from_rows() {
-    let told = known("gemini/session.json");
-    assert_eq!(told.agent, Agent::Gemini);
+fn gemini_is_read_alike_from_a_document_and_from_rows() {
+    let summary = known("gemini/session.json");
+    assert_eq!(summary.agent, Agent::Gemini);
     assert_eq!(
-        counts(&told.tools),
+        counts(&summary.tools),
         [("write", 2, 0), ("shell", 1, 1), ("read", 1, 0), ("edit", 1, 1), ("search", 1, 0)]
     );
-    assert_eq!(told.files_modified, ["docs/a.md"]);
-    assert_eq!((tokens(&told), told.context_tokens), ([112, 35, 190, 0], Some(220)));
-    assert_eq!(texts(&told, Role::User), ["Write the docs", "and the guide"]);
-    assert_eq!(told.decisions, ["Going with Markdown rather than HTML."]);
-    assert_eq!((told.session_id.as_deref(), told.model.as_deref(), told.rows), (Some("9e3"), Some("gemini-x"), 5));
-    assert_eq!(told.ended_at.as_deref(), Some("2026-03-03T08:30:00Z"));
+    assert_eq!(summary.files_modified, ["docs/a.md"]);
+    assert_eq!((tokens(&summary), summary.context_tokens), ([112, 35, 190, 0], Some(220)));
+    assert_eq!(texts(&summary, Role::User), ["Write the docs", "and the guide"]);
+    assert_eq!(summary.decisions, ["Going with Markdown rather than HTML."]);
+    assert_eq!(
+        (summary.session_id.as_deref(), summary.model.as_deref(), summary.rows),
+        (Some("9e3"), Some("gemini-x"), 5)
+    );
+    assert_eq!(summary.ended_at.as_deref(), Some("2026-03-03T08:30:00Z"));
     let pretty = known("gemini/pretty.json");
-    assert_eq!(Transcript { size: told.size, ..pretty }, told);
-    assert_eq!(told.size, std::fs::metadata(fixture("gemini/session.json")).unwrap().len());
+    assert_eq!(Transcript { size: summary.size, ..pretty }, summary);
+    assert_eq!(summary.size, std::fs::metadata(fixture("gemini/session.json")).unwrap().len());
     let rows = known("gemini/session.jsonl");
     assert_eq!((rows.rows, rows.summary.as_deref()), (12, Some("Docs written")));
     assert_eq!(rows.ended_at.as_deref(), Some("2026-03-03T08:40:00Z"));
-    let (ended_at, rows_read, size) = (told.ended_at.clone(), told.rows, told.size);
-    assert_eq!(Transcript { summary: None, ended_at, rows: rows_read, size, ..rows }, told);
+    let (ended_at, rows_read, size) = (summary.ended_at.clone(), summary.rows, summary.size);
+    assert_eq!(Transcript { summary: None, ended_at, rows: rows_read, size, ..rows }, summary);
 }
 
 #[test]
-fn copilot_is_told_from_its_own_root() {
+fn copilot_is_read_from_its_own_root() {
     for name in ["copilot/events.jsonl", "copilot"] {
-        let told = known(name);
-        assert_eq!(told.agent, Agent::Copilot);
-        assert_eq!(counts(&told.tools), [("read", 2, 0), ("edit", 2, 1), ("shell", 1, 1), ("write", 1, 0)]);
+        let summary = known(name);
+        assert_eq!(summary.agent, Agent::Copilot);
+        assert_eq!(counts(&summary.tools), [("read", 2, 0), ("edit", 2, 1), ("shell", 1, 1), ("write", 1, 0)]);
         assert_eq!(
-            (samples(&told, "edit"), &told.files_modified[..]),
+            (samples(&summary, "edit"), &summary.files_modified[..]),
             (["sub/a.rs".to_owned(), "sub/c.rs".into()].as_slice(), ["sub/a.rs".to_owned(), "d.rs".into()].as_slice())
         );
-        assert_eq!((pending(&told), told.decisions.len()), (vec![("test", "pending")], 1));
+        assert_eq!((pending(&summary), summary.decisions.len()), (vec![("test", "pending")], 1));
         assert_eq!(
-            (told.branch.as_deref(), told.model.as_deref(), told.commit.is_some()),
+            (summary.branch.as_deref(), summary.model.as_deref(), summary.commit.is_some()),
             (Some("topic"), Some("model-x"), true)
         );
-        assert_eq!(read(&fixture(name), Some(Path::new("/elsewhere"))).unwrap().files_modified, told.files_modified);
-        assert_eq!(read(&fixture(name), None).unwrap().files_modified, told.files_modified);
+        assert_eq!(read(&fixture(name), Some(Path::new("/elsewhere"))).unwrap().files_modified, summary.files_modified);
+        assert_eq!(read(&fixture(name), None).unwrap().files_modified, summary.files_modified);
     }
 }
 
 #[test]
-fn cursor_is_told_without_results_and_every_edit_counts() {
-    let told = known("cursor/session.jsonl");
-    assert_eq!(told.agent, Agent::Cursor);
+fn cursor_is_read_without_results_and_every_edit_counts() {
+    let summary = known("cursor/session.jsonl");
+    assert_eq!(summary.agent, Agent::Cursor);
     assert_eq!(
-        counts(&told.tools),
+        counts(&summary.tools),
         [("edit", 3, 0), ("shell", 1, 0), ("read", 1, 0), ("write", 1, 0), ("search", 1, 0)]
     );
-    assert_eq!(told.files_modified, ["Cargo.toml", "new.rs", "old.rs", "p.rs"]);
-    assert_eq!((told.task.as_deref(), told.session_id.as_deref()), (Some("Fix the build"), Some("session")));
+    assert_eq!(summary.files_modified, ["Cargo.toml", "new.rs", "old.rs", "p.rs"]);
+    assert_eq!((summary.task.as_deref(), summary.session_id.as_deref()), (Some("Fix the build"), Some("session")));
     assert_eq!(
-        (pending(&told), &told.decisions[..]),
+        (pending(&summary), &summary.decisions[..]),
         (vec![("test", "pending")], ["Decision: pin the version.".to_owned()].as_slice())
     );
-    assert_eq!((told.started_at, told.context_tokens, told.messages.len()), (None, None, 3));
+    assert_eq!((summary.started_at, summary.context_tokens, summary.messages.len()), (None, None, 3));
 }
 
-fn is_first_session(told: &Transcript) {
-    assert_eq!((told.agent, told.session_id.as_deref()), (Agent::OpenCode, Some("ses_1")));
-    assert_eq!(counts(&told.tools), [("shell", 1, 0), ("read", 1, 0), ("write", 1, 1), ("edit", 1, 0)]);
-    assert_eq!(told.files_modified, ["a.ts", "gen.ts"]);
-    assert_eq!((tokens(told), told.context_tokens), ([18, 18, 111, 62], Some(15)));
-    assert_eq!((pending(told), told.task.as_deref()), (vec![("cover b", "pending")], Some("Test it")));
-    assert_eq!(texts(told, Role::Assistant), ["I'll go with unit tests instead of a script.", "Tested."]);
-    assert_eq!((told.decisions.len(), told.rows, told.skipped_rows, told.size > 1000), (1, 19, 0, true));
-    assert_eq!(told.started_at.as_deref(), Some("2026-03-04T04:53:20Z"));
-    let [agent] = told.subagents.as_slice() else { panic!("{:?}", told.subagents) };
+fn is_first_session(summary: &Transcript) {
+    assert_eq!((summary.agent, summary.session_id.as_deref()), (Agent::OpenCode, Some("ses_1")));
+    assert_eq!(counts(&summary.tools), [("shell", 1, 0), ("read", 1, 0), ("write", 1, 1), ("edit", 1, 0)]);
+    assert_eq!(summary.files_modified, ["a.ts", "gen.ts"]);
+    assert_eq!((tokens(summary), summary.context_tokens), ([18, 18, 111, 62], Some(15)));
+    assert_eq!((pending(summary), summary.task.as_deref()), (vec![("cover b", "pending")], Some("Test it")));
+    assert_eq!(texts(summary, Role::Assistant), ["I'll go with unit tests instead of a script.", "Tested."]);
+    assert_eq!((summary.decisions.len(), summary.rows, summary.skipped_rows, summary.size > 1000), (1, 19, 0, true));
+    assert_eq!(summary.started_at.as_deref(), Some("2026-03-04T04:53:20Z"));
+    let [agent] = summary.subagents.as_slice() else { panic!("{:?}", summary.subagents) };
     assert_eq!(
         (agent.name.as_deref(), agent.id.as_deref(), &agent.files_modified[..]),
         (Some("Helper"), Some("ses_2"), ["helper.ts".to_owned()].as_slice())
@@ -208,7 +214,7 @@ fn is_first_session(told: &Transcript) {
 }
 
 #[test]
-fn open_code_is_told_from_its_older_storage() {
+fn open_code_is_read_from_its_older_storage() {
     for name in ["opencode/storage", "opencode", "opencode/storage/session/p1/ses_1.json"] {
         is_first_session(&known(name));
         assert_eq!(recognise(&fixture(name)), Some(Agent::OpenCode));
@@ -251,7 +257,7 @@ fn database(folder: &Path, journal: &str) -> PathBuf {
 }
 
 #[test]
-fn open_code_is_told_from_its_database_and_nothing_is_left_beside_it() {
+fn open_code_is_read_from_its_database_and_nothing_is_left_beside_it() {
     for journal in ["WAL", "DELETE"] {
         let folder = tempfile::tempdir().unwrap();
         let path = database(folder.path(), journal);
@@ -263,13 +269,13 @@ fn open_code_is_told_from_its_database_and_nothing_is_left_beside_it() {
 }
 
 #[test]
-fn what_a_writer_of_the_database_has_not_put_into_it_yet_is_read() {
+fn rows_in_the_wal_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = database(folder.path(), "WAL");
     let writer = Connection::open(&path).unwrap();
     writer.execute_batch("PRAGMA wal_autocheckpoint=0; UPDATE session SET title='New' WHERE id='ses_2'").unwrap();
-    let told = read(&path, Some(Path::new("/home/dev/repo"))).unwrap();
-    assert_eq!(told.subagents[0].name.as_deref(), Some("New"));
+    let summary = read(&path, Some(Path::new("/home/dev/repo"))).unwrap();
+    assert_eq!(summary.subagents[0].name.as_deref(), Some("New"));
 }
 
 #[test]
@@ -291,7 +297,7 @@ fn a_damaged_or_foreign_database_is_an_error() {
 }
 
 #[test]
-fn whose_it_is_is_told_by_content_and_not_by_name() {
+fn the_agent_is_detected_by_content_and_not_by_name() {
     let folder = tempfile::tempdir().unwrap();
     for (name, agent) in [
         ("claude-code/session.jsonl", Agent::ClaudeCode),
@@ -304,14 +310,14 @@ fn whose_it_is_is_told_by_content_and_not_by_name() {
         let path = folder.path().join("x.json");
         std::fs::copy(fixture(name), &path).unwrap();
         assert_eq!((recognise(&path), read(&path, None).unwrap().agent), (Some(agent), agent), "{name}");
-        let told = read_from(std::fs::read(&path).unwrap().as_slice(), None).unwrap();
-        assert_eq!(told.tools, read(&path, None).unwrap().tools);
+        let summary = read_from(std::fs::read(&path).unwrap().as_slice(), None).unwrap();
+        assert_eq!(summary.tools, read(&path, None).unwrap().tools);
     }
     assert_eq!((recognise(folder.path()), recognise(Path::new("/nowhere"))), (Some(Agent::Cursor), None));
 }
 
 #[test]
-fn what_nobody_wrote_is_refused_with_the_agents_that_are_known() {
+fn unknown_formats_are_refused() {
     for text in ["", "\n\n", "hello", "{}\n{\"a\":1}", "[1,2]", "{\n \"name\": \"x\"\n}", "\u{feff}"] {
         let error = read_from(text.as_bytes(), None).unwrap_err();
         assert!(matches!(error, Error::UnknownAgent { .. }), "{text}");

@@ -1,4 +1,4 @@
-//! What a file or folder that cannot be used calls for: why, what to do, and the command that does it or shows more.
+//! I/O errors on a path: the reason, a suggestion, and a command that fixes or shows the problem.
 
 use std::fs::{Metadata, symlink_metadata};
 use std::io::{self, ErrorKind};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// A word as a shell takes it.
+/// Quotes a word for a POSIX shell.
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -17,7 +17,7 @@ pub fn quote(word: &str) -> String {
     }
 }
 
-/// What a path needs before it can be used.
+/// How to make a path usable.
 #[derive(Debug, PartialEq, Eq)]
 struct Remedy {
     reason: String,
@@ -26,20 +26,19 @@ struct Remedy {
 }
 
 impl Error {
-    /// This error, which happened on a file or folder: says what is wrong with it, and the command that mends that, or shows
-    /// it where no command can.
+    /// Adds the reason, suggestion and command for an I/O error on `path`, and the error as the source.
     pub fn on_path(self, path: &Path, error: io::Error) -> Self {
         self.about_path(path, &error).caused_by(error)
     }
 
-    /// The same, when the error is a cause of another one.
+    /// As [`Self::on_path`], without setting the source.
     pub fn about_path(self, path: &Path, error: &io::Error) -> Self {
         let Remedy { reason, suggestion, command } = remedy(path, error);
         self.reason(reason).suggest(suggestion).command(command)
     }
 }
 
-/// The first error of files and folders among the causes.
+/// The first I/O error among the sources.
 pub fn io_cause<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e io::Error> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -56,66 +55,66 @@ fn shown(path: &Path) -> String {
 }
 
 fn remedy(path: &Path, error: &io::Error) -> Remedy {
-    let there = nearest(path);
-    let look = || format!("ls -ld {}", shown(there));
+    let existing = nearest(path);
+    let list = || format!("ls -ld {}", shown(existing));
     match error.kind() {
-        ErrorKind::PermissionDenied => refused(path, there),
+        ErrorKind::PermissionDenied => refused(path, existing),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge | ErrorKind::WriteZero => Remedy {
-            reason: format!("there is no room for {}: {error}", path.display()),
-            suggestion: "Make room, then run the command again.",
-            command: format!("df -h {}", shown(there)),
+            reason: format!("no space left for {}: {error}", path.display()),
+            suggestion: "Free some space, then run the command again.",
+            command: format!("df -h {}", shown(existing)),
         },
         ErrorKind::ReadOnlyFilesystem => Remedy {
-            reason: format!("{} lies on a file system that cannot be written", path.display()),
-            suggestion: "Mount it so that it can be written, or work in a copy elsewhere.",
-            command: format!("df -h {}", shown(there)),
+            reason: format!("{} is on a read-only file system", path.display()),
+            suggestion: "Remount it read-write, or work in a copy elsewhere.",
+            command: format!("df -h {}", shown(existing)),
         },
         ErrorKind::NotADirectory | ErrorKind::IsADirectory | ErrorKind::AlreadyExists => match in_the_way(path) {
-            Some((at, what)) => Remedy {
-                reason: format!("{} {what}", at.display()),
+            Some((at, problem)) => Remedy {
+                reason: format!("{} {problem}", at.display()),
                 suggestion: "Move it aside, then run the command again.",
                 command: move_aside(at),
             },
             None => Remedy {
                 reason: format!("{}: {error}", path.display()),
-                suggestion: "See what is there, and put it right.",
-                command: look(),
+                suggestion: "List the path and fix what is wrong with it.",
+                command: list(),
             },
         },
         ErrorKind::NotFound => Remedy {
             reason: format!("{} does not exist", path.display()),
-            suggestion: "See what is there, and give a path that exists.",
-            command: format!("ls -la {}", shown(there)),
+            suggestion: "List the folder and give a path that exists.",
+            command: format!("ls -la {}", shown(existing)),
         },
         _ => Remedy {
             reason: format!("{}: {error}", path.display()),
-            suggestion: "See what is there, and put it right.",
-            command: look(),
+            suggestion: "List the path and fix what is wrong with it.",
+            command: list(),
         },
     }
 }
 
-/// The path, or what of it exists.
+/// The longest prefix of the path that exists.
 fn nearest(path: &Path) -> &Path {
     let exists = |path: &&Path| symlink_metadata(path).is_ok();
     path.ancestors().find(exists).unwrap_or(Path::new("."))
 }
 
-/// What of a path is a file where a folder has to be, or a folder where a file has to be.
+/// The prefix of a path that is a file in place of a folder, or the reverse.
 fn in_the_way(path: &Path) -> Option<(&Path, &'static str)> {
-    let there = nearest(path);
-    if !there.is_dir() {
-        return Some((there, if there == path { "is in the way" } else { "is a file where a folder has to be" }));
+    let existing = nearest(path);
+    if !existing.is_dir() {
+        return Some((existing, if existing == path { "is in the way" } else { "is a file where a folder has to be" }));
     }
-    (there == path).then_some((there, "is a folder where a file has to be"))
+    (existing == path).then_some((existing, "is a folder where a file has to be"))
 }
 
-/// The command that moves a file or folder out of the way, to a name that is free.
+/// The command that renames a file or folder to a free name beside it.
 pub fn move_aside(path: &Path) -> String {
     format!("mv {} {}", shown(path), shown(&aside(path)))
 }
 
-/// A name beside it that is free.
+/// A free name: the path with `.aside`, `.aside1`, … appended.
 fn aside(path: &Path) -> PathBuf {
     let name = |n: usize| {
         PathBuf::from(format!("{}.aside{}", path.display(), if n == 0 { String::new() } else { n.to_string() }))
@@ -123,28 +122,28 @@ fn aside(path: &Path) -> PathBuf {
     (0..).map(name).find(|name| symlink_metadata(name).is_err()).unwrap_or_else(|| name(0))
 }
 
-fn refused(path: &Path, there: &Path) -> Remedy {
-    let own = std::fs::metadata("/proc/self").ok().map(|process| process.uid());
-    let wanted = |metadata: &Metadata| if metadata.is_dir() { ("rwx", 0o700) } else { ("rw", 0o600) };
-    // a file may be written and its folder not
-    for place in [Some(there), there.parent().filter(|_| there == path)].into_iter().flatten() {
+fn refused(path: &Path, existing: &Path) -> Remedy {
+    let uid = std::fs::metadata("/proc/self").ok().map(|process| process.uid());
+    let needed = |metadata: &Metadata| if metadata.is_dir() { ("rwx", 0o700) } else { ("rw", 0o600) };
+    // the file may be writable and its folder not
+    for place in [Some(existing), existing.parent().filter(|_| existing == path)].into_iter().flatten() {
         let Ok(metadata) = symlink_metadata(place) else { continue };
-        let (letters, bits) = wanted(&metadata);
-        if own.is_some() && own != Some(metadata.uid()) {
+        let (letters, bits) = needed(&metadata);
+        if uid.is_some() && uid != Some(metadata.uid()) {
             continue;
         }
         if metadata.mode() & bits != bits {
             return Remedy {
-                reason: format!("permission denied: {} does not let its owner read and write", place.display()),
+                reason: format!("permission denied: {} is not readable and writable by its owner", place.display()),
                 suggestion: "Give yourself permission, then run the command again.",
                 command: format!("chmod u+{letters} {}", shown(place)),
             };
         }
     }
     Remedy {
-        reason: format!("permission denied: {} does not let you read and write", there.display()),
-        suggestion: "See who owns it; its owner or the administrator can let you in, with chmod or chown.",
-        command: format!("ls -ld {}", shown(there)),
+        reason: format!("permission denied: {} is not readable and writable by you", existing.display()),
+        suggestion: "Ask its owner or an administrator for access, with chmod or chown.",
+        command: format!("ls -ld {}", shown(existing)),
     }
 }
 
@@ -153,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_names_what_is_in_its_way_and_the_command_that_moves_it() {
+    fn an_obstacle_is_named_with_the_command_that_moves_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a b");
         std::fs::write(&file, "").unwrap();
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_permission_is_mended_at_the_place_that_lacks_it() {
+    fn a_missing_permission_is_suggested_on_the_path_that_lacks_it() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("inner");
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_shows_the_folder_that_does() {
+    fn a_missing_path_shows_its_nearest_folder() {
         let folder = tempfile::tempdir().unwrap();
         let full = remedy(&folder.path().join("x/y"), &io::Error::from(ErrorKind::StorageFull));
         assert_eq!(full.command, format!("df -h {}", folder.path().display()));

@@ -1,4 +1,4 @@
-//! What to do next, as data: commands, and texts that name commands and options. Each interface renders them in its own terms.
+//! Remedies as data: commands, and texts that name commands and options. Each interface renders them in its own terms.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use serde::{Serialize, Serializer};
 
 use crate::error::quote;
 
-/// How an interface calls commands and options.
+/// How an interface names commands and options.
 pub trait Terms {
-    /// The call that does what `command` does; `None` where the interface has none.
+    /// The equivalent of `command`; `None` if the interface has none.
     fn call(&self, command: &Command) -> Option<String>;
-    /// The argument that an option stands for.
+    /// The equivalent of a command-line option.
     fn option(&self, name: &str) -> String;
 }
 
@@ -27,14 +27,14 @@ impl Terms for Shell {
     }
 }
 
-/// A command to run: of this program, or a line for a shell.
+/// A command of this program, or a shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Its name with that of the subcommand; the whole line, where it is not of this program.
+    /// The command and subcommand; the whole line unless [`Self::is_own`].
     pub name: String,
-    /// Its arguments, in order.
+    /// Arguments, in order.
     pub arguments: Vec<Argument>,
-    /// Whether it is of this program.
+    /// Whether it is a command of this program.
     pub is_own: bool,
 }
 
@@ -45,16 +45,16 @@ pub enum Argument {
     Flag(&'static str),
     /// An option and its value.
     Option(&'static str, Value),
-    /// A value by its position.
+    /// A positional value.
     Positional(Value),
 }
 
 /// The value of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
-    /// The value, or the placeholder.
+    /// The value or placeholder, unquoted.
     pub text: String,
-    /// Whether it is a placeholder for the reader to replace, `<ai>`.
+    /// Whether it is a placeholder to replace, such as `<ai>`.
     pub is_blank: bool,
 }
 
@@ -64,12 +64,12 @@ impl<T: Into<String>> From<T> for Value {
     }
 }
 
-/// A placeholder for a value.
+/// A placeholder.
 pub fn blank(shown: &str) -> Value {
     Value { text: shown.to_owned(), is_blank: true }
 }
 
-/// A command of this program, to which the arguments are added.
+/// A command of this program, without arguments.
 pub fn empirica(name: impl Into<String>) -> Command {
     Command { name: name.into(), arguments: Vec::new(), is_own: true }
 }
@@ -81,7 +81,7 @@ impl<T: Into<String>> From<T> for Command {
 }
 
 impl Command {
-    /// Adds a value by its position.
+    /// Adds a positional value.
     pub fn arg(mut self, value: impl Into<Value>) -> Self {
         self.arguments.push(Argument::Positional(value.into()));
         self
@@ -110,14 +110,14 @@ impl fmt::Display for Value {
     }
 }
 
-/// The line a shell takes.
+/// The shell line, with values quoted.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let program = if self.is_own { "git empirica " } else { "" };
         f.write_str(format!("{program}{}", self.name).trim_end())?;
         let mut only_positionals = false;
         for argument in &self.arguments {
-            // a value that looks like an option is joined to its own, or follows --
+            // a value that looks like an option is joined to its option by `=`, or follows `--`
             let is_dashed = |value: &Value| value.text.starts_with('-');
             match argument {
                 Argument::Flag(name) => write!(f, " {name}")?,
@@ -136,34 +136,34 @@ impl fmt::Display for Command {
     }
 }
 
-/// A text that can name commands and options.
+/// A text with references to commands and options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text(pub Vec<Part>);
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Plain words.
+    /// Literal text.
     Words(String),
-    /// A command in the sentence.
+    /// A reference to a command.
     Command(Command),
-    /// An option in the sentence.
+    /// A reference to an option.
     Option(&'static str),
 }
 
-/// A text of parts: words, commands, options.
+/// Builds a [`Text`](crate::error::Text) from words, commands and options.
 #[macro_export]
 macro_rules! text {
     ($($part:expr),+ $(,)?) => { $crate::error::Text(vec![$($crate::error::Part::from($part)),+]) };
 }
 
-/// An option named in a text.
+/// A reference to an option.
 pub fn option(name: &'static str) -> Part {
     Part::Option(name)
 }
 
 impl Text {
-    /// The text in the terms of an interface; a command that it has no call for is a line for a shell.
+    /// Renders the text in the terms of an interface; a command without an equivalent there stays a shell line.
     pub fn render(&self, terms: &dyn Terms) -> String {
         let part = |part: &Part| match part {
             Part::Words(words) => words.clone(),

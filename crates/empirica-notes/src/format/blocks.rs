@@ -1,19 +1,19 @@
-//! The Markdown note as a union of blocks: one per session, and whatever people wrote beside them.
+//! Markdown notes: one block per session, and text written by people.
 //!
-//! A block begins with a heading `# … <short id> …` and ends with `-- empirica <id> r<renderer>`. From [`REVISIONS`] on the
-//! heading of a session's block ends with `(…, <short id>[ <short id>…], session <short id>)`. Text outside blocks is kept in
-//! passages, which a line `-- empirica: another note` keeps apart.
+//! A block begins with a heading `# … <short id> …` and ends with `-- empirica <id> r<renderer>`. From [`REVISIONS`] on
+//! the heading of a session's block ends with `(…, <short id>[ <short id>…], session <short id>)`. Text outside blocks
+//! is split into passages by lines `-- empirica: another note`.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Id;
 
-/// What keeps two passages apart.
+/// The line between two passages.
 const SEPARATOR: &str = "-- empirica: another note";
 
-/// The first number of blocks that stand for their session, to which the records they were rendered from are added; earlier
-/// renderers wrote a block for each handoff and digest.
+/// The first renderer with one block per session, which names the records it was rendered from; earlier ones wrote a
+/// block per handoff and digest.
 pub const REVISIONS: u32 = 100;
 
 /// The last line of a block.
@@ -31,11 +31,11 @@ fn opens(line: &str, id: &Id) -> bool {
         .is_some_and(|heading| heading.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == id.short()))
 }
 
-/// How the lines of a session's block begin.
+/// Prefixes of the lines of a session's block.
 const LABELS: [&str; 8] =
     ["  ", "- Next: ", "- Open: ", "- Decided: ", "- Avoid: ", "- Learned: ", "- Checked: ", "- All: "];
 
-/// The short ids of the records that a heading of a session's block names, and of the session.
+/// The short ids of the records and of the session, from the heading of a session's block; `None` for other headings.
 fn names(heading: &str) -> Option<(Vec<&str>, &str)> {
     let (rest, session) = heading.strip_prefix("# ")?.strip_suffix(')')?.rsplit_once(", session ")?;
     let is_short = |word: &str| word.len() == 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -43,7 +43,7 @@ fn names(heading: &str) -> Option<(Vec<&str>, &str)> {
     is_short(session).then(|| (records.filter(|word| is_short(word)).collect(), session))
 }
 
-/// What a block stands for: of two blocks for the same thing one is kept.
+/// The identity of a block; of two blocks with the same key one is kept.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Record(Id),
@@ -58,7 +58,7 @@ struct Block {
 }
 
 impl Block {
-    /// As [`names`], of its heading; `None` for a block of an earlier renderer.
+    /// As [`names`]; `None` for blocks of earlier renderers.
     fn named(&self) -> Option<(Vec<&str>, &str)> {
         names(self.text.lines().next().filter(|_| self.renderer >= REVISIONS)?)
     }
@@ -84,7 +84,7 @@ impl Parsed {
         parsed
     }
 
-    /// Replaces each passage by what `change` makes of it. Whether it changed any.
+    /// Replaces each passage for which `change` returns a text. Returns whether it replaced any.
     fn change_passages(&mut self, change: &impl Fn(&str) -> Option<String>) -> bool {
         let changed: Vec<(String, String)> =
             self.passages.iter().filter_map(|passage| Some((passage.clone(), change(passage)?))).collect();
@@ -95,7 +95,7 @@ impl Parsed {
         !changed.is_empty()
     }
 
-    /// The higher renderer wins, then the newer record, then the greater bytes.
+    /// Keeps the block with the higher renderer, then the newer record, then the greater bytes.
     fn add_block(&mut self, block: Block) {
         match self.blocks.entry(block.key()) {
             Entry::Vacant(entry) => drop(entry.insert(block)),
@@ -126,7 +126,7 @@ impl Parsed {
         let mut outside = 0;
         for (at, line) in lines.iter().enumerate() {
             let Some((id, renderer)) = read_footer(line) else { continue };
-            // no block reaches over a separator: what was two passages stays two
+            // no block spans a separator: two passages stay two
             let mut above = (outside..at).rev().take_while(|&line| lines[line] != SEPARATOR);
             let Some(start) = above.find(|&line| opens(lines[line], &id)) else { continue };
             self.add_passages(&lines[outside..start]);
@@ -137,14 +137,14 @@ impl Parsed {
     }
 
     fn write(&self) -> String {
-        let continued = |passage: &str| {
+        let is_continued = |passage: &str| {
             let longer = format!("{passage}\n\n");
             self.passages.iter().any(|other| other.starts_with(&longer))
         };
         let blocks = self.in_order().into_iter().map(|block| block.text.as_str());
         let mut out = blocks.collect::<Vec<_>>().join("\n\n");
-        // a passage that somebody continued is there already
-        let passages: Vec<&str> = self.passages.iter().map(String::as_str).filter(|p| !continued(p)).collect();
+        // a passage that another one continues is redundant
+        let passages: Vec<&str> = self.passages.iter().map(String::as_str).filter(|p| !is_continued(p)).collect();
         let passages = passages.join(&format!("\n\n{SEPARATOR}\n\n"));
         if !out.is_empty() && !passages.is_empty() {
             out.push_str("\n\n");
@@ -157,45 +157,45 @@ impl Parsed {
     }
 }
 
-/// The union of two Markdown notes: of the blocks of one session, or of one record of an earlier renderer, the one with the
-/// higher renderer is kept, then the newer, then the one of greater bytes; passages outside blocks are all kept. Commutative, associative, idempotent. Bytes that are no UTF-8 are replaced.
+/// The union of two Markdown notes. Of blocks with the same session (for earlier renderers, the same record) it keeps
+/// the one with the higher renderer, then the newer, then the one with the greater bytes; it keeps all passages.
+/// Commutative, associative, idempotent. Invalid UTF-8 is replaced.
 pub fn union(a: &[u8], b: &[u8]) -> Vec<u8> {
     union_all([a, b])
 }
 
-/// The union of any number of notes, each read once.
+/// As [`union`], of any number of notes.
 pub fn union_all<'n>(notes: impl IntoIterator<Item = &'n [u8]>) -> Vec<u8> {
     let mut parsed = Parsed::default();
     notes.into_iter().for_each(|note| parsed.read(&String::from_utf8_lossy(note)));
     parsed.write().into_bytes()
 }
 
-/// As [`union`], where `new` is known to be whole and `old` may have been torn up by a copy that sorts lines: a block of
-/// `new` takes the place of an old one unless a higher renderer made that, and a passage of `old` that has no line of
-/// its own is left out.
+/// As [`union`], but `new` is intact and `old` may have had its lines sorted. Blocks of `new` replace those of `old`,
+/// except by higher renderers; passages of `old` without lines of their own are dropped.
 pub fn mend(old: &[u8], new: &[u8]) -> Vec<u8> {
     let (mut torn, mut whole) = (Parsed::default(), Parsed::default());
     torn.read(&String::from_utf8_lossy(old));
     let text = String::from_utf8_lossy(new);
     whole.read(&text);
-    let known: BTreeSet<&str> = text.lines().collect();
+    let new_lines: BTreeSet<&str> = text.lines().collect();
     for (key, block) in torn.blocks {
-        if whole.blocks.get(&key).is_none_or(|made| block.renderer > made.renderer) {
+        if whole.blocks.get(&key).is_none_or(|kept| block.renderer > kept.renderer) {
             whole.blocks.insert(key, block);
         }
     }
-    // the heading or footer of a session's block that was torn up tells that the lines beside it are its own
+    // a heading or footer in a passage is left from a torn block; the lines beside it are part of that block
     let torn_up = |line: &str| read_footer(line).is_some() || names(line).is_some();
-    let own = |passage: &String| {
+    let has_own_lines = |passage: &String| {
         let is_torn = passage.lines().any(torn_up);
-        let is_ours = |line: &str| is_torn && (torn_up(line) || LABELS.iter().any(|label| line.starts_with(label)));
-        passage.lines().any(|line| !line.is_empty() && !known.contains(line) && !is_ours(line))
+        let is_rendered = |line: &str| is_torn && (torn_up(line) || LABELS.iter().any(|label| line.starts_with(label)));
+        passage.lines().any(|line| !line.is_empty() && !new_lines.contains(line) && !is_rendered(line))
     };
-    whole.passages.extend(torn.passages.into_iter().filter(own));
+    whole.passages.extend(torn.passages.into_iter().filter(has_own_lines));
     whole.write().into_bytes()
 }
 
-/// What a note says: each block with its id, each passage without one.
+/// The blocks of a note, each with its id, then the passages.
 pub fn texts(note: &[u8]) -> Vec<(Option<String>, String)> {
     let parsed = Parsed::of(note);
     let blocks = parsed.in_order().into_iter().map(|block| (Some(block.id.as_str().to_owned()), block.text.clone()));
@@ -203,33 +203,33 @@ pub fn texts(note: &[u8]) -> Vec<(Option<String>, String)> {
     blocks.into_iter().chain(parsed.passages.into_iter().map(|passage| (None, passage))).collect()
 }
 
-/// The records that have a block of an earlier renderer in a note.
+/// The ids of the blocks of earlier renderers.
 pub fn earlier(note: &[u8]) -> BTreeSet<Id> {
     let blocks = Parsed::of(note).blocks.into_values();
     blocks.filter(|block| block.renderer < REVISIONS).map(|block| block.id).collect()
 }
 
-/// A note without the blocks of sessions, which are rendered from the records.
+/// The note without session blocks, which can be rendered from records.
 pub fn without_sessions(note: &[u8]) -> Vec<u8> {
     let mut parsed = Parsed::of(note);
     parsed.blocks.retain(|key, _| matches!(key, Key::Record(_)));
     parsed.write().into_bytes()
 }
 
-/// A Markdown note without the blocks that show one of the records that `is_out` names, given the id or the short form of it;
-/// `None` when it has none of them.
+/// The note without blocks of records for which `is_out` returns true, given an id or its short form; `None` if there
+/// are none.
 pub fn without(note: &[u8], is_out: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
     let mut parsed = Parsed::of(note);
     let before = parsed.blocks.len();
     parsed.blocks.retain(|_, block| {
-        let others = block.named().map(|(records, _)| records).unwrap_or_default();
-        !is_out(block.id.as_str()) && !others.into_iter().any(&is_out)
+        let records = block.named().map(|(ids, _)| ids).unwrap_or_default();
+        !is_out(block.id.as_str()) && !records.into_iter().any(&is_out)
     });
     (parsed.blocks.len() < before).then(|| parsed.write().into_bytes())
 }
 
-/// A Markdown note with each passage that people wrote, and what stands in each block between heading and footer, replaced by
-/// what `change` makes of it; `None` when it changes none.
+/// The note with each passage, and the text of each block between heading and footer, replaced by the result of
+/// `change`; `None` if nothing changes.
 pub fn with_texts(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let mut parsed = Parsed::of(note);
     let mut is_changed = parsed.change_passages(&change);
@@ -244,13 +244,13 @@ pub fn with_texts(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Optio
     is_changed.then(|| parsed.write().into_bytes())
 }
 
-/// The same, of the passages alone.
+/// As [`with_texts`], for passages only.
 pub fn with_passages(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<Vec<u8>> {
     let mut parsed = Parsed::of(note);
     parsed.change_passages(&change).then(|| parsed.write().into_bytes())
 }
 
-/// Whether a text is one block and nothing else.
+/// Whether a text is exactly one block.
 fn is_block(text: &str) -> bool {
     let mut parsed = Parsed::default();
     parsed.read(text);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_beside_them_is_kept_whole_and_once() {
+    fn text_between_blocks_is_kept_once() {
         let one = block(1, 2, "one");
         let reviewed = format!("{one}\n\nLooks good.\n\nBut see the port.\n");
         let other = format!("{one}\n\nSecond reviewer.\n");
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_copy_that_sorts_lines_tore_up_is_mended() {
+    fn blocks_torn_by_sorting_lines_are_restored() {
         let (one, two) = (block(1, 2, "one\nabove"), block(2, 2, "two\nbelow"));
         let whole = unite(&format!("{one}\n\nLooks good.\n"), &two);
         let mut sorted: Vec<&str> = whole.lines().collect();

@@ -5,33 +5,33 @@ use std::io::BufRead;
 /// The id of a record line; `None` for a foreign line.
 ///
 /// A record line begins with `{"v":<digits>,"id":"<36 characters of a lower-case UUID>"`. The rule is textual, so that
-/// every program sorts alike, also lines of versions it does not know.
+/// all versions sort alike, including lines of versions they do not know.
 pub fn id(line: &[u8]) -> Option<&str> {
     let rest = line.strip_prefix(b"{\"v\":")?;
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
     let rest = rest[digits..].strip_prefix(b",\"id\":\"").filter(|_| digits > 0)?;
     let id = rest.get(..36).filter(|_| rest.get(36) == Some(&b'"'))?;
-    let shaped = id.iter().enumerate().all(|(at, byte)| match at {
+    let is_uuid = id.iter().enumerate().all(|(at, byte)| match at {
         8 | 13 | 18 | 23 => *byte == b'-',
         _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(byte),
     });
-    std::str::from_utf8(id).ok().filter(|_| shaped)
+    std::str::from_utf8(id).ok().filter(|_| is_uuid)
 }
 
-/// The lines of a note, in the order they stand; blank lines are no lines.
+/// The lines of a note in order, without blank ones.
 pub fn split(note: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = note;
     let lines = std::iter::from_fn(move || {
         let whole = rest;
-        // what is in memory can be read; it is gone through faster than byte by byte
+        // reading from memory cannot fail; `skip_until` is faster than a loop over bytes
         let length = rest.skip_until(b'\n').ok().filter(|length| *length > 0)?;
         Some(whole[..length].strip_suffix(b"\n").unwrap_or(&whole[..length]))
     });
     lines.filter(|line| !line.is_empty())
 }
 
-/// The canonical note of a set of lines: records by (id, bytes), then foreign lines bytewise, each once, each ended
-/// by one LF. No lines give an empty note.
+/// The canonical note of a set of lines: records by (id, bytes), then foreign lines bytewise, without duplicates, each
+/// line ended by one LF. Empty without lines.
 pub fn canonical<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut keyed: Vec<(bool, &str, &[u8])> = lines
         .into_iter()
@@ -63,7 +63,7 @@ mod tests {
     const B: &str = r#"{"v":22,"id":"00000000-0000-7000-8000-00000000000b","kind":"x"}"#;
 
     #[test]
-    fn record_lines_are_known_by_their_beginning() {
+    fn record_lines_are_recognised_by_their_prefix() {
         assert_eq!(id(A.as_bytes()), Some("00000000-0000-7000-8000-00000000000a"));
         assert!(id(B.as_bytes()).is_some());
         for foreign in
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_has_one_form() {
+    fn a_note_has_one_canonical_form() {
         let messy = format!("zeta\n\n{B}\n{A}\nalpha\n\n{A}");
         assert_eq!(canonical(split(messy.as_bytes())), format!("{A}\n{B}\nalpha\nzeta\n").into_bytes());
         assert_eq!(canonical([]), b"");

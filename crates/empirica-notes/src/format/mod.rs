@@ -1,4 +1,4 @@
-//! Records as lines of JSON, notes as sets of lines or blocks, exports, redaction of one text.
+//! Encodings: records as JSON lines, notes as sets of lines or blocks, exports; redaction of texts.
 
 pub mod blocks;
 pub mod lines;

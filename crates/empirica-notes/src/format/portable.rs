@@ -1,4 +1,4 @@
-//! A stored line as a line of an export, and back: the bytes of a record are copied, never encoded anew.
+//! Lines of an export, to and from stored lines. The bytes of a record are copied, not re-encoded.
 
 use std::collections::BTreeSet;
 
@@ -9,30 +9,29 @@ use crate::format::lines;
 use crate::format::record::{decode, encode, read_json};
 use crate::model::{Id, Namespace, Record};
 
-/// A line of an export, understood.
+/// A parsed line of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Portable {
-    /// The object whose note the line belongs to, as it was given; not checked.
+    /// The annotated object, as given; not checked.
     pub commit: String,
-    /// The namespace.
+    /// As given, or by the record's kind.
     pub namespace: Namespace,
-    /// The line.
+    /// One line without its LF; not empty.
     pub line: Vec<u8>,
 }
 
-/// The namespace that follows from a line: that of its kind. `None` for attachments, which lie on any namespace, and for what is
-/// not understood.
+/// The namespace of the line's kind. `None` for kinds that can be in any, and for lines that cannot be decoded.
 pub fn namespace_of(line: &[u8]) -> Option<Namespace> {
     decode(line)?.body.namespace()
 }
 
-/// The line of an export, without the final LF. A line that is one JSON object is embedded as it is, other text as a
-/// string, and bytes that are no UTF-8 in hex.
+/// The export of a line, without the final LF. A line that is one JSON object is embedded unchanged, other text as a
+/// string, and invalid UTF-8 in hex.
 pub fn write(commit: &str, namespace: Namespace, line: &[u8]) -> String {
     let place = format!("{{\"commit\":\"{commit}\",\"shelf\":\"{}\"", namespace.name());
     match std::str::from_utf8(line) {
         Ok(text) if is_object(line) => match namespace_of(line) {
-            Some(known) if known == namespace => format!("{{\"commit\":\"{commit}\",\"record\":{text}}}"),
+            Some(implied) if implied == namespace => format!("{{\"commit\":\"{commit}\",\"record\":{text}}}"),
             _ => format!("{place},\"record\":{text}}}"),
         },
         Ok(text) => format!("{place},\"line\":{}}}", Value::from(text)),
@@ -40,7 +39,7 @@ pub fn write(commit: &str, namespace: Namespace, line: &[u8]) -> String {
     }
 }
 
-/// The line that says what was redacted on a namespace, without the final LF. `epoch` is the text of that entry.
+/// The export of a namespace's redaction entry (`epoch`), without the final LF.
 pub fn write_epoch(namespace: Namespace, epoch: &str) -> String {
     format!("{{\"shelf\":\"{}\",\"epoch\":{}}}", namespace.name(), Value::from(epoch))
 }
@@ -50,11 +49,11 @@ pub fn write_epoch(namespace: Namespace, epoch: &str) -> String {
 pub enum Read {
     /// A stored line.
     Line(Portable),
-    /// What was redacted on a namespace: the text of the entry, not checked.
+    /// A namespace's redaction entry; not checked.
     Epoch(Namespace, String),
 }
 
-/// Reads a line of an export. The error says what is wrong with it, in a sentence without its content.
+/// Parses a line of an export. The error is a sentence that does not quote the line.
 pub fn read(text: &[u8]) -> Result<Read, String> {
     std::str::from_utf8(text).map_err(|_| "it is not UTF-8".to_owned())?;
     let members = members(text).ok_or_else(|| match serde_json::from_slice::<IgnoredAny>(text.trim_ascii()) {
@@ -69,12 +68,12 @@ pub fn read(text: &[u8]) -> Result<Read, String> {
 
 fn read_epoch(members: &[(String, &[u8])]) -> Result<Read, String> {
     let [namespace, epoch] = ["shelf", "epoch"].map(|key| {
-        let value = members.iter().find(|(known, _)| known == key);
+        let value = members.iter().find(|(name, _)| name == key);
         value.and_then(|(_, value)| serde_json::from_slice::<String>(value).ok())
     });
     match (members.len(), namespace.as_deref().and_then(Namespace::parse), epoch) {
         (2, Some(namespace), Some(epoch)) => Ok(Read::Epoch(namespace, epoch)),
-        _ => Err("beside \"epoch\", a string, it has not exactly the name of a shelf".to_owned()),
+        _ => Err("expected exactly \"epoch\", a string, and the name of a shelf".to_owned()),
     }
 }
 
@@ -82,42 +81,42 @@ fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
     let (mut commit, mut namespace, mut line) = (None, None, None);
     for (key, value) in members {
         let string = || {
-            let wrong = |_| format!("the value of \"{key}\" is no string");
+            let wrong = |_| format!("the value of \"{key}\" is not a string");
             serde_json::from_slice::<String>(value).map_err(wrong)
         };
         let twice = match key.as_str() {
             "commit" => commit.replace(string()?).is_some(),
             "shelf" => {
-                let wrong = "the shelf is none of journal, checkpoints and handoffs";
+                let wrong = "the shelf is not journal, checkpoints or handoffs";
                 namespace.replace(Namespace::parse(&string()?).ok_or(wrong)?).is_some()
             }
             "record" if is_object(value) => line.replace(value.to_vec()).is_some(),
-            "record" => return Err("the value of \"record\" is no JSON object".to_owned()),
+            "record" => return Err("the value of \"record\" is not a JSON object".to_owned()),
             "line" => line.replace(string()?.into_bytes()).is_some(),
             "hex" => line.replace(from_hex(&string()?).ok_or("the value of \"hex\" is not hex")?).is_some(),
             _ => return Err("it has a key other than commit, shelf, record, line and hex".to_owned()),
         };
         if twice {
-            return Err("a key is there twice, or it has several of record, line and hex".to_owned());
+            return Err("a key is given twice, or several of record, line and hex are given".to_owned());
         }
     }
     let commit = commit.ok_or("it has no key \"commit\"")?;
     let line = line.ok_or("it has no key \"record\", \"line\" or \"hex\"")?;
     if line.is_empty() || line.contains(&b'\n') {
-        return Err("what it holds is not exactly one line".to_owned());
+        return Err("it does not hold exactly one line".to_owned());
     }
     let follows = |record: Record| record.body.namespace();
     let namespace = match (namespace, read_json(&line)) {
         (Some(namespace), _) => namespace,
-        (None, Ok(record)) => follows(record).ok_or("it has no key \"shelf\", and may lie on any")?,
+        (None, Ok(record)) => follows(record).ok_or("it has no key \"shelf\", which its kind requires")?,
         (None, Err(why)) => return Err(format!("{why}; and it has no key \"shelf\"")),
     };
     Ok(Portable { commit, namespace, line })
 }
 
-/// The line that is stored for a record that was given as other JSON that says the same: other white space, keys in another order, other
-/// escapes and forms of numbers. `None` for what is stored as it is: foreign lines, and what stands as records stand and
-/// has more in it than this program understands.
+/// The canonical form of a record given as equivalent JSON, with other white space, key order, escapes or number forms.
+/// `None` if the line is stored as given: foreign lines, and records in canonical key order with more in them than this
+/// program understands.
 pub fn canonical(line: &[u8]) -> Option<Vec<u8>> {
     if decode(line).is_some_and(|record| encode(&record).as_bytes() == line) {
         return None;
@@ -127,13 +126,13 @@ pub fn canonical(line: &[u8]) -> Option<Vec<u8>> {
     if keys.len() < members.len() {
         return None;
     }
-    let said = |key: &str| members.iter().find(|(known, _)| known == key).map(|(_, value)| *value);
-    let version: u64 = serde_json::from_slice(said("v")?).ok()?;
-    let id = Id::parse(&serde_json::from_slice::<String>(said("id")?).ok()?)?;
+    let member = |key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| *value);
+    let version: u64 = serde_json::from_slice(member("v")?).ok()?;
+    let id = Id::parse(&serde_json::from_slice::<String>(member("id")?).ok()?)?;
     let own: Map<String, Value> = read_json(line)
         .map(|record| encode(&record))
         .map_or_else(|_| Map::new(), |own| serde_json::from_str(&own).unwrap_or_default());
-    let is_own = |key: &str, value: &[u8]| own.get(key).filter(|own| says(own, value)).map(Value::to_string);
+    let is_own = |key: &str, value: &[u8]| own.get(key).filter(|own| is_equal_to(own, value)).map(Value::to_string);
     let understood = members.iter().all(|(key, value)| is_own(key, value).is_some());
     if !understood && lines::id(line).is_some() {
         return None;
@@ -144,18 +143,18 @@ pub fn canonical(line: &[u8]) -> Option<Vec<u8>> {
         out.push(format!("{}:{value}", Value::from(key)));
     };
     let is_rest = |key: &str| !["v", "id"].contains(&key);
-    own.keys().filter(|key| is_rest(key)).for_each(|key| said(key).into_iter().for_each(|value| add(key, value)));
+    own.keys().filter(|key| is_rest(key)).for_each(|key| member(key).into_iter().for_each(|value| add(key, value)));
     let more = members.iter().filter(|(key, _)| is_rest(key) && !own.contains_key(key));
     more.for_each(|(key, value)| add(key, value));
     Some(format!("{{{}}}", out.join(",")).into_bytes())
 }
 
-/// Whether two texts are JSON that says the same.
+/// Whether two texts are equal as JSON.
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
-    serde_json::from_slice(a).is_ok_and(|a: Value| says(&a, b))
+    serde_json::from_slice(a).is_ok_and(|a: Value| is_equal_to(&a, b))
 }
 
-fn says(value: &Value, text: &[u8]) -> bool {
+fn is_equal_to(value: &Value, text: &[u8]) -> bool {
     serde_json::from_slice(text).is_ok_and(|other: Value| equal(value, &other))
 }
 
@@ -170,7 +169,7 @@ fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A value as it is, without white space between its tokens.
+/// The JSON text without white space between tokens.
 fn compact(json: &[u8]) -> String {
     let (mut out, mut in_string, mut escaped) = (Vec::with_capacity(json.len()), false, false);
     for byte in json {
@@ -183,23 +182,23 @@ fn compact(json: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The kind that a line says it is of; `None` for a line that is no record.
+/// The `kind` of a record line; `None` for other lines.
 pub fn kind(line: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Kind {
         kind: String,
     }
     lines::id(line)?;
-    serde_json::from_slice::<Kind>(line).ok().map(|said| said.kind)
+    serde_json::from_slice::<Kind>(line).ok().map(|parsed| parsed.kind)
 }
 
-/// Whether these bytes are one JSON object and nothing else, not even spaces around it.
+/// Whether these bytes are exactly one JSON object, without surrounding white space.
 fn is_object(bytes: &[u8]) -> bool {
     let closed = bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}');
     closed && serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
-/// The members of a JSON object, each with the bytes of its value; `None` when the text is not one object.
+/// The members of a JSON object with the bytes of their values; `None` if the text is not one object.
 fn members(text: &[u8]) -> Option<Vec<(String, &[u8])>> {
     let mut at = after(text, 0, b'{')?;
     let mut out = Vec::new();
@@ -221,7 +220,7 @@ fn members(text: &[u8]) -> Option<Vec<(String, &[u8])>> {
     }
 }
 
-/// Where the value that comes next begins and ends.
+/// The range of the next value.
 fn value(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let start = spaces(text, at);
     let mut values = serde_json::Deserializer::from_slice(&text[start..]).into_iter::<IgnoredAny>();
@@ -229,7 +228,7 @@ fn value(text: &[u8], at: usize) -> Option<(usize, usize)> {
     Some((start, start + values.byte_offset()))
 }
 
-/// The place behind `byte`, when it comes next.
+/// The offset after `byte`, if that is the next token.
 fn after(text: &[u8], at: usize, byte: u8) -> Option<usize> {
     let at = spaces(text, at);
     (text.get(at) == Some(&byte)).then_some(at + 1)
@@ -260,7 +259,7 @@ mod tests {
     const HEAD: &str = r#""id":"019ab000-0000-7000-8000-00000000000a","kind":"finding","session":null,"ai":"x","at":"","commit":null,"tree":null"#;
 
     #[test]
-    fn every_line_comes_back_as_the_bytes_it_was() {
+    fn every_line_round_trips() {
         let finding = format!(r#"{{"v":1,{HEAD},"text":"\u00e9 \ud800","n":1.50e+2}}"#);
         let later = format!(r#"{{"v":2,{HEAD},"text":"t"}}"#);
         let lines: [&[u8]; 9] = [
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_namespace_is_said_only_where_it_does_not_follow() {
+    fn the_namespace_is_written_only_if_the_kind_does_not_imply_it() {
         let finding = format!(r#"{{"v":1,{HEAD},"text":"t"}}"#);
         assert_eq!(
             write(C, Namespace::Journal, finding.as_bytes()),
@@ -308,14 +307,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_redacted_comes_back_as_it_was() {
+    fn an_epoch_round_trips() {
         let text = write_epoch(Namespace::Handoffs, "2\nabc\n");
         assert_eq!(text, r#"{"shelf":"handoffs","epoch":"2\nabc\n"}"#);
         assert_eq!(read(text.as_bytes()), Ok(Read::Epoch(Namespace::Handoffs, "2\nabc\n".to_owned())));
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_cause() {
         for (text, word) in [
             (r#"{"shelf":"x","epoch":"1"}"#, "name of a shelf"),
             (r#"{"shelf":"journal","epoch":1}"#, "a string"),
@@ -325,8 +324,8 @@ mod tests {
             ("[1]", "one JSON object"),
             (r#"{"commit":"a","line":"x","shelf":"journal"} {}"#, "one JSON object"),
             (r#"{"commit":"a","line":"x","shelf":"journal"},"#, "one JSON object"),
-            (r#"{"commit":1}"#, "no string"),
-            (r#"{"commit":"a","record":1}"#, "no JSON object"),
+            (r#"{"commit":1}"#, "not a string"),
+            (r#"{"commit":"a","record":1}"#, "not a JSON object"),
             (r#"{"commit":"a","record":{"a":1}}"#, "no key \"shelf\""),
             (r#"{"commit":"a","shelf":"x","line":"x"}"#, "journal"),
             (r#"{"commit":"a","shelf":"journal","line":"x\ny"}"#, "one line"),

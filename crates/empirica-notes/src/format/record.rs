@@ -1,4 +1,4 @@
-//! One record as one line of JSON with a fixed key order.
+//! Records as JSON lines with a fixed key order.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,7 @@ pub fn encode(record: &Record) -> String {
     encode_with(&record.head, record.body.kind(), body_to_map(&record.body))
 }
 
-/// A line from an envelope and the keys of a body.
+/// As [`encode`], from an envelope and the keys of a body.
 pub fn encode_with(head: &Envelope, kind: &str, body: Map<String, Value>) -> String {
     let envelope = EnvelopeWire {
         v: head.v,
@@ -57,11 +57,11 @@ pub fn encode_with(head: &Envelope, kind: &str, body: Map<String, Value>) -> Str
     Value::Object(line).to_string()
 }
 
-/// Reads a line; `None` when it is no record of a version and kind this program understands.
+/// Reads a line; `None` if it is not a record of a supported version and kind.
 pub fn decode(line: &[u8]) -> Option<Record> {
     crate::format::lines::id(line)?;
     let text = std::str::from_utf8(line).ok()?;
-    // as it is written, the envelope comes first, and the line is read once
+    // fast path: in canonical order the line is parsed once
     let mut json = serde_json::Deserializer::from_str(text);
     let record = json.deserialize_map(InOrder).ok().filter(|_| json.end().is_ok());
     record.or_else(|| decode_in_any_order(line))
@@ -71,19 +71,19 @@ fn decode_in_any_order(line: &[u8]) -> Option<Record> {
     read_json(line).ok()
 }
 
-/// Reads a record out of any JSON object that says the same; the error is why it is none that this program understands.
+/// Reads a record from JSON with keys in any order; the error explains why it is not a supported record.
 pub fn read_json(json: &[u8]) -> Result<Record, String> {
-    // where in the record it is, tells nobody where in the file
-    let said = |error: serde_json::Error| error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
+    // a position in the record is no position in the file
+    let reason = |error: serde_json::Error| error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
     let head: EnvelopeWire =
-        serde_json::from_slice(json).map_err(|error| format!("it is no record: {}", said(error)))?;
+        serde_json::from_slice(json).map_err(|error| format!("it is not a record: {}", reason(error)))?;
     if head.v != VERSION {
         return Err(format!("it is a record of version {}", head.v));
     }
     let body = Body::read(&head.kind, &mut serde_json::Deserializer::from_slice(json));
-    match body.map_err(|error| format!("it is no {}: {}", head.kind, said(error)))? {
+    match body.map_err(|error| format!("it is not a valid {}: {}", head.kind, reason(error)))? {
         Some(body) => Ok(Record { head: head.into(), body }),
-        None => Err(format!("the kind '{}' is not known", head.kind)),
+        None => Err(format!("unknown kind '{}'", head.kind)),
     }
 }
 
@@ -94,10 +94,10 @@ impl From<EnvelopeWire> for Envelope {
     }
 }
 
-/// The keys of the envelope, in the order they are written.
+/// The keys of the envelope, in canonical order.
 const ENVELOPE: [&str; 8] = ["v", "id", "kind", "session", "ai", "at", "commit", "tree"];
 
-/// Reads a record whose envelope stands whole, and in its order, before the other keys. Anything else is an error.
+/// Reads a record whose envelope is complete, in order and before the other keys; anything else is an error.
 struct InOrder;
 
 impl<'de> Visitor<'de> for InOrder {
@@ -140,12 +140,12 @@ impl<'de> Visitor<'de> for InOrder {
     }
 }
 
-/// A key, borrowed from the line where it can be.
+/// A key, borrowed if it has no escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
 
-/// The keys behind the envelope, none of which is one of it.
+/// The keys after the envelope; a repeated envelope key is an error.
 struct Rest<A>(A);
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
@@ -170,7 +170,7 @@ mod tests {
     use crate::model::journal::Finding;
 
     #[test]
-    fn a_record_has_a_fixed_key_order_and_comes_back() {
+    fn a_record_has_a_fixed_key_order_and_round_trips() {
         let record = Record {
             head: Envelope {
                 v: 1,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn other_versions_and_kinds_are_not_understood_and_not_an_error() {
+    fn other_versions_and_kinds_are_not_decoded_and_no_error() {
         let id = r#""id":"019ab000-0000-7000-8000-00000000000a""#;
         let rest = r#""session":null,"ai":"x","at":"","commit":null,"tree":null,"text":"t""#;
         assert!(decode(format!(r#"{{"v":1,{id},"kind":"finding",{rest},"new":[1]}}"#).as_bytes()).is_some());

@@ -1,4 +1,4 @@
-//! Everything that touches git: the only floor that names gix or spawns git.
+//! All access to git: the only module that uses gix or runs git.
 
 pub mod history;
 pub mod notes;
@@ -18,7 +18,7 @@ pub use crate::git::repository::capabilities::Sharing;
 /// The id of an object, of either hash kind.
 pub type Oid = gix::ObjectId;
 
-/// Reads a full hexadecimal object id; anything else is `None`.
+/// Parses a full hexadecimal object id; `None` for anything else.
 pub fn parse_oid(hex: &str) -> Option<Oid> {
     Oid::from_hex(hex.as_bytes()).ok()
 }

@@ -1,4 +1,4 @@
-//! The acknowledgement: what the receiver of a handoff understood, decided and misses; and the answers to its questions.
+//! Acknowledgements of handoffs, and answers to their questions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word used in JSON.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Complete => "COMPLETE",
@@ -31,57 +31,57 @@ impl Verdict {
         }
     }
 
-    /// The verdict of that word; `None` for another.
+    /// The verdict of that name; `None` for any other text.
     pub fn parse(word: &str) -> Option<Self> {
         let all = [Verdict::Complete, Verdict::Continue, Verdict::Escalate, Verdict::Refine];
         all.into_iter().find(|verdict| verdict.name() == word)
     }
 }
 
-/// A session took up a handoff. One handoff can be acknowledged several times, by several sessions.
+/// A session's acknowledgement of a handoff. A handoff can have several, from several sessions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Accept {
     /// The handoff.
     pub of: Id,
-    /// The handoff's session, when it is another than the record's own: its views show the acknowledgement, too.
+    /// The handoff's session if it is not the record's own: its views also show the acknowledgement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
     /// The task in the receiver's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub understanding: Option<String>,
-    /// What the receiver decides; absent when it decides nothing.
+    /// The receiver's decision; absent if none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Verdict>,
-    /// What is to be done next, for who gave the work.
+    /// Next steps, for whoever assigned the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// What the receiver has to ask.
+    /// The receiver's questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
-    /// What the handoff should have said and did not.
+    /// Information missing from the handoff.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
-    /// How a person resolved what was escalated: the task goes on.
+    /// A person's resolution of an escalation; the task continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<String>,
 }
 
-/// The answer to a question of an acknowledgement. Of several to one question the newest counts.
+/// The answer to a question of an acknowledgement. The newest answer to a question counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// The acknowledgement.
     pub of: Id,
-    /// Which of its questions, from 1.
+    /// The question's number, from 1.
     pub question: u32,
     /// The answer.
     pub text: String,
-    /// The sessions, other than the record's own, whose views it changes: that which asks, and that which handed over.
+    /// Other sessions whose views it changes: the one that asked, and the one that handed over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
 }
 
 impl Accept {
-    /// Whether nothing had to be asked and nothing was missed.
+    /// Whether it has no questions and no gaps.
     pub fn is_clear(&self) -> bool {
         self.questions.is_empty() && self.gaps.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Assessments (how sure an agent is, and when) and checkpoints (where the work stood).
+//! Assessments (an agent's confidence at a moment) and checkpoints (the state of the work).
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use crate::model::phase::Phase;
 use crate::model::snapshot::{GitState, Snapshot};
 use crate::model::vectors::Vectors;
 
-/// How sure the agent is at one moment.
+/// The agent's confidence at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assessment {
-    /// Before, during or after the work.
+    /// The phase of the workflow.
     pub phase: Phase,
-    /// Which one of its phase in this session, from 1.
+    /// Its number among the session's assessments of this phase, from 1.
     pub round: u32,
-    /// The values given.
+    /// The given values.
     pub vectors: Vectors,
     /// The confidence the agent claims to act with, in [0, 1]; CHECK only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Why it is so.
+    /// The agent's reasons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// The task as the agent sees it now.
+    /// The task in the agent's present words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// The iteration of the investigation, from 1.
@@ -38,7 +38,7 @@ pub struct Assessment {
     /// Labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Whatever else the agent wants kept.
+    /// The agent's own keys and values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meta: BTreeMap<String, String>,
 }
@@ -57,12 +57,12 @@ pub enum Trigger {
     PostCompact,
 }
 
-/// A path and what happened to it, against HEAD.
+/// Changed paths, against HEAD.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 pub struct Changes {
     /// Changed files.
     pub files_modified: Vec<String>,
-    /// New files, untracked ones included.
+    /// New files, including untracked ones.
     pub files_added: Vec<String>,
     /// Deleted files.
     pub files_deleted: Vec<String>,
@@ -71,54 +71,54 @@ pub struct Changes {
 /// A commit in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitLine {
-    /// Its id, hex.
+    /// The commit id, hex.
     pub commit: String,
     /// The first line of its message.
     pub subject: String,
 }
 
-/// A snapshot of where the work stands. Keys that are not as they should be are read as if they were not there, so that
-/// the others can be used.
+/// A snapshot of the state of the work. Keys whose values have an unexpected form are read as absent, so that the
+/// others stay usable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {
-    /// Where in the workflow; `None` before the first assessment.
-    #[serde(default, deserialize_with = "understood")]
+    /// The phase of the workflow; `None` before the first assessment.
+    #[serde(default, deserialize_with = "or_default")]
     pub phase: Option<Phase>,
-    /// Which one of its phase, from 1: of the last assessment of the phase unless it was said.
+    /// Its number within the phase, from 1: as given, else that of the phase's last assessment.
     pub round: u32,
-    /// Why it was taken.
+    /// The reason for taking it.
     pub trigger: Trigger,
-    /// The values; possibly none.
-    #[serde(default, deserialize_with = "understood")]
+    /// The values; can be empty.
+    #[serde(default, deserialize_with = "or_default")]
     pub vectors: Vectors,
-    /// The newest assessment, when no vectors were given with the checkpoint.
-    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
+    /// The newest assessment, if no vectors were given with the checkpoint.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub vectors_from: Option<Id>,
-    /// The assessment that each vector was taken from, by the vector's name; those given with the checkpoint are not there.
-    #[serde(default, deserialize_with = "understood", skip_serializing_if = "BTreeMap::is_empty")]
+    /// For each vector not given with the checkpoint, the assessment it was taken from, by the vector's name.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub vector_sources: BTreeMap<String, Id>,
-    /// The snapshot before the compaction that it was compared with; of a checkpoint after one.
-    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
+    /// For a checkpoint after a compaction: the snapshot before it, which this one was compared with.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub compared_with: Option<Id>,
-    /// Why it is so, as the agent says with the checkpoint.
-    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
+    /// The agent's reasons, given with the checkpoint.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
     /// Labels given with the checkpoint.
-    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Whatever else the agent wants kept.
-    #[serde(default, deserialize_with = "understood", skip_serializing_if = "BTreeMap::is_empty")]
+    /// The agent's own keys and values.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-    /// The repository; `None` when git could not be asked.
-    #[serde(default, deserialize_with = "understood")]
+    /// The state of the repository; `None` if git failed.
+    #[serde(default, deserialize_with = "or_default")]
     pub git_state: Option<GitState>,
-    /// Everything else that can be lost; `None` for checkpoints of earlier versions.
-    #[serde(default, deserialize_with = "understood", skip_serializing_if = "Option::is_none")]
+    /// Everything else that a compaction can lose; `None` in checkpoints of earlier versions.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Snapshot>,
 }
 
-/// A value, or its default where it is something else: another program, or a later version, may have written it.
-fn understood<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
+/// Reads a value, or the default if it has another form: other programs and later versions also write checkpoints.
+fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
     let value = serde_json::Value::deserialize(from)?;
     Ok(serde_json::from_value(value).unwrap_or_default())
 }

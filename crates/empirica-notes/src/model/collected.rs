@@ -1,75 +1,75 @@
-//! What a collection added to what was known of an agent's transcript.
+//! Collections: the increments read from an agent's transcript.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary};
 
-fn is_none(count: &u64) -> bool {
+fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What was new in a transcript when it was collected. All of a transcript's collections together tell what it tells.
+/// The new part of a transcript. A transcript's collections together cover the whole of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Collected {
     /// The agent that wrote the transcript.
     pub agent: String,
-    /// The transcript: the agent's own id of its session, or what stands for it.
+    /// The transcript: the agent's own id of its session, or a substitute for it.
     pub transcript: String,
-    /// Where the collection before ended, in bytes; 0 for the first.
+    /// The start offset, in bytes: the end of the previous collection, or 0.
     pub from: u64,
-    /// Where this one ends, in bytes.
+    /// The end offset, in bytes.
     pub to: u64,
-    /// How many rows were added.
+    /// The number of rows added.
     #[serde(default)]
     pub rows: u64,
-    /// How many rows were added that could not be read.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// The number of added rows that could not be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub skipped_rows: u64,
-    /// The branch now, when it is another.
+    /// The branch, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The model now, when it is another.
+    /// The model, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// When the transcript begins, RFC 3339 UTC; with the first collection.
+    /// The transcript's first time, RFC 3339 UTC; only in the first collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    /// When it ends so far, RFC 3339 UTC.
+    /// The transcript's last time so far, RFC 3339 UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
-    /// The use of tools that was added, by category; samples only while there are fewer than three.
+    /// Tool use added, by category; with samples only while a category has fewer than three.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolSummary>,
-    /// The files that were not known to be modified, relative to the root of the repository, those of subagents as well.
+    /// Newly modified files, relative to the root of the repository, including those of subagents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// How many modified files outside the repository were added.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// The number of newly modified files outside the repository.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub files_outside: u64,
-    /// What is left to do now, when that changed.
+    /// The pending tasks, if they changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_tasks: Option<Vec<Pending>>,
-    /// The decisions that were added.
+    /// Decisions added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// The tokens that were added.
+    /// Tokens added.
     #[serde(default)]
     pub tokens: Tokens,
-    /// What the context holds now, in tokens, where that is known.
+    /// The present size of the context, in tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
-    /// The subagents of which something changed, as they are now.
+    /// The present state of each subagent that changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subagents: Vec<NumberedSubagent>,
 }
 
-/// A subagent with its place in the order of appearance, from 0.
+/// A subagent and its place in the order of appearance.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NumberedSubagent {
-    /// Its place.
+    /// The place, from 0.
     pub at: u64,
-    /// What it did so far.
+    /// Its activity so far.
     #[serde(flatten)]
     pub subagent: Subagent,
 }

@@ -1,4 +1,4 @@
-//! The digest: what a session said since it last reported, for the commit that holds the work.
+//! Digests: a session's records since its last report, attached to the commit with the work.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,45 +7,41 @@ use crate::model::id::Id;
 
 /// A question with its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Reply {
-    /// The question; empty when it is not known here.
+    /// The question; empty if its record is not stored here.
     pub question: String,
-    /// The answer.
     pub answer: String,
 }
 
-/// A digest. At least one of its lists beside the next steps has something in it.
+/// A digest. At least one of its lists other than the next steps is not empty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Digest {
-    /// What the session is about; empty when it has not said.
+    /// The session's task; empty if none was given.
     pub task: String,
-    /// The last record it takes in: the next digest goes on from there.
+    /// The last record it covers: the next digest starts after it.
     pub upto: Id,
-    /// What was learned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Item>,
-    /// What was decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<HandoffDecision>,
     /// The last run of each check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<HandoffEvidence>,
-    /// Questions that are still open.
+    /// Open questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknowns: Vec<Item>,
-    /// Questions that were answered.
+    /// Answered questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Reply>,
-    /// What was tried and failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dead_ends: Vec<HandoffDeadEnd>,
-    /// What was done wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mistakes: Vec<HandoffMistake>,
     /// The session's unfinished goals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_steps: Vec<String>,
-    /// How sure the session was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assessments: Vec<Assessed>,
 }

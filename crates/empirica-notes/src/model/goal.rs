@@ -1,4 +1,4 @@
-//! Goals, their subtasks and what became of them.
+//! Goals, their subtasks and their status.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub enum Priority {
 }
 
 impl Priority {
-    /// The word used in arguments and JSON.
+    /// The name in arguments and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Priority::High => "high",
@@ -28,18 +28,18 @@ impl Priority {
     }
 }
 
-/// Something to be reached.
+/// An objective of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Goal {
-    /// What is to be reached.
+    /// The objective.
     pub text: String,
-    /// How one knows that it is.
+    /// Acceptance criteria.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<String>,
-    /// How urgent it is.
+    /// Medium if absent.
     #[serde(default)]
     pub priority: Priority,
-    /// Why it was set; given for goals the program proposes.
+    /// Why it was set; given for goals that the program proposes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
     /// The vector whose weakness the program proposed it for; absent for goals agents set.
@@ -53,50 +53,50 @@ pub struct Goal {
 pub struct Subtask {
     pub of: Id,
     pub text: String,
-    /// The sessions, other than the record's own, whose views it changes.
+    /// Other sessions whose views it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
 }
 
-/// A goal or a subtask was finished.
+/// The completion of a goal or subtask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalDone {
     /// The goal or subtask.
     pub of: Id,
-    /// What shows it.
+    /// Proof that it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// The sessions, other than the record's own, whose views it changes.
+    /// Other sessions whose views it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
 }
 
-/// A goal or a subtask was given up.
+/// The dropping of a goal or subtask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalDrop {
     /// The goal or subtask.
     pub of: Id,
-    /// Why.
+    /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The sessions, other than the record's own, whose views it changes.
+    /// Other sessions whose views it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
 }
 
-/// Open goals of an earlier session were taken over by the session of this record.
+/// Open goals of an earlier session, taken over by this record's session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalTake {
-    /// The session they came from.
+    /// The earlier session.
     pub from: SessionId,
     /// The goals.
     pub of: Vec<Id>,
-    /// The sessions, other than the record's own, whose views it changes.
+    /// Other sessions whose views it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
 }
 
-/// Where a goal or subtask stands.
+/// The status of a goal or subtask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "lowercase")]
@@ -118,38 +118,38 @@ impl GoalStatus {
     }
 }
 
-/// A subtask as it stands now.
+/// A subtask, folded from its records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SubtaskState {
     /// The subtask's record.
     pub id: Id,
     /// The step.
     pub text: String,
-    /// Where it stands.
+    /// The status.
     pub status: GoalStatus,
-    /// What shows that it is done.
+    /// Proof that it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
 }
 
-/// A goal as it stands now, folded from its records.
+/// A goal, folded from its records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalState {
     /// The goal's record.
     pub id: Id,
-    /// What is to be reached.
+    /// The objective.
     pub text: String,
-    /// Where it stands.
+    /// The status.
     pub status: GoalStatus,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
-    /// How one knows that it is reached.
+    /// Acceptance criteria.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<String>,
     /// Its steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subtasks: Vec<SubtaskState>,
-    /// What shows that it is done, or why it was dropped.
+    /// Proof that it is done, or the reason for dropping it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
     /// Why it was set.
@@ -161,17 +161,17 @@ pub struct GoalState {
 }
 
 impl GoalState {
-    /// Whether it was suggested and nobody went about it: nothing that a session hands over.
+    /// Whether the program proposed it and no agent worked on it. Such goals are not handed over.
     pub fn is_idle_suggestion(&self) -> bool {
         self.vector.is_some() && self.status != GoalStatus::Done && self.subtasks.is_empty()
     }
 
-    /// "2/4 subtasks"; `None` without subtasks. Dropped ones do not count.
+    /// Such as `2/4 subtasks`; `None` without subtasks. Dropped ones do not count.
     pub fn progress(&self) -> Option<String> {
         self.steps().map(|(done, all)| format!("{done}/{all} subtasks"))
     }
 
-    /// Steps done, of all that were not dropped; `None` without steps.
+    /// The numbers of subtasks done and of subtasks not dropped; `None` if the latter is 0.
     pub fn steps(&self) -> Option<(u64, u64)> {
         let counted = self.subtasks.iter().filter(|s| s.status != GoalStatus::Dropped);
         let (done, all) =
@@ -180,7 +180,7 @@ impl GoalState {
     }
 }
 
-/// How many of these goals are done, of how many that were not dropped.
+/// The numbers of goals done and of goals not dropped.
 pub fn reached<'a>(goals: impl IntoIterator<Item = &'a GoalState>) -> (usize, usize) {
     goals.into_iter().fold((0, 0), |(done, all), goal| match goal.status {
         GoalStatus::Done => (done + 1, all + 1),
@@ -189,7 +189,7 @@ pub fn reached<'a>(goals: impl IntoIterator<Item = &'a GoalState>) -> (usize, us
     })
 }
 
-/// The share of goals that are done among those not dropped, in [0, 1], 2 decimals; `None` when there is none.
+/// The share of goals done among those not dropped, in [0, 1], 2 decimals; `None` if there are none.
 pub fn completion_rate<'a>(goals: impl IntoIterator<Item = &'a GoalState>) -> Option<f64> {
     let (done, all) = reached(goals);
     (all > 0).then(|| (done as f64 / all as f64 * 100.0).round() / 100.0)

@@ -1,4 +1,4 @@
-//! The handoff report: a record that stands alone, holding everything its views need.
+//! The handoff: a self-contained record, with everything its views need.
 
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Deserializer};
@@ -11,13 +11,13 @@ use crate::model::id::Id;
 use crate::model::phase::Phase;
 use crate::model::vectors::Vectors;
 
-/// The type of such a handoff.
+/// The type of a handoff whose payload is composed from the session's records.
 pub const CONTEXT: &str = "context";
 
-/// A text with the record it comes from; `id` is `None` when it was given with the handoff itself.
+/// A text and the record it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
-    /// The record.
+    /// The record; `None` if the text was given with the handoff itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
     /// The text.
@@ -27,45 +27,45 @@ pub struct Item {
 /// An approach that failed and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffDeadEnd {
-    /// What was tried.
+    /// The approach.
     pub approach: String,
-    /// Why it failed.
+    /// The cause of the failure.
     pub why: String,
 }
 
-/// A choice, its reason and the rejected alternatives.
+/// A decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffDecision {
-    /// What was decided.
+    /// The decision.
     pub text: String,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// What it was chosen over.
+    /// Rejected alternatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<String>,
 }
 
-/// Something done wrong and how to prevent it.
+/// A mistake and how to prevent it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffMistake {
-    /// What went wrong.
+    /// The mistake.
     pub text: String,
     /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prevention: Option<String>,
 }
 
-/// A check that was run: the last run of each command.
+/// The last run of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffEvidence {
     /// The command line.
     pub command: String,
-    /// Its exit code; 0 passed.
+    /// The exit code; 0 passed.
     pub exit: i32,
-    /// The files it vouches for.
+    /// The files it covers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// How often it was run in the session.
+    /// The number of runs in the session.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub runs: u32,
 }
@@ -78,70 +78,69 @@ fn is_one(n: &u32) -> bool {
     *n == 1
 }
 
-/// A doubt that was settled: what was filled, and from what to what.
+/// An uncertainty that the session resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
-    /// Which gap.
+    /// The subject.
     pub gap: String,
-    /// What was known before.
+    /// The knowledge before.
     pub before: String,
-    /// What is known now.
+    /// The knowledge after.
     pub after: String,
     /// By how much; null when it is not a matter of a vector.
     pub confidence_change: Option<f64>,
 }
 
-/// One vector's way through the session.
+/// The change in one vector over the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trajectory {
     /// The vector's name, or `overall_confidence`.
     pub vector: String,
-    /// At PREFLIGHT; `None` when it was not given.
+    /// At PREFLIGHT; `None` if not given.
     pub before: Option<f64>,
-    /// At POSTFLIGHT; `None` when it was not given.
+    /// At POSTFLIGHT; `None` if not given.
     pub after: Option<f64>,
-    /// after − before, rounded to 4 decimals; `None` unless both are known.
+    /// after − before, rounded to 4 decimals; `None` unless both are given.
     pub delta: Option<f64>,
-    /// In a word: improved, declined, reduced, increased, unchanged, not assessed, or the self-assessment.
+    /// improved, declined, reduced, increased, unchanged, not assessed, or the self-assessment.
     pub status: String,
 }
 
-/// An assessment as the handoff quotes it.
+/// An assessment quoted in a handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct Assessed {
-    /// The assessment.
     pub id: Id,
-    /// When in the workflow.
+    /// The phase of the workflow.
     pub phase: Phase,
-    /// Which one of its phase, from 1.
+    /// Its number within the phase, from 1.
     pub round: u32,
-    /// When, RFC 3339 UTC.
+    /// The time, RFC 3339 UTC.
     pub at: String,
-    /// Its values.
     pub vectors: Vectors,
     /// The confidence it claims to act with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Why it is so.
+    /// The agent's reasons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
 }
 
-/// A file of the handoff that was not committed when it was written.
+/// A file of the handoff with uncommitted changes at the time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Uncommitted {
     /// Relative to the root of the work tree.
     pub path: String,
-    /// Its content then: the id of its bytes as a blob, without git's filters, hex; `None` when it was not recorded (too
-    /// large, a folder, one too many) or there was none.
+    /// The blob id of its content then, hex, without git's filters; `None` if it was deleted or not recorded (too
+    /// large, a folder, or beyond the limit).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
-    /// Whether it was deleted.
+    /// Whether it was deleted; `blob` is then `None`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
 }
 
-/// The state of git a handoff was made in.
+/// The state of the repository when the handoff was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct MadeIn {
@@ -149,69 +148,69 @@ pub struct MadeIn {
     pub commit: Option<String>,
     /// The branch; `None` when detached.
     pub branch: Option<String>,
-    /// Commits that the upstream has not; `None` without an upstream.
+    /// Commits missing from the upstream; `None` without an upstream.
     pub ahead: Option<u64>,
-    /// Commits of the upstream that are not here; `None` without one.
+    /// Commits of the upstream missing here; `None` without an upstream.
     pub behind: Option<u64>,
-    /// How many files were changed and not committed.
+    /// The number of modified uncommitted files.
     pub modified: u64,
-    /// How many were new and not committed; a new folder counts once.
+    /// The number of new uncommitted files; a new folder counts once.
     pub added: u64,
-    /// How many were deleted and that not committed.
+    /// The number of uncommitted deletions.
     pub deleted: u64,
 }
 
-/// A question of a receiver that a handoff written anew takes up.
+/// A receiver's question, included in a revised handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct Clarification {
-    /// The question.
     pub question: String,
-    /// Who asked.
+    /// The agent that asked.
     pub asked_by: String,
-    /// The answer; `None` while nobody gave one.
+    /// The answer; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
 
-/// What a receiver missed in the handoff that this one is written anew for.
+/// A gap that a receiver reported in the original of a revised handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Missed {
-    /// What should have been said.
+    /// The missing information.
     pub gap: String,
-    /// Who missed it.
+    /// The agent that reported it.
     pub reported_by: String,
 }
 
-/// Something that was said before and bears on the task.
+/// An earlier record relevant to the task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Relevant {
     /// The record.
     pub id: Id,
-    /// Its kind, in the word of its `kind` key.
+    /// The value of its `kind` key.
     pub kind: String,
-    /// Who said it.
+    /// The agent that logged it.
     pub ai: String,
-    /// What was said.
+    /// Its text.
     pub text: String,
-    /// Why, of what has a reason.
+    /// Its reason, for kinds that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What it is for the task: `decided`, `worked`, `failed` (a known failure: to be avoided), `open` or `known`.
+    /// Its relation to the task: `decided`, `worked`, `failed` (to be avoided), `open` or `known`.
     pub sign: String,
-    /// The paths and words it has in common with the task, at most 5.
+    /// The paths and words it shares with the task, at most 5.
     pub shared: Vec<String>,
 }
 
-/// How often a tool category was used.
+/// The use of one tool category.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolUse {
     /// The category.
     pub tool: String,
-    /// How often it was used.
+    /// The number of uses.
     pub count: u32,
 }
 
-/// The self-assessment of a session: whether know and uncertainty moved together (DESIGN §3).
+/// Whether know and uncertainty moved consistently over the session (DESIGN §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
@@ -225,7 +224,7 @@ pub enum Calibration {
 }
 
 impl Calibration {
-    /// The word used in JSON.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Calibration::WellCalibrated => "well_calibrated",
@@ -235,7 +234,7 @@ impl Calibration {
         }
     }
 
-    /// The word shown: calibration is what a forecast is held against its outcome for.
+    /// The word shown. Not "calibrated": that would mean a comparison of forecasts with outcomes.
     pub fn word(self) -> &'static str {
         match self {
             Calibration::WellCalibrated => "consistent",
@@ -245,7 +244,7 @@ impl Calibration {
         }
     }
 
-    /// The same among other words of a line.
+    /// The word as part of a line.
     pub fn phrase(self) -> String {
         match self {
             Calibration::NotAssessable => "no self-assessment".to_owned(),
@@ -254,109 +253,101 @@ impl Calibration {
     }
 }
 
-/// A value of another kind than expected is none: what else the handoff says is not lost with it.
+/// Reads a value of an unexpected form as `None`, so that the rest of the handoff stays usable.
 fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
     Ok(T::deserialize(Value::deserialize(deserializer)?).ok())
 }
 
-/// A flag of another kind than expected is not set.
+/// Reads a value of an unexpected form as `false`.
 fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(lenient(deserializer)?.unwrap_or_default())
 }
 
-/// What a session hands over.
+/// A session's handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
+#[allow(missing_docs)]
 pub struct Handoff {
-    /// `epistemic`, or the name of a managed type, which comes with a payload.
+    /// `epistemic`, or a managed type, which has a payload.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The agent it is for; `None` for whoever comes.
+    /// The agent it is for; `None` for any.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// The task whose chain it belongs to.
+    /// The task that it belongs to.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// Which round of the task this is, 1 or more.
+    /// The round of the task, from 1.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
-    /// What its format has besides (see docs/schema): without the type, the task and the round.
+    /// The other keys of a managed type (see docs/schema), without type, task and round.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Map<String, Value>>,
-    /// The handoff that this one is, written anew with what its receivers asked.
+    /// The handoff that this one revises, to answer its receivers' questions.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub regenerates: Option<Id>,
-    /// What they asked.
+    /// The receivers' questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clarifications: Vec<Clarification>,
-    /// What they missed.
+    /// The receivers' gaps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Missed>,
-    /// What was said before and bears on the task, the most relevant first.
+    /// Earlier records relevant to the task, most relevant first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub relevant: Vec<Relevant>,
-    /// What was left out so that it fits its size, a text each.
+    /// A text for each part that was left out to keep within the size limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// The handoff since which it tells what changed; `None` when it tells everything.
+    /// The handoff it is a difference to; `None` for a full handoff.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub since: Option<Id>,
-    /// The state of git then; `None` when git could not be asked.
+    /// The state of the repository; `None` if git failed.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub git: Option<MadeIn>,
     /// Whether a hook made it, not the agent.
     #[serde(deserialize_with = "flag", skip_serializing_if = "std::ops::Not::not")]
     pub automatic: bool,
-    /// What was to be done.
     pub task: String,
-    /// When the session began, RFC 3339 UTC.
+    /// The start of the session, RFC 3339 UTC.
     pub started_at: String,
-    /// From then to the handoff, in seconds.
+    /// From the start to the handoff, in seconds.
     pub duration_seconds: u64,
-    /// `active` or `ended` when the handoff was written.
+    /// `active` or `ended`, at the time of the handoff.
     pub session_status: String,
-    /// Every vector given before or after, then overall confidence.
+    /// Each vector given at PREFLIGHT or POSTFLIGHT, then the overall confidence.
     pub trajectory: Vec<Trajectory>,
-    /// Whether confidence and doubt moved together.
     pub calibration_status: Calibration,
-    /// What was done, in the agent's words.
+    /// Work done, in the agent's words.
     pub accomplished: Vec<String>,
     /// The commits made since the session began, newest first.
     pub commits: Vec<CommitLine>,
-    /// What was learned.
     pub findings: Vec<Item>,
-    /// Doubts that were settled.
+    /// Uncertainties resolved.
     pub gaps_filled: Vec<Gap>,
-    /// What is still unknown.
+    /// Open questions.
     pub unknowns: Vec<Item>,
-    /// What was tried and failed.
     pub dead_ends: Vec<HandoffDeadEnd>,
-    /// What was done wrong.
     pub mistakes: Vec<HandoffMistake>,
     /// What was decided.
     pub decisions: Vec<HandoffDecision>,
-    /// What was checked.
     pub evidence: Vec<HandoffEvidence>,
-    /// The session's goals.
     pub goals: Vec<GoalState>,
     /// Tool categories, most used first.
     pub tools: Vec<ToolUse>,
-    /// What was consulted.
     pub sources: Vec<String>,
-    /// What the next session must know.
+    /// Background for the next session.
     pub context: String,
-    /// The agent's own next steps.
     pub next_steps: Vec<String>,
-    /// Advice that came with an imported handoff; earlier versions wrote sentences of the seed.
+    /// Advice from an imported handoff; earlier versions also generated sentences here.
     pub recommendations: Vec<String>,
-    /// Files made or changed.
+    /// Files created or changed.
     pub artifacts: Vec<String>,
-    /// Those of them that the agent named itself: a newer handoff of the session keeps them.
+    /// The artifacts named by the agent, which newer handoffs of the session keep.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub named_artifacts: Vec<String>,
-    /// Those artifacts and files of the evidence that were not committed then.
+    /// The artifacts and files of the evidence with uncommitted changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncommitted: Vec<Uncommitted>,
-    /// The assessments of the session, oldest first.
+    /// Oldest first.
     pub assessments: Vec<Assessed>,
 }

@@ -1,4 +1,4 @@
-//! Identifiers: records are UUIDv7 and ordered by it, sessions are random UUIDv4.
+//! Identifiers: UUIDv7 for records, which orders them; random UUIDv4 for sessions.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::{NoContext, Timestamp, Uuid};
 
-/// How far ahead of our clock a foreign id may be before it is ignored for ordering, in milliseconds (24 h).
+/// The greatest lead over the local clock that an id may have to count for ordering, in milliseconds (24 h).
 pub const MAX_AHEAD_MS: u64 = 24 * 60 * 60 * 1000;
 
 macro_rules! uuid_text {
@@ -17,7 +17,7 @@ macro_rules! uuid_text {
         pub struct $name(String);
 
         impl $name {
-            /// Reads the canonical lower-case hyphenated form; anything else is `None`.
+            /// Parses the canonical lower-case hyphenated form; `None` for anything else.
             pub fn parse(text: &str) -> Option<Self> {
                 let id = Uuid::try_parse(text).ok()?;
                 (text.len() == 36 && id.to_string() == text).then(|| $name(text.to_owned()))
@@ -44,22 +44,22 @@ macro_rules! uuid_text {
     };
 }
 
-uuid_text!(Id, "The id of a record: a UUIDv7, so that ids sort by the time they were made.");
+uuid_text!(Id, "The id of a record: a UUIDv7, so that ids sort by creation time.");
 uuid_text!(SessionId, "The id of a session: a random UUIDv4.");
 
 impl Id {
-    /// A new id whose time is `ms`, milliseconds since 1970.
+    /// A new id with the time `ms`, milliseconds since 1970.
     pub fn at(ms: u64) -> Self {
         let time = Timestamp::from_unix(NoContext, ms / 1000, (ms % 1000) as u32 * 1_000_000);
         Id(Uuid::new_v7(time).to_string())
     }
 
-    /// The id of a record whose time is `ms` and whose other bits are these: the same input is the same id.
+    /// The id with the time `ms` and these other bits: a function of its input.
     pub fn derived(ms: u64, bits: &[u8; 10]) -> Self {
         Id(uuid::Builder::from_unix_timestamp_millis(ms, bits).into_uuid().to_string())
     }
 
-    /// The time in the id, milliseconds since 1970; 0 for an id that is no UUIDv7.
+    /// The time in the id, milliseconds since 1970; 0 if it is not a UUIDv7.
     pub fn ms(&self) -> u64 {
         let Ok(id) = Uuid::try_parse(&self.0) else { return 0 };
         match id.get_timestamp() {
@@ -71,30 +71,30 @@ impl Id {
         }
     }
 
-    /// The short form: the last 8 hex digits (the first ones are the clock, alike for neighbours).
+    /// The last 8 hex digits (the first ones are the clock, equal for neighbours).
     pub fn short(&self) -> &str {
         &self.0[self.0.len() - 8..]
     }
 }
 
 impl SessionId {
-    /// A new random session id.
+    /// A new random id.
     pub fn random() -> Self {
         SessionId(Uuid::new_v4().to_string())
     }
 
-    /// A session id out of these bits: the same input is the same id.
+    /// The id with these bits: a function of its input.
     pub fn derived(bits: [u8; 16]) -> Self {
         SessionId(uuid::Builder::from_random_bytes(bits).into_uuid().to_string())
     }
 
-    /// The short form: the first 8 hex digits.
+    /// The first 8 hex digits.
     pub fn short(&self) -> &str {
         &self.0[..8]
     }
 }
 
-/// The millisecond a new id gets: now, or one past the newest known id, unless that one is over 24 h ahead.
+/// The time for a new id: now, or 1 ms after the newest known id, unless that is over 24 h ahead.
 pub fn next_ms(now_ms: u64, newest_known_ms: u64) -> u64 {
     if newest_known_ms > now_ms + MAX_AHEAD_MS { now_ms } else { now_ms.max(newest_known_ms + 1) }
 }

@@ -1,4 +1,4 @@
-//! What an agent says along the way: findings, doubts, failures, choices, proof.
+//! Journal entries: findings, questions, failures, decisions, evidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,23 +8,23 @@ fn is_empty<T>(list: &[T]) -> bool {
     list.is_empty()
 }
 
-/// Something learned.
+/// A finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was learned.
+    /// The finding.
     pub text: String,
-    /// How much it matters, in [0, 1]; absent when not said.
+    /// The importance, in [0, 1]; absent if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impact: Option<f64>,
-    /// What it is for longer memory: pattern, constraint, standard, architecture, stack, preference, strategy, trouble.
+    /// The kind of long-term memory, one of [`MEMORY`].
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
-    /// The record that led to it.
+    /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
 }
 
-/// The words `finding --as` takes (DESIGN §4).
+/// The values of `finding --as` (DESIGN §4).
 pub const MEMORY: &[&str] =
     &["pattern", "constraint", "standard", "architecture", "stack", "preference", "strategy", "trouble"];
 
@@ -33,7 +33,7 @@ pub const MEMORY: &[&str] =
 pub struct Unknown {
     /// The question.
     pub text: String,
-    /// The record that led to it.
+    /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
 }
@@ -43,73 +43,71 @@ pub struct Unknown {
 pub struct Resolve {
     /// The unknown.
     pub of: Id,
-    /// Its answer.
+    /// The answer.
     pub text: String,
-    /// The sessions, other than the record's own, whose views it changes.
+    /// Other sessions whose views it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
 }
 
 /// An approach that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct DeadEnd {
-    /// What was tried.
     pub approach: String,
-    /// Why it failed.
     pub why: String,
-    /// The record that led to it.
+    /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
 }
 
-/// Something done wrong.
+/// A mistake and how to prevent it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Mistake {
-    /// What went wrong.
     pub text: String,
-    /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prevention: Option<String>,
-    /// The record that led to it.
+    /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
 }
 
-/// A choice, its reason, and what it was chosen over.
+/// A decision and its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Decision {
     pub text: String,
     pub why: String,
-    /// The alternatives that were rejected.
+    /// Rejected alternatives.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub alternatives: Vec<String>,
-    /// The record that led to it.
+    /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
 }
 
-/// A document or page that was consulted.
+/// A document or page consulted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// A path or a URL.
     pub location: String,
-    /// The record that led to it.
+    /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
 }
 
-/// A command that was run to check something, and how it ended.
+/// A command run as a check, and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The command line.
     pub command: String,
-    /// Its exit code; 0 passed.
+    /// The exit code; 0 passed.
     pub exit: i32,
-    /// The files it vouches for, relative to the work tree.
+    /// The files it covers, relative to the work tree.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub files: Vec<String>,
-    /// The record that led to it.
+    /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
 }
@@ -119,7 +117,7 @@ pub struct Evidence {
 pub struct Activity {
     /// One of [`CATEGORIES`].
     pub category: String,
-    /// What was done.
+    /// A description.
     pub text: String,
     /// Whether it failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -127,7 +125,7 @@ pub struct Activity {
     /// The files it touched, relative to the work tree.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub files: Vec<String>,
-    /// The record that led to it.
+    /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
 }

@@ -1,4 +1,4 @@
-//! Plain data, no input or output: what an agent can say, and the records that keep it.
+//! Plain data without I/O: statements of agents, and the records that hold them.
 
 pub mod accept;
 pub mod assessment;

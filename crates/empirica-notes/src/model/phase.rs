@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where in the workflow something was said.
+/// A phase of the workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "UPPERCASE")]
@@ -19,7 +19,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word used in JSON.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Preflight => "PREFLIGHT",

@@ -1,4 +1,4 @@
-//! The record: one immutable statement, its envelope and its body.
+//! The record: an envelope and a body, immutable.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -12,25 +12,25 @@ use crate::model::id::{Id, SessionId};
 use crate::model::journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
 use crate::model::session::{SessionEnd, SessionStart};
 
-/// The record version this program writes. Records of other versions are kept and passed on untouched.
+/// The record version this program writes. Records of other versions are kept and passed on unchanged.
 pub const VERSION: u32 = 1;
 
-/// The data ref a kind of record lives in.
+/// The data ref that holds a kind of record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Namespace {
-    /// Sessions, findings and everything else that is said along the way.
+    /// Sessions, findings and all kinds not in the other two.
     Journal,
     /// Assessments and snapshots.
     Checkpoints,
-    /// Handoffs, digests, acknowledgements and the answers to what these ask.
+    /// Handoffs, digests, acknowledgements and answers.
     Handoffs,
 }
 
 impl Namespace {
-    /// All of them, in the order they are written.
+    /// All, in writing order.
     pub const ALL: [Namespace; 3] = [Namespace::Journal, Namespace::Checkpoints, Namespace::Handoffs];
 
-    /// The last part of the ref's name.
+    /// The last component of the ref's name.
     pub fn name(self) -> &'static str {
         match self {
             Namespace::Journal => "journal",
@@ -39,26 +39,26 @@ impl Namespace {
         }
     }
 
-    /// The namespace of that name.
+    /// The namespace of that name; `None` for any other.
     pub fn parse(name: &str) -> Option<Self> {
         Namespace::ALL.into_iter().find(|namespace| namespace.name() == name)
     }
 }
 
-/// What every record carries before its own keys.
+/// The keys that every record begins with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
     /// The record version.
     pub v: u32,
-    /// Unique, ordered by time.
+    /// Unique; orders records by time.
     pub id: Id,
-    /// The session that said it; `None` for records no session made.
+    /// The session it belongs to; `None` for records made outside sessions.
     pub session: Option<SessionId>,
-    /// Who said it, as claimed.
+    /// The agent, as claimed; not verified.
     pub ai: String,
-    /// When, RFC 3339 UTC with milliseconds. Informative: order is by id.
+    /// The time, RFC 3339 UTC with milliseconds. Informative: records are ordered by id.
     pub at: String,
-    /// HEAD then, hex; `None` when it was unborn.
+    /// HEAD at the time, hex; `None` if unborn.
     pub commit: Option<String>,
     /// The tree of that commit, hex.
     pub tree: Option<String>,
@@ -67,9 +67,9 @@ pub struct Envelope {
 /// Lines copied to another commit: nothing moves, a reader finds the new home through this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attach {
-    /// The ids that were copied.
+    /// The records.
     pub of: Vec<Id>,
-    /// The commit they were copied from; the empty tree for records of an unborn HEAD.
+    /// The commit they were copied from; the empty tree for records made on an unborn HEAD.
     pub from: String,
     /// The commit they were copied to.
     pub to: String,
@@ -84,36 +84,37 @@ pub struct Supersede {
     pub by: Id,
 }
 
-/// What a session took back: it lies beside each of the records.
+/// Retracts records. In the note of each of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retract {
     /// The records.
     pub of: Vec<Id>,
 }
 
-/// A signature of a handoff by git: lies beside it.
+/// A git signature of a handoff, in the same note.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Signature {
     /// The handoff.
     pub of: Id,
-    /// The SHA-256 of the handoff's line as it was signed, hex.
+    /// The SHA-256 of the signed line, hex.
     pub sha256: String,
-    /// A signed commit of the empty tree, whole, whose message names both. No ref leads to it.
+    /// The raw text of a signed commit of the empty tree, whose message contains the id and the hash. No ref points to
+    /// it.
     pub signed: String,
 }
 
-/// What stands for a record that was redacted: nothing of what it said.
+/// The stub that replaces a redacted record, without its text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Redacted {
-    /// The kind it was of.
+    /// The kind of the redacted record.
     pub was: String,
-    /// Who redacted it, as claimed; `None` where two redactions met and nothing was left.
+    /// The agent that redacted it, as claimed; `None` if two redactions met and nothing was left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted_by: Option<String>,
-    /// When, RFC 3339 UTC; `None` likewise.
+    /// The time, RFC 3339 UTC; `None` likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted_at: Option<String>,
-    /// Why, when it was said.
+    /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -203,17 +204,16 @@ impl Body {
     }
 }
 
-/// One immutable statement.
+/// An immutable record.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub struct Record {
-    /// The envelope.
     pub head: Envelope,
-    /// What it says.
     pub body: Body,
 }
 
 impl Record {
-    /// The ids of other records this one is about: what it resolves, ends, takes over or was led to by.
+    /// The ids of the records this one refers to, such as those it resolves, ends, takes over or retracts.
     pub fn names(&self) -> Vec<&Id> {
         match &self.body {
             Body::SessionStart(r) => r.from_handoff.iter().collect(),
@@ -232,7 +232,7 @@ impl Record {
         }
     }
 
-    /// The sessions whose views it changes: its own, and those it says it concerns.
+    /// The sessions whose views it changes: its own first.
     pub fn concerns(&self) -> impl Iterator<Item = &SessionId> {
         let others: &[SessionId] = match &self.body {
             Body::SessionStart(r) => r.from.as_slice(),

@@ -1,24 +1,24 @@
-//! A session: when an agent began and ended, and on what.
+//! Sessions: start, end and the state folded from both.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::id::{Id, SessionId};
 
-/// An agent begins to work.
+/// The start of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionStart {
-    /// What it is going to do.
+    /// The task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// What sort of work it is, in the user's words.
+    /// The sort of work, in the user's words.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The id the agent's own tool knows the session by.
+    /// The agent's own id of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// The worktree it runs in: `main` or the linked worktree's name.
+    /// `main` or the linked worktree's name.
     pub worktree: String,
-    /// Which worktree of which clone on which machine, as an opaque hash: the current session is found again through it.
+    /// An opaque hash of machine, clone and worktree, by which the current session is found.
     pub place: String,
     /// The session it continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,38 +28,37 @@ pub struct SessionStart {
     pub from_handoff: Option<Id>,
 }
 
-/// A session is over.
+/// The end of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionEnd {
-    /// Why, when said.
+    /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A session as it stands now, folded from its records.
+/// A session, folded from its records.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub struct Session {
-    /// Its id.
     pub id: SessionId,
-    /// The record it began with: sessions are ordered by it.
+    /// Its first record, which orders sessions.
     pub began: Id,
-    /// Who works.
+    /// The agent.
     pub ai: String,
-    /// When it began, RFC 3339 UTC. For a session whose start is not stored here, its first record's time.
+    /// The start, RFC 3339 UTC; the time of its first record if its start is not stored here.
     pub started_at: String,
-    /// When it ended; `None` while it is active.
+    /// The end, RFC 3339 UTC; `None` while it is active.
     pub ended_at: Option<String>,
-    /// What it set out to do.
     pub task: Option<String>,
-    /// What sort of work it is.
+    /// The sort of work, in the user's words.
     pub kind: Option<String>,
-    /// The id the agent's own tool knows it by.
+    /// The agent's own id of the session.
     pub external_id: Option<String>,
-    /// HEAD when it began, hex.
+    /// HEAD at the start, hex.
     pub commit: Option<String>,
-    /// The worktree it began in.
+    /// As [`SessionStart::worktree`].
     pub worktree: Option<String>,
-    /// Which worktree of which clone it began in.
+    /// As [`SessionStart::place`].
     pub place: Option<String>,
     /// The session it continues.
     pub from: Option<SessionId>,

@@ -1,4 +1,4 @@
-//! The snapshot of a checkpoint: everything that can be lost when a context is compacted, in bounded lists.
+//! The snapshot of a checkpoint: everything that a compaction of the context can lose, in bounded lists.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -7,16 +7,16 @@ use crate::model::id::{Id, SessionId};
 use crate::model::phase::Phase;
 use crate::model::vectors::Vectors;
 
-/// What is not committed.
+/// Uncommitted changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 pub struct Uncommitted {
-    /// How many files were changed.
+    /// The number of modified files.
     #[serde(default, deserialize_with = "count")]
     pub files_modified: u64,
-    /// How many files are new, untracked ones included.
+    /// The number of new files, including untracked ones.
     #[serde(default, deserialize_with = "count")]
     pub files_added: u64,
-    /// How many files were deleted.
+    /// The number of deleted files.
     #[serde(default, deserialize_with = "count")]
     pub files_deleted: u64,
     /// Lines added to tracked files.
@@ -25,15 +25,15 @@ pub struct Uncommitted {
     /// Lines removed from tracked files.
     #[serde(default)]
     pub deletions: u64,
-    /// The files themselves, as far as there is room.
+    /// The files, up to a limit.
     #[serde(default)]
     pub paths: Vec<String>,
-    /// How many files there was no room for.
+    /// The number of files beyond the limit.
     #[serde(default)]
     pub paths_omitted: u64,
 }
 
-/// A number; of a list, as earlier versions wrote it, its length.
+/// Reads a number, or the length of a list, as earlier versions wrote it; 0 for anything else.
 fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     Ok(match serde_json::Value::deserialize(deserializer)? {
         serde_json::Value::Array(list) => list.len() as u64,
@@ -41,16 +41,16 @@ fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     })
 }
 
-/// A commit made since the last checkpoint.
+/// A commit since the last checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitMade {
-    /// Its id, hex.
+    /// The commit id, hex.
     #[serde(alias = "commit")]
     pub hash: String,
     /// The first line of its message.
     #[serde(alias = "subject")]
     pub message: String,
-    /// When it was committed, strict ISO 8601; empty when that was not written down.
+    /// The commit date, strict ISO 8601; empty if not recorded.
     #[serde(default)]
     pub timestamp: String,
 }
@@ -65,28 +65,28 @@ pub struct AheadBehind {
     pub behind: Option<u64>,
 }
 
-/// Where the repository stood.
+/// The state of the repository.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 pub struct GitState {
     /// HEAD, hex; null when unborn.
     pub head_commit: Option<String>,
     /// The branch; null when detached.
     pub branch: Option<String>,
-    /// Commits ahead of and behind the upstream.
+    /// Relative to the upstream of the branch.
     #[serde(default)]
     pub ahead_behind: AheadBehind,
-    /// What is not committed.
+    /// Compared with HEAD.
     pub uncommitted_changes: Uncommitted,
-    /// Whether anything is not committed.
+    /// Whether there are uncommitted changes.
     pub dirty: bool,
     /// The newest commits since the last checkpoint or assessment of the session, newest first.
     pub commits_since_last_checkpoint: Vec<CommitMade>,
-    /// How many there were.
+    /// The number of commits, including those not listed.
     #[serde(default)]
     pub commits_total: u64,
 }
 
-/// Why the agent thought so, over time.
+/// The agent's reasons over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Reasoning {
@@ -94,13 +94,13 @@ pub struct Reasoning {
     pub latest: Option<String>,
     /// The newest steps, oldest first.
     pub trajectory: Vec<Thought>,
-    /// What was decided at each assessment, oldest first.
+    /// The decision of each assessment, oldest first.
     pub decision_history: Vec<Decided>,
-    /// The labels given, each once.
+    /// The tags, without duplicates.
     pub epistemic_tags: Vec<String>,
 }
 
-/// A reasoning.
+/// A reasoning and its time, RFC 3339 UTC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Thought {
     /// When.
@@ -109,18 +109,18 @@ pub struct Thought {
     pub reasoning: String,
 }
 
-/// What an assessment decided.
+/// The decision of an assessment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decided {
     /// `PREFLIGHT`, `CHECK-1`, …
     pub checkpoint: String,
     /// proceed or investigate; null but for checks.
     pub decision: Option<String>,
-    /// The confidence it would act with.
+    /// The confidence it claims to act with.
     pub confidence: Option<f64>,
 }
 
-/// The evidence: what was said along the way. Totals are the project's.
+/// Journal entries. Totals count the whole project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 pub struct Breadcrumbs {
     /// What was found.
@@ -233,11 +233,11 @@ pub struct MistakeSeen {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Goals {
-    /// All, dropped ones included.
+    /// All, including dropped ones.
     pub total: u64,
-    /// Open ones.
+    /// Open goals.
     pub active: u64,
-    /// Those that are done.
+    /// Goals done.
     pub completed: u64,
     /// Done of those not dropped, 2 decimals; null when there is none.
     pub completion_rate: Option<f64>,
@@ -245,18 +245,17 @@ pub struct Goals {
     pub current: Option<CurrentGoal>,
 }
 
-/// A goal that is worked on.
+/// A goal in progress.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct CurrentGoal {
-    /// Its record.
     pub id: Id,
-    /// What is to be reached.
     pub objective: String,
     /// "2/4 subtasks"; null without subtasks.
     pub progress: Option<String>,
 }
 
-/// The project's handoffs in force.
+/// The project's handoffs that are not superseded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Handoffs {
@@ -279,7 +278,7 @@ pub struct HandedOver {
     pub summary: String,
 }
 
-/// Where the session stands in the workflow.
+/// The state of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionState {
     /// The session.
@@ -290,9 +289,9 @@ pub struct SessionState {
     pub project_id: Option<String>,
     /// What it is about; null when nobody said.
     pub task: Option<String>,
-    /// When it began, RFC 3339 UTC.
+    /// The start, RFC 3339 UTC.
     pub start_time: String,
-    /// From then to the checkpoint, in whole minutes.
+    /// From the start to the checkpoint, in whole minutes.
     pub duration_minutes: u64,
     /// The phase of the checkpoint; null before the first assessment.
     pub cascade_phase: Option<Phase>,
@@ -302,17 +301,17 @@ pub struct SessionState {
     pub cycle: Option<u32>,
     /// The depth of the scope; null when it was never said.
     pub scope_depth: Option<f64>,
-    /// How many assessments it made.
+    /// The number of its assessments.
     pub assessments_count: u64,
-    /// How many checkpoints and assessments it has, without this one.
+    /// The number of its checkpoints and assessments, without this one.
     pub checkpoints_count: u64,
-    /// How many entries its journal has.
+    /// The number of its journal entries.
     pub journal_count: u64,
     /// The newest checkpoint or assessment before this one; null when it is the first.
     pub last_checkpoint: Option<LastCheckpoint>,
 }
 
-/// The checkpoint before.
+/// The previous checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LastCheckpoint {
     /// Its record.
@@ -325,7 +324,7 @@ pub struct LastCheckpoint {
     pub vectors: Vectors,
 }
 
-/// What the session is part of.
+/// The project of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Project {
@@ -335,23 +334,23 @@ pub struct Project {
     pub name: String,
     /// Git's own description of it; null when nobody wrote one.
     pub description: Option<String>,
-    /// Where its remotes are, without passwords.
+    /// The URLs of its remotes, without passwords.
     pub repos: Vec<String>,
     /// The newest active sessions of all clones.
     pub active_sessions: Vec<ActiveSession>,
-    /// How many are active.
+    /// The number of active sessions.
     pub active_total: u64,
-    /// The agents that worked last.
+    /// The agents active most recently.
     pub ai_collaborators: Vec<String>,
-    /// How many agents there are.
+    /// The number of agents.
     pub ai_total: u64,
-    /// How many sessions are stored.
+    /// The number of sessions.
     pub total_sessions: u64,
-    /// What sessions learn on average.
+    /// The mean changes over a session.
     pub learning_deltas: LearningDeltas,
 }
 
-/// A session somebody works in.
+/// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ActiveSession {
     /// The session.
@@ -370,7 +369,7 @@ pub struct LearningDeltas {
     pub uncertainty: Option<f64>,
 }
 
-/// The thread of the inquiry.
+/// The course of the investigation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Investigation {
@@ -380,9 +379,9 @@ pub struct Investigation {
     pub round: Option<u32>,
     /// The depth of the scope, as in `session`.
     pub scope_depth: Option<f64>,
-    /// What led to what, oldest first.
+    /// Chains of findings and questions, oldest first.
     pub breadcrumb_chains: Vec<Chain>,
-    /// Where it led through, oldest first.
+    /// The paths explored, oldest first.
     pub exploration_paths: Vec<String>,
 }
 
@@ -400,13 +399,13 @@ pub struct Chain {
     pub led_to_fix: Option<String>,
 }
 
-/// What was consulted.
+/// Documents consulted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct ReferenceDocs {
-    /// How many documents the session consulted, each counted once.
+    /// The number of distinct documents the session consulted.
     pub loaded_count: u64,
-    /// The newest ones, newest first.
+    /// The newest, newest first.
     pub recent: Vec<Consulted>,
     /// Snapshots taken before a compaction.
     pub pre_summaries: PreSummaries,
@@ -420,7 +419,7 @@ pub struct Consulted {
     /// `url`, the folder below `docs`, `documentation` or `code`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// When it was last logged, RFC 3339 UTC.
+    /// The time of its last record, RFC 3339 UTC.
     pub accessed: String,
 }
 
@@ -447,28 +446,28 @@ pub struct PreSummary {
     pub completion: Option<f64>,
 }
 
-/// What a search of everything that was said found, beside what the snapshot itself has.
+/// Search results from all records, without those that the snapshot itself contains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct SemanticContext {
-    /// The query: as it was given, else made of the task, the goal, and the recent findings and open unknowns.
+    /// The query: as given, else built from the task, the goal, the recent findings and the open unknowns.
     pub query: String,
     /// The best matches, best first.
     pub results: Vec<Related>,
-    /// How relevant each of them is, in the same order: its BM25 score over that of the first, in (0, 1], 4 decimals.
+    /// The relevance of each result: its BM25 score over that of the first, in (0, 1], 4 decimals.
     pub relevance_scores: Vec<f64>,
 }
 
-/// A record that a search found.
+/// A search result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Related {
-    /// Its id.
+    /// The matching record.
     pub id: Id,
-    /// The word of its `kind` key.
+    /// The value of its `kind` key.
     pub kind: String,
-    /// Who said it.
+    /// The agent that logged it.
     pub ai_id: String,
-    /// When, RFC 3339 UTC.
+    /// The time, RFC 3339 UTC.
     pub timestamp: String,
     /// The commit it is at home on; null for one of an unborn HEAD.
     pub commit: Option<String>,
@@ -476,7 +475,7 @@ pub struct Related {
     pub text: String,
 }
 
-/// Everything around the vectors.
+/// The state of the session and project at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
     /// Why the agent thought so.

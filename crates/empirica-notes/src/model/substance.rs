@@ -1,22 +1,22 @@
-//! How much a handoff says, so that one that says less never takes the place of one that says more.
+//! The substance of a handoff, so that one with less never supersedes one with more.
 
 use crate::model::Handoff;
 use crate::model::goal::GoalStatus;
 use crate::model::handoff::CONTEXT;
 
-/// How much a handoff says, least first.
+/// The substance of a handoff, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Substance {
-    /// No claim, no commit, no assessment, no words.
+    /// No claim, commit, assessment or text.
     Nothing,
-    /// How sure the session was, which tools it used, and a task that a hook took over.
+    /// Assessments, tool use, or a task that a hook copied.
     Assessed,
-    /// Claims, commits, or words of the agent.
+    /// Claims, commits, or text by the agent.
     Work,
 }
 
 impl Substance {
-    /// How much this handoff says. Files that git names do not count: they can be changes of anybody.
+    /// The substance of a handoff. Files named by git do not count: anybody may have changed them.
     pub fn of(handoff: &Handoff) -> Self {
         let claims = !(handoff.findings.is_empty()
             && handoff.unknowns.is_empty()
@@ -25,7 +25,7 @@ impl Substance {
             && handoff.decisions.is_empty()
             && handoff.evidence.is_empty()
             && handoff.sources.is_empty());
-        // an answered question, not a vector that rose
+        // answered questions, not changes in a vector
         let answered = handoff.gaps_filled.iter().any(|gap| gap.confidence_change.is_none());
         let goals = handoff.goals.iter().any(|goal| goal.vector.is_none() || goal.status == GoalStatus::Done);
         let words = !(handoff.accomplished.is_empty()
@@ -34,7 +34,7 @@ impl Substance {
             && handoff.recommendations.is_empty()
             && handoff.named_artifacts.is_empty()
             && (handoff.automatic || handoff.task.is_empty()));
-        // the document of a context is made of what the session said
+        // the payload of a context is composed from the session's records
         let managed = handoff.payload.is_some() && handoff.kind != CONTEXT;
         if claims || answered || goals || words || managed || !handoff.commits.is_empty() {
             Substance::Work

@@ -1,40 +1,40 @@
-//! Which handoffs of a session are superseded by another one.
+//! Handoffs superseded by another of their session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::substance::Substance;
 use crate::model::{Body, Id, Record, SessionId};
 
-/// The ids of handoffs that another of the same session put aside: first what was put aside by a record, unless it says
-/// more than the one named for it, then, of the rest of each session, all but the newest of those that say most. One of
-/// each session always stays.
+/// The ids of superseded handoffs: those named by a supersede record, unless they have more [`Substance`] than their
+/// successor; then, of each session's others, all but the newest of those with the most. At least one handoff of each
+/// session always remains.
 pub fn superseded<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Id> {
     let mut of_session: BTreeMap<&SessionId, BTreeSet<&Id>> = BTreeMap::new();
-    let mut says: BTreeMap<&Id, Substance> = BTreeMap::new();
+    let mut substance: BTreeMap<&Id, Substance> = BTreeMap::new();
     let mut named: Vec<(&Id, &Id)> = Vec::new();
     for record in records {
         match (&record.body, &record.head.session) {
             (Body::Supersede(supersede), _) => named.push((&supersede.of, &supersede.by)),
             (Body::Handoff(handoff), Some(session)) if handoff.kind == "epistemic" => {
-                says.insert(&record.head.id, Substance::of(handoff));
+                substance.insert(&record.head.id, Substance::of(handoff));
                 of_session.entry(session).or_default().insert(&record.head.id);
             }
             _ => {}
         }
     }
-    let says_more = |(of, by): &(&Id, &Id)| says.get(of).zip(says.get(by)).is_some_and(|(of, by)| of > by);
-    let mut out: BTreeSet<Id> = named.iter().filter(|pair| !says_more(pair)).map(|(of, _)| (*of).clone()).collect();
+    let has_more = |(of, by): &(&Id, &Id)| substance.get(of).zip(substance.get(by)).is_some_and(|(of, by)| of > by);
+    let mut out: BTreeSet<Id> = named.iter().filter(|pair| !has_more(pair)).map(|(of, _)| (*of).clone()).collect();
     for handoffs in of_session.values() {
-        let most = |among: &mut dyn Iterator<Item = &Id>| among.max_by_key(|id| (says.get(id), *id)).cloned();
-        let left = most(&mut handoffs.iter().copied().filter(|id| !out.contains(*id)));
-        match left {
-            Some(stays) => out.extend(handoffs.iter().filter(|id| ***id != stays).map(|id| (*id).clone())),
+        let most = |among: &mut dyn Iterator<Item = &Id>| among.max_by_key(|id| (substance.get(id), *id)).cloned();
+        let kept = most(&mut handoffs.iter().copied().filter(|id| !out.contains(*id)));
+        match kept {
+            Some(kept_id) => out.extend(handoffs.iter().filter(|id| ***id != kept_id).map(|id| (*id).clone())),
             None if handoffs.len() > 1 => {
-                if let Some(stays) = most(&mut handoffs.iter().copied()) {
-                    out.remove(&stays);
+                if let Some(kept_id) = most(&mut handoffs.iter().copied()) {
+                    out.remove(&kept_id);
                 }
             }
-            // a single one in a note may well be put aside by one that stands elsewhere
+            // the successor of a single handoff may be in another note
             None => {}
         }
     }

@@ -9,7 +9,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One of the 13 vectors, in the order they are shown.
+/// One of the 13 vectors, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "lowercase")]
@@ -42,7 +42,8 @@ pub enum Vector {
     Uncertainty,
 }
 
-/// The part of the overall confidence a vector counts in (DESIGN: foundation, comprehension, execution, engagement).
+/// The part of the overall confidence that a vector counts towards (DESIGN: foundation, comprehension, execution,
+/// engagement).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
     /// know, do, context.
@@ -56,7 +57,7 @@ pub enum Tier {
 }
 
 impl Vector {
-    /// All of them, in the order they are shown.
+    /// All, in display order.
     pub const ALL: [Vector; 13] = [
         Vector::Engagement,
         Vector::Know,
@@ -73,7 +74,7 @@ impl Vector {
         Vector::Uncertainty,
     ];
 
-    /// The lower-case name used in arguments and JSON.
+    /// The name in arguments and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Vector::Engagement => "engagement",
@@ -92,7 +93,7 @@ impl Vector {
         }
     }
 
-    /// What 1 means, in a few words.
+    /// The meaning of the value 1.
     pub fn meaning(self) -> &'static str {
         match self {
             Vector::Engagement => "aligned with the task and its goal",
@@ -111,12 +112,12 @@ impl Vector {
         }
     }
 
-    /// Whether a smaller value is the better one.
+    /// Whether smaller values are better.
     pub fn less_is_better(self) -> bool {
         matches!(self, Vector::Uncertainty | Vector::Density)
     }
 
-    /// The tier it counts in; `None` for uncertainty, which stands beside the overall confidence.
+    /// The tier; `None` for uncertainty, which does not count towards the overall confidence.
     pub fn tier(self) -> Option<Tier> {
         match self {
             Vector::Know | Vector::Do | Vector::Context => Some(Tier::Foundation),
@@ -134,32 +135,32 @@ impl fmt::Display for Vector {
     }
 }
 
-/// What is wrong with a vector argument.
+/// Errors of a vector argument.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum VectorError {
-    /// No vector has this name; the nearest one, when any is near.
+    /// No vector has this name.
     #[error("there is no vector '{name}'")]
     Unknown {
-        /// The name as given.
+        /// The given name.
         name: String,
-        /// The nearest real name.
+        /// The most similar name, if any is similar.
         nearest: Option<&'static str>,
     },
-    /// A value outside [0, 1], or none.
+    /// A value that is not a number in [0, 1].
     #[error("the value of '{name}' must be a number from 0 to 1, not '{value}'")]
     Value {
         /// The vector.
         name: String,
-        /// The value as given.
+        /// The given value.
         value: String,
     },
-    /// Not of the form NAME=VALUE.
+    /// Not `NAME=VALUE`.
     #[error("'{0}' is not of the form NAME=VALUE")]
     Form(String),
-    /// The same vector twice.
+    /// A vector was given twice.
     #[error("the vector '{0}' is given twice")]
     Twice(&'static str),
-    /// Not one value was given.
+    /// No value was given.
     #[error("no vector was given")]
     Empty,
 }
@@ -184,12 +185,12 @@ impl FromStr for Vector {
 pub struct Vectors([Option<f64>; 13]);
 
 impl Vectors {
-    /// The value of one vector; `None` when it was not given.
+    /// The value of a vector; `None` if not given.
     pub fn get(&self, vector: Vector) -> Option<f64> {
         self.0[vector as usize]
     }
 
-    /// Sets one value; `false`, and nothing set, when it is not a number from 0 to 1.
+    /// Sets a value. Returns `false` and changes nothing if it is not in [0, 1].
     pub fn set(&mut self, vector: Vector, value: f64) -> bool {
         let fits = (0.0..=1.0).contains(&value);
         if fits {
@@ -199,7 +200,7 @@ impl Vectors {
         fits
     }
 
-    /// The given values in the order they are shown.
+    /// The given values, in display order.
     pub fn iter(&self) -> impl Iterator<Item = (Vector, f64)> + '_ {
         Vector::ALL.into_iter().filter_map(|v| self.get(v).map(|value| (v, value)))
     }
@@ -209,13 +210,13 @@ impl Vectors {
         self.0.iter().all(Option::is_none)
     }
 
-    /// Its values for the vectors that another set gives as well.
+    /// The values of those vectors that `other` also has.
     pub fn shared(&self, other: &Self) -> Self {
         Vectors(std::array::from_fn(|at| self.0[at].filter(|_| other.0[at].is_some())))
     }
 
-    /// Adds `NAME=VALUE[,NAME=VALUE]…`. Empty text, a name without a value, an unknown name, a value that is no
-    /// number in [0, 1] and a vector named twice are errors; an error leaves the set as it was.
+    /// Adds `NAME=VALUE[,NAME=VALUE]…`. Empty text, a missing value, an unknown name, a value that is not a number in
+    /// [0, 1] and a duplicate are errors; after an error the set is unchanged.
     pub fn add_pairs(&mut self, text: &str) -> Result<(), VectorError> {
         let mut next = self.clone();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
@@ -263,7 +264,7 @@ impl JsonSchema for Vectors {
 }
 
 impl<'de> Deserialize<'de> for Vectors {
-    /// Reads what is understood: unknown names and values out of range are left out, for notes come from everywhere.
+    /// Skips unknown names and values out of range: other programs also write notes.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Lenient;
         impl<'de> Visitor<'de> for Lenient {

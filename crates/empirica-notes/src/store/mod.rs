@@ -1,4 +1,4 @@
-//! Records in notes: appended to a log, flushed to refs by union, read from everywhere they may be.
+//! Records in notes: appended to a log, flushed to refs by union, read from logs and refs.
 
 pub mod files;
 pub mod log;
@@ -42,22 +42,22 @@ pub use crate::store::write::follow::Follow;
 pub use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};
 pub use empirica_secrets::Replaced;
 
-/// Renders what the notes show to people. Given by the floor that has the templates.
+/// Renders Markdown notes; implemented by the crate that has the templates.
 pub trait Render {
-    /// The Markdown blocks of all records of a note: one for each session that handed over or has a digest there, one for each
-    /// of these records that was redacted. `left` names those that the next commit holds; `whole` asks for whole reports.
+    /// The Markdown blocks of a note's records: one per session with a handoff or digest, and one per redacted record
+    /// of these kinds. `left` has the records whose work is in the next commit; `whole` selects whole reports.
     fn blocks(&self, records: &[Record], left: &BTreeSet<Id>, whole: bool) -> Result<Vec<String>>;
 
-    /// The whole report of a handoff; empty for other records.
+    /// The report of a handoff; empty for other records.
     fn report(&self, record: &Record) -> Result<String>;
 }
 
-/// How long a hook waits for others, all in all.
+/// The total time a hook waits for locks.
 const HURRY: Duration = Duration::from_millis(500);
 
 /// The ref of the Markdown notes.
 pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
-/// Where all refs of this program are.
+/// The prefix of all refs of this program.
 pub const PREFIX: &str = crate::git::refs::OURS;
 
 /// The data ref of a namespace.
@@ -65,27 +65,27 @@ pub fn data_ref(namespace: Namespace) -> String {
     format!("{PREFIX}data/{}", namespace.name())
 }
 
-/// Our refs with how their notes are written: the namespaces, then the Markdown.
+/// The refs of this program with the form of their notes: data refs, then the Markdown ref.
 pub fn our_refs() -> Vec<(String, Form)> {
     let namespaces = Namespace::ALL.into_iter().map(|namespace| (data_ref(namespace), Form::Lines));
     namespaces.chain([(MARKDOWN_REF.to_owned(), Form::Blocks)]).collect()
 }
 
-/// The names of our refs, in the same order.
+/// The names of [`our_refs`].
 pub fn own_refs() -> Vec<String> {
     our_refs().into_iter().map(|(name, _)| name).collect()
 }
 
-/// The tracking ref of one of our refs. `tracking` is the name of [`crate::git::remotes::tracking`].
+/// The tracking ref of one of [`our_refs`]. `tracking` is the name given by [`crate::git::remotes::tracking`].
 pub fn tracking_ref(tracking: &str, ours: &str) -> String {
     format!("{PREFIX}remotes/{tracking}/{}", ours.strip_prefix(PREFIX).unwrap_or(ours))
 }
 
-/// Which of our refs a tracking ref belongs to; `None` for any other ref.
+/// The ref that a tracking ref tracks; `None` for any other ref.
 pub(crate) fn tracked(name: &str) -> Option<String> {
     let rest = name.strip_prefix(PREFIX)?.strip_prefix("remotes/")?;
     let ours = our_refs().into_iter().map(|(name, _)| name);
-    // data/handoffs ends as the Markdown ref does, and comes first
+    // data/handoffs has the Markdown ref's ending, and comes first
     ours.into_iter().find(|ours| {
         let end = format!("/{}", ours.strip_prefix(PREFIX).unwrap_or(ours));
         rest.strip_suffix(&end).is_some_and(|remote| !remote.is_empty())
@@ -100,19 +100,19 @@ pub struct Store<'a> {
     now: DateTime<Utc>,
     newest_ms: Cell<u64>,
     lock_timeout: Duration,
-    /// When waiting for others ends, all of it together; `None` without a hurry.
+    /// The deadline for all waiting; `None` unless in a hurry.
     until: Option<Instant>,
     scan_secrets: bool,
-    /// Whether secrets are stored as they are, and said.
+    /// Whether secrets are stored unchanged, and reported.
     allow_secrets: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
-    /// The texts that this process learned are redacted: gone from whatever it writes.
+    /// Redacted texts known to this process, removed from everything it writes.
     forgotten: RefCell<crate::format::redact::Texts>,
 }
 
 impl<'a> Store<'a> {
-    /// The store of a repository. Nothing is read or written yet.
+    /// Opens the store of a repository, without reading or writing notes.
     pub fn new(repo: &'a Repository, env: &Env, render: &'a dyn Render) -> Result<Self> {
         Ok(Store {
             paths: Paths::new(repo, env),
@@ -130,97 +130,97 @@ impl<'a> Store<'a> {
         })
     }
 
-    /// The repository.
+    /// The repository it was opened on.
     pub fn repo(&self) -> &'a Repository {
         self.repo
     }
 
-    /// HEAD as it was when the store was opened: what new records are made on.
+    /// HEAD when the store was opened, on which new records are made.
     pub fn head(&self) -> &HeadState {
         &self.head
     }
 
-    /// From now on waits for others half a second at most, all in all: in a hook, the user's own work comes first.
+    /// Limits all further waiting to half a second and stays offline, for hooks.
     pub fn hurry(&mut self) {
         self.lock_timeout = self.lock_timeout.min(HURRY);
         self.until = Some(Instant::now() + HURRY);
         self.repo.stay_offline();
     }
 
-    /// From now on stores secrets as they are, in records that say so.
+    /// Stores secrets unchanged from now on, in records that report them.
     pub fn allow_secrets(&mut self) {
         self.allow_secrets = true;
     }
 
-    /// How long others are waited for now: `wanted`, or what a hurry has left of it.
+    /// The time to wait for a lock: `wanted`, or less if in a hurry.
     pub fn patience(&self, wanted: Duration) -> Duration {
         self.until.map_or(wanted, |until| until.saturating_duration_since(Instant::now()).min(wanted))
     }
 
-    /// Whether a commit can be reached from HEAD. One that is not here cannot.
+    /// Whether a commit is reachable from HEAD; `false` if it is missing.
     pub fn reaches(&self, commit: crate::git::Oid) -> bool {
         self.reach.borrow_mut().contains(self.repo, commit)
     }
 
-    /// Whether records of this worktree wait for a first commit.
+    /// Whether this worktree has records made on an unborn HEAD and not yet attached.
     pub fn has_unborn(&self) -> bool {
         self.paths.unborn().exists()
     }
 
-    /// The lock of who writes to the notes, held until it is dropped. What has to come over the network for that comes before.
+    /// The lock for writing notes. Fetches missing objects first, as the lock is never held across the network.
     fn locked(&self) -> Result<lock::Lock> {
         self.complete();
         lock::Lock::acquire(&self.paths, &self.paths.lock(), self.patience(self.lock_timeout))
     }
 
-    /// A turn of its own in what is decided by what others stored: held until it is dropped. Who cannot have it within the time that
-    /// locks are waited for goes on without: a record is never lost for it.
+    /// A lock for read-decide-write sequences. `None` after the lock timeout: the caller then continues without it, so
+    /// that no record is lost.
     pub fn turn(&self) -> Option<impl Sized + use<>> {
         lock::Lock::acquire(&self.paths, &self.paths.state().join("turn"), self.patience(self.lock_timeout)).ok()
     }
 
-    /// To be the only one that does something: `None` when another still does it after that time. Held until it is dropped.
+    /// The lock named `what`; `None` if another process still holds it after `patience`.
     pub fn alone(&self, what: &str, patience: Duration) -> Option<impl Sized + use<>> {
         lock::Lock::acquire(&self.paths, &self.paths.state().join(what), patience).ok()
     }
 
-    /// The whole report of a handoff in Markdown; `None` when it cannot be rendered.
+    /// The report of a handoff in Markdown; `None` if it cannot be rendered.
     pub fn report(&self, record: &Record) -> Option<String> {
         self.render.report(record).ok()
     }
 
-    /// Takes records out of the logs, if all of them wait there and nobody has taken them to the notes.
+    /// Removes records from the logs; `false` unless all are still pending there and were removed.
     pub fn withdraw(&self, ids: &BTreeSet<Id>) -> bool {
         log::withdraw(&self.paths, ids, self.lock_timeout).unwrap_or(false)
     }
 
-    /// Redacts the texts of a redacted line from whatever this process writes.
+    /// Removes the texts of a redacted line from everything this process writes.
     pub fn forget_text(&self, line: &[u8]) {
         self.forgotten.borrow_mut().add(line);
     }
 
-    /// The time the command began.
+    /// The start time of the command.
     pub fn now(&self) -> DateTime<Utc> {
         self.now
     }
 
-    /// Where the store keeps what is not in the notes.
+    /// The store's files outside the notes.
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
 
-    /// The latest time an id may have to count for the order of new ones, in milliseconds.
+    /// The latest time that an id may have to count for ordering, in milliseconds.
     fn latest_ms(&self) -> u64 {
         self.now.timestamp_millis().max(0) as u64 + crate::model::id::MAX_AHEAD_MS
     }
 
-    /// A new id, later than every id known here.
+    /// A new id, later than all known ids.
     pub fn new_id(&self) -> Id {
-        let known = match self.newest_ms.get() {
+        let newest = match self.newest_ms.get() {
             0 => tips::newest_ms(&self.paths).max(log::newest_ms(&self.paths, self.latest_ms())),
-            known => known,
+            newest => newest,
         };
-        let ms = crate::model::id::next_ms(self.now.timestamp_millis().max(0) as u64, known);
+        let ms = crate::model::id::next_ms(self.now.timestamp_millis().max(0) as u64, newest);
         self.newest_ms.set(ms);
         Id::at(ms)
     }
@@ -232,7 +232,7 @@ fn lock_timeout(repo: &Repository) -> Duration {
     configured.unwrap_or(Duration::from_secs(10))
 }
 
-/// Reads `300ms`, `10s` or `2m`, a number alone as seconds; anything else is `None`.
+/// Parses `300ms`, `10s` or `2m`, and a bare number as seconds; `None` for anything else.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -246,8 +246,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 }
 
 impl Store<'_> {
-    /// Replaces a file whole, so that a reader sees the old or the new content; its folder is made. A link in its place is
-    /// replaced, not followed.
+    /// Replaces a file atomically and creates its folder. A symlink at `path` is replaced, not followed.
     pub fn replace_file(&self, path: &std::path::Path, content: &str) -> std::io::Result<()> {
         self.paths.replace(path, content)
     }

@@ -1,4 +1,4 @@
-//! Out and in: every stored line with where it stands, and such lines united into the notes, one commit a ref.
+//! Export of all stored lines with their annotated objects, and import by union, in one commit per ref.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,34 +17,34 @@ use crate::store::write::merge::{absent, damaged};
 use crate::store::write::touched;
 use crate::store::{Lookup, Store, data_ref, our_refs};
 
-/// What became of lines that were imported.
+/// The outcome of an import.
 #[derive(Debug, Default)]
 pub struct Imported {
-    /// How many were not here, by the kind they say they are of; `None` for lines that are no records.
+    /// The numbers of new lines by kind; `None` for foreign lines.
     pub new: BTreeMap<Option<String>, usize>,
-    /// How many were here before, in the notes or in a log, or came several times.
+    /// The number of lines already in the notes or a log, or repeated in the input.
     pub known: usize,
-    /// How many stand under an id that was redacted here, and were left out.
+    /// The number of lines skipped because their id is redacted here.
     pub left_out: usize,
-    /// What else went wrong without losing anything.
+    /// Problems that lost nothing.
     pub warnings: Vec<String>,
 }
 
-/// What is exported.
+/// An item of an export.
 pub enum Out<'l> {
-    /// What was redacted on a namespace, as its tree says it; before the lines of the namespace.
+    /// A namespace's redactions, as text; before the namespace's lines.
     Epoch(Namespace, String),
-    /// A line, with its namespace and the object it stands on.
+    /// A line, with its namespace and annotated object.
     Line(Namespace, Oid, &'l [u8]),
 }
 
-/// Takes what is exported; an error ends the export.
+/// The consumer; its error ends the export.
 type Each<'e> = &'e mut dyn FnMut(Out<'_>) -> Result<()>;
 
 impl Store<'_> {
-    /// Hands out every stored line, of all sources: by namespace, then by the hex of the object it stands on, then in the order of a
-    /// canonical note; before those of a namespace, what was redacted there, if anything. What was redacted stays out. An error
-    /// when a note is not here, or damaged: what lacks it is no whole.
+    /// Exports every stored line from all sources, by namespace, then object id, then in canonical order; before the
+    /// lines of a namespace, its redactions, if any. Redacted lines are omitted. Fails if a note is missing or damaged,
+    /// as the export would be incomplete.
     pub fn export(&self, each: Each<'_>) -> Result<()> {
         if let Some((name, tip)) = self.unreadable_tips().first() {
             return Err(self.repo.lost_tip(name, *tip));
@@ -78,42 +78,42 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Unites lines into the notes, all of them in one commit a ref, and renders the Markdown of handoffs. The objects they
-    /// stand on need not be here. Nothing goes through the log: what cannot be written is an error. `told` hears
-    /// how many notes are done, of how many.
+    /// Unites lines into the notes, in one commit per ref, and renders the Markdown of handoffs. The annotated objects
+    /// may be missing. Bypasses the log: if the notes cannot be written, it fails. `progress` gets the numbers of notes
+    /// done and of all.
     ///
-    /// Twice is the same as once, and what was interrupted is completed by the next time.
-    pub fn import(&self, given: Vec<PendingRecord>, told: &mut dyn FnMut(usize, usize)) -> Result<Imported> {
-        self.import_with(given, &BTreeMap::new(), told)
+    /// Idempotent; a repeated import completes an interrupted one.
+    pub fn import(&self, lines: Vec<PendingRecord>, progress: &mut dyn FnMut(usize, usize)) -> Result<Imported> {
+        self.import_with(lines, &BTreeMap::new(), progress)
     }
 
-    /// The same of lines of a repository where something was redacted (the texts of its epochs, by namespace): it is redacted here
-    /// then, as after a sync.
+    /// As [`Self::import`], and applies the redactions of the source (the texts of its epochs, by namespace), as a sync
+    /// would.
     pub fn import_with(
         &self,
-        mut given: Vec<PendingRecord>,
+        mut input: Vec<PendingRecord>,
         epochs: &BTreeMap<Namespace, String>,
-        told: &mut dyn FnMut(usize, usize),
+        progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Imported> {
         let mut imported = Imported::default();
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut imported.warnings)?;
-        let all = given.len();
-        given.sort_unstable_by(|a, b| (a.namespace, a.on, &a.line).cmp(&(b.namespace, b.on, &b.line)));
-        given.dedup();
-        let is_new = self.new_among(&given, &mut imported)?;
+        let all = input.len();
+        input.sort_unstable_by(|a, b| (a.namespace, a.on, &a.line).cmp(&(b.namespace, b.on, &b.line)));
+        input.dedup();
+        let is_new = self.new_among(&input, &mut imported)?;
         let before = self.own_epochs()?;
-        let learned = self.import_redactions(&given, epochs, &mut tips)?;
+        let learned = self.import_redactions(&input, epochs, &mut tips)?;
         let new = is_new.iter().filter(|new| **new == Some(true)).count();
         imported.known = all - new - imported.left_out;
-        // the Markdown of handoffs that are known may be what an interrupted import still lacks
+        // an interrupted import may have left out the Markdown of known handoffs
         let mut kept = is_new.iter();
-        given.retain(|line| match kept.next() {
+        input.retain(|line| match kept.next() {
             Some(Some(new)) => *new || line.namespace == Namespace::Handoffs,
             _ => false,
         });
-        touched::add_waiting(&self.paths, &given).map_err(|error| touched::unusable(&self.paths, error))?;
-        self.write_waiting(&given, Beside::default(), &mut tips, &mut imported.warnings, told)?;
+        touched::add_pending(&self.paths, &input).map_err(|error| touched::unusable(&self.paths, error))?;
+        self.write_pending(&input, Beside::default(), &mut tips, &mut imported.warnings, progress)?;
         if !epochs.is_empty() {
             touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
             self.settle_redactions(learned, &before, &mut tips, &mut imported.warnings)?;
@@ -124,25 +124,23 @@ impl Store<'_> {
         Ok(imported)
     }
 
-    /// Unites what was redacted elsewhere with our refs, and the lines that stand for it. Says whether texts of ours were among
-    /// it.
+    /// Unites the source's redactions and stubs with the local refs. Returns whether they redact local texts.
     fn import_redactions(
         &self,
-        given: &[PendingRecord],
+        input: &[PendingRecord],
         epochs: &BTreeMap<Namespace, String>,
         tips: &mut crate::store::write::tips::Tips,
     ) -> Result<bool> {
-        self.forgotten.borrow_mut().extend(self.texts_among(given)?);
+        self.forgotten.borrow_mut().extend(self.texts_among(input)?);
         let mut theirs = Vec::new();
         for (namespace, text) in epochs {
             let epoch = Epoch::parse(text.as_bytes());
-            let stands = |waiting: &&PendingRecord| {
-                waiting.namespace == *namespace
-                    && lines::id(&waiting.line).is_some_and(|id| epoch.redacted.contains_key(id))
+            let is_redacted = |line: &&PendingRecord| {
+                line.namespace == *namespace && lines::id(&line.line).is_some_and(|id| epoch.redacted.contains_key(id))
             };
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
-            for waiting in given.iter().filter(stands).filter(|waiting| epoch.counts(&waiting.line)) {
-                notes.entry(waiting.on).or_default().push(&waiting.line);
+            for line in input.iter().filter(is_redacted).filter(|line| epoch.counts(&line.line)) {
+                notes.entry(line.on).or_default().push(&line.line);
             }
             let blob = |lines: Vec<&[u8]>| self.repo.write_blob(&lines::canonical(lines)).map(Some);
             let edits = notes.into_iter().map(|(on, lines)| Ok((on, blob(lines)?))).collect::<Result<_>>()?;
@@ -156,8 +154,8 @@ impl Store<'_> {
             pairs.push([self.repo.find_ref(name)?, Some(*tip)]);
         }
         let lines = self.lines_to_forget(&pairs)?;
-        let learned = !lines.is_empty();
-        if learned {
+        let redacts_local = !lines.is_empty();
+        if redacts_local {
             let forgetting = Forgetting { redacting: None, lines };
             self.remember_forgetting(&forgetting)?;
             self.forget(&forgetting)?;
@@ -168,13 +166,13 @@ impl Store<'_> {
         for (name, tip) in &theirs {
             self.unite_tip(name, *tip, false, tips)?;
         }
-        Ok(learned)
+        Ok(redacts_local)
     }
 
-    /// The texts of records that are gone here and of which the given lines still tell: what else is given may quote them.
-    fn texts_among(&self, given: &[PendingRecord]) -> Result<Texts> {
+    /// The texts of input lines whose records are redacted here: other input lines may quote them.
+    fn texts_among(&self, input: &[PendingRecord]) -> Result<Texts> {
         let mut texts = Texts::default();
-        for of_namespace in given.chunk_by(|a, b| a.namespace == b.namespace) {
+        for of_namespace in input.chunk_by(|a, b| a.namespace == b.namespace) {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
             let epoch = Epoch::of(self.repo, self.repo.find_ref(&data_ref(namespace))?)?;
             let gone: HashSet<&str> = epoch.gone().collect();
@@ -184,13 +182,13 @@ impl Store<'_> {
         Ok(texts)
     }
 
-    /// Which of these lines, sorted, are new here; `None` for those that do not count, because their id was redacted.
-    fn new_among(&self, given: &[PendingRecord], imported: &mut Imported) -> Result<Vec<Option<bool>>> {
-        let waiting = log::read(&self.paths);
-        let waiting: HashSet<(Namespace, Oid, &[u8])> =
-            waiting.iter().map(|w| (w.namespace, w.on, w.line.as_slice())).collect();
-        let mut out = Vec::with_capacity(given.len());
-        for of_namespace in given.chunk_by(|a, b| a.namespace == b.namespace) {
+    /// For each of these sorted lines, whether it is new; `None` if its id is redacted.
+    fn new_among(&self, input: &[PendingRecord], imported: &mut Imported) -> Result<Vec<Option<bool>>> {
+        let pending = log::read(&self.paths);
+        let pending: HashSet<(Namespace, Oid, &[u8])> =
+            pending.iter().map(|w| (w.namespace, w.on, w.line.as_slice())).collect();
+        let mut out = Vec::with_capacity(input.len());
+        for of_namespace in input.chunk_by(|a, b| a.namespace == b.namespace) {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
             let tip = self.repo.find_ref(&data_ref(namespace))?;
             let epoch = Epoch::of(self.repo, tip)?;
@@ -199,19 +197,19 @@ impl Store<'_> {
             for of_note in of_namespace.chunk_by(|a, b| a.on == b.on) {
                 let Some(on) = of_note.first().map(|line| line.on) else { continue };
                 let note = tree.get(on)?.unwrap_or_default();
-                let here: HashSet<&[u8]> = lines::split(&note).collect();
+                let stored: HashSet<&[u8]> = lines::split(&note).collect();
                 let by_id: HashMap<&str, &[u8]> =
                     lines::split(&note).filter_map(|l| Some((lines::id(l)?, l))).collect();
-                // what is stored need not be as we would write it
-                let is_said = |line: &[u8]| {
+                // stored lines need not be in canonical form
+                let is_equivalent = |line: &[u8]| {
                     let known = lines::id(line).and_then(|id| by_id.get(id));
                     known.is_some_and(|known| portable::is_same(known, line))
                 };
                 for line in of_note {
                     let is_redacted = || !epoch.counts(&line.line);
-                    let is_known = here.contains(line.line.as_slice())
-                        || waiting.contains(&(namespace, on, line.line.as_slice()))
-                        || is_said(&line.line);
+                    let is_known = stored.contains(line.line.as_slice())
+                        || pending.contains(&(namespace, on, line.line.as_slice()))
+                        || is_equivalent(&line.line);
                     let new = if is_known { Some(false) } else { (!is_redacted()).then_some(true) };
                     match new {
                         Some(true) => *imported.new.entry(portable::kind(&line.line)).or_default() += 1,
@@ -225,9 +223,9 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// A note whose content is not here must not be taken for none when lines are united into it.
-    fn whole(&self, tree: Oid, given: &[PendingRecord]) -> Result<()> {
-        let places: HashSet<Oid> = given.iter().map(|line| line.on).collect();
+    /// Fails if the content of a note to be extended is missing: it must not be taken for empty.
+    fn whole(&self, tree: Oid, input: &[PendingRecord]) -> Result<()> {
+        let places: HashSet<Oid> = input.iter().map(|line| line.on).collect();
         let notes = notes::entries(self.repo, tree)?.notes;
         let mut touched = notes.into_iter().filter(|(on, _)| places.contains(on));
         touched.find(|(_, blob)| !self.repo.has_object(*blob)).map_or(Ok(()), |(_, blob)| Err(absent(blob)))

@@ -1,6 +1,6 @@
-//! Drawing by lot, the same every time: characters, words, and templates filled.
+//! Deterministic pseudo-random characters, words and filled templates.
 
-/// A generator of numbers; the same seed draws the same.
+/// A random number generator, deterministic by its seed.
 pub struct Draw(pub u64);
 
 impl Draw {
@@ -24,7 +24,7 @@ impl Draw {
         (0..count).map(|_| char::from(*self.one(alphabet))).collect()
     }
 
-    /// A random string of a kind; a token ends and begins with a letter or digit.
+    /// A random string of a kind; a token starts and ends with a letter or digit.
     pub fn kind(&mut self, kind: u8, count: usize) -> String {
         let all = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         let caps = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -48,7 +48,7 @@ impl Draw {
         format!("{}-{}-4{}-a{}-{}", parts[0], parts[1], parts[2], parts[3], parts[4])
     }
 
-    /// A password as people choose one, or their program for passwords does.
+    /// A password as chosen by a person or a password manager.
     pub fn password(&mut self) -> String {
         let words = ["winter", "Falcon", "dragon", "Copper", "monkey", "Purple", "harbor", "Tiger", "sunrise", "Maple"];
         let (one, two) = (*self.one(&words), *self.one(&words));
@@ -62,12 +62,12 @@ impl Draw {
         }
     }
 
-    /// A template, filled, with the secret in it.
+    /// Fills a template. Returns the text and the secret in it.
     pub fn fill(&mut self, template: &str) -> (String, String) {
         self.fill_with(template, &[])
     }
 
-    /// The same with passwords out of these, if there are any.
+    /// As [`Self::fill`], with passwords from these, if there are any.
     pub fn fill_with(&mut self, template: &str, passwords: &[String]) -> (String, String) {
         let (mut out, mut rest) = (String::new(), template);
         let (mut from, mut to) = (None, None);
@@ -96,7 +96,7 @@ impl Draw {
         (out, secret)
     }
 
-    /// What `{inner}` stands for, if it is of that form.
+    /// The text for `{inner}`; `None` if it is not a placeholder.
     fn filler(&mut self, inner: &str, passwords: &[String]) -> Option<String> {
         let password = |draw: &mut Draw| match passwords {
             [] => draw.password(),

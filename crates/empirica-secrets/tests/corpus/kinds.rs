@@ -1,11 +1,11 @@
-//! The kinds of secrets of the corpus, as their issuers publish the formats, and what people and programs write about them.
+//! The kinds of secrets in the corpus, in their issuers' formats, and the texts around them.
 //!
-//! A template is filled at run time, so that no secret stands here: `{h32}` are 32 drawn characters (`h` hex, `a` small
-//! letters and digits, `n` letters and digits, `A` capitals and digits, `d` digits, `b` base64, `w` base64 for URLs, `x` base 32,
-//! `p` a password of a person), `{u}` is a UUID, and `|` is nothing: it parts what would be found in this file. What
-//! is between `<` and `>` is the secret; without them, all of it is.
+//! Templates are filled at run time, so that this file contains no secret: `{h32}` is 32 random characters (`h` hex,
+//! `a` lower-case letters and digits, `n` letters and digits, `A` capitals and digits, `d` digits, `b` base64, `w`
+//! base64 for URLs, `x` base 32), `{p}` a chosen password, `{u}` a UUID, and `|` nothing: it splits what would be found
+//! in this file. The secret is the text between `<` and `>`, or all of it without them.
 
-/// Tokens that tell by their form what they are.
+/// Tokens identified by their format.
 #[rustfmt::skip]
 pub const TOKENS: &[(&str, &str)] = &[
     ("aws access key id", "AK|IA{x16}"), ("aws temporary key id", "AS|IA{x16}"),
@@ -47,7 +47,7 @@ pub const TOKENS: &[(&str, &str)] = &[
     ("jwt", "ey|JhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ{w80}.{w43}"),
 ];
 
-/// More of them.
+/// More tokens identified by their format.
 #[rustfmt::skip]
 pub const MORE_TOKENS: &[(&str, &str)] = &[
     ("notion token", "nt|n_{d11}{n35}"), ("notion secret", "secret|_{n43}"), ("linear key", "lin|_api_{n40}"), ("figma token", "fi|gd_{w40}"),
@@ -60,7 +60,7 @@ pub const MORE_TOKENS: &[(&str, &str)] = &[
     ("prefect key", "pn|u_{a36}"), ("adobe secret", "p8|e-{a32}"),
 ];
 
-/// Secrets that only what stands around them tells.
+/// Secrets identified only by the text around them.
 #[rustfmt::skip]
 pub const NAMED: &[(&str, &str)] = &[
     ("shell aws secret", "export AWS_SECRET_ACCESS_KEY=<{b40}>"), ("ini aws secret", "aws_secret_access_key = <{b40}>"),
@@ -90,7 +90,7 @@ pub const NAMED: &[(&str, &str)] = &[
 #[rustfmt::skip]
 pub const KEYS: [&str; 8] = ["RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED ", "", "PGP @", "SSH2 ENCRYPTED "];
 
-/// What a secret stands in: an agent's sentence, a command, a log, JSON, a list, a table, the end of a line.
+/// Contexts of a secret (`@`): an agent's sentence, a command, a log, JSON, a list, a table, the end of a line.
 #[rustfmt::skip]
 pub const AROUND: [&str; 8] = [
     "@", "Deploying failed because the runner still used `@`, so it was rotated.", "2026-11-21T21:48:03Z ERROR worker[3]: request failed, sent @ to upstream",

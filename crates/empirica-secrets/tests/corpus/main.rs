@@ -1,4 +1,4 @@
-//! The corpora: what the rules find of secrets of every kind, and what they take for one that is none.
+//! The corpora: measures the secrets found and the false alarms.
 
 mod draw;
 mod kinds;
@@ -13,12 +13,12 @@ use serde::Deserialize;
 
 use self::draw::Draw;
 
-/// How many samples of each kind.
+/// The number of samples of each kind.
 const SAMPLES: usize = 16;
-/// How many lines are made that hold no secret.
+/// The number of generated lines without secrets.
 const LINES: usize = 36_000;
 
-/// Every sample: its group, its kind, the text, and the secret in it.
+/// All samples: group, kind, text, and the secret in it.
 pub fn samples(seed: u64) -> Vec<(&'static str, &'static str, String, String)> {
     let mut draw = Draw(seed);
     let mut out = Vec::new();
@@ -49,7 +49,7 @@ fn around(at: usize, text: &str) -> String {
     around.replace('@', &text)
 }
 
-/// Every line without a secret: made ones, and the prose and code of this repository.
+/// All lines without secrets: generated ones, and the prose and code of this repository.
 pub fn ordinary(root: &Path) -> Vec<String> {
     let mut draw = Draw(7);
     let mut out: Vec<String> = (0..LINES).map(|at| ordinary::line(&mut draw, at)).collect();
@@ -60,7 +60,7 @@ pub fn ordinary(root: &Path) -> Vec<String> {
     files.extend(
         ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Cargo.lock", "Cargo.toml"].map(|name| root.join(name)),
     );
-    // what speaks of secrets by example
+    // files with examples of secrets
     files.retain(|path| !path.to_string_lossy().contains("secrets"));
     files.sort();
     let texts = files.iter().filter_map(|path| fs::read_to_string(path).ok());
@@ -75,7 +75,7 @@ fn below(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether the text as it would be stored does not have the secret: neither whole nor its later half.
+/// Whether the stored text contains neither the secret nor its second half.
 pub fn is_gone(clean: &str, secret: &str) -> bool {
     !clean.contains(secret) && !clean.contains(&secret[secret.len() / 2..])
 }
@@ -97,7 +97,7 @@ fn nineteen_of_twenty_secrets_are_found() {
         assert!((of.len() - lost) * 100 >= of.len() * percent, "{group}: {lost} of {}", of.len());
     }
     assert!(samples.len() > 2500 && count * 20 <= samples.len(), "{count} of {}: {missed:#?}", samples.len());
-    // there are few kinds that are missed in most places
+    // few kinds are missed in most contexts
     let whole: Vec<_> = missed.iter().filter(|(_, texts)| texts.len() * 2 > SAMPLES).map(|(kind, _)| kind).collect();
     assert!(whole.len() <= 2, "{whole:?}");
 }
@@ -114,7 +114,7 @@ fn one_false_alarm_in_ten_thousand_lines_at_most() {
     );
 }
 
-/// What an author wrote who did not know the rules: templates as in `kinds`.
+/// Samples by an author who did not know the rules; templates as in `kinds`.
 #[derive(Deserialize)]
 struct Author {
     tokens: Vec<(String, String)>,
@@ -123,11 +123,11 @@ struct Author {
     harmless: Vec<String>,
 }
 
-/// How many samples of each of their kinds.
+/// The number of samples of each of an author's kinds.
 const OF_OTHERS: usize = 8;
 
-/// How many of their samples are found, in percent of tokens and of what stands around tells; what is missed, and which harmless lines
-/// are taken for one that holds a secret.
+/// The result for an author: the percentages found of tokens and of named secrets, the missed ones, and the false
+/// alarms among harmless lines.
 struct Found {
     percent: [f64; 2],
     missed: BTreeMap<(&'static str, String), Vec<String>>,
@@ -157,7 +157,7 @@ impl Author {
         out
     }
 
-    fn measured(&self) -> Found {
+    fn measure(&self) -> Found {
         let mut missed: BTreeMap<_, Vec<String>> = BTreeMap::new();
         let mut count: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
         for (group, kind, text, secret) in self.samples() {
@@ -178,16 +178,16 @@ impl Author {
 }
 
 #[test]
-fn most_of_what_another_author_wrote_is_found_and_none_of_the_harmless_lines() {
-    let Found { percent: [tokens, named], missed, lines, alarms } = Author::of("others.json").measured();
+fn most_secrets_of_another_author_are_found_without_false_alarms() {
+    let Found { percent: [tokens, named], missed, lines, alarms } = Author::of("others.json").measure();
     assert!(tokens >= 98.0 && named >= 82.0, "{tokens} {named}: {missed:#?}");
     assert!(lines > 2_500 && alarms.is_empty(), "{} of {lines}: {alarms:#?}", alarms.len());
 }
 
-/// No rule was made or changed for these: what is found of them is what is found of kinds that nobody thought of.
+/// No rule was made or changed for these samples: the result estimates that for unforeseen kinds.
 #[test]
-fn of_what_a_third_author_wrote_most_is_found_though_no_rule_was_made_for_it() {
-    let Found { percent: [tokens, named], missed, lines, alarms } = Author::of("third.json").measured();
+fn most_secrets_of_a_third_author_are_found_without_rules_for_them() {
+    let Found { percent: [tokens, named], missed, lines, alarms } = Author::of("third.json").measure();
     assert!(tokens >= 94.0 && named >= 72.5, "{tokens} {named}: {missed:#?}");
     assert!(lines > 1_900 && alarms.is_empty(), "{} of {lines}: {alarms:#?}", alarms.len());
 }

@@ -1,4 +1,4 @@
-//! Lines that hold no secret: prose, code, hashes, ids, paths, placeholders.
+//! Lines without secrets: prose, code, hashes, ids, paths, placeholders.
 
 use super::draw::{Draw, base64};
 
@@ -20,7 +20,7 @@ const NAMES: [&str; 20] = ["token", "password", "secret", "api_key", "apiKey", "
     "credentials", "auth_token", "passphrase", "session_key", "csrf_token", "signing_key", "encryptionKey", "db_password", "SECRET_KEY",
     "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"];
 #[rustfmt::skip]
-const STANDING_IN: [&str; 26] = ["YOUR_TOKEN_HERE", "$TOKEN", "${API_KEY}", "<token>", "xxxxxxxxxxxxxxxx", "changeme", "********", "{{ secrets.TOKEN }}",
+const PLACEHOLDERS: [&str; 26] = ["YOUR_TOKEN_HERE", "$TOKEN", "${API_KEY}", "<token>", "xxxxxxxxxxxxxxxx", "changeme", "********", "{{ secrets.TOKEN }}",
     "${{ secrets.GITHUB_TOKEN }}", "your-api-key-here", "REPLACE_ME", "null", "None", "undefined", "\"\"", "...", "[redacted:jwt]",
     "process.env.API_KEY", "os.environ[\"TOKEN\"]", "std::env::var(\"TOKEN\")?", "config.token", "getToken()", "self.password", "args.secret",
     "example-secret", "%TOKEN%"];
@@ -32,7 +32,7 @@ const IDENTIFIERS: [&str; 16] = ["parse", "Token", "Stream", "http2", "utf8", "s
 #[rustfmt::skip]
 const TYPES: [&str; 8] = ["String", "Option<String>", "&str", "SecretString", "Vec<u8>", "string | undefined", "SecureRandom", "[u8; 32]"];
 
-/// One line of each kind in turn.
+/// Generates a line; `at` selects the kind.
 pub fn line(draw: &mut Draw, at: usize) -> String {
     match at % 24 {
         0..=3 => sentence(draw),
@@ -51,7 +51,7 @@ pub fn line(draw: &mut Draw, at: usize) -> String {
         11 => image(draw),
         12 => path(draw),
         13 => format!("let {} = {}({});", identifier(draw), identifier(draw), draw.one(&NAMES)),
-        14 => format!("{}{}{}", draw.one(&NAMES), draw.one(&["=", ": ", " = ", "=\"", ": '"]), draw.one(&STANDING_IN)),
+        14 => format!("{}{}{}", draw.one(&NAMES), draw.one(&["=", ": ", " = ", "=\"", ": '"]), draw.one(&PLACEHOLDERS)),
         15 => format!("pub {}: {},", draw.one(&NAMES), draw.one(&TYPES)),
         16 => url(draw),
         17 => format!(
@@ -130,7 +130,7 @@ fn code(draw: &mut Draw) -> String {
 fn log(draw: &mut Draw) -> String {
     let level = draw.one(&["INFO", "WARN", "DEBUG"]);
     let second = draw.below(60);
-    let said = match draw.below(5) {
+    let message = match draw.below(5) {
         0 => format!("password changed for user {}", draw.below(90_000)),
         1 => format!("token expired, refreshing; attempt={} request_id={}", draw.below(9), draw.uuid()),
         2 => format!("etag=\"{}\" cache-key={}", draw.kind(b'h', 32), draw.kind(b'h', 16)),
@@ -139,7 +139,7 @@ fn log(draw: &mut Draw) -> String {
             format!("trace={}-{} span={} tokens=128000", draw.kind(b'h', 32), draw.kind(b'h', 16), draw.kind(b'h', 16))
         }
     };
-    format!("2026-11-21T21:48:{second:02}.{}Z {level} auth::session: {said}", draw.kind(b'd', 3))
+    format!("2026-11-21T21:48:{second:02}.{}Z {level} auth::session: {message}", draw.kind(b'd', 3))
 }
 
 fn lock(draw: &mut Draw) -> String {

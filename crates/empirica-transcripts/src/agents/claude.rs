@@ -1,4 +1,4 @@
-//! Transcripts of Claude Code: a row for each block of a message, subagents in rows or in files of their own.
+//! Transcripts of Claude Code: one row per block of a message; subagents in rows or files of their own.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,23 +10,23 @@ use crate::read::call::Call;
 use crate::read::input::Input;
 use crate::read::lenient::{Content, Count, Flag, Text, lenient};
 use crate::summary::answers;
-use crate::summary::fold::{Fold, Whose};
+use crate::summary::fold::{Fold, Owner};
 use crate::text::words;
 
 lenient! {
-    /// What a message of the API used.
+    /// The tokens of an API message.
     Usage {
         input: Count = "input_tokens",
         output: Count = "output_tokens",
         cache_write: Count = "cache_creation_input_tokens",
         cache_read: Count = "cache_read_input_tokens",
-        /// Keeps the lifetime of the others.
+        /// Unused; gives the struct its lifetime.
         tier: Text<'a> = "service_tier",
     }
 }
 
 lenient! {
-    /// A part of a message.
+    /// A block of a message.
     Block {
         kind: Text<'a> = "type",
         text: Text<'a> = "text",
@@ -40,7 +40,7 @@ lenient! {
 }
 
 lenient! {
-    /// A message of the API.
+    /// An API message.
     Message {
         id: Text<'a> = "id",
         model: Text<'a> = "model",
@@ -50,7 +50,6 @@ lenient! {
 }
 
 lenient! {
-    /// A row.
     Row {
         kind: Text<'a> = "type",
         uuid: Text<'a> = "uuid",
@@ -71,34 +70,34 @@ lenient! {
     }
 }
 
-/// Reads the rows of a session, and then those of its subagents.
+/// Reads the rows of a session, then those of its subagents' files.
 #[derive(Debug, Default)]
 pub struct Claude {
     seen: HashSet<u64>,
-    /// The subagents by their ids, and by the rows that are theirs.
-    agents: HashMap<u64, Whose>,
-    chains: HashMap<u64, Whose>,
-    /// Whose the rows without any id are.
-    nameless: Option<Whose>,
-    /// The id of the subagent whose file is read.
+    /// The subagents by id, and by the ids of their rows.
+    agents: HashMap<u64, Owner>,
+    chains: HashMap<u64, Owner>,
+    /// The subagent of rows without any id.
+    nameless: Option<Owner>,
+    /// The id of the subagent whose file is being read.
     file: Option<String>,
 }
 
 impl Claude {
-    /// The rows from here on are in the file of a subagent.
+    /// Starts the file of a subagent.
     pub fn begin_file(&mut self, agent: &str) {
         self.file = Some(agent.to_owned());
     }
 
-    fn whose(&mut self, row: &Row, fold: &mut Fold) -> Whose {
+    fn owner(&mut self, row: &Row, fold: &mut Fold) -> Owner {
         if !row.is_sidechain.is_set() && self.file.is_none() {
             return None;
         }
         let agent = row.agent.get().or(self.file.as_deref());
-        let uuid = row.uuid.get().map(|uuid| fold.number(uuid));
-        let parent = row.parent.get().map(|parent| fold.number(parent));
-        let whose = match agent {
-            Some(agent) => *self.agents.entry(fold.number(agent)).or_insert_with(|| fold.add_subagent(Some(agent))),
+        let uuid = row.uuid.get().map(|uuid| fold.hash(uuid));
+        let parent = row.parent.get().map(|parent| fold.hash(parent));
+        let owner = match agent {
+            Some(agent) => *self.agents.entry(fold.hash(agent)).or_insert_with(|| fold.add_subagent(Some(agent))),
             None => match parent.and_then(|parent| self.chains.get(&parent)) {
                 Some(known) => *known,
                 None if uuid.is_none() => *self.nameless.get_or_insert_with(|| fold.add_subagent(None)),
@@ -106,12 +105,12 @@ impl Claude {
             },
         };
         if let Some(uuid) = uuid {
-            self.chains.insert(uuid, whose);
+            self.chains.insert(uuid, owner);
         }
-        whose
+        owner
     }
 
-    fn user(&self, row: &Row, whose: Whose, fold: &mut Fold) {
+    fn user(&self, row: &Row, owner: Owner, fold: &mut Fold) {
         let meta = row.is_meta.is_set() || row.is_hidden.is_set();
         let parts: Vec<&str> = match &row.message.content {
             Content::Text(text) => vec![text],
@@ -122,17 +121,17 @@ impl Claude {
                 result(block, row.result, fold);
             }
         }
-        if whose.is_some() {
-            parts.first().inspect(|text| fold.told(whose, text));
+        if owner.is_some() {
+            parts.first().inspect(|text| fold.name_after_prompt(owner, text));
         } else if row.is_summary.is_set() {
-            fold.summed_up(&parts.join("\n"));
+            fold.set_summary(&parts.join("\n"));
         } else if !meta {
             let own: Vec<&str> = parts.into_iter().filter_map(words::of_user).collect();
-            fold.said(Role::User, &own.join("\n"), row.timestamp.get());
+            fold.add_message(Role::User, &own.join("\n"), row.timestamp.get());
         }
     }
 
-    fn assistant(&self, row: &Row, whose: Whose, fold: &mut Fold) {
+    fn assistant(&self, row: &Row, owner: Owner, fold: &mut Fold) {
         let message = &row.message;
         let real = message.model.get() != Some("<synthetic>") && !row.is_failure.is_set();
         if let Some(usage) = message.usage.as_ref().filter(|_| real) {
@@ -142,28 +141,28 @@ impl Claude {
                 cache_read: usage.cache_read.get(),
                 cache_write: usage.cache_write.get(),
             };
-            fold.used(whose, message.id.get(), tokens);
+            fold.add_usage(owner, message.id.get(), tokens);
         }
-        if let Some(model) = message.model.get().filter(|_| real && whose.is_none()) {
+        if let Some(model) = message.model.get().filter(|_| real && owner.is_none()) {
             fold.out.model = Some(model.to_owned());
         }
         let blocks = match &message.content {
-            Content::Text(text) if real && whose.is_none() => {
-                return fold.said(Role::Assistant, text, row.timestamp.get());
+            Content::Text(text) if real && owner.is_none() => {
+                return fold.add_message(Role::Assistant, text, row.timestamp.get());
             }
             Content::Text(_) => return,
             Content::Parts(blocks) => blocks,
         };
         for block in blocks {
             match block.kind.get() {
-                Some("text") if real && whose.is_none() => {
-                    fold.said(Role::Assistant, block.text.get().unwrap_or_default(), row.timestamp.get());
+                Some("text") if real && owner.is_none() => {
+                    fold.add_message(Role::Assistant, block.text.get().unwrap_or_default(), row.timestamp.get());
                 }
                 Some("tool_use") => {
                     let name = block.name.get().unwrap_or_default();
-                    let cwd = fold.here.as_deref();
+                    let cwd = fold.folder.as_deref();
                     let call = Input::with(block.input, |input| Call::of(Agent::ClaudeCode, name, input, cwd));
-                    fold.called(whose, block.id.get(), call);
+                    fold.add_call(owner, block.id.get(), call);
                 }
                 _ => {}
             }
@@ -174,7 +173,7 @@ impl Claude {
 fn result(block: &Block, whole: Option<&RawValue>, fold: &mut Fold) {
     let Some(id) = block.of.get() else { return };
     let failed = block.is_error.is_set();
-    let Some(open) = fold.ended(id, failed) else { return };
+    let Some(open) = fold.end_call(id, failed) else { return };
     if failed || open.questions.is_empty() {
         return;
     }
@@ -193,18 +192,18 @@ impl Reader for Claude {
     fn row(&mut self, text: &str, fold: &mut Fold) -> bool {
         let Ok(row) = serde_json::from_str::<Row>(text) else { return false };
         if let Some(uuid) = row.uuid.get()
-            && !self.seen.insert(fold.number(uuid))
+            && !self.seen.insert(fold.hash(uuid))
         {
             return true;
         }
         if let Some(time) = row.timestamp.get() {
-            fold.at(time);
+            fold.add_time(time);
         }
         if let Some(cwd) = row.cwd.get() {
-            fold.move_to(cwd);
+            fold.set_cwd(cwd);
         }
-        let whose = self.whose(&row, fold);
-        if whose.is_none() {
+        let owner = self.owner(&row, fold);
+        if owner.is_none() {
             if let Some(session) = row.session.get() {
                 fold.out.session_id = Some(session.to_owned());
             }
@@ -213,9 +212,9 @@ impl Reader for Claude {
             }
         }
         match row.kind.get() {
-            Some("user") => self.user(&row, whose, fold),
-            Some("assistant") => self.assistant(&row, whose, fold),
-            Some("summary") => fold.summed_up(row.summary.get().unwrap_or_default()),
+            Some("user") => self.user(&row, owner, fold),
+            Some("assistant") => self.assistant(&row, owner, fold),
+            Some("summary") => fold.set_summary(row.summary.get().unwrap_or_default()),
             _ => {}
         }
         true

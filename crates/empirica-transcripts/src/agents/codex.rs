@@ -14,18 +14,18 @@ use crate::summary::fold::Fold;
 use crate::text::words;
 
 lenient! {
-    /// Numbers of tokens; those of the cache are among the input.
+    /// Numbers of tokens; `input` includes cached ones.
     Usage {
         input: Count = "input_tokens",
         cached: Count = "cached_input_tokens",
         output: Count = "output_tokens",
-        /// Keeps the lifetime of the others.
+        /// Unused; gives the struct its lifetime.
         note: Text<'a> = "note",
     }
 }
 
 lenient! {
-    /// What was used.
+    /// Token usage.
     Info {
         total: Option<Usage<'a>> = "total_token_usage",
         last: Option<Usage<'a>> = "last_token_usage",
@@ -48,7 +48,7 @@ lenient! {
 }
 
 lenient! {
-    /// What a shell or a search of the web is to do.
+    /// The input of a shell call or web search.
     Action {
         query: Text<'a> = "query",
         kind: Text<'a> = "type",
@@ -57,7 +57,7 @@ lenient! {
 }
 
 lenient! {
-    /// What a row carries.
+    /// The content of a row.
     Payload {
         kind: Text<'a> = "type",
         id: Text<'a> = "id",
@@ -81,7 +81,6 @@ lenient! {
 }
 
 lenient! {
-    /// A row.
     Row {
         kind: Text<'a> = "type",
         timestamp: Text<'a> = "timestamp",
@@ -90,14 +89,14 @@ lenient! {
 }
 
 lenient! {
-    /// How a command ended.
+    /// The result of a command.
     Metadata {
         exit: Option<&'a RawValue> = "exit_code",
     }
 }
 
 lenient! {
-    /// An output that is more than a text.
+    /// A structured output.
     Output {
         output: Text<'a> = "output",
         content: Content<'a, Part<'a>> = "content",
@@ -110,12 +109,12 @@ lenient! {
 /// Reads the rows of a rollout.
 #[derive(Debug, Default)]
 pub struct Codex {
-    /// How often each text was said as an item and as an event.
-    said: HashMap<u64, [u32; 2]>,
-    /// The calls that modified files, in the order of their results: an event can still say that one of them failed.
+    /// The number of times each text came as an item and as an event.
+    counts: HashMap<u64, [u32; 2]>,
+    /// The calls that modified files, in the order of their results; a later event can still mark one as failed.
     edits: Vec<Edit>,
-    /// The place of the call of an id among them.
-    places: HashMap<u64, usize>,
+    /// The index in `edits` by call id.
+    edit_indices: HashMap<u64, usize>,
 }
 
 /// A call that modified files.
@@ -125,22 +124,22 @@ struct Edit {
     files: Vec<String>,
 }
 
-/// In which way something was said.
+/// The source of a message.
 #[derive(Clone, Copy)]
-enum Way {
+enum Source {
     Item,
     Event,
 }
 
 impl Codex {
-    /// Says it, unless it was said as often in the other way.
-    fn say(&mut self, way: Way, role: Role, text: &str, at: Option<&str>, fold: &mut Fold) {
-        let number = fold.number(text.trim()) ^ (role == Role::User) as u64;
-        let times = self.said.entry(number).or_default();
+    /// Adds a message, unless it came as often from the other source.
+    fn add_message(&mut self, source: Source, role: Role, text: &str, at: Option<&str>, fold: &mut Fold) {
+        let number = fold.hash(text.trim()) ^ (role == Role::User) as u64;
+        let times = self.counts.entry(number).or_default();
         let most = times[0].max(times[1]);
-        times[way as usize] += 1;
-        if times[way as usize] > most {
-            fold.said(role, text, at);
+        times[source as usize] += 1;
+        if times[source as usize] > most {
+            fold.add_message(role, text, at);
         }
     }
 
@@ -155,9 +154,9 @@ impl Codex {
                 match payload.role.get() {
                     Some("user") => {
                         let own: Vec<&str> = parts.into_iter().filter_map(words::of_user).collect();
-                        self.say(Way::Item, Role::User, &own.join("\n"), at, fold);
+                        self.add_message(Source::Item, Role::User, &own.join("\n"), at, fold);
                     }
-                    Some("assistant") => self.say(Way::Item, Role::Assistant, &parts.join("\n"), at, fold),
+                    Some("assistant") => self.add_message(Source::Item, Role::Assistant, &parts.join("\n"), at, fold),
                     _ => {}
                 }
             }
@@ -165,15 +164,15 @@ impl Codex {
             Some("custom_tool_call") => self.call(payload, payload.input.or(payload.arguments), call, fold),
             Some("local_shell_call") => {
                 let made = Input::with(payload.action, |input| {
-                    Call::of(Agent::Codex, "local_shell", input, fold.here.as_deref())
+                    Call::of(Agent::Codex, "local_shell", input, fold.folder.as_deref())
                 });
-                fold.called(None, call.or(payload.id.get()), made);
+                fold.add_call(None, call.or(payload.id.get()), made);
             }
             Some("web_search_call") => {
                 let action: Action = parse(payload.action);
                 let name = if action.url.get().is_some() { "web_fetch" } else { "web_search" };
                 let made = Input::with(payload.action, |input| Call::of(Agent::Codex, name, input, None));
-                fold.called(None, call.or(payload.id.get()), made);
+                fold.add_call(None, call.or(payload.id.get()), made);
             }
             Some("function_call_output" | "custom_tool_call_output") => {
                 if let Some(id) = call {
@@ -186,20 +185,20 @@ impl Codex {
 
     fn call(&self, payload: &Payload, input: Option<&RawValue>, id: Option<&str>, fold: &mut Fold) {
         let name = payload.name.get().unwrap_or_default();
-        let made = Input::with(input, |input| Call::of(Agent::Codex, name, input, fold.here.as_deref()));
-        fold.called(None, id, made);
+        let made = Input::with(input, |input| Call::of(Agent::Codex, name, input, fold.folder.as_deref()));
+        fold.add_call(None, id, made);
     }
 
     fn event(&mut self, payload: &Payload, at: Option<&str>, fold: &mut Fold) {
         let text = payload.message.get().unwrap_or_default();
         match payload.kind.get() {
             Some("user_message") => {
-                self.say(Way::Event, Role::User, words::of_user(text).unwrap_or_default(), at, fold);
+                self.add_message(Source::Event, Role::User, words::of_user(text).unwrap_or_default(), at, fold);
             }
-            Some("agent_message") => self.say(Way::Event, Role::Assistant, text, at, fold),
+            Some("agent_message") => self.add_message(Source::Event, Role::Assistant, text, at, fold),
             Some("token_count") => {
                 if let Some(total) = &payload.info.total {
-                    fold.used_in_all(None, tokens(total));
+                    fold.set_usage(None, tokens(total));
                 }
                 if let Some(last) = payload.info.last.as_ref().map(tokens).filter(|last| last.sum() > 0) {
                     fold.out.context_tokens = Some(last.sum());
@@ -208,23 +207,23 @@ impl Codex {
             Some("patch_apply_end") => {
                 let refused = matches!(payload.status.get(), Some("declined" | "failed"));
                 if let Some(id) = payload.call.get().filter(|_| refused || payload.success.is_denied()) {
-                    self.failed(id, fold);
+                    self.fail(id, fold);
                 }
             }
             _ => {}
         }
     }
 
-    /// The call of that id failed, whatever its output said or will say.
-    fn failed(&mut self, id: &str, fold: &mut Fold) {
-        if fold.settled(id, true).is_some() {
+    /// Marks a call as failed, regardless of its output.
+    fn fail(&mut self, id: &str, fold: &mut Fold) {
+        if fold.take_call(id, true).is_some() {
             return;
         }
-        let place = self.places.remove(&fold.number(id));
-        let Some(edit) = place.and_then(|place| self.edits.get_mut(place)) else { return };
+        let index = self.edit_indices.remove(&fold.hash(id));
+        let Some(edit) = index.and_then(|index| self.edits.get_mut(index)) else { return };
         edit.files = Vec::new();
         if let Some(category) = edit.category {
-            fold.failed(None, category);
+            fold.add_failure(None, category);
         }
     }
 
@@ -238,19 +237,19 @@ impl Codex {
             (_, true) => joined(&serde_json::from_str(raw).unwrap_or_default()),
             (content, false) => joined(content),
         };
-        let said = [output.output.get(), Some(parts.as_str()), Some(text.as_str())];
-        let said = said.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
+        let output_text = [output.output.get(), Some(parts.as_str()), Some(text.as_str())];
+        let output_text = output_text.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
         let number = |code: Option<&RawValue>| serde_json::from_str::<f64>(code?.get()).ok();
         let code = number(output.metadata.exit).or(number(output.exit)).map(|code| code != 0.0);
-        // as a text, it is what a program printed
+        // in a text, it was printed by the command
         let denied = raw.starts_with('{') && output.success.is_denied();
-        let failed = denied || code.unwrap_or_else(|| is_failure(said));
-        let Some(open) = fold.settled(id, failed).filter(|_| !failed) else { return };
+        let failed = denied || code.unwrap_or_else(|| is_failure(output_text));
+        let Some(open) = fold.take_call(id, failed).filter(|_| !failed) else { return };
         if !open.questions.is_empty() {
-            answers::take(&open.questions, inner, said, fold);
+            answers::take(&open.questions, inner, output_text, fold);
         }
         if !open.files.is_empty() {
-            self.places.insert(fold.number(id), self.edits.len());
+            self.edit_indices.insert(fold.hash(id), self.edits.len());
             self.edits.push(Edit { category: open.category, files: open.files });
         }
     }
@@ -272,10 +271,10 @@ fn joined(content: &Content<Part>) -> String {
     }
 }
 
-/// How many lines there are at most before the output of a command.
+/// The maximal number of lines before the output of a command.
 const HEAD: usize = 6;
 
-/// What the output of an edit or a script that did nothing begins with.
+/// The beginnings of outputs of edits and scripts that failed.
 const FAILURES: [&str; 10] = [
     "patch rejected",
     "aborted",
@@ -289,7 +288,7 @@ const FAILURES: [&str; 10] = [
     "failed to parse",
 ];
 
-/// Whether a text says, before the output it reports, that the command failed. What the command printed does not count.
+/// Whether a text reports a failure, before the command's own output.
 fn is_failure(text: &str) -> bool {
     if FAILURES.iter().any(|failure| text.trim_start().starts_with(failure)) {
         return true;
@@ -307,17 +306,17 @@ impl Reader for Codex {
         let Ok(row) = serde_json::from_str::<Row>(text) else { return false };
         let (payload, at) = (&row.payload, row.timestamp.get());
         if let Some(time) = at {
-            fold.at(time);
+            fold.add_time(time);
         }
         match row.kind.get() {
             Some("session_meta") => {
                 if let Some(cwd) = payload.cwd.get() {
-                    fold.move_to(cwd);
+                    fold.set_cwd(cwd);
                 }
                 if let Some(time) = payload.timestamp.get() {
-                    fold.at(time);
+                    fold.add_time(time);
                 }
-                // of a session that was forked, the rows of the one it came from follow
+                // in a forked session, the rows of the original session follow
                 let out = &mut fold.out;
                 let first = |place: &mut Option<String>, text: &Text| {
                     if place.is_none() {
@@ -330,7 +329,7 @@ impl Reader for Codex {
             }
             Some("turn_context") => {
                 if let Some(cwd) = payload.cwd.get() {
-                    fold.move_to(cwd);
+                    fold.set_cwd(cwd);
                 }
                 if let Some(model) = payload.model.get() {
                     fold.out.model = Some(model.to_owned());
@@ -338,14 +337,14 @@ impl Reader for Codex {
             }
             Some("response_item") => self.item(payload, at, fold),
             Some("event_msg") => self.event(payload, at, fold),
-            Some("compacted") => fold.summed_up(payload.message.get().unwrap_or_default()),
+            Some("compacted") => fold.set_summary(payload.message.get().unwrap_or_default()),
             _ => {}
         }
         true
     }
     fn end(&mut self, fold: &mut Fold) {
-        self.places.clear();
-        self.edits.drain(..).for_each(|edit| fold.modified(None, edit.files));
+        self.edit_indices.clear();
+        self.edits.drain(..).for_each(|edit| fold.add_files(None, edit.files));
     }
 }
 
@@ -369,7 +368,7 @@ mod tests {
         row("response_item", json!({"type": "custom_tool_call_output", "call_id": id, "output": text}))
     }
 
-    fn told(rows: &[String]) -> Transcript {
+    fn summary_of(rows: &[String]) -> Transcript {
         let start = row("session_meta", json!({"id": "s", "cwd": "/r"}));
         read_from((start + &rows.concat()).as_bytes(), None).unwrap()
     }
@@ -378,12 +377,12 @@ mod tests {
     fn an_edit_whose_output_begins_as_that_of_a_failure_modified_nothing() {
         for text in super::FAILURES.map(|text| format!("{text}: because")) {
             for output in [output("1", &text), output("1", &json!({"output": text}).to_string())] {
-                let found = told(&[call("1", "a"), output]);
+                let found = summary_of(&[call("1", "a"), output]);
                 assert_eq!((found.files_modified.len(), found.tools[0].errors), (0, 1), "{text}");
             }
         }
         for text in ["Success. Updated the following files:\nA a", "Exit code: 0\nOutput:\nScript failed", "Aborted"] {
-            let found = told(&[call("1", "a"), output("1", text)]);
+            let found = summary_of(&[call("1", "a"), output("1", text)]);
             assert_eq!((found.files_modified.len(), found.tools[0].errors), (1, 0), "{text}");
         }
     }
@@ -400,14 +399,14 @@ mod tests {
         for more in [json!({"success": false}), json!({"status": "declined"}), json!({"status": "failed"})] {
             let event = event(more);
             for rows in [[&first, &event, &done, &event], [&first, &done, &event, &event]] {
-                let found = told(&[rows.map(String::as_str).concat(), second.clone()]);
+                let found = summary_of(&[rows.map(String::as_str).concat(), second.clone()]);
                 assert_eq!(
                     (found.files_modified.as_slice(), found.tools[0].errors),
                     (["b".to_owned(), "a".into()].as_slice(), 1)
                 );
             }
         }
-        let found = told(&[first, event(json!({"success": true, "status": "completed"})), done, second]);
+        let found = summary_of(&[first, event(json!({"success": true, "status": "completed"})), done, second]);
         assert_eq!(
             (found.files_modified.as_slice(), found.tools[0].errors),
             (["a".to_owned(), "b".into()].as_slice(), 0)

@@ -11,7 +11,7 @@ use crate::summary::fold::Fold;
 use crate::text::words;
 
 lenient! {
-    /// Where a session takes place.
+    /// The context of a session.
     Context {
         cwd: Text<'a> = "cwd",
         root: Text<'a> = "gitRoot",
@@ -30,7 +30,7 @@ lenient! {
 }
 
 lenient! {
-    /// What an event carries.
+    /// The content of an event.
     Data {
         session: Text<'a> = "sessionId",
         model: Text<'a> = "selectedModel",
@@ -52,7 +52,6 @@ lenient! {
 }
 
 lenient! {
-    /// An event.
     Event {
         kind: Text<'a> = "type",
         timestamp: Text<'a> = "timestamp",
@@ -68,58 +67,58 @@ pub struct Copilot {
 }
 
 fn called(id: Option<&str>, name: &str, arguments: Option<&RawValue>, fold: &mut Fold) {
-    let call = Input::with(arguments, |input| Call::of(Agent::Copilot, name, input, fold.here.as_deref()));
-    fold.called(None, id, call);
+    let call = Input::with(arguments, |input| Call::of(Agent::Copilot, name, input, fold.folder.as_deref()));
+    fold.add_call(None, id, call);
 }
 
 impl Reader for Copilot {
     fn row(&mut self, text: &str, fold: &mut Fold) -> bool {
         let Ok(event) = serde_json::from_str::<Event>(text) else { return false };
         if let Some(id) = event.id.get()
-            && !self.seen.insert(fold.number(id))
+            && !self.seen.insert(fold.hash(id))
         {
             return true;
         }
         let (data, at) = (&event.data, event.timestamp.get());
         if let Some(time) = at {
-            fold.at(time);
+            fold.add_time(time);
         }
-        let known = |text: &Text| text.get().map(str::to_owned);
+        let owned = |text: &Text| text.get().map(str::to_owned);
         match event.kind.get() {
             Some("session.start" | "session.resume") => {
                 if let Some(cwd) = data.context.cwd.get() {
-                    fold.move_to(cwd);
+                    fold.set_cwd(cwd);
                 }
-                fold.own_root = known(&data.context.root).or(fold.own_root.take());
+                fold.own_root = owned(&data.context.root).or(fold.own_root.take());
                 let out = &mut fold.out;
-                out.session_id = known(&data.session).or(out.session_id.take());
-                out.model = known(&data.model).or(out.model.take());
-                out.branch = known(&data.context.branch).or(out.branch.take());
-                out.commit = out.commit.take().or(known(&data.context.commit));
+                out.session_id = owned(&data.session).or(out.session_id.take());
+                out.model = owned(&data.model).or(out.model.take());
+                out.branch = owned(&data.context.branch).or(out.branch.take());
+                out.commit = out.commit.take().or(owned(&data.context.commit));
             }
-            Some("session.model_change") => fold.out.model = known(&data.new_model).or(fold.out.model.take()),
-            Some("session.compaction_complete") => fold.summed_up(data.summary.get().unwrap_or_default()),
+            Some("session.model_change") => fold.out.model = owned(&data.new_model).or(fold.out.model.take()),
+            Some("session.compaction_complete") => fold.set_summary(data.summary.get().unwrap_or_default()),
             Some("user.message") => {
                 let own = data.content.get().and_then(words::of_user);
-                fold.said(Role::User, own.unwrap_or_default(), at);
+                fold.add_message(Role::User, own.unwrap_or_default(), at);
             }
             Some("assistant.message") => {
                 if data.parent.get().is_none() {
-                    fold.said(Role::Assistant, data.content.get().unwrap_or_default(), at);
+                    fold.add_message(Role::Assistant, data.content.get().unwrap_or_default(), at);
                 }
                 for request in &data.requests.0 {
                     called(request.id.get(), request.name.get().unwrap_or_default(), request.arguments, fold);
                 }
             }
             Some("tool.execution_start") => {
-                // without an id it would count again
+                // without an id it would be counted twice
                 if let Some(id) = data.call.get() {
                     called(Some(id), data.tool.get().unwrap_or_default(), data.arguments, fold);
                 }
             }
             Some("tool.execution_complete") => {
                 if let Some(id) = data.call.get() {
-                    fold.ended(id, data.success.is_denied());
+                    fold.end_call(id, data.success.is_denied());
                 }
             }
             Some("assistant.usage") => {
@@ -129,7 +128,7 @@ impl Reader for Copilot {
                     cache_read: data.cache_read.get(),
                     cache_write: data.cache_write.get(),
                 };
-                fold.used(None, None, tokens);
+                fold.add_usage(None, None, tokens);
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Transcripts of Cursor: messages alone, without times, ids and results.
+//! Transcripts of Cursor: messages without times, ids and results.
 
 use serde_json::value::RawValue;
 
@@ -21,14 +21,12 @@ lenient! {
 }
 
 lenient! {
-    /// A message.
     Message {
         content: Content<'a, Block<'a>> = "content",
     }
 }
 
 lenient! {
-    /// A row.
     Row {
         role: Text<'a> = "role",
         message: Message<'a> = "message",
@@ -39,7 +37,7 @@ lenient! {
 #[derive(Debug, Default)]
 pub struct Cursor;
 
-/// What the user asked, without what was put around it.
+/// The user's text without Cursor's wrapping.
 fn query(text: &str) -> Option<&str> {
     match text.split_once("<user_query>") {
         Some((_, rest)) => Some(rest.split_once("</user_query>").map_or(rest, |(query, _)| query).trim()),
@@ -63,14 +61,14 @@ impl Reader for Cursor {
             Role::User => texts.into_iter().filter_map(query).collect(),
             Role::Assistant => texts,
         };
-        fold.said(role, &own.join("\n"), None);
+        fold.add_message(role, &own.join("\n"), None);
         let Content::Parts(blocks) = &row.message.content else { return true };
         for block in blocks.iter().filter(|block| block.kind.get() == Some("tool_use")) {
             let name = block.name.get().unwrap_or_default();
-            let call = Input::with(block.input, |input| Call::of(Agent::Cursor, name, input, fold.here.as_deref()));
-            // nobody says how it ended
-            fold.modified(None, call.files.clone());
-            fold.called(None, None, call);
+            let call = Input::with(block.input, |input| Call::of(Agent::Cursor, name, input, fold.folder.as_deref()));
+            // there are no results: assume success
+            fold.add_files(None, call.files.clone());
+            fold.add_call(None, None, call);
         }
         true
     }

@@ -1,4 +1,4 @@
-//! Chats of Gemini CLI, one JSON document or rows: messages come again under their ids, and can be taken back.
+//! Chats of Gemini CLI, as one JSON document or rows: messages can be replaced by id, and rewound.
 
 use std::collections::HashMap;
 
@@ -6,26 +6,26 @@ use serde_json::value::RawValue;
 
 use crate::agents::reader::Reader;
 use crate::model::{Agent, Role, Tokens};
-use crate::read::call::{Call, place};
+use crate::read::call::{Call, category_index};
 use crate::read::input::Input;
-use crate::read::lenient::{Content, Count, List, Text, lenient, mended};
+use crate::read::lenient::{Content, Count, List, Text, lenient, repaired};
 use crate::read::paths;
 use crate::summary::fold::Fold;
 use crate::text::limits::{MESSAGE, held};
 use crate::text::words;
 
-/// How many of the newest messages keep their words, in case later ones are taken back.
+/// The number of newest messages whose text is kept, in case later ones are rewound.
 const WORDS: usize = 400;
 
 lenient! {
-    /// Numbers of tokens; those of the cache are among the input, thoughts are not among the output.
+    /// Numbers of tokens; `input` includes cached ones, `output` excludes thoughts.
     Usage {
         input: Count = "input",
         output: Count = "output",
         cached: Count = "cached",
         thoughts: Count = "thoughts",
         tool: Count = "tool",
-        /// Keeps the lifetime of the others.
+        /// Unused; gives the struct its lifetime.
         note: Text<'a> = "note",
     }
 }
@@ -38,7 +38,7 @@ lenient! {
 }
 
 lenient! {
-    /// What is shown of a result.
+    /// The displayed part of a result.
     Display {
         file_path: Text<'a> = "filePath",
     }
@@ -56,7 +56,7 @@ lenient! {
 }
 
 lenient! {
-    /// A row: what is known of the session, a message, or a change to what came before.
+    /// A row: session data, a message, or a change to earlier rows.
     Row {
         session: Text<'a> = "sessionId",
         start: Text<'a> = "startTime",
@@ -76,7 +76,7 @@ lenient! {
     }
 }
 
-/// How a call ended.
+/// The status of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Open,
@@ -84,9 +84,9 @@ enum End {
     Failed,
 }
 
-/// What is kept of a message.
+/// A message, without its full text.
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptMessage {
     id: Option<u64>,
     role: Option<Role>,
     at: Option<String>,
@@ -100,9 +100,9 @@ struct Kept {
 /// Reads the rows of a chat.
 #[derive(Debug, Default)]
 pub struct Gemini {
-    kept: Vec<Kept>,
-    places: HashMap<u64, usize>,
-    /// The place of the first message that has words of the user's.
+    kept: Vec<KeptMessage>,
+    indices: HashMap<u64, usize>,
+    /// The index of the first message with text by the user.
     first: Option<usize>,
 }
 
@@ -112,19 +112,19 @@ impl Gemini {
             fold.out.session_id = Some(session.to_owned());
         }
         for time in [&row.start, &row.updated].into_iter().filter_map(Text::get) {
-            fold.at(time);
+            fold.add_time(time);
         }
-        fold.summed_up(row.summary.get().unwrap_or_default());
+        fold.set_summary(row.summary.get().unwrap_or_default());
         if let Some(folder) = row.folders.0.first().and_then(Text::get)
-            && fold.here.is_none()
+            && fold.folder.is_none()
         {
-            fold.move_to(folder);
+            fold.set_cwd(folder);
         }
-        // a list of messages is what the model has before it from now on, not all that was said: it adds and changes
+        // a list of messages is the model's present context, not all messages: it adds and replaces some
         for raw in row.messages.0.iter().flatten() {
             if let Ok(message) = serde_json::from_str::<Row>(raw.get()) {
                 self.message(&message, fold);
-            } else if let Some(text) = mended(raw.get())
+            } else if let Some(text) = repaired(raw.get())
                 && let Ok(message) = serde_json::from_str::<Row>(&text)
             {
                 self.message(&message, fold);
@@ -133,54 +133,54 @@ impl Gemini {
     }
 
     fn message(&mut self, row: &Row, fold: &mut Fold) {
-        let id = row.id.get().map(|id| fold.number(id));
+        let id = row.id.get().map(|id| fold.hash(id));
         if let Some(time) = row.timestamp.get() {
-            fold.at(time);
+            fold.add_time(time);
         }
         let mut kept = kept(row, fold);
         kept.id = id;
-        let is_first = |place: usize, first: Option<usize>| first.is_none_or(|first| place < first);
-        let known = id.and_then(|id| self.places.get(&id).copied()).filter(|place| *place < self.kept.len());
-        let place = known.unwrap_or(self.kept.len());
-        if kept.role == Some(Role::User) && kept.text.is_some() && is_first(place, self.first) {
-            self.first = Some(place);
+        let is_first = |index: usize, first: Option<usize>| first.is_none_or(|first| index < first);
+        let existing = id.and_then(|id| self.indices.get(&id).copied()).filter(|index| *index < self.kept.len());
+        let index = existing.unwrap_or(self.kept.len());
+        if kept.role == Some(Role::User) && kept.text.is_some() && is_first(index, self.first) {
+            self.first = Some(index);
         }
-        if known.is_some() {
-            self.kept[place] = kept;
-            self.forget_words(place);
+        if existing.is_some() {
+            self.kept[index] = kept;
+            self.drop_text(index);
             return;
         }
         self.kept.push(kept);
         if let Some(id) = id {
-            self.places.insert(id, place);
+            self.indices.insert(id, index);
         }
-        if let Some(old) = place.checked_sub(WORDS) {
-            self.forget_words(old);
-        }
-    }
-
-    /// Lets go of the words of a message that is not among the newest; the first of the user's stay.
-    fn forget_words(&mut self, place: usize) {
-        if self.first != Some(place) && place + WORDS < self.kept.len() {
-            self.kept[place].text = None;
+        if let Some(old) = index.checked_sub(WORDS) {
+            self.drop_text(old);
         }
     }
 
-    /// Takes back what came after a message; nothing when it is not known.
+    /// Drops the text of a message that is not among the newest; keeps the user's first.
+    fn drop_text(&mut self, index: usize) {
+        if self.first != Some(index) && index + WORDS < self.kept.len() {
+            self.kept[index].text = None;
+        }
+    }
+
+    /// Removes the messages after the one with this id; no-op if it is unknown.
     fn rewind(&mut self, id: u64) {
-        let Some(place) = self.places.get(&id).copied() else { return };
-        for kept in self.kept.drain(self.kept.len().min(place + 1)..) {
-            kept.id.map(|id| self.places.remove(&id));
+        let Some(index) = self.indices.get(&id).copied() else { return };
+        for kept in self.kept.drain(self.kept.len().min(index + 1)..) {
+            kept.id.map(|id| self.indices.remove(&id));
         }
-        self.first = self.first.filter(|first| *first <= place);
+        self.first = self.first.filter(|first| *first <= index);
     }
 }
 
-fn kept(row: &Row, fold: &Fold) -> Kept {
+fn kept(row: &Row, fold: &Fold) -> KeptMessage {
     let role = match row.kind.get() {
         Some("user") => Role::User,
         Some("gemini") => Role::Assistant,
-        _ => return Kept::default(),
+        _ => return KeptMessage::default(),
     };
     let text = match &row.content {
         Content::Text(text) => text.to_string(),
@@ -189,21 +189,22 @@ fn kept(row: &Row, fold: &Fold) -> Kept {
     let own = if role == Role::User { words::of_user(&text).unwrap_or_default() } else { text.trim() };
     let calls = row.calls.0.iter().map(|call| {
         let name = call.name.get().unwrap_or_default();
-        let mut made = Input::with(call.args, |input| Call::of(Agent::Gemini, name, input, fold.here.as_deref()));
+        let mut made = Input::with(call.args, |input| Call::of(Agent::Gemini, name, input, fold.folder.as_deref()));
         let end = match call.status.get() {
             Some("success") => End::Done,
             Some("error" | "cancelled") => End::Failed,
             _ => End::Open,
         };
-        // tools that only read show files, too
-        let edits = made.category.is_some() && [place("write"), place("edit")].contains(&made.category);
+        // reading tools also display files
+        let edits =
+            made.category.is_some() && [category_index("write"), category_index("edit")].contains(&made.category);
         let shown = call.display.file_path.get().filter(|_| edits);
-        if let Some(shown) = shown.and_then(|path| paths::normal(path, fold.here.as_deref())) {
+        if let Some(shown) = shown.and_then(|path| paths::normalized(path, fold.folder.as_deref())) {
             made.files = vec![shown];
         }
         (made, end)
     });
-    Kept {
+    KeptMessage {
         id: None,
         role: Some(role),
         at: row.timestamp.get().map(str::to_owned),
@@ -229,7 +230,7 @@ impl Reader for Gemini {
     fn row(&mut self, text: &str, fold: &mut Fold) -> bool {
         let Ok(row) = serde_json::from_str::<Row>(text) else { return false };
         if let Some(id) = row.rewind.get() {
-            self.rewind(fold.number(id));
+            self.rewind(fold.hash(id));
         } else if let Some(set) = row.set {
             if let Ok(row) = serde_json::from_str::<Row>(set.get()) {
                 self.session(&row, fold);
@@ -243,23 +244,23 @@ impl Reader for Gemini {
     }
 
     fn end(&mut self, fold: &mut Fold) {
-        self.places.clear();
+        self.indices.clear();
         for kept in std::mem::take(&mut self.kept) {
             let Some(role) = kept.role else { continue };
-            kept.decisions.into_iter().for_each(|decision| fold.decided(decision));
+            kept.decisions.into_iter().for_each(|decision| fold.add_decision(decision));
             if let Some(text) = kept.text {
-                fold.heard(role, text, kept.at.as_deref());
+                fold.add_short_message(role, text, kept.at.as_deref());
             }
             fold.out.model = kept.model.or(fold.out.model.take());
             if let Some(tokens) = kept.tokens {
-                fold.used(None, None, tokens);
+                fold.add_usage(None, None, tokens);
             }
             for (call, end) in kept.calls {
                 let (category, files) = (call.category, call.files.clone());
-                fold.called(None, None, call);
+                fold.add_call(None, None, call);
                 match (end, category) {
-                    (End::Failed, Some(category)) => fold.failed(None, category),
-                    (End::Done, _) => fold.modified(None, files),
+                    (End::Failed, Some(category)) => fold.add_failure(None, category),
+                    (End::Done, _) => fold.add_files(None, files),
                     _ => {}
                 }
             }

@@ -1,4 +1,4 @@
-//! The readers of the rows and files of each agent.
+//! The readers for each agent's rows and files.
 
 pub mod claude;
 pub mod codex;
@@ -47,10 +47,11 @@ impl Any {
         }
     }
 
-    /// Takes a row, mended if need be, and counts it; a member of a document is none. Whether it could be read.
+    /// Reads a row, repaired if necessary, and counts it; members of a document are not counted. Returns whether it
+    /// could be read.
     pub(crate) fn take(&mut self, text: &str, piece: Piece, fold: &mut Fold) -> bool {
         let reader = self.reader();
-        let read = reader.row(text, fold) || lenient::mended(text).is_some_and(|text| reader.row(&text, fold));
+        let read = reader.row(text, fold) || lenient::repaired(text).is_some_and(|text| reader.row(&text, fold));
         match (read, piece) {
             (true, Piece::Member) => {}
             (true, _) => fold.out.rows += 1,

@@ -1,4 +1,4 @@
-//! One call of a tool, understood: its category, what it was about, which files it would modify.
+//! Tool calls: their category, subject, and the files they would modify.
 
 use crate::model::Agent;
 use crate::model::CATEGORIES;
@@ -7,57 +7,55 @@ use crate::read::lenient::{Content, Text};
 use crate::read::{patch, paths};
 use crate::text::limits::{SAMPLE, held_line};
 
-/// How many questions of a call are looked at.
+/// The limit of questions read from a call.
 const QUESTIONS: usize = 20;
 
-/// What a call was about.
+/// The subject of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sample {
-    /// A text of one line.
+    /// A text on one line.
     Text(String),
-    /// A path, resolved; it is told from the repository at the end.
+    /// A resolved path; made relative to the repository at the end.
     Path(String),
 }
 
-/// An entry of a list of tasks.
+/// An entry of a task list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its id; `None` where it has none.
+    /// Its id, if any.
     pub id: Option<String>,
-    /// What is to be done; empty where only the status changes.
+    /// The task; empty if only the status changes.
     pub text: String,
-    /// How far it is.
     pub status: String,
 }
 
-/// A list of tasks, as a call hands it over.
+/// A task list in a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Todos {
-    /// Its entries.
     pub entries: Vec<Entry>,
-    /// Whether the entries are to be put into the list that is there.
+    /// Whether to merge the entries into the existing list.
     pub merge: bool,
 }
 
 /// A call of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Call {
-    /// The place of its category in [`CATEGORIES`]; `None` for lists of tasks, which are no activity.
+    /// The index of its category in [`CATEGORIES`]; `None` for task lists, which are not counted.
     pub category: Option<usize>,
-    /// What it was about.
+    /// The subject.
     pub sample: Option<Sample>,
     /// The files it would modify, resolved.
     pub files: Vec<String>,
-    /// What it asks the user: the id, if any, and the question.
+    /// The questions to the user, each with its id, if any.
     pub questions: Vec<(Option<String>, String)>,
-    /// The list of tasks it hands over.
+    /// The task list it sets.
     pub todos: Option<Todos>,
-    /// What it starts a subagent with: its words, and a name for it.
+    /// The prompt and name of the subagent it starts.
     pub task: Option<(String, String)>,
 }
 
-/// The category of a tool, `None` for lists of tasks. Names are taken as they are written; those of one agent that the common table
-/// lacks stand for what they do there.
+/// The category of a tool; `None` for task lists. Names are case-sensitive; names specific to one agent come after the
+/// common ones.
 pub fn category(agent: Agent, name: &str) -> Option<&'static str> {
     Some(match name {
         "Bash"
@@ -100,19 +98,19 @@ pub fn category(agent: Agent, name: &str) -> Option<&'static str> {
     })
 }
 
-/// The place of a category in [`CATEGORIES`].
-pub fn place(category: &str) -> Option<usize> {
+/// The index of a category in [`CATEGORIES`].
+pub fn category_index(category: &str) -> Option<usize> {
     CATEGORIES.iter().position(|known| *known == category)
 }
 
-/// A text as a sample.
+/// The first line of a text that is not blank, as a sample.
 pub fn line(text: &str) -> Option<Sample> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
     Some(Sample::Text(held_line(first, SAMPLE)))
 }
 
 impl Call {
-    /// A call of the tool `name` with `input`, made in the folder `cwd`, which is normal.
+    /// Reads a call of the tool `name` with `input`, made in the normalized folder `cwd`.
     pub fn of(agent: Agent, name: &str, input: &Input, cwd: Option<&str>) -> Call {
         let Some(mut category) = category(agent, name) else {
             return Call { todos: todos(input), ..Default::default() };
@@ -121,15 +119,15 @@ impl Call {
         {
             category = "read";
         }
-        let folder = input.folder().and_then(|folder| paths::normal(folder, cwd));
+        let folder = input.folder().and_then(|folder| paths::normalized(folder, cwd));
         let cwd = folder.as_deref().or(cwd);
-        let file = input.path().and_then(|path| paths::normal(path, cwd));
+        let file = input.path().and_then(|path| paths::normalized(path, cwd));
         let (files, command) = match category {
             "write" | "edit" => (edited(input, file.clone(), cwd), None),
             "shell" => {
                 let command = input.command();
                 let (folder, files) = command.as_deref().map(patch::in_command).unwrap_or_default();
-                let folder = folder.and_then(|folder| paths::normal(folder, cwd));
+                let folder = folder.and_then(|folder| paths::normalized(folder, cwd));
                 (resolved(files, folder.as_deref().or(cwd)), command)
             }
             _ => (Vec::new(), None),
@@ -147,7 +145,7 @@ impl Call {
             _ => line(name),
         };
         Call {
-            category: place(category),
+            category: category_index(category),
             sample,
             files,
             questions: if category == "ask" { questions(input) } else { Vec::new() },
@@ -158,16 +156,17 @@ impl Call {
 }
 
 fn resolved(files: Vec<String>, cwd: Option<&str>) -> Vec<String> {
-    files.into_iter().filter_map(|path| paths::normal(&path, cwd)).collect()
+    files.into_iter().filter_map(|path| paths::normalized(&path, cwd)).collect()
 }
 
 fn edited(input: &Input, file: Option<String>, cwd: Option<&str>) -> Vec<String> {
     let several = input.edits.0.iter().filter_map(|edit| edit.file_path.get().or(edit.path.get()));
-    let mut out: Vec<String> = file.into_iter().chain(several.filter_map(|path| paths::normal(path, cwd))).collect();
+    let mut out: Vec<String> =
+        file.into_iter().chain(several.filter_map(|path| paths::normalized(path, cwd))).collect();
     if let Some(patch) = input.patch() {
         out.extend(resolved(patch::files_of_patch(patch), cwd));
     }
-    // a patch as the argument of a command, as `["apply_patch", "*** Begin Patch…"]`
+    // a patch as an argument of a command: `["apply_patch", "*** Begin Patch…"]`
     if out.is_empty() {
         out = input.command().map(|command| resolved(patch::files(&command), cwd)).unwrap_or_default();
     }
@@ -203,16 +202,16 @@ fn todos(input: &Input) -> Option<Todos> {
 }
 
 fn entry(todo: &Todo) -> Option<Entry> {
-    let said = [&todo.content, &todo.step, &todo.text, &todo.title, &todo.description].into_iter().find_map(Text::get);
+    let text = [&todo.content, &todo.step, &todo.text, &todo.title, &todo.description].into_iter().find_map(Text::get);
     let id = todo.id.get().map(str::to_owned);
-    if said.is_none() && id.is_none() {
+    if text.is_none() && id.is_none() {
         return None;
     }
     let status = todo.status.get().unwrap_or("pending").to_owned();
-    Some(Entry { id, text: said.unwrap_or_default().to_owned(), status })
+    Some(Entry { id, text: text.unwrap_or_default().to_owned(), status })
 }
 
-/// A list of tasks in Markdown: `- [ ]` and `- [x]`.
+/// A task list in Markdown: `- [ ]` and `- [x]`.
 fn ticked(text: &str) -> Vec<Entry> {
     let entry = |line: &str| {
         let rest = line.trim().trim_start_matches(['-', '*', ' ']);

@@ -1,13 +1,13 @@
-//! What a tool was called with, whichever agent's it is: the keys that tell what it was about.
+//! The input of a tool call: the keys of all agents' tools that identify its subject.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::read::lenient::{Content, Flag, List, Text, lenient, mended, string};
+use crate::read::lenient::{Content, Flag, List, Text, lenient, repaired, string};
 
 lenient! {
-    /// A question that an ask tool puts.
+    /// A question of an ask tool.
     Question {
         id: Text<'a> = "id",
         question: Text<'a> = "question",
@@ -15,7 +15,7 @@ lenient! {
 }
 
 lenient! {
-    /// An entry of a list of tasks or a plan.
+    /// An entry of a task list or plan.
     Todo {
         id: Text<'a> = "id",
         content: Text<'a> = "content",
@@ -69,14 +69,14 @@ lenient! {
         patch_text: Text<'a> = "patchText",
         input: Text<'a> = "input",
         diff: Text<'a> = "diff",
-        /// What was given instead of an object.
+        /// The input if it is a text instead of an object.
         bare: Text<'a> = "\0",
     }
 }
 
 impl<'a> Input<'a> {
-    /// The input in a JSON value: an object, or a string that holds one; any other string is kept as `bare`. Anything else, and
-    /// nothing, is empty.
+    /// Parses the input from a JSON value: an object, or a string with one; any other string is kept as `bare`. Empty
+    /// for other values and `None`.
     pub fn with<T>(raw: Option<&'a RawValue>, then: impl FnOnce(&Input) -> T) -> T {
         let raw = raw.map_or("", RawValue::get);
         match string(raw) {
@@ -86,7 +86,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The input in a text: JSON, or a text of its own.
+    /// Parses the input from a text: a JSON object, else kept as `bare`.
     pub fn with_text<T>(text: &str, then: impl FnOnce(&Input) -> T) -> T {
         if !text.trim_start().starts_with('{') {
             return then(&Input { bare: Text::of(Cow::Borrowed(text)), ..Default::default() });
@@ -94,13 +94,13 @@ impl<'a> Input<'a> {
         if let Ok(input) = serde_json::from_str(text) {
             return then(&input);
         }
-        match mended(text).as_deref().map(serde_json::from_str) {
+        match repaired(text).as_deref().map(serde_json::from_str) {
             Some(Ok(input)) => then(&input),
             _ => then(&Input { bare: Text::of(Cow::Borrowed(text)), ..Default::default() }),
         }
     }
 
-    /// The command for a shell: a text, or what a list of arguments hands to one.
+    /// The shell command: a text, or the script in an argument list such as `["bash", "-c", …]`.
     pub fn command(&self) -> Option<Cow<'_, str>> {
         for command in [&self.command, &self.cmd] {
             match command {
@@ -122,12 +122,12 @@ impl<'a> Input<'a> {
         [&self.script, &self.code, &self.bare].into_iter().find_map(Text::get).map(Cow::Borrowed)
     }
 
-    /// The folder the tool was to work in, where it says so.
+    /// The working folder, if given.
     pub fn folder(&self) -> Option<&str> {
         self.workdir.get().or(self.working_directory.get())
     }
 
-    /// The one file it is about.
+    /// The file it is about, if any.
     pub fn path(&self) -> Option<&str> {
         let keys = [
             &self.file_path,
@@ -141,7 +141,7 @@ impl<'a> Input<'a> {
         keys.into_iter().find_map(Text::get)
     }
 
-    /// The patch it hands over; `None` when it has none.
+    /// The patch, if any.
     pub fn patch(&self) -> Option<&str> {
         [&self.patch, &self.patch_text, &self.input, &self.diff, &self.bare].into_iter().find_map(Text::get)
     }

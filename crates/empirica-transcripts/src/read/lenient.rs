@@ -1,4 +1,4 @@
-//! JSON of any shape read into the shape that is expected: what is of another shape counts as absent, and is never an error.
+//! Reads JSON of any form: values of an unexpected form count as absent, and are never errors.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,22 +7,22 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// How many entries of a list are looked at; what a row of 16 MB can hold more is no work of an agent.
+/// The limit of entries read from a list; longer lists in a row of 16 MB are not by an agent.
 const ENTRIES: usize = 4096;
 
-/// Reads past the rest of a list.
+/// Skips the rest of a list.
 pub fn past_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<(), A::Error> {
     while list.next_element::<IgnoredAny>()?.is_some() {}
     Ok(())
 }
 
-/// Reads past the rest of an object.
+/// Skips the rest of an object.
 pub fn past_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<(), A::Error> {
     while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
     Ok(())
 }
 
-/// The methods of a visitor for kinds of values that are not expected: each gives the default.
+/// Visitor methods for unexpected kinds of values: each returns the default.
 macro_rules! otherwise {
     ($($kind:ident),*) => { $($crate::read::lenient::otherwise!(@ $kind);)* };
     (@ numbers) => {
@@ -51,8 +51,8 @@ macro_rules! otherwise {
 }
 pub(crate) use otherwise;
 
-/// A struct that is read from an object: known keys into its fields, of a key that is there twice the last one; other keys are
-/// read past. Anything but an object gives the default.
+/// Defines a struct read from an object. Of repeated keys the last counts; unknown keys are skipped. Other values give
+/// the default.
 macro_rules! lenient {
     ($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $field:ident: $kind:ty = $key:literal),* $(,)? }) => {
         $(#[$about])*
@@ -85,17 +85,17 @@ macro_rules! lenient {
 }
 pub(crate) use lenient;
 
-/// A text; absent for anything else.
+/// A text; absent for other values.
 #[derive(Debug, Default, Clone)]
 pub struct Text<'a>(Option<Cow<'a, str>>);
 
 impl<'a> Text<'a> {
-    /// The text, if it is one and not blank.
+    /// The text, unless absent or blank.
     pub fn get(&self) -> Option<&str> {
         self.0.as_deref().filter(|text| !text.trim().is_empty())
     }
 
-    /// A text that was found elsewhere.
+    /// Wraps a text.
     pub fn of(text: Cow<'a, str>) -> Self {
         Text(Some(text))
     }
@@ -121,17 +121,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// `true`, or not.
+/// A boolean; absent for other values.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Flag(Option<bool>);
 
 impl Flag {
-    /// Whether it is there and `true`.
+    /// Whether it is `true`.
     pub fn is_set(self) -> bool {
         self.0 == Some(true)
     }
 
-    /// Whether it is there and `false`.
+    /// Whether it is `false`, not absent.
     pub fn is_denied(self) -> bool {
         self.0 == Some(false)
     }
@@ -143,25 +143,25 @@ impl<'de> Deserialize<'de> for Flag {
         impl<'de> Visitor<'de> for Read {
             type Value = Flag;
             otherwise!(anything, numbers, null, string, list, object);
-            fn visit_bool<E>(self, said: bool) -> Result<Flag, E> {
-                Ok(Flag(Some(said)))
+            fn visit_bool<E>(self, value: bool) -> Result<Flag, E> {
+                Ok(Flag(Some(value)))
             }
         }
         deserializer.deserialize_any(Read)
     }
 }
 
-/// A number that counts something: not negative. Fractions are cut off, and what is too large stays at the largest there is.
+/// A number that is not negative; absent for other values. Fractions are truncated, and large numbers saturate.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Count(Option<u64>);
 
 impl Count {
-    /// The number; `None` where there is none.
+    /// The number, if any.
     pub fn known(self) -> Option<u64> {
         self.0
     }
 
-    /// The number; 0 where there is none.
+    /// The number; 0 if absent.
     pub fn get(self) -> u64 {
         self.0.unwrap_or_default()
     }
@@ -188,7 +188,7 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// A list, of which the first 4,096 entries are looked at; empty for anything else.
+/// The first 4,096 entries of a list; empty for other values.
 #[derive(Debug)]
 pub struct List<T>(pub Vec<T>);
 
@@ -224,12 +224,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// A text, or a list of something; one object stands for a list of it alone.
+/// A text or a list; a single object counts as a list of one.
 #[derive(Debug)]
 pub enum Content<'a, T> {
-    /// One text.
+    /// A text.
     Text(Cow<'a, str>),
-    /// A list, as [`List`]; empty for anything that is neither.
+    /// A list, as [`List`]; empty for other values.
     Parts(Vec<T>),
 }
 
@@ -269,17 +269,17 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// The string that a JSON value is, mended if need be; `None` for anything else.
+/// Parses a JSON string, repaired if necessary; `None` for other values.
 pub fn string(raw: &str) -> Option<String> {
     if !raw.starts_with('"') {
         return None;
     }
-    serde_json::from_str(raw).ok().or_else(|| serde_json::from_str(&mended(raw)?).ok())
+    serde_json::from_str(raw).ok().or_else(|| serde_json::from_str(&repaired(raw)?).ok())
 }
 
-/// The text of a row, mended so that it can be read: what JSON allows and a reader of text or numbers does not. Half a pair of
-/// UTF-16 becomes U+FFFD, a number too large for any type a large one. `None` when nothing was to be mended.
-pub fn mended(text: &str) -> Option<String> {
+/// Repairs JSON that is valid but cannot be parsed into text or numbers: replaces lone surrogates by U+FFFD, and
+/// numbers out of range by a large one. `None` if nothing needed repair.
+pub fn repaired(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
     let (mut at, mut kept, mut in_string) = (0, 0, false);

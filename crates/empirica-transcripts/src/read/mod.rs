@@ -1,4 +1,4 @@
-//! Rows of JSON of any shape, and what a tool was called with.
+//! Parses rows of JSON of any form, and the inputs of tools.
 
 pub mod call;
 pub mod input;

@@ -1,11 +1,11 @@
-//! The files that a patch names in its headers, however the patch was handed over.
+//! The files in the headers of patches, in any encoding of the patch.
 
-/// What a patch begins with.
+/// The first line of a patch.
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const HEADERS: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
-/// The files of all patches in a text, in order, as they are written there. What stands between patches names none.
+/// The files of all patches in a text, in order, as written. Text between patches is ignored.
 pub fn files(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -25,7 +25,7 @@ pub fn files(text: &str) -> Vec<String> {
     out
 }
 
-/// The files of a text that is a patch, even where its first line is missing.
+/// The files of a patch, even if its first line is missing.
 pub fn files_of_patch(text: &str) -> Vec<String> {
     if text.contains(BEGIN) {
         return files(text);
@@ -42,7 +42,8 @@ fn headers(patch: &str, out: &mut Vec<String>) {
     }
 }
 
-/// The texts of the strings in a piece of a script that begins between two of them, one a line; the last string may lack its end.
+/// The contents of the string literals in a script that starts between two of them, one per line; the last literal may
+/// be unterminated.
 fn lines_in_strings(script: &str) -> String {
     let mut out = String::new();
     let mut rest = script;
@@ -61,7 +62,7 @@ fn lines_in_strings(script: &str) -> String {
     out
 }
 
-/// A text as it stands in the quotes of a script, without the escapes that matter here.
+/// The content of a string literal, with the escapes that matter here resolved.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -77,8 +78,8 @@ fn unescaped(text: &str) -> String {
     out
 }
 
-/// The files of the patches in a command of a shell or a script that calls `apply_patch`, and the folder the command changes into
-/// before that. Nothing when it does not call it.
+/// The folder that a shell command or script changes into before it calls `apply_patch`, and the files of its patches.
+/// Empty if it does not call that.
 pub fn in_command(command: &str) -> (Option<&str>, Vec<String>) {
     if !command.contains("apply_patch") || !command.contains(BEGIN) {
         return (None, Vec::new());

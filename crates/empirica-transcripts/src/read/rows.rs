@@ -1,32 +1,33 @@
-//! A stream cut into rows: the lines of JSON Lines, or the members and messages of one JSON document. One row is held at a time.
+//! Splits a stream into rows: the lines of JSON Lines, or the members and messages of one JSON document. One row is in
+//! memory at a time.
 
 use std::io::{self, BufRead, Read};
 
-/// The longest row that is held, in bytes.
+/// The size limit of a row, in bytes.
 pub const LONGEST: usize = 16 << 20;
-/// What is kept allocated from one row to the next, in bytes.
+/// The capacity kept between rows, in bytes.
 const KEPT: usize = 1 << 20;
-/// How much of the beginning is looked at to tell a document from lines, in bytes.
+/// The size of the beginning that decides between document and lines, in bytes.
 const HEAD: u64 = 64 << 10;
 
-/// What the next piece of a stream is.
+/// A piece of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {
-    /// A row; `whole` when its end was seen.
+    /// A row.
     Row {
-        /// Whether it cannot go on.
+        /// Whether its end was seen.
         whole: bool,
     },
-    /// A member of a document, as an object of its own; no row.
+    /// A member of a document, wrapped in an object; not a row.
     Member,
-    /// A row that was too long, or the torn end of a document: it is not held.
+    /// A row that was too long, or the torn end of a document; its content is dropped.
     Lost,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Lines,
-    /// In the object of a document.
+    /// In the top-level object of a document.
     Object,
     /// In its list of messages.
     Messages,
@@ -36,35 +37,35 @@ enum Place {
 pub struct Rows<R> {
     input: R,
     place: Place,
-    /// The row that was read last.
+    /// The last piece read.
     pub row: Vec<u8>,
-    /// How many bytes were read.
+    /// The number of bytes read.
     at: u64,
-    /// The end of the last piece that was whole.
+    /// The end of the last complete piece.
     pub size: u64,
 }
 
-/// How a stream begins.
+/// The encoding of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// With text.
+    /// Bytes to be read as UTF-8.
     Text,
-    /// There is nothing in it.
+    /// No bytes.
     Empty,
-    /// With UTF-16.
+    /// UTF-16, with or without a byte order mark.
     Utf16,
 }
 
-/// The rows of a stream that is at its beginning, and how it begins. A byte order mark of UTF-8 is read past.
+/// The rows of a stream, and its encoding. Skips a byte order mark of UTF-8.
 pub fn rows<R: BufRead>(mut input: R) -> io::Result<(Start, Rows<impl BufRead>)> {
     let mut head = Vec::new();
     input.by_ref().take(HEAD).read_to_end(&mut head)?;
-    let utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    let has_utf16_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     let start = match head.as_slice() {
         [] => Start::Empty,
-        // without a mark: each second byte of JSON would be 0
+        // without a mark every second byte of JSON is 0
         [0, _, ..] | [_, 0, ..] => Start::Utf16,
-        _ if utf16 => Start::Utf16,
+        _ if has_utf16_mark => Start::Utf16,
         _ => Start::Text,
     };
     let mark = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
@@ -78,7 +79,7 @@ pub fn rows<R: BufRead>(mut input: R) -> io::Result<(Start, Rows<impl BufRead>)>
     Ok((start, rows))
 }
 
-/// Whether this is the beginning of one document with a list of `messages`, or of an object that goes on after its first line.
+/// Whether this is the beginning of a document with a list of `messages`, or of an object that spans lines.
 fn is_document(head: &[u8]) -> bool {
     let Some(open) = head.iter().position(|byte| !byte.is_ascii_whitespace()).filter(|at| head[*at] == b'{') else {
         return false;
@@ -96,7 +97,7 @@ fn is_document(head: &[u8]) -> bool {
             (None, b'}' | b']') => depth -= 1,
             (None, b',') => key = &[],
             (None, b'\n') => {
-                // a line that was torn is followed by one that begins with `{`
+                // after a torn line comes one that begins with `{`
                 let next = head[at..].iter().find(|byte| !byte.is_ascii_whitespace());
                 return matches!(next, Some(b'"' | b'}'));
             }
@@ -115,7 +116,7 @@ impl<R: BufRead> Rows<R> {
         Ok(())
     }
 
-    /// Reads the next piece; `None` at the end. What it holds is in `row`, which may be blank.
+    /// Reads the next piece into `row`, which may be blank; `None` at the end.
     pub fn next(&mut self) -> io::Result<Option<Piece>> {
         self.row.clear();
         self.row.shrink_to(KEPT);
@@ -142,7 +143,7 @@ impl<R: BufRead> Rows<R> {
         Ok(Some(Piece::Lost))
     }
 
-    /// Reads past the rest of a line; whether it ended.
+    /// Skips the rest of a line. Returns whether it ended.
     fn skip_line(&mut self) -> io::Result<bool> {
         loop {
             let buffer = self.input.fill_buf()?;
@@ -159,12 +160,12 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
-    /// Whether what was read last goes beyond the last whole piece: at the end of the stream, it is torn.
+    /// Whether the last piece read is incomplete, which at the end of the stream means torn.
     pub fn is_torn(&self) -> bool {
         self.size < self.at
     }
 
-    /// The last row counts, although nothing ended it.
+    /// Counts the last row as complete, although it has no line feed.
     pub fn keep_last(&mut self) {
         self.size = self.at;
     }
@@ -233,7 +234,7 @@ impl<R: BufRead> Rows<R> {
     }
 }
 
-/// Whether what was read of a member is the key `messages` with its colon.
+/// Whether the text so far is the key `messages` and its colon.
 fn is_messages(row: &[u8]) -> bool {
     let key = row.trim_ascii();
     key.strip_suffix(b":").is_some_and(|key| key.trim_ascii_end() == b"\"messages\"")
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_document_keeps_what_was_whole() {
+    fn a_truncated_document_keeps_complete_rows() {
         let (found, size) = pieces(br#"{"messages":[{"a":1},{"b":"#);
         assert_eq!(found, [row(r#"{"a":1}"#), (Piece::Lost, String::new())]);
         assert_eq!(size, 21);

@@ -1,4 +1,4 @@
-//! What lies around a transcript: the folder it is the transcript of, who worked for it, where it was made.
+//! Files around a transcript: transcripts in folders, subagents' files, and hints of where it was made.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -13,13 +13,13 @@ use crate::model::Agent;
 use crate::read::rows;
 use crate::summary::fold::Fold;
 
-/// How much of a small file beside a transcript is read, in bytes.
+/// The size limit of small files beside a transcript, in bytes.
 const SMALL: u64 = 64 << 10;
 
 /// OpenCode's database in its data folder.
 pub const DATABASE: &str = "opencode.db";
 
-/// When a regular file changed last; `None` for anything else.
+/// The modification time of a regular file; `None` for anything else.
 pub fn modified(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.modified().ok()
 }
@@ -42,24 +42,24 @@ fn small(path: &Path) -> Option<String> {
     (file.is_file() && file.len() <= SMALL).then(|| std::fs::read_to_string(path).ok())?
 }
 
-/// The root as it was given, and as it really is.
+/// The root as given, and its real path if that differs.
 pub fn names(root: &Path) -> Vec<PathBuf> {
     let mut out = vec![root.to_owned()];
     out.extend(root.canonicalize().ok().filter(|real| real != root));
     out
 }
 
-/// The name that Gemini CLI gives to the folder of a project: the SHA-256 of its path, in hex.
+/// Gemini CLI's folder name for a project: the SHA-256 of its path, in hex.
 pub fn gemini_hash(root: &Path) -> String {
     Sha256::digest(root.as_os_str().as_encoded_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a hash is that of `root`.
+/// Whether a hash is [`gemini_hash`] of `root`.
 pub fn is_hash_of(hash: &str, root: &Path) -> bool {
     names(root).iter().any(|name| gemini_hash(name) == hash)
 }
 
-/// Whether a folder of Cursor's is named after `root`: its path with everything but letters and digits as `-`.
+/// Whether a slug is Cursor's folder name for `root`: its path with everything but letters and digits as `-`.
 pub fn is_slug_of(slug: &str, root: &Path) -> bool {
     let plain = |text: &str| {
         let text: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -69,18 +69,18 @@ pub fn is_slug_of(slug: &str, root: &Path) -> bool {
         && names(root).iter().filter_map(|name| name.to_str()).any(|name| plain(name) == plain(slug))
 }
 
-/// The name of the folder that many levels above a path.
+/// The ancestor `levels` levels above a path.
 fn above(path: &Path, levels: usize) -> Option<&Path> {
     path.ancestors().nth(levels).filter(|folder| !folder.as_os_str().is_empty())
 }
 
-/// The folder a session of Gemini CLI was made in, as the folder around its chats says.
+/// The folder of a Gemini CLI session, from `.project_root` above its chats.
 pub fn project_root(path: &Path) -> Option<String> {
     let text = small(&above(path, 2)?.join(".project_root"))?;
     Some(text.trim_end_matches(['\n', '\r']).to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A value of `workspace.yaml` beside the events of Copilot CLI.
+/// A value in `workspace.yaml` beside the events of Copilot CLI.
 pub fn workspace(path: &Path, key: &str) -> Option<String> {
     let text = small(&path.with_file_name("workspace.yaml"))?;
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?.trim();
@@ -88,23 +88,23 @@ pub fn workspace(path: &Path, key: &str) -> Option<String> {
     Some(quoted.unwrap_or(value).to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The folder a transcript was made in, for agents whose rows do not say it.
+/// The folder a transcript was made in, for agents whose rows lack it.
 pub fn hint(agent: Agent, path: &Path, root: Option<&Path>) -> Option<String> {
     let name = |levels| above(path, levels)?.file_name()?.to_str();
-    let made_here = || match agent {
+    let by_name = || match agent {
         Agent::Gemini => root.filter(|root| name(2).is_some_and(|hash| is_hash_of(hash, root))),
         Agent::Cursor => root.filter(|root| name(3).is_some_and(|slug| is_slug_of(slug, root))),
         _ => None,
     };
-    let said = match agent {
+    let recorded = match agent {
         Agent::Gemini => project_root(path),
         Agent::Copilot => workspace(path, "cwd"),
         _ => None,
     };
-    said.or_else(|| made_here()?.to_str().map(str::to_owned))
+    recorded.or_else(|| by_name()?.to_str().map(str::to_owned))
 }
 
-/// Adds what lies beside a transcript: the subagents of Claude Code, and the name of a file where nothing else names the session.
+/// Adds data beside a transcript: subagents of Claude Code, and the session id of Cursor, which is the file name.
 pub fn complete(any: &mut Any, fold: &mut Fold, path: &Path) {
     match any {
         Any::Cursor(_) => {
@@ -128,7 +128,7 @@ fn subagent(any: &mut Any, fold: &mut Fold, path: &Path) -> Option<()> {
     if let Any::Claude(reader) = any {
         reader.begin_file(id);
     }
-    // what cannot be read any further ends it
+    // a read error ends it
     while let Ok(Some(piece)) = rows.next() {
         let row = std::mem::take(&mut rows.row);
         crate::agents::take(any, piece, &row, &mut rows, fold);

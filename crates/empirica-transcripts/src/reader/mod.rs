@@ -1,4 +1,4 @@
-//! Reads a transcript: whose it is, then row by row.
+//! Reads a transcript: detects the agent, then reads row by row.
 
 pub mod folder;
 pub mod probe;
@@ -18,14 +18,14 @@ use crate::summary::fold::Fold;
 
 /// How many readable rows are looked at to find out whose a transcript is.
 const FIRST: usize = 100;
-/// How much of them is kept for that, in bytes.
+/// The memory limit for these rows, in bytes.
 const HELD: usize = 32 << 20;
 
-/// Reads the transcript at `path`, a file or a folder of an agent, with the paths in it told from `root`: those below `root`, and those
-/// of a transcript that was made elsewhere from its own repository or first folder. Without a root, from the latter alone. Of a database or
-/// a storage with several sessions, the newest that was made in `root` is read, or the newest of all without one.
+/// Reads the transcript at `path`, a file or an agent's folder. Paths are relative to `root`; those of a transcript
+/// made elsewhere, or without a root, to its own repository or first folder. From a database or storage with several
+/// sessions, reads the newest made in `root`, or the newest of all without one.
 ///
-/// An error when there is nothing at the path, when it cannot be read, and when no known agent wrote it.
+/// Fails if nothing is at the path, if it cannot be read, or if it has the format of no supported agent.
 pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
     let about = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Error::Missing { path: path.to_owned(), source: error },
@@ -54,22 +54,22 @@ pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
     Ok(fold.finish(root))
 }
 
-/// Reads a transcript out of a stream: JSON Lines, or one JSON document with `messages`; `root` as in [`read`].
+/// Reads a transcript from a stream: JSON Lines, or one JSON document with `messages`; `root` as in [`read`].
 ///
-/// An error when it cannot be read, and when no known agent wrote it. Nothing in it makes this panic.
+/// Fails if it cannot be read or has the format of no supported agent. No input makes this panic.
 pub fn read_from(input: impl BufRead, root: Option<&Path>) -> Result<Transcript> {
     let (mut any, mut fold) = gather(input, "the input", |_| None)?;
     any.reader().end(&mut fold);
     Ok(fold.finish(root))
 }
 
-/// Whose transcript a file or folder is, by its content; `None` when no known agent wrote it, or it cannot be read.
+/// Detects the agent of a file or folder by content; `None` if it has no known format or cannot be read.
 pub fn recognise(path: &Path) -> Option<Agent> {
     let about = std::fs::metadata(path).ok()?;
     if about.is_dir() {
         return recognise_folder(path);
     }
-    // a pipe could be read only once
+    // a pipe can be read only once
     if !about.is_file() {
         return None;
     }
@@ -142,29 +142,29 @@ pub(crate) fn gather(
     name: &str,
     hint: impl FnOnce(Agent) -> Option<String>,
 ) -> Result<(Any, Fold)> {
-    let failed = |source: std::io::Error| Error::Stream { name: name.to_owned(), source };
-    let (start, mut rows) = rows::rows(input).map_err(failed)?;
-    let refused = |reason| Err(Error::UnknownAgent { name: name.to_owned(), reason });
+    let stream_error = |source: std::io::Error| Error::Stream { name: name.to_owned(), source };
+    let (start, mut rows) = rows::rows(input).map_err(stream_error)?;
+    let unknown = |reason| Err(Error::UnknownAgent { name: name.to_owned(), reason });
     match start {
         Start::Text => {}
-        Start::Empty => return refused("it is empty"),
-        Start::Utf16 => return refused("it is UTF-16 or no text at all; transcripts are UTF-8"),
+        Start::Empty => return unknown("it is empty"),
+        Start::Utf16 => return unknown("it is UTF-16 or not text; transcripts are UTF-8"),
     }
     let mut skipped = 0;
-    let Some((agent, held)) = recognised(&mut rows, &mut skipped).map_err(failed)? else {
-        return refused("none of its first 100 rows looks like one");
+    let Some((agent, held)) = detect(&mut rows, &mut skipped).map_err(stream_error)? else {
+        return unknown("none of its first 100 rows has a known format");
     };
-    let Some(mut any) = Any::of(agent) else { return refused("a session of OpenCode lies in several files") };
+    let Some(mut any) = Any::of(agent) else { return unknown("a session of OpenCode consists of several files") };
     let mut fold = Fold::new(agent);
     fold.out.skipped_rows = skipped;
     if let Some(cwd) = hint(agent) {
-        fold.move_to(&cwd);
+        fold.set_cwd(&cwd);
     }
     for (piece, row) in &held {
         take(&mut any, *piece, row, &mut rows, &mut fold);
     }
     drop(held);
-    while let Some(piece) = rows.next().map_err(failed)? {
+    while let Some(piece) = rows.next().map_err(stream_error)? {
         let row = std::mem::take(&mut rows.row);
         take(&mut any, piece, &row, &mut rows, &mut fold);
         rows.row = row;
@@ -175,7 +175,7 @@ pub(crate) fn gather(
 
 /// Whose the rows are, and those that were read to find that out. `None` when nobody is recognised.
 #[allow(clippy::type_complexity)]
-pub(crate) fn recognised<R: BufRead>(
+pub(crate) fn detect<R: BufRead>(
     rows: &mut Rows<R>,
     skipped: &mut u64,
 ) -> std::io::Result<Option<(Agent, Vec<(Piece, Vec<u8>)>)>> {

@@ -1,23 +1,23 @@
-//! Whose row it is, told by the keys it has.
+//! Detects the agent of a row by its keys.
 
 use serde_json::value::RawValue;
 
 use crate::model::Agent;
-use crate::read::lenient::{Text, lenient, mended};
+use crate::read::lenient::{Text, lenient, repaired};
 
-/// What a row tells.
+/// The result of probing a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guess {
-    /// It is no JSON.
+    /// Invalid JSON.
     Unreadable,
-    /// It could be anybody's.
+    /// Possible for several agents, or none.
     Unknown,
-    /// This agent writes such rows.
+    /// A row of this agent.
     Agent(Agent),
 }
 
 lenient! {
-    /// The keys that tell agents apart.
+    /// The keys that distinguish agents.
     Row {
         kind: Text<'a> = "type",
         role: Text<'a> = "role",
@@ -41,19 +41,19 @@ const CODEX: [&str; 5] = ["session_meta", "turn_context", "response_item", "even
 const CLAUDE: [&str; 4] = ["user", "assistant", "system", "progress"];
 const GEMINI: [&str; 5] = ["user", "gemini", "info", "error", "warning"];
 
-/// Tells whose a row is.
+/// Detects the agent of a row.
 pub fn guess(row: &[u8]) -> Guess {
     let text = String::from_utf8_lossy(row);
     match serde_json::from_str::<Row>(&text) {
-        Ok(row) => told(&row),
-        Err(_) => match mended(&text).as_deref().map(serde_json::from_str::<Row>) {
-            Some(Ok(row)) => told(&row),
+        Ok(row) => guess_parsed(&row),
+        Err(_) => match repaired(&text).as_deref().map(serde_json::from_str::<Row>) {
+            Some(Ok(row)) => guess_parsed(&row),
             _ => Guess::Unreadable,
         },
     }
 }
 
-fn told(row: &Row) -> Guess {
+fn guess_parsed(row: &Row) -> Guess {
     let object = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get().starts_with('{'));
     let kind = row.kind.get().unwrap_or_default();
     let is = |agent| Guess::Agent(agent);

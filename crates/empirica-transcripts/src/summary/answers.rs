@@ -1,12 +1,12 @@
-//! What the user answered to the questions of an ask tool.
+//! The user's answers to the questions of an ask tool.
 
 use serde_json::Value;
 
-use crate::read::lenient::mended;
+use crate::read::lenient::repaired;
 use crate::summary::fold::Fold;
 
-/// Takes the answers to `questions` out of a result: JSON with `answers` by question or id, else a text that repeats
-/// each question with its answer, `"question"="answer"`, else the whole text for a single question.
+/// Reads the answers to `questions` from a result: JSON with `answers` by question or id, else a text that repeats each
+/// question with its answer, `"question"="answer"`, else the whole text for a single question.
 pub fn take(questions: &[(Option<String>, String)], json: &str, text: &str, fold: &mut Fold) {
     for source in [json, text] {
         let found = answers(source);
@@ -14,9 +14,9 @@ pub fn take(questions: &[(Option<String>, String)], json: &str, text: &str, fold
             continue;
         }
         for (id, question) in questions {
-            let known = |key: &str| key == question || id.as_deref() == Some(key);
-            for (_, answer) in found.iter().filter(|(key, _)| known(key)) {
-                fold.answered(question, answer);
+            let matches = |key: &str| key == question || id.as_deref() == Some(key);
+            for (_, answer) in found.iter().filter(|(key, _)| matches(key)) {
+                fold.add_answer(question, answer);
             }
         }
         return;
@@ -26,22 +26,22 @@ pub fn take(questions: &[(Option<String>, String)], json: &str, text: &str, fold
         if let Some((_, rest)) = text.split_once(&format!("\"{question}\"=\"")) {
             let end = ["\", \"", "\". ", "\" "].iter().filter_map(|end| rest.find(end)).min();
             let answer = &rest[..end.or(rest.rfind('"')).unwrap_or(rest.len())];
-            fold.answered(question, answer);
+            fold.add_answer(question, answer);
             quoted = true;
         }
     }
     if let ([(_, question)], false) = (questions, quoted) {
-        fold.answered(question, text);
+        fold.add_answer(question, text);
     }
 }
 
-/// The `answers` of a JSON object, by their keys; empty when there are none.
+/// The `answers` of a JSON object by key; empty if there are none.
 fn answers(json: &str) -> Vec<(String, String)> {
     if !json.trim_start().starts_with('{') {
         return Vec::new();
     }
     let parsed = serde_json::from_str::<Value>(json).ok();
-    let parsed = parsed.or_else(|| serde_json::from_str(&mended(json)?).ok()).unwrap_or_default();
+    let parsed = parsed.or_else(|| serde_json::from_str(&repaired(json)?).ok()).unwrap_or_default();
     let found = parsed.get("answers").and_then(Value::as_object);
     found.into_iter().flatten().map(|(key, answer)| (key.clone(), flat(answer))).collect()
 }
@@ -54,7 +54,7 @@ fn flat(answer: &Value) -> String {
         }
         Value::Object(inner) => inner.get("answers").or(inner.get("answer")).map(flat).unwrap_or_default(),
         Value::Number(number) => number.to_string(),
-        Value::Bool(said) => said.to_string(),
+        Value::Bool(value) => value.to_string(),
         Value::Null => String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! What a transcript tells, gathered while its rows go by. Nothing here knows which agent wrote it.
+//! Accumulates the summary of a transcript row by row, independent of the agent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -14,24 +14,18 @@ use crate::read::paths::Bases;
 use crate::text::limits::{DECISION, MESSAGE, SAMPLE, STATUS, SUMMARY, held, held_line};
 use crate::text::words;
 
-/// How many messages are kept.
+/// Limits of messages, decisions, samples per category, subagents, and entries of a task list.
 const MESSAGES: usize = 10;
-/// How many decisions are kept.
 const DECISIONS: usize = 20;
-/// How many samples of a category are kept.
 const SAMPLES: usize = 3;
-
-/// How many subagents are told apart.
 const SUBAGENTS: usize = 200;
-
-/// How many entries a list of tasks keeps.
 const TODOS: usize = 1_000;
 
-/// The statuses of what is not to be done any more.
+/// The statuses of finished entries.
 const DONE: [&str; 6] = ["completed", "complete", "done", "cancelled", "canceled", "deleted"];
 
-/// Whose doing something is: the main agent's, or that of the subagent at a place.
-pub type Whose = Option<usize>;
+/// An agent: `None` for the main agent, else the index of a subagent.
+pub type Owner = Option<usize>;
 
 #[derive(Debug, Default)]
 struct Counter {
@@ -40,9 +34,9 @@ struct Counter {
     samples: Vec<Sample>,
 }
 
-/// What one agent did.
+/// The activity of one agent.
 #[derive(Debug, Default)]
-struct Side {
+struct AgentActivity {
     name: Option<String>,
     id: Option<String>,
     counters: [Counter; CATEGORIES.len()],
@@ -51,37 +45,37 @@ struct Side {
     tokens: Tokens,
 }
 
-/// A call that has no result yet.
+/// A call without a result.
 #[derive(Debug)]
-pub struct Open {
-    whose: Whose,
-    /// The place of its category.
+pub struct OpenCall {
+    owner: Owner,
+    /// The index of its category.
     pub category: Option<usize>,
-    /// The files it would modify; none where they are modified already.
+    /// The files it would modify; empty once they were added.
     pub files: Vec<String>,
-    /// What was asked: the id, if any, and the question.
+    /// The questions, each with its id, if any.
     pub questions: Vec<(Option<String>, String)>,
 }
 
-/// The gathered transcript.
+/// The accumulator.
 pub struct Fold {
     hasher: RandomState,
-    /// What needs no gathering.
+    /// The fields that are set directly.
     pub out: Transcript,
-    /// The root of the repository, as the transcript itself names it.
+    /// The root of the repository according to the transcript.
     pub own_root: Option<String>,
-    main: Side,
-    subagents: Vec<Side>,
-    calls: HashMap<u64, Option<Open>>,
-    usages: HashMap<u64, (Whose, Tokens)>,
+    main: AgentActivity,
+    subagents: Vec<AgentActivity>,
+    calls: HashMap<u64, Option<OpenCall>>,
+    usages: HashMap<u64, (Owner, Tokens)>,
     tasks: HashMap<u64, String>,
     todos: Vec<Entry>,
-    /// Where the entries that have ids are in the list.
+    /// The indices in `todos` of entries with ids.
     todo_places: HashMap<u64, usize>,
     messages: VecDeque<Exchange>,
     decisions: VecDeque<String>,
-    /// The folder the rows are from now, normal.
-    pub here: Option<String>,
+    /// The present folder, normalized.
+    pub folder: Option<String>,
     times: Option<(DateTime<Utc>, DateTime<Utc>)>,
 }
 
@@ -93,19 +87,19 @@ fn parsed(time: &str) -> Option<DateTime<Utc>> {
     DateTime::parse_from_rfc3339(time.trim()).ok().map(|time| time.to_utc())
 }
 
-/// A time in milliseconds since 1970, RFC 3339; `None` beyond the calendar.
+/// Formats milliseconds since 1970 as RFC 3339; `None` if out of range.
 pub fn from_millis(ms: u64) -> Option<String> {
     DateTime::from_timestamp_millis(i64::try_from(ms).ok()?).map(written)
 }
 
 impl Fold {
-    /// Nothing yet.
+    /// An empty accumulator.
     pub fn new(agent: Agent) -> Self {
         Fold {
             hasher: RandomState::new(),
             out: Transcript::new(agent),
             own_root: None,
-            main: Side::default(),
+            main: AgentActivity::default(),
             subagents: Vec::new(),
             calls: HashMap::new(),
             usages: HashMap::new(),
@@ -114,82 +108,82 @@ impl Fold {
             todo_places: HashMap::new(),
             messages: VecDeque::new(),
             decisions: VecDeque::new(),
-            here: None,
+            folder: None,
             times: None,
         }
     }
 
-    /// A number that stands for a text; an id can be as long as a row.
-    pub fn number(&self, text: &str) -> u64 {
+    /// The hash of an id, which can be as long as a row.
+    pub fn hash(&self, text: &str) -> u64 {
         self.hasher.hash_one(text)
     }
 
-    /// The rows from here on are from that folder; the first is the transcript's.
-    pub fn move_to(&mut self, cwd: &str) {
-        let Some(here) = paths::normal(cwd, None) else { return };
+    /// Sets the folder of the rows that follow; the first one is the transcript's.
+    pub fn set_cwd(&mut self, cwd: &str) {
+        let Some(folder) = paths::normalized(cwd, None) else { return };
         self.out.cwd.get_or_insert_with(|| cwd.to_owned());
-        if self.here.as_ref() != Some(&here) {
-            self.here = Some(here);
+        if self.folder.as_ref() != Some(&folder) {
+            self.folder = Some(folder);
         }
     }
 
-    /// Something happened at that time.
-    pub fn at(&mut self, time: &str) {
+    /// Extends the time range; ignores invalid times.
+    pub fn add_time(&mut self, time: &str) {
         let Some(time) = parsed(time) else { return };
         let (first, last) = self.times.get_or_insert((time, time));
         (*first, *last) = (time.min(*first), time.max(*last));
     }
 
-    fn side(&mut self, whose: Whose) -> &mut Side {
-        match whose {
+    fn activity(&mut self, owner: Owner) -> &mut AgentActivity {
+        match owner {
             Some(place) if place < self.subagents.len() => &mut self.subagents[place],
             _ => &mut self.main,
         }
     }
 
-    /// A new subagent; when there are very many, all others are one.
-    pub fn add_subagent(&mut self, id: Option<&str>) -> Whose {
+    /// Adds a subagent; beyond the limit, returns the one that sums up all others.
+    pub fn add_subagent(&mut self, id: Option<&str>) -> Owner {
         if self.subagents.len() >= SUBAGENTS {
             if self.subagents.len() == SUBAGENTS {
-                self.subagents.push(Side { name: Some("others".to_owned()), ..Default::default() });
+                self.subagents.push(AgentActivity { name: Some("others".to_owned()), ..Default::default() });
             }
             return Some(SUBAGENTS);
         }
-        self.subagents.push(Side { id: id.map(|id| held(id, MESSAGE).to_owned()), ..Default::default() });
+        self.subagents.push(AgentActivity { id: id.map(|id| held(id, MESSAGE).to_owned()), ..Default::default() });
         Some(self.subagents.len() - 1)
     }
 
-    /// The name of a subagent, if it has none yet.
-    pub fn name(&mut self, whose: Whose, name: &str) {
-        if let Some(side) = whose.and_then(|place| self.subagents.get_mut(place)) {
-            side.name.get_or_insert_with(|| held_line(name, SAMPLE));
+    /// Names a subagent, unless it has a name.
+    pub fn name(&mut self, owner: Owner, name: &str) {
+        if let Some(activity) = owner.and_then(|place| self.subagents.get_mut(place)) {
+            activity.name.get_or_insert_with(|| held_line(name, SAMPLE));
         }
     }
 
-    /// What a subagent was told first: it is called as the task it was started for.
-    pub fn told(&mut self, whose: Whose, text: &str) {
-        let number = self.number(text.trim());
+    /// Names a subagent after the task with this prompt.
+    pub fn name_after_prompt(&mut self, owner: Owner, text: &str) {
+        let number = self.hash(text.trim());
         if let Some(name) = self.tasks.get(&number).cloned() {
-            self.name(whose, &name);
+            self.name(owner, &name);
         }
     }
 
-    /// Something was said by the main agent or its user.
-    pub fn said(&mut self, role: Role, text: &str, at: Option<&str>) {
+    /// Adds a message of the main agent or its user.
+    pub fn add_message(&mut self, role: Role, text: &str, at: Option<&str>) {
         let text = text.trim();
         if text.is_empty() {
             return;
         }
         if role == Role::Assistant {
             for decision in words::decisions(text) {
-                self.decided(decision);
+                self.add_decision(decision);
             }
         }
-        self.heard(role, held(text, MESSAGE).to_owned(), at);
+        self.add_short_message(role, held(text, MESSAGE).to_owned(), at);
     }
 
-    /// Something short was said, in which decisions were looked for already.
-    pub fn heard(&mut self, role: Role, text: String, at: Option<&str>) {
+    /// Adds a message of limited length, without searching it for decisions.
+    pub fn add_short_message(&mut self, role: Role, text: String, at: Option<&str>) {
         if role == Role::User && self.out.task.is_none() {
             self.out.task = Some(text.clone());
         }
@@ -199,8 +193,8 @@ impl Fold {
         self.messages.push_back(Exchange { role, text, at: at.and_then(parsed).map(written) });
     }
 
-    /// Something was decided.
-    pub fn decided(&mut self, decision: String) {
+    /// Adds a decision.
+    pub fn add_decision(&mut self, decision: String) {
         self.decisions.retain(|known| *known != decision);
         self.decisions.push_back(decision);
         if self.decisions.len() > DECISIONS {
@@ -208,37 +202,37 @@ impl Fold {
         }
     }
 
-    /// The user answered a question.
-    pub fn answered(&mut self, question: &str, answer: &str) {
+    /// Adds an answer as a decision, unless it is blank.
+    pub fn add_answer(&mut self, question: &str, answer: &str) {
         if !answer.trim().is_empty() {
-            self.decided(held_line(&format!("{} → {}", question.trim(), answer.trim()), DECISION));
+            self.add_decision(held_line(&format!("{} → {}", question.trim(), answer.trim()), DECISION));
         }
     }
 
-    /// The agent summed up the conversation.
-    pub fn summed_up(&mut self, text: &str) {
+    /// Sets the summary, unless it is blank.
+    pub fn set_summary(&mut self, text: &str) {
         let text = text.trim();
         if !text.is_empty() {
             self.out.summary = Some(held(text, SUMMARY).to_owned());
         }
     }
 
-    /// A tool was called. An id that was called before is the same call. Without an id there will be no result.
-    pub fn called(&mut self, whose: Whose, id: Option<&str>, call: Call) {
-        let number = id.map(|id| self.number(id));
+    /// Adds a call. Ignores ids seen before. A call without an id gets no result.
+    pub fn add_call(&mut self, owner: Owner, id: Option<&str>, call: Call) {
+        let number = id.map(|id| self.hash(id));
         if number.is_some_and(|number| self.calls.contains_key(&number)) {
             return;
         }
         let Call { category, sample, files, questions, todos, task } = call;
-        if let Some(todos) = todos.filter(|_| whose.is_none()) {
-            self.planned(todos);
+        if let Some(todos) = todos.filter(|_| owner.is_none()) {
+            self.update_todos(todos);
         }
         if let Some((prompt, name)) = task {
-            let number = self.number(prompt.trim());
+            let number = self.hash(prompt.trim());
             self.tasks.insert(number, name);
         }
-        let side = self.side(whose);
-        if let Some(counter) = category.and_then(|place| side.counters.get_mut(place)) {
+        let activity = self.activity(owner);
+        if let Some(counter) = category.and_then(|place| activity.counters.get_mut(place)) {
             counter.count += 1;
             if let Some(sample) = sample.filter(|_| counter.samples.len() < SAMPLES)
                 && !counter.samples.contains(&sample)
@@ -247,11 +241,11 @@ impl Fold {
             }
         }
         if let Some(number) = number {
-            self.calls.insert(number, Some(Open { whose, category, files, questions }));
+            self.calls.insert(number, Some(OpenCall { owner, category, files, questions }));
         }
     }
 
-    fn planned(&mut self, todos: Todos) {
+    fn update_todos(&mut self, todos: Todos) {
         if !todos.merge {
             self.todos.clear();
             self.todo_places.clear();
@@ -259,14 +253,14 @@ impl Fold {
         for mut entry in todos.entries {
             entry.text.truncate(held(&entry.text, MESSAGE).len());
             entry.status.truncate(held(&entry.status, STATUS).len());
-            let id = entry.id.take().map(|id| self.number(&id));
-            let place = id.and_then(|id| self.todo_places.get(&id)).copied().filter(|_| todos.merge);
-            match place {
-                Some(place) => {
-                    let known = &mut self.todos[place];
-                    known.status = entry.status;
+            let id = entry.id.take().map(|id| self.hash(&id));
+            let index = id.and_then(|id| self.todo_places.get(&id)).copied().filter(|_| todos.merge);
+            match index {
+                Some(index) => {
+                    let existing = &mut self.todos[index];
+                    existing.status = entry.status;
                     if !entry.text.is_empty() {
-                        known.text = entry.text;
+                        existing.text = entry.text;
                     }
                 }
                 None if self.todos.len() < TODOS => {
@@ -280,78 +274,77 @@ impl Fold {
         }
     }
 
-    /// A call has its result: `failed` or not. The call, the first time there is one.
-    pub fn ended(&mut self, id: &str, failed: bool) -> Option<Open> {
-        let mut open = self.settled(id, failed)?;
+    /// Ends a call. Returns it, the first time it ends.
+    pub fn end_call(&mut self, id: &str, failed: bool) -> Option<OpenCall> {
+        let mut open = self.take_call(id, failed)?;
         if !failed {
-            self.modified(open.whose, std::mem::take(&mut open.files));
+            self.add_files(open.owner, std::mem::take(&mut open.files));
         }
         Some(open)
     }
 
-    /// As [`Fold::ended`], but the files are left for the caller to modify.
-    pub fn settled(&mut self, id: &str, failed: bool) -> Option<Open> {
-        let number = self.number(id);
+    /// As [`Fold::end_call`], without adding its files.
+    pub fn take_call(&mut self, id: &str, failed: bool) -> Option<OpenCall> {
+        let number = self.hash(id);
         let open = self.calls.get_mut(&number)?.take()?;
         if let Some(place) = open.category.filter(|_| failed) {
-            self.failed(open.whose, place);
+            self.add_failure(open.owner, place);
         }
         Some(open)
     }
 
-    /// One call of a category failed.
-    pub fn failed(&mut self, whose: Whose, category: usize) {
-        if let Some(counter) = self.side(whose).counters.get_mut(category) {
+    /// Counts a failed call of a category.
+    pub fn add_failure(&mut self, owner: Owner, category: usize) {
+        if let Some(counter) = self.activity(owner).counters.get_mut(category) {
             counter.errors += 1;
         }
     }
 
-    /// Files were modified; their paths are normal.
-    pub fn modified(&mut self, whose: Whose, files: Vec<String>) {
-        let side = self.side(whose);
+    /// Adds modified files, by normalized path.
+    pub fn add_files(&mut self, owner: Owner, files: Vec<String>) {
+        let activity = self.activity(owner);
         for file in files {
-            if side.seen.insert(file.clone()) {
-                side.files.push(file);
+            if activity.seen.insert(file.clone()) {
+                activity.files.push(file);
             }
         }
     }
 
-    /// What a message of the API used; said again under the same id, it takes the place of what was said before. Without an id
-    /// it counts for itself.
-    pub fn used(&mut self, whose: Whose, id: Option<&str>, tokens: Tokens) {
-        if whose.is_none() && tokens.sum() > 0 {
+    /// Sets the tokens of an API message by id; adds them if it has no id.
+    pub fn add_usage(&mut self, owner: Owner, id: Option<&str>, tokens: Tokens) {
+        if owner.is_none() && tokens.sum() > 0 {
             self.out.context_tokens = Some(tokens.sum());
         }
         match id {
-            None => self.used_in_all(whose, self.used_by(whose).plus(tokens)),
+            None => self.set_usage(owner, self.usage_of(owner).plus(tokens)),
             Some(id) => {
-                let number = self.number(id);
-                self.usages.insert(number, (whose, tokens));
+                let number = self.hash(id);
+                self.usages.insert(number, (owner, tokens));
             }
         }
     }
 
-    fn used_by(&self, whose: Whose) -> Tokens {
-        whose.and_then(|place| self.subagents.get(place)).unwrap_or(&self.main).tokens
+    fn usage_of(&self, owner: Owner) -> Tokens {
+        owner.and_then(|place| self.subagents.get(place)).unwrap_or(&self.main).tokens
     }
 
-    /// What was used up to now, messages with an id not counted.
-    pub fn used_in_all(&mut self, whose: Whose, tokens: Tokens) {
-        self.side(whose).tokens = tokens;
+    /// Sets the tokens of an agent, without those of messages with ids.
+    pub fn set_usage(&mut self, owner: Owner, tokens: Tokens) {
+        self.activity(owner).tokens = tokens;
     }
 
-    /// The transcript, its paths told from `root`, else from its own repository.
+    /// Returns the summary, with paths relative to `root`, else to its own repository.
     pub fn finish(mut self, root: Option<&Path>) -> Transcript {
-        for (whose, tokens) in std::mem::take(&mut self.usages).into_values() {
-            let side = self.side(whose);
-            side.tokens = side.tokens.plus(tokens);
+        for (owner, tokens) in std::mem::take(&mut self.usages).into_values() {
+            let activity = self.activity(owner);
+            activity.tokens = activity.tokens.plus(tokens);
         }
         let bases = Bases::of(root, self.out.cwd.as_deref(), self.own_root.as_deref());
         let mut out = self.out;
         let mut outside = HashSet::new();
-        let main = self.main.told(&bases, &mut outside);
+        let main = self.main.summarised(&bases, &mut outside);
         (out.tools, out.files_modified, out.tokens) = (main.tools, main.files_modified, main.tokens);
-        out.subagents = self.subagents.into_iter().map(|side| side.told(&bases, &mut outside)).collect();
+        out.subagents = self.subagents.into_iter().map(|activity| activity.summarised(&bases, &mut outside)).collect();
         out.tokens = out.subagents.iter().fold(out.tokens, |sum, subagent| sum.plus(subagent.tokens));
         out.files_outside = outside.len() as u64;
         let open = |entry: &Entry| !entry.text.trim().is_empty() && !DONE.contains(&entry.status.as_str());
@@ -365,8 +358,8 @@ impl Fold {
     }
 }
 
-impl Side {
-    fn told(self, bases: &Bases, outside: &mut HashSet<String>) -> Subagent {
+impl AgentActivity {
+    fn summarised(self, bases: &Bases, outside: &mut HashSet<String>) -> Subagent {
         let used = self.counters.into_iter().zip(CATEGORIES).filter(|(counter, _)| counter.count > 0);
         let mut tools: Vec<ToolSummary> = used
             .map(|(counter, category)| ToolSummary {
@@ -376,11 +369,11 @@ impl Side {
                 samples: counter.samples.into_iter().map(|sample| shown(sample, bases)).collect(),
             })
             .collect();
-        // stable: what was used alike often stays in the order of the categories
+        // stable: equal counts stay in the order of the categories
         tools.sort_by_key(|tool| std::cmp::Reverse(tool.count));
         let (mut files_modified, mut seen) = (Vec::new(), HashSet::new());
         for file in self.files {
-            match bases.place(&file) {
+            match bases.relative(&file) {
                 Some(path) if seen.insert(path.clone()) => files_modified.push(path),
                 Some(_) => {}
                 None => {
@@ -395,6 +388,6 @@ impl Side {
 fn shown(sample: Sample, bases: &Bases) -> String {
     match sample {
         Sample::Text(text) => text,
-        Sample::Path(path) => held_line(&bases.place(&path).unwrap_or(path), SAMPLE),
+        Sample::Path(path) => held_line(&bases.relative(&path).unwrap_or(path), SAMPLE),
     }
 }

@@ -1,4 +1,4 @@
-//! What is gathered from the rows, and its limits.
+//! Builds the summary from rows.
 
 pub mod answers;
 pub mod fold;

@@ -1,31 +1,31 @@
-//! How long the texts of a transcript may be: while it is read, with a margin, and in the end.
+//! Length limits of texts: while reading, with a margin, and final.
 
 use crate::model::{MARGIN, ToolSummary, Transcript};
 
-/// The longest sample and name of a subagent, in characters.
+/// The limit of samples and subagent names, in characters.
 pub const SAMPLE: usize = 120;
-/// The longest decision, in characters.
+/// The limit of decisions, in characters.
 pub const DECISION: usize = 300;
-/// The longest message, task, entry of a list and id, in characters.
+/// The limit of messages, tasks, list entries and ids, in characters.
 pub const MESSAGE: usize = 2_000;
-/// The longest summary, in characters.
+/// The limit of summaries, in characters.
 pub const SUMMARY: usize = 20_000;
-/// The longest status of an entry, in characters.
+/// The limit of statuses, in characters.
 pub const STATUS: usize = 40;
 
-/// The part of `text`, which was cut off, that ends between words; all of it where the last word begins before `most`.
+/// Cuts a truncated text after its last whole word; returns all of it if the last word begins before `most`.
 fn whole_words(text: &str, most: usize) -> &str {
     let least = clipped(text, most).len();
     text.rfind(char::is_whitespace).filter(|end| *end >= least).map_or(text, |end| text[..end].trim_end())
 }
 
-/// What is held of a text of at most `most` characters until [`Transcript::cut`]: the margin, too, and no half word at the end.
+/// The beginning of a text with limit `most`, including the margin and without a partial word.
 pub fn held(text: &str, most: usize) -> &str {
     let kept = clipped(text, most + MARGIN);
     if kept.len() == text.len() { text } else { whole_words(kept, most) }
 }
 
-/// A text on one line of at most `most` characters, with `…` after the last word that fits in place of the rest.
+/// A text on one line of at most `most` characters, cut after a word and ended by `…` if it is longer.
 fn line(text: &str, most: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -67,14 +67,14 @@ fn cut_tools(tools: &mut [ToolSummary]) {
 }
 
 impl Transcript {
-    /// Cuts all texts to their limits. They are read with [`MARGIN`] characters more, so that secrets in them can be replaced
-    /// while they are whole: whoever shows or stores a transcript replaces them first, and then calls this. Paths are never cut.
+    /// Cuts all texts to their limits. They are read with [`MARGIN`] more characters, so that secrets are replaced
+    /// while whole: replace them before you call this. Paths are never cut.
     pub fn cut(&mut self) {
         cut_tools(&mut self.tools);
         self.decisions.iter_mut().for_each(|decision| cut_line(decision, DECISION));
         self.task.iter_mut().for_each(|task| cut(task, MESSAGE));
         self.summary.iter_mut().for_each(|summary| cut(summary, SUMMARY));
-        self.messages.iter_mut().for_each(|said| cut(&mut said.text, MESSAGE));
+        self.messages.iter_mut().for_each(|message| cut(&mut message.text, MESSAGE));
         for pending in &mut self.pending_tasks {
             cut(&mut pending.text, MESSAGE);
             cut(&mut pending.status, STATUS);
@@ -132,25 +132,25 @@ mod tests {
         read_from(rows.concat().as_bytes(), None).unwrap()
     }
 
-    fn lengths(told: &Transcript) -> Vec<usize> {
-        let samples = told.tools.iter().flat_map(|tool| &tool.samples);
-        let agent = &told.subagents[0];
-        let texts = samples.chain(&told.decisions).chain(&agent.name).chain(&agent.id).chain(&told.task);
-        let texts = texts.chain(told.messages.iter().map(|said| &said.text)).chain(&told.summary);
-        let pending = told.pending_tasks.iter().flat_map(|entry| [&entry.text, &entry.status]);
+    fn lengths(summary: &Transcript) -> Vec<usize> {
+        let samples = summary.tools.iter().flat_map(|tool| &tool.samples);
+        let agent = &summary.subagents[0];
+        let texts = samples.chain(&summary.decisions).chain(&agent.name).chain(&agent.id).chain(&summary.task);
+        let texts = texts.chain(summary.messages.iter().map(|message| &message.text)).chain(&summary.summary);
+        let pending = summary.pending_tasks.iter().flat_map(|entry| [&entry.text, &entry.status]);
         texts.chain(pending).map(|text| text.chars().count()).collect()
     }
 
     #[test]
     fn texts_are_read_with_a_margin_and_cut_in_the_end() {
-        let mut told = everywhere(&"x".repeat(50_000));
+        let mut summary = everywhere(&"x".repeat(50_000));
         let limits = [120, 120, 120, 300, 120, 2_000, 2_000, 2_000, 2_000, 20_000, 2_000, 40];
-        assert_eq!(lengths(&told), limits.map(|limit| limit + MARGIN));
-        told.cut();
-        assert_eq!(lengths(&told), limits);
-        let once = told.clone();
-        told.cut();
-        assert_eq!(told, once);
+        assert_eq!(lengths(&summary), limits.map(|limit| limit + MARGIN));
+        summary.cut();
+        assert_eq!(lengths(&summary), limits);
+        let once = summary.clone();
+        summary.cut();
+        assert_eq!(summary, once);
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_ends_with_a_whole_word() {
+    fn a_held_text_ends_with_a_whole_word() {
         let text = "secret-of-some-length ".repeat(1_000);
         for held in [held(&text, SAMPLE), held_line(&text, SAMPLE).trim_end_matches('…')] {
             assert!(held.ends_with(" secret-of-some-length"), "{held}");

@@ -1,4 +1,4 @@
-//! Texts of a transcript: their limits, and which words state a choice.
+//! Texts of a transcript: length limits, and sentences that state a decision.
 
 pub mod limits;
 pub mod words;

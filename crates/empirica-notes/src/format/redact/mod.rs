@@ -1,4 +1,4 @@
-//! Texts that are to be gone: which a record says itself, and a line or a passage without them.
+//! Redaction of texts: the own texts of a record, and their removal from lines and passages.
 
 mod quote;
 #[cfg(test)]
@@ -20,30 +20,30 @@ pub fn hash(line: &[u8]) -> String {
     Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a line is a stub, which stands for a record that is gone. Decided by how it begins, as [`lines::id`] does.
+/// Whether a line is a stub of a redacted record. Textual, like [`lines::id`].
 pub fn is_stub(line: &[u8]) -> bool {
     let Some(id) = lines::id(line) else { return false };
     line[after_id(line, id)..].starts_with(b"\",\"kind\":\"redacted\"")
 }
 
-/// Where its id ends in a line.
+/// The offset of the end of the id.
 fn after_id(line: &[u8], id: &str) -> usize {
     line.windows(id.len()).position(|part| part == id.as_bytes()).map_or(0, |at| at + id.len())
 }
 
-/// The keys of a stub that say when and by whom.
+/// The attribution of a redaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct By {
-    /// Who redacted it, as claimed.
+    /// The agent, as claimed.
     pub ai: String,
-    /// When, RFC 3339 UTC.
+    /// The time, RFC 3339 UTC.
     pub at: String,
-    /// Why; `None` when it was not said.
+    /// The reason, if given.
     pub reason: Option<String>,
 }
 
-/// The stub of a line: its envelope and its kind, nothing of what it says; of a line that cannot be read no more than its
-/// id. `None` for a line without an id. Without `by` it depends on the envelope alone, so that every clone makes the same.
+/// The stub of a line: its envelope and kind without its texts; for an unreadable line, only its id. `None` for a line
+/// without an id. Without `by` it depends on the envelope alone, so that all clones produce the same.
 pub fn stub(line: &[u8], by: Option<&By>) -> Option<Vec<u8>> {
     let id = lines::id(line)?;
     let old = object(line).unwrap_or_default();
@@ -68,26 +68,26 @@ pub fn stub(line: &[u8], by: Option<&By>) -> Option<Vec<u8>> {
     Some(Value::Object(new).to_string().into_bytes())
 }
 
-/// The version that a line with an id says it is of.
+/// The version in a line with an id.
 fn version(line: &[u8]) -> u64 {
     let digits = line.iter().skip(5).take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |n, digit| n.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
 }
 
-/// Whether a line is an object with an id, as far as this program can tell.
+/// Whether a line with an id can be parsed.
 pub fn is_readable(line: &[u8]) -> bool {
     lines::id(line).is_some() && object(line).is_some()
 }
 
-/// A line as an object. Of a record that has something JSON cannot hold where this program does not look (a number that is too
-/// great, half a character), what this program understands of it.
+/// Parses a line as an object. If it contains values that `serde_json::Value` cannot hold (a number too large, a lone
+/// surrogate), only the keys that this program understands.
 fn object(line: &[u8]) -> Option<Map<String, Value>> {
     let value = match serde_json::from_slice::<Value>(line) {
         Ok(value) => value,
         Err(_) => serde_json::from_str(&record::encode(&record::decode(line)?)).ok()?,
     };
     let Value::Object(mut object) = value else { return None };
-    // a key can stand there twice: how the line begins is what counts
+    // keys may be repeated: those at the start of the line count
     if let Some(id) = lines::id(line) {
         object.insert("v".to_owned(), json!(version(line)));
         object.insert("id".to_owned(), json!(id));
@@ -95,11 +95,11 @@ fn object(line: &[u8]) -> Option<Map<String, Value>> {
     Some(object)
 }
 
-/// The keys that every record has: they say nothing.
+/// The keys of every record, which contain no texts.
 const ENVELOPE: [&str; 8] = ["v", "id", "kind", "session", "ai", "at", "commit", "tree"];
 
-/// The keys that hold what a record of this kind says itself; of what it only draws from others nothing. `None` for a kind
-/// that is not known: all but the envelope.
+/// The keys with the own texts of a record of this kind, without those copied from other records. `None` for an unknown
+/// kind: all but the envelope.
 fn own_keys(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "session_start" => &["task"],
@@ -134,93 +134,95 @@ fn own_keys(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Whether a record of this kind is put together from others.
-fn is_drawn(kind: &str) -> bool {
+/// Whether records of this kind are composed from others.
+fn is_composed(kind: &str) -> bool {
     matches!(kind, "handoff" | "digest" | "checkpoint" | "transcript")
 }
 
 /// The texts of redacted records.
 #[derive(Debug, Clone, Default)]
 pub struct Texts {
-    /// The longest first: one can stand in another.
+    /// Longest first: one can contain another.
     all: Vec<Own>,
 }
 
-/// A text that a record says itself.
+/// An own text of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Own {
-    /// On one line: every run of white space is one space.
+    /// With each run of white space replaced by one space.
     text: String,
     /// The record.
     of: String,
-    /// Whether it is looked for only in what is put together from others.
-    only_drawn: bool,
+    /// Whether it is searched for only in composed records.
+    only_composed: bool,
 }
 
-/// A line without the texts.
+/// A line after removal of the texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Without {
-    /// The line.
+    /// The new line.
     pub line: Vec<u8>,
     /// The redacted records that it quoted.
     pub of: BTreeSet<String>,
-    /// Whether nothing is left of it: a stub.
+    /// Whether it became a stub.
     pub is_gone: bool,
 }
 
 impl Texts {
-    /// Takes in what the record of a line says. Nothing for a stub, and for what is no record.
+    /// Adds the own texts of a record. No-op for stubs and foreign lines.
     pub fn add(&mut self, line: &[u8]) {
         let Some(id) = lines::id(line).filter(|_| !is_stub(line)) else { return };
         let Some(record) = object(line) else { return };
         let kind = record.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let only_drawn = is_drawn(kind);
+        let only_composed = is_composed(kind);
         let mut texts = own_texts(kind, &record);
-        if only_drawn {
-            // one word of letters may be one of a fixed list, which others have as well
+        if only_composed {
+            // a single word may be a fixed value, which other records also have
             texts.retain(|text| text.chars().any(|c| !c.is_ascii_alphabetic() && c != '_' && c != '-'));
         }
-        self.extend(Texts { all: texts.into_iter().map(|text| Own { text, of: id.to_owned(), only_drawn }).collect() });
+        self.extend(Texts {
+            all: texts.into_iter().map(|text| Own { text, of: id.to_owned(), only_composed }).collect(),
+        });
     }
 
-    /// Takes in all of another.
+    /// Adds all texts of `other`.
     pub fn extend(&mut self, other: Texts) {
         self.all.extend(other.all);
         self.all.sort_by(|a, b| b.text.len().cmp(&a.text.len()).then_with(|| (&a.text, &a.of).cmp(&(&b.text, &b.of))));
         self.all.dedup();
     }
 
-    /// Whether any of it is said by a handoff or its like: others may say it themselves.
-    pub fn has_drawn(&self) -> bool {
-        self.all.iter().any(|own| own.only_drawn)
+    /// Whether any text is from a composed record; other records may then have it as their own.
+    pub fn has_composed(&self) -> bool {
+        self.all.iter().any(|own| own.only_composed)
     }
 
-    /// What a handoff or its like says and the record of this line says, too, which is none of those that are to be gone, nor
-    /// put together itself.
+    /// The texts of composed records that are also own texts of this line, unless the line is redacted or composed
+    /// itself.
     fn repeated(&self, line: &[u8]) -> Vec<String> {
-        let Some(id) = lines::id(line).filter(|_| self.has_drawn()) else { return Vec::new() };
+        let Some(id) = lines::id(line).filter(|_| self.has_composed()) else { return Vec::new() };
         let Some(record) = object(line) else { return Vec::new() };
         let kind = record.get("kind").and_then(Value::as_str).unwrap_or_default();
-        if is_drawn(kind) || kind == "redacted" || self.all.iter().any(|own| own.of == id) {
+        if is_composed(kind) || kind == "redacted" || self.all.iter().any(|own| own.of == id) {
             return Vec::new();
         }
-        let is_said = |text: &String| self.all.iter().any(|own| own.only_drawn && own.text == *text);
-        own_texts(kind, &record).into_iter().filter(is_said).collect()
+        let is_composed_text = |text: &String| self.all.iter().any(|own| own.only_composed && own.text == *text);
+        own_texts(kind, &record).into_iter().filter(is_composed_text).collect()
     }
 
-    /// Whether the record of this line says itself what only handoffs and their like are to lose.
+    /// Whether the line has an own text that would be removed only from composed records.
     pub fn is_repeated_by(&self, line: &[u8]) -> bool {
         !self.repeated(line).is_empty()
     }
 
-    /// Leaves out what is said so: it is the other record's.
+    /// Drops the texts for which [`Self::is_repeated_by`] holds: they belong to that record.
     pub fn leave_to(&mut self, line: &[u8]) {
         let repeated = self.repeated(line);
-        self.all.retain(|own| !own.only_drawn || !repeated.contains(&own.text));
+        self.all.retain(|own| !own.only_composed || !repeated.contains(&own.text));
     }
 
-    /// A note without these texts: each line of one of lines, what people wrote in one of blocks. As it is, byte for byte,
-    /// when it holds none of them.
+    /// Removes the texts from a note: from each line if `is_lines`, else from blocks and passages. Unchanged, byte for
+    /// byte, if it contains none.
     pub fn note(&self, is_lines: bool, note: Vec<u8>) -> Vec<u8> {
         if self.is_empty() {
             return note;
@@ -236,13 +238,13 @@ impl Texts {
         lines::canonical(new.map(|(line, without)| without.as_ref().map_or(line, |without| without.line.as_slice())))
     }
 
-    /// Whether there is nothing to look for.
+    /// Whether there are no texts.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// A line of a note without these texts; `None` when it holds none of them. A record's own texts are left to it. What
-    /// would be no record any more without them is a stub.
+    /// Removes the texts from a line; `None` if it contains none. A record keeps its own texts. A record that could not
+    /// be decoded without them becomes a stub.
     pub fn without(&self, line: &[u8]) -> Option<Without> {
         let id = lines::id(line);
         if self.is_empty() || is_stub(line) {
@@ -251,13 +253,13 @@ impl Texts {
         let mut of = BTreeSet::new();
         let mut record = match serde_json::from_slice::<Value>(line) {
             Ok(Value::Object(_)) if id.is_some() => object(line)?,
-            // JSON of others: its texts may be escaped
+            // foreign JSON: its texts may be escaped
             Ok(mut other @ (Value::Object(_) | Value::Array(_))) => {
                 self.walk(&mut other, None, false, &mut of);
                 return (!of.is_empty()).then(|| Without { line: other.to_string().into_bytes(), of, is_gone: false });
             }
             _ => {
-                // what makes it a line of that id stays
+                // keep the beginning, which holds the id
                 let end = id.map_or(0, |id| after_id(line, id));
                 let plain = self.replaced(&String::from_utf8_lossy(&line[end..]), id, false, Form::Plain, &mut of);
                 let plain = plain.map(|text| [&line[..end], text.as_bytes()].concat());
@@ -277,27 +279,27 @@ impl Texts {
         Some(Without { line, of, is_gone })
     }
 
-    /// A text that people wrote, in Markdown, without these texts; `None` when it holds none of them.
+    /// Removes the texts from a passage of Markdown; `None` if it contains none.
     pub fn passage(&self, text: &str) -> Option<String> {
         self.replaced(text, None, true, Form::Markdown, &mut BTreeSet::new())
     }
 
-    /// The words of the texts that look as if they were no prose: long, with letters and digits. Who holds one of them may
-    /// hold a part of the text.
+    /// Words of the texts that are not prose: 8 or more characters, with letters and digits. An object that contains
+    /// one may contain part of a text.
     pub fn telling(&self) -> BTreeSet<String> {
         let texts = self.all.iter().map(|own| &own.text);
-        let apart = |c: char| c.is_whitespace() || "\"'`=,;()[]{}<>".contains(c);
-        let words = texts.flat_map(|text| text.split(apart));
+        let is_separator = |c: char| c.is_whitespace() || "\"'`=,;()[]{}<>".contains(c);
+        let words = texts.flat_map(|text| text.split(is_separator));
         let words = words.map(|word| word.trim_matches(['.', ':', '!', '?', '…']));
-        let is_telling = |word: &&str| {
+        let is_token = |word: &&str| {
             let (mut letters, mut digits) = (false, false);
             word.chars().for_each(|c| (letters, digits) = (letters | c.is_alphabetic(), digits | c.is_ascii_digit()));
             word.chars().count() >= 8 && letters && digits && *word != MARK
         };
-        words.filter(is_telling).map(str::to_owned).collect()
+        words.filter(is_token).map(str::to_owned).collect()
     }
 
-    /// Whether a record quotes one of these texts.
+    /// Whether a record contains one of the texts.
     fn is_in(&self, record: &Map<String, Value>, id: Option<&str>) -> bool {
         let mut of = BTreeSet::new();
         self.walk_record(&mut record.clone(), id, &mut of);
@@ -305,23 +307,23 @@ impl Texts {
     }
 
     fn walk_record(&self, record: &mut Map<String, Value>, id: Option<&str>, of: &mut BTreeSet<String>) {
-        let drawn = is_drawn(record.get("kind").and_then(Value::as_str).unwrap_or_default());
-        for (_, value) in record.iter_mut().filter(|(key, _)| is_said(key)) {
-            self.walk(value, id, drawn, of);
+        let composed = is_composed(record.get("kind").and_then(Value::as_str).unwrap_or_default());
+        for (_, value) in record.iter_mut().filter(|(key, _)| is_text(key)) {
+            self.walk(value, id, composed, of);
         }
     }
 
-    fn walk(&self, value: &mut Value, own: Option<&str>, drawn: bool, of: &mut BTreeSet<String>) {
+    fn walk(&self, value: &mut Value, own: Option<&str>, composed: bool, of: &mut BTreeSet<String>) {
         match value {
             Value::String(text) => {
-                if let Some(new) = self.replaced(text, own, drawn, Form::Plain, of) {
+                if let Some(new) = self.replaced(text, own, composed, Form::Plain, of) {
                     *text = new;
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, own, drawn, of)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, own, composed, of)),
             Value::Object(map) => {
-                let said = map.iter_mut().filter(|(key, _)| is_said(key));
-                said.for_each(|(_, value)| self.walk(value, own, drawn, of));
+                let texts = map.iter_mut().filter(|(key, _)| is_text(key));
+                texts.for_each(|(_, value)| self.walk(value, own, composed, of));
             }
             _ => {}
         }
@@ -331,15 +333,18 @@ impl Texts {
         &self,
         text: &str,
         own: Option<&str>,
-        drawn: bool,
+        composed: bool,
         form: Form,
         of: &mut BTreeSet<String>,
     ) -> Option<String> {
         let mut out: Option<String> = None;
-        let others = self.all.iter().filter(|said| Some(said.of.as_str()) != own && (drawn || !said.only_drawn));
-        for said in others {
-            if let Some(new) = without_one(out.as_deref().unwrap_or(text), &said.text, drawn, form) {
-                of.insert(said.of.clone());
+        let searched = self
+            .all
+            .iter()
+            .filter(|redacted| Some(redacted.of.as_str()) != own && (composed || !redacted.only_composed));
+        for redacted in searched {
+            if let Some(new) = without_one(out.as_deref().unwrap_or(text), &redacted.text, composed, form) {
+                of.insert(redacted.of.clone());
                 out = Some(new);
             }
         }
@@ -347,7 +352,7 @@ impl Texts {
     }
 }
 
-/// What a record says itself, each text on one line.
+/// The own texts of a record, each on one line.
 fn own_texts(kind: &str, record: &Map<String, Value>) -> Vec<String> {
     let keys = own_keys(kind);
     let mut out = Vec::new();
@@ -359,8 +364,8 @@ fn own_texts(kind: &str, record: &Map<String, Value>) -> Vec<String> {
     out
 }
 
-/// Whether a key holds what somebody said, and not a word, a name or an id that gives a record its structure.
-fn is_said(key: &str) -> bool {
+/// Whether a key holds text, rather than a name, an id or a fixed value.
+fn is_text(key: &str) -> bool {
     !ENVELOPE.contains(&key) && !NAMES.contains(&key) && !STRUCTURE.contains(&key)
 }
 
@@ -407,13 +412,13 @@ const STRUCTURE: [&str; 39] = [
     "external_id",
 ];
 
-/// All strings of a value, each on one line. An object that names the record it comes from says nothing itself.
+/// All strings of a value, each on one line, except in objects with the id of the record they are copied from.
 fn gather(value: &Value, out: &mut Vec<String>) {
     match value {
         Value::String(text) => {
             let text = OneLine::of(text, Form::Plain).text.trim().to_owned();
             if text.contains(MARK) {
-                // what was left when something else was redacted
+                // the rest after an earlier redaction
                 let pieces = text.split(MARK).map(str::trim).filter(|piece| is_long(piece));
                 out.extend(pieces.map(str::to_owned));
             }
@@ -424,13 +429,13 @@ fn gather(value: &Value, out: &mut Vec<String>) {
         Value::Array(items) => items.iter().for_each(|item| gather(item, out)),
         Value::Object(map) if map.get("id").is_some_and(Value::is_string) => {}
         Value::Object(map) => {
-            let said = map.iter().filter(|(key, _)| !NAMES.contains(&key.as_str()));
-            said.for_each(|(_, value)| gather(value, out));
+            let texts = map.iter().filter(|(key, _)| !NAMES.contains(&key.as_str()));
+            texts.for_each(|(_, value)| gather(value, out));
         }
         _ => {}
     }
 }
 
-/// Keys inside of values that hold a name or a word of a fixed list.
+/// Keys inside of values that hold a name or a fixed value.
 const NAMES: [&str; 9] =
     ["asked_by", "reported_by", "kind", "sign", "status", "category", "priority", "severity", "tool"];

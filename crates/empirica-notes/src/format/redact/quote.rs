@@ -1,34 +1,34 @@
-//! A text found in another: whole, cut off, or a part of it; and the other without it.
+//! Finds and removes a text in another: whole, cut off, or in part.
 
 /// Texts with fewer characters are replaced where they stand alone in what is put together from others, not inside of texts.
 const INSIDE: usize = 12;
-/// The most characters of the beginning of a text that are looked for before an ellipsis.
+/// The length limit of a truncated beginning, in characters.
 const CUT: usize = 2000;
 
-/// How a text is written.
+/// The escaping of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As it is.
+    /// None.
     Plain,
-    /// With backslashes before punctuation.
+    /// Backslashes before punctuation.
     Markdown,
 }
 
-/// Whether a text is long enough to be looked for inside of others.
+/// Whether a text is long enough to be searched for inside others.
 pub fn is_long(text: &str) -> bool {
     text.chars().nth(INSIDE - 1).is_some()
 }
 
-/// A text with every run of white space as one space, and where each of its bytes stands in the original.
+/// A text with each run of white space replaced by one space, and the original offsets.
 pub struct OneLine {
     /// The text.
     pub text: String,
-    /// For each byte, and for the end.
+    /// The original offset of each byte and of the end.
     from: Vec<usize>,
 }
 
 impl OneLine {
-    /// Of a text. In Markdown a backslash before a character of punctuation is none.
+    /// In Markdown, drops backslashes before punctuation.
     pub fn of(text: &str, form: Form) -> Self {
         let mut out = OneLine { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
         let mut chars = text.char_indices().peekable();
@@ -49,8 +49,8 @@ impl OneLine {
     }
 }
 
-/// `text` without `gone`, which is on one line: whole, or as it begins before an ellipsis, or a part of it between two.
-/// `None` when it holds nothing of it. A short one counts only where it stands alone, if it counts at all.
+/// Removes `gone`, a one-line text, from `text`: whole, truncated before an ellipsis, or a part between two ellipses.
+/// `None` if it does not occur. A short text matches only the whole of `text`, and only if `short_counts`.
 pub fn without_one(text: &str, gone: &str, short_counts: bool, form: Form) -> Option<String> {
     let line = OneLine::of(text, form);
     let unescaped = OneLine::of(gone, form).text;
@@ -65,7 +65,7 @@ pub fn without_one(text: &str, gone: &str, short_counts: bool, form: Form) -> Op
         if let Some(begins) = begins_before(&line.text[..mark], gone) {
             ranges.push((begins, after));
         }
-        // what stands behind an ellipsis, up to the next one
+        // the part after an ellipsis, up to the next
         let end = marks.get(n + 1).copied().unwrap_or(line.text.len());
         let piece = line.text[after..end].trim();
         if is_long(piece) && gone.contains(piece) {
@@ -89,8 +89,7 @@ pub fn without_one(text: &str, gone: &str, short_counts: bool, form: Form) -> Op
     Some(out)
 }
 
-/// Where in `before` something begins that reaches to its end and is the beginning of `gone`; `None` when that is too short
-/// to tell.
+/// The offset in `before` of a suffix that is a prefix of `gone`; `None` if it is too short.
 fn begins_before(before: &str, gone: &str) -> Option<usize> {
     let before = before.trim_end();
     let ends: Vec<usize> = gone.char_indices().map(|(at, _)| at).skip(INSIDE).take(CUT).collect();

@@ -1,4 +1,4 @@
-//! What is replaced, and what is left as it is.
+//! Texts that are replaced, and texts that are kept.
 
 use crate::format::redact::*;
 
@@ -37,15 +37,15 @@ fn a_text_is_replaced_wherever_it_is_quoted() {
         assert_eq!(texts.passage(quote).as_deref(), Some(rest), "{quote}");
         let other = line(2, "unknown", &format!(r#""text":{}"#, json!(quote)));
         let without = texts.without(&other).unwrap_or_else(|| panic!("{quote}"));
-        let said: Value = serde_json::from_slice(&without.line).unwrap();
-        assert_eq!((said["text"].as_str(), without.is_gone), (Some(rest), false), "{quote}");
+        let output: Value = serde_json::from_slice(&without.line).unwrap();
+        assert_eq!((output["text"].as_str(), without.is_gone), (Some(rest), false), "{quote}");
         assert_eq!(without.of, BTreeSet::from([id(1)]));
-        assert_eq!(texts.without(&without.line), None, "once is enough");
+        assert_eq!(texts.without(&without.line), None, "not idempotent");
     }
     for kept in ["the password", "the staging database", "…the pass…", "the password of another", ""] {
         assert_eq!(texts.passage(kept), None, "{kept}");
     }
-    // in a foreign line as well
+    // also in a foreign line
     assert_eq!(
         texts.without(b"x the password of the staging database is hunter2hunter2").unwrap().line,
         b"x [redacted]"
@@ -53,13 +53,13 @@ fn a_text_is_replaced_wherever_it_is_quoted() {
 }
 
 #[test]
-fn what_it_says_itself_is_left_to_the_record() {
+fn a_record_keeps_its_own_text() {
     let own = line(1, "finding", r#""text":"a text that is long enough""#);
     assert_eq!(texts(std::slice::from_ref(&own)).without(&own), None);
 }
 
 #[test]
-fn short_texts_count_only_where_others_are_put_together() {
+fn short_texts_are_replaced_only_in_composed_records() {
     let texts = texts(&[line(1, "finding", r#""text":"hunter2""#), line(2, "unknown", r#""text":"why""#)]);
     assert_eq!(texts.without(&line(3, "goal", r#""text":"hunter2""#)), None);
     let handoff =
@@ -69,18 +69,18 @@ fn short_texts_count_only_where_others_are_put_together() {
 }
 
 #[test]
-fn of_a_handoff_counts_what_it_says_itself() {
-    let drawn = format!(
+fn only_texts_of_the_handoff_itself_are_replaced() {
+    let body = format!(
         r#""task":"of the handoff itself","findings":[{{"id":"{}","text":"from the journal, long"}},{{"text":"said with it, and long"}}]"#,
         id(9)
     );
-    let texts = texts(&[line(1, "handoff", &drawn)]);
+    let texts = texts(&[line(1, "handoff", &body)]);
     let finding = line(9, "finding", r#""text":"from the journal, long""#);
     assert_eq!(texts.without(&finding), None);
     assert_eq!(
         texts.without(&line(8, "finding", r#""text":"said with it, and long""#)),
         None,
-        "only what is put together"
+        "only in composed records"
     );
     let status = line(3, "handoff", r#""payload":{"a":{"status":"PARTIAL","how":"IN_SOME_PART","x":"s3cret"}}"#);
     let mut of_status = Texts::default();
@@ -88,20 +88,20 @@ fn of_a_handoff_counts_what_it_says_itself() {
     let like = line(4, "handoff", r#""payload":{"a":{"how":"IN_SOME_PART","x":"s3cret"}}"#);
     let without = String::from_utf8(of_status.without(&like).unwrap().line).unwrap();
     assert!(without.contains("IN_SOME_PART") && !without.contains("s3cret"), "{without}");
-    let other = line(2, "handoff", &drawn);
+    let other = line(2, "handoff", &body);
     let without = String::from_utf8(texts.without(&other).unwrap().line).unwrap();
     assert!(without.contains("from the journal") && !without.contains("said with it") && !without.contains("itself"));
 }
 
 #[test]
-fn what_gives_a_record_its_structure_is_no_text() {
+fn structural_values_are_not_texts() {
     let other = id(9);
-    let said: Vec<Vec<u8>> = ["medium", "not_assessable", "PREFLIGHT", "pattern", "epistemic", &other]
+    let lines: Vec<Vec<u8>> = ["medium", "not_assessable", "PREFLIGHT", "pattern", "epistemic", &other]
         .iter()
         .zip(10..)
         .map(|(text, n)| line(n, "finding", &format!(r#""text":{}"#, json!(text))))
         .collect();
-    let texts = texts(&said);
+    let texts = texts(&lines);
     let goal = r#"{"id":"019ab000-0000-7000-8000-000000000009","text":"medium","status":"open","priority":"medium","criteria":[]}"#;
     let handoff = line(
         2,
@@ -123,13 +123,13 @@ fn what_gives_a_record_its_structure_is_no_text() {
 }
 
 #[test]
-fn a_text_in_another_goes_with_it_and_what_is_left_of_one_is_found() {
+fn a_text_within_another_is_replaced_with_it_and_remainders_are_found() {
     let inner = line(1, "finding", r#""text":"the password is hunter2hunter2""#);
     let outer =
         line(2, "finding", r#""text":"in prod too: the password is hunter2hunter2, and the user is bob-the-admin""#);
     let quote = "heard: in prod too: the password is hunter2hunter2, and the user is bob-the-admin";
     assert_eq!(texts(&[inner.clone(), outer.clone()]).passage(quote).as_deref(), Some("heard: [redacted]"));
-    // one after the other
+    // redacted one after the other
     let first = texts(std::slice::from_ref(&inner));
     let (quote, outer) = (first.passage(quote).unwrap(), first.without(&outer).unwrap().line);
     assert!(quote.contains("bob-the-admin"));
@@ -149,7 +149,7 @@ fn escapes_hide_nothing() {
 }
 
 #[test]
-fn what_a_handoff_only_repeats_is_left_to_who_says_it() {
+fn texts_a_handoff_repeats_belong_to_their_record() {
     let handoff = line(1, "handoff", r#""task":"implement the login page","next_steps":["only said here, by it"]"#);
     let start = line(2, "session_start", r#""task":"implement the login page""#);
     let mut texts = texts(&[handoff]);
@@ -161,7 +161,7 @@ fn what_a_handoff_only_repeats_is_left_to_who_says_it() {
 }
 
 #[test]
-fn a_stub_keeps_the_envelope_and_is_known_by_its_beginning() {
+fn a_stub_keeps_the_envelope_and_is_recognised_by_its_prefix() {
     let old = line(1, "finding", r#""text":"secret","foreign":{"original":"secret"}"#);
     let by = By { ai: "lead".into(), at: "2026-02-03T00:00:00.000Z".into(), reason: Some("a password".into()) };
     let new = String::from_utf8(stub(&old, Some(&by)).unwrap()).unwrap();
@@ -180,21 +180,21 @@ fn a_stub_keeps_the_envelope_and_is_known_by_its_beginning() {
 }
 
 #[test]
-fn words_that_are_no_prose_are_told() {
+fn telling_words_are_not_prose() {
     let texts =
         texts(&[line(1, "finding", r#""text":"the token is `abcd1234wxyz` (see RS256, internationalisation).""#)]);
     assert_eq!(texts.telling(), BTreeSet::from(["abcd1234wxyz".to_owned()]));
 }
 
 #[test]
-fn every_line_with_an_id_has_a_stub_under_it() {
+fn every_line_with_an_id_has_a_stub_with_that_id() {
     let id = "019ab000-0000-7000-8000-00000000000f";
     let rest = r#""session":null,"ai":"x","at":"","commit":null,"tree":null"#;
     for (line, was) in [
         (format!(r#"{{"v":1,"id":"{id}","kind":"finding",{rest},"text":"t"}}"#), "finding"),
         (format!(r#"{{"v":1,"id":"{id}","kind":"finding",{rest},"text":"t","x":1e999}}"#), "finding"),
         (format!(r#"{{"v":1,"id":"{id}","kind":"finding",{rest},"text":"t","x":"\ud800"}}"#), "finding"),
-        // a key that stands there twice
+        // a duplicate key
         (format!(r#"{{"v":1,"id":"{id}","kind":"unknown",{rest},"text":"t","id":"claude","v":"x"}}"#), "unknown"),
         (format!(r#"{{"v":27,"id":"{id}","kind":"prophecy","text":"t"}}"#), "prophecy"),
         (format!(r#"{{"v":1,"id":"{id}",no JSON"#), "unknown"),
@@ -211,13 +211,13 @@ fn every_line_with_an_id_has_a_stub_under_it() {
 }
 
 #[test]
-fn a_line_keeps_its_id_whatever_is_taken_out_of_it() {
+fn a_line_keeps_its_id_whatever_is_replaced_in_it() {
     let id = "019ab000-0000-7000-8000-00000000000f";
     let mut texts = Texts::default();
-    let said =
+    let line =
         r#"{"v":1,"id":"019ab000-0000-7000-8000-000000000001","kind":"finding","text":"019ab000-0000 is the one"}"#;
-    texts.add(said.as_bytes());
-    texts.add(said.replace("0001", "0002").replace("-0000 is the one", "").as_bytes());
+    texts.add(line.as_bytes());
+    texts.add(line.replace("0001", "0002").replace("-0000 is the one", "").as_bytes());
     let rest = r#""kind":"finding","text":"see 019ab000-0000 is the one""#;
     for line in [
         format!(r#"{{"v":1,"id":"{id}",{rest},"v":"x","id":[]}}"#),

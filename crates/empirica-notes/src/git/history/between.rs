@@ -1,4 +1,4 @@
-//! How two commits lie to each other: what only one of them has, and what differs.
+//! Compares two commits: commits that only one contains, and files that differ.
 
 use std::collections::BTreeSet;
 
@@ -6,19 +6,19 @@ use crate::git::Oid;
 use crate::git::process::{git, output};
 use crate::git::repository::Repository;
 
-/// Two commits side by side.
+/// The comparison of two commits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Between {
-    /// How many commits only the first one has; `None` when history was cut off and hides it.
+    /// The number of commits that only the first contains; `None` if a shallow history hides it.
     pub gone: Option<u64>,
-    /// How many commits only the second one has; `None` as above.
+    /// The number of commits that only the second contains; likewise.
     pub added: Option<u64>,
-    /// The files that differ and that the commits of the second one changed, sorted; a rename is two files.
+    /// The files that differ and were changed by the second's commits, sorted; a rename is two files.
     pub files: BTreeSet<String>,
 }
 
-/// Asks git; `None` when it cannot tell, as when one of both is not here. Before the first commit there is none: nothing
-/// is reached from it, and it has no files.
+/// Compares two commits; `None` if git cannot, as when one is missing. A `None` commit stands for an unborn HEAD: no
+/// commits and no files.
 pub fn between(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Option<Between> {
     let (first, second) = match (first, second) {
         (None, None) => return Some(Between { gone: Some(0), added: Some(0), files: BTreeSet::new() }),
@@ -43,11 +43,11 @@ pub fn between(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Op
     let counts = String::from_utf8(output(&mut command).ok()?).ok()?;
     let mut numbers = counts.split_whitespace().map(|number| number.parse().ok());
     let (gone, added): (u64, u64) = (numbers.next()??, numbers.next()??);
-    // where history is cut off, what lies beyond it may well belong to both
+    // in a shallow clone, the missing history may be common to both
     let known = gone == 0 || !repo.is_shallow();
     let mut files =
         if added == 0 { BTreeSet::new() } else { differing(repo, &[first, second].map(|id| id.to_string()))? };
-    // without a common ancestor everything may be of the second one
+    // without a common ancestor all files may be the second's
     if gone > 0
         && let Some(own) = differing(repo, &[format!("{first}...{second}")])
     {
@@ -62,7 +62,7 @@ fn differing(repo: &Repository, sides: &[String]) -> Option<BTreeSet<String>> {
     output(command.args(sides).arg("--")).ok().map(|names| paths(&names))
 }
 
-/// How many commits can be reached from one, and the files it has.
+/// The number of commits reachable from one, and its files.
 fn whole(repo: &Repository, commit: Oid) -> Option<(Option<u64>, BTreeSet<String>)> {
     if !repo.is_commit(commit) {
         return None;

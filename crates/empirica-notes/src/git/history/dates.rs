@@ -1,4 +1,4 @@
-//! Points in time as people write them: ISO dates, and whatever else git itself understands.
+//! Parses dates as people write them: ISO dates, and all that git understands.
 
 use chrono::{Days, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
 use regex::Regex;
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::git::process::{git, output};
 use crate::git::repository::Repository;
 
-/// Which moment of a day is meant by the day alone.
+/// The time assumed for a date without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
     /// Its first second.
@@ -16,11 +16,11 @@ pub enum Edge {
     Last,
 }
 
-/// A point in time in seconds since 1970; `None` for a text that makes no sense as one.
+/// Parses a date into seconds since 1970; `None` if it is not one.
 ///
-/// An ISO date (`2026-01-31`) is the `edge` of that day in the user's time zone; with a time it is that moment, in the zone it names
-/// or the user's. Everything else is what git makes of it ("7 days ago", "yesterday", "last friday"), counted from `now` where the
-/// clock is fixed. Git takes any text for a date and what it does not understand for the present: such a text is `None` here.
+/// An ISO date (`2026-01-31`) is the `edge` of that day in the user's time zone; with a time it is that moment, in its
+/// zone or the user's. Git parses everything else ("7 days ago", "yesterday", "last friday"), relative to `now` if
+/// given. Git reads text that it does not understand as the present; such text is `None` here.
 pub fn seconds(repo: &Repository, text: &str, edge: Edge, now: Option<i64>) -> Result<Option<i64>> {
     let text = text.trim();
     match iso(text) {
@@ -42,11 +42,11 @@ pub fn seconds(repo: &Repository, text: &str, edge: Edge, now: Option<i64>) -> R
     }
 }
 
-/// What git makes of a text, whatever it is.
+/// Parses any text by git.
 fn ask(repo: &Repository, text: &str, now: Option<i64>) -> Result<Option<i64>> {
     let mut command = git(repo.cwd());
     if let Some(now) = now {
-        // how git's own tests fix the clock that "ago" counts from
+        // sets the clock for "ago", as in git's own tests
         command.env("GIT_TEST_DATE_NOW", now.to_string());
     }
     let out = output(command.args(["rev-parse", &format!("--since={text}")]))?;
@@ -54,9 +54,9 @@ fn ask(repo: &Repository, text: &str, now: Option<i64>) -> Result<Option<i64>> {
     Ok(text.trim().strip_prefix("--max-age=").and_then(|seconds| seconds.parse().ok()))
 }
 
-/// A moment in the user's time zone, which git knows.
+/// Converts a moment in the user's time zone, by git.
 fn local(repo: &Repository, moment: NaiveDateTime) -> Result<Option<i64>> {
-    // the years that git can tell; before and after them a zone more or less is no matter
+    // the years that git supports; outside them the zone does not matter
     let years = NaiveDate::from_ymd_opt(1971, 1, 1)..NaiveDate::from_ymd_opt(2099, 1, 1);
     if !years.contains(&Some(moment.date())) {
         return Ok(Some(moment.and_utc().timestamp()));
@@ -64,7 +64,7 @@ fn local(repo: &Repository, moment: NaiveDateTime) -> Result<Option<i64>> {
     ask(repo, &moment.format("%Y-%m-%d %H:%M:%S").to_string(), None)
 }
 
-/// What an ISO date stands for.
+/// A parsed ISO date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Iso {
     Day(NaiveDate),
@@ -72,7 +72,8 @@ enum Iso {
     Exact(i64),
 }
 
-/// An ISO 8601 date, with a time or not. `None` for what does not begin as one, `Some(None)` for one that does not exist.
+/// Parses an ISO 8601 date, with or without a time. `None` if the text does not begin as one, `Some(None)` if it does
+/// not exist.
 fn iso(text: &str) -> Option<Option<Iso>> {
     const BEGINS: &str = r"^(?:\d{4}-\d|\d{8}(?:\D|$))";
     const WHOLE: &str = r"(?ix)^ (?: (\d{4})-(\d{1,2})-(\d{1,2}) | (\d{4})(\d\d)(\d\d) )
@@ -94,7 +95,7 @@ fn iso(text: &str) -> Option<Option<Iso>> {
     Some(read())
 }
 
-/// A zone's distance from UTC, in seconds to the east.
+/// A zone's offset from UTC, in seconds east.
 fn offset(zone: &str) -> Option<i32> {
     let Some(digits) = zone.strip_prefix(['+', '-']) else { return Some(0) };
     let digits = digits.replace(':', "");
@@ -105,20 +106,20 @@ fn offset(zone: &str) -> Option<i32> {
     Some(if zone.starts_with('-') { -east } else { east })
 }
 
-/// Seconds since 1970 as git takes them: 9 or 10 digits, with @ or without.
+/// Seconds since 1970 as git accepts them: 9 or 10 digits, with or without `@`.
 fn since_1970(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('@').unwrap_or(text);
     let right = (9..=10).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
     right.then(|| digits.parse().ok()).flatten()
 }
 
-/// What is a time by itself.
+/// Words that are a time by themselves.
 const MOMENTS: [&str; 7] = ["now", "today", "yesterday", "noon", "midnight", "tea", "never"];
-/// What is a time with a number of them; the plural or the singular, as git knows them.
+/// Units that are a time with a number, in plural or singular.
 const UNITS: [&str; 7] = ["seconds", "minutes", "hours", "days", "weeks", "months", "years"];
-/// What is a time with a number or "last": 3 letters or more of it.
+/// Words that are a time with a number or "last", of at least 3 letters.
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-/// 3 letters or more of it.
+/// Months, of at least 3 letters.
 const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -135,10 +136,10 @@ const MONTHS: [&str; 12] = [
 ];
 const NUMBERS: [&str; 12] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "last"];
-/// What adds to others.
+/// Words that occur only next to others.
 const AROUND: [&str; 11] = ["ago", "am", "pm", "utc", "gmt", "t", "z", "st", "nd", "rd", "th"];
 
-/// Whether git can understand the text: every word is one it knows, days and times in it exist, and something says when.
+/// Whether git can parse a text: every word is valid, days and times exist, and some word gives a time.
 fn has_sense(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
@@ -146,17 +147,17 @@ fn has_sense(text: &str) -> bool {
     let is_unit = |word: &str| UNITS.iter().any(|unit| *unit == word || unit.strip_suffix('s') == Some(word));
     let is_counted = |word: &str| is_unit(word) || begins(&WEEKDAYS, word);
     let alone = |word: &str| MOMENTS.contains(&word) || begins(&MONTHS, word);
-    let known = |word: &str| alone(word) || is_counted(word) || NUMBERS.contains(&word) || AROUND.contains(&word);
+    let is_known = |word: &str| alone(word) || is_counted(word) || NUMBERS.contains(&word) || AROUND.contains(&word);
     let has_digit = lower.bytes().any(|byte| byte.is_ascii_digit());
     let is_number = has_digit || words.iter().any(|word| NUMBERS.contains(word));
     let (Some(days), Some(times)) = (all_days(&lower), all_times(&lower)) else { return false };
-    let says = words.iter().any(|word| alone(word) || (is_counted(word) && is_number))
+    let has_time = words.iter().any(|word| alone(word) || (is_counted(word) && is_number))
         || (has_digit && words.iter().any(|word| ["am", "pm"].contains(word)))
         || days + times > 0;
-    says && words.iter().all(|word| known(word)) && (is_number || !words.iter().any(|word| is_unit(word)))
+    has_time && words.iter().all(|word| is_known(word)) && (is_number || !words.iter().any(|word| is_unit(word)))
 }
 
-/// How many days in numbers are in the text; `None` when one of them cannot exist.
+/// The number of numeric dates in the text; `None` if one does not exist.
 fn all_days(text: &str) -> Option<usize> {
     let pattern = Regex::new(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})").ok()?;
     let mut days = 0;
@@ -174,7 +175,7 @@ fn all_days(text: &str) -> Option<usize> {
     Some(days)
 }
 
-/// How many times of day in numbers are in the text; `None` when one of them cannot exist.
+/// The number of numeric times of day in the text; `None` if one does not exist.
 fn all_times(text: &str) -> Option<usize> {
     let pattern = Regex::new(r"(\d+):(\d+)(?::(\d+))?").ok()?;
     let mut times = 0;
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn sense_is_told_from_nonsense() {
+    fn only_dates_git_understands_are_accepted() {
         for text in [
             "now",
             "yesterday",

@@ -1,4 +1,4 @@
-//! How HEAD came to where it is: the last move its reflog tells of, and what the commit touched.
+//! The last move of HEAD by its reflog, and the paths that commits touched.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,20 @@ use crate::git::repository::Repository;
 /// The last move of HEAD in this worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadMove {
-    /// What the reflog says of it (`commit: …`, `revert: …`); `None` without a reflog.
+    /// Its reflog message (`commit: …`, `revert: …`); `None` without a reflog.
     pub subject: Option<String>,
     /// The first parent of HEAD; `None` for a root and on an unborn HEAD.
     pub parent: Option<Oid>,
-    /// Whether a rebase, cherry-pick, revert, merge or am is under way.
+    /// Whether a rebase, cherry-pick, revert, merge or am is in progress.
     pub in_sequence: bool,
 }
 
-/// What stands in the git directory while git works through a sequence.
+/// Files in the git directory while a sequence is in progress.
 const SEQUENCES: [&str; 6] =
     ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD", "sequencer"];
 
 impl HeadMove {
-    /// Looks at HEAD.
+    /// Reads the last move from the reflog.
     pub fn last(repo: &Repository) -> Self {
         let git_dir = repo.git_dir();
         let in_sequence = SEQUENCES.iter().any(|name| git_dir.join(name).exists());
@@ -36,21 +36,21 @@ impl HeadMove {
         HeadMove { subject, parent, in_sequence }
     }
 
-    /// Whether the last move put another commit in the place of HEAD.
+    /// Whether the last move was an amend.
     pub fn is_amend(&self) -> bool {
         self.subject.as_ref().is_some_and(|subject| subject.contains("(amend): "))
     }
 
-    /// Whether the user committed here just now: not a pick, a revert, a merge or a patch. Without a reflog only the
-    /// state of the sequences tells. `action` is what a tool of the user's calls its commits (`GIT_REFLOG_ACTION`).
+    /// Whether the last move was a commit by the user, not a pick, revert, merge or patch. Without a reflog, only a
+    /// sequence in progress excludes it. `action` is `GIT_REFLOG_ACTION`, by which a user's tool names its commits.
     pub fn is_own_commit(&self, action: Option<&str>) -> bool {
         const OWN: [&str; 3] = ["commit: ", "commit (initial): ", "commit (amend): "];
         const GITS: [&str; 6] = ["rebase", "pull", "cherry-pick", "revert", "merge", "am"];
         let action = action.filter(|action| !GITS.contains(&action.split(' ').next().unwrap_or_default()));
         let is_own = |subject: &String| {
-            let called =
+            let is_named =
                 action.and_then(|action| subject.strip_prefix(action)).is_some_and(|rest| rest.starts_with(": "));
-            called || OWN.iter().any(|own| subject.starts_with(own))
+            is_named || OWN.iter().any(|own| subject.starts_with(own))
         };
         !self.in_sequence && self.subject.as_ref().is_none_or(is_own)
     }

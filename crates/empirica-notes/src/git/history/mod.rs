@@ -18,11 +18,11 @@ use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 use crate::model::assessment::CommitLine;
 
-/// Which commits to list, in the words of `git log`: options that [select](selecting), revisions and ranges, `--` and paths; none is all
-/// of HEAD.
+/// Arguments of `git log` that select commits: [options](selecting), revisions and ranges, `--` and paths; empty for
+/// all of HEAD.
 pub type Selection = Vec<String>;
 
-/// The options of `git log` that select or order commits: without a value, with `=` and one, with one either way.
+/// Options of `git log` that select or order commits: without a value, with `=` and one, with one in either form.
 const ALONE: [&str; 42] = [
     "--all",
     "--all-match",
@@ -92,7 +92,7 @@ const VALUED: [&str; 12] = [
     "--until",
 ];
 
-/// How many words, from this option on, `git log` takes to select commits; `None` when it is no such option.
+/// The number of arguments that an option which selects commits takes, including itself; `None` for other options.
 pub fn selecting(option: &str) -> Option<usize> {
     let (name, has_value) = option.split_once('=').map_or((option, false), |(name, _)| (name, true));
     let is_content = ["-S", "-G"].contains(&option.get(..2)?);
@@ -130,19 +130,19 @@ pub fn select<'r>(
     }
 }
 
-/// A running listing of git's.
+/// A running `git log`.
 struct History {
     git: Option<Running>,
 }
 
 impl History {
-    /// Starts a listing. What is wrong with a revision is known when the first commit is asked for.
+    /// Starts a listing. Errors in a revision appear with the first commit.
     fn start(repo: &Repository, selection: &[String]) -> Result<Self> {
         let mut command = git(repo.cwd());
         command.args(PLAIN).args(["log", "--no-color", "--no-notes", "--no-patch", FORMAT]);
         let options = selection.iter().position(|word| word == "--").unwrap_or(selection.len());
         for word in &selection[..options] {
-            // the notes' own commits are nobody's history
+            // the commits of notes are not part of the history
             command.args((word == "--all").then_some("--exclude=refs/notes/*")).arg(word);
         }
         command.args(&selection[options..]);
@@ -177,9 +177,9 @@ impl History {
         let mut fields = fields.into_iter();
         let mut next = || fields.next().unwrap_or_default();
         let id = next();
-        // git ends each record with a line feed, which then begins the next one's first field
+        // the line feed after each record begins the next record's first field
         let id = parse_oid(id.trim()).ok_or_else(no_commit)?;
-        let told = Commit {
+        let commit = Commit {
             id,
             short: next(),
             parents: next().split_whitespace().map(str::to_owned).collect(),
@@ -190,7 +190,7 @@ impl History {
             subject: next(),
             message: next(),
         };
-        Ok(Some(Listed { id, what: CommitInfo::Told(told) }))
+        Ok(Some(Listed { id, what: CommitInfo::Told(commit) }))
     }
 }
 
@@ -206,18 +206,19 @@ impl Iterator for History {
     }
 }
 
-/// What was committed on the way from `since` (excluded; `None`: from the root) to HEAD.
+/// The commits from `since` (exclusive; `None`: the root) to HEAD.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Since {
     /// The commits, newest first.
     pub commits: Vec<CommitLine>,
-    /// When each of them was committed, strict ISO 8601.
+    /// Their commit dates, strict ISO 8601.
     pub dates: Vec<String>,
-    /// The paths they touched, sorted; deleted ones are left out.
+    /// The touched paths that were not deleted, sorted.
     pub files: Vec<String>,
 }
 
-/// The commits and files since a commit. When that commit is no longer here (an amend and a gc), nothing is known.
+/// The commits and files since a commit, at most `limit` commits. Empty if that commit is missing, as after an amend
+/// and a gc.
 pub fn since(repo: &Repository, since: Option<Oid>, limit: usize) -> Result<Since> {
     let head = repo.head()?;
     let Some(tip) = head.commit else { return Ok(Since::default()) };
@@ -245,7 +246,7 @@ fn parse_since(bytes: &[u8]) -> Since {
         } else if field.len() == 1
             && let Some(path) = fields.next()
         {
-            // newest first: the first word about a path is the last one
+            // newest first: the first entry of a path is its last change
             files.entry(path.to_owned()).or_insert(field != "D");
         }
     }
@@ -253,7 +254,7 @@ fn parse_since(bytes: &[u8]) -> Since {
     out
 }
 
-/// The files that commits on HEAD's own line of history changed since a commit, but for those that merges brought.
+/// The files changed by first-parent commits since a commit, without merges, sorted.
 pub fn own_files(repo: &Repository, since: Option<Oid>) -> Result<Vec<String>> {
     let Some(tip) = repo.head()?.commit else { return Ok(Vec::new()) };
     let mut command = git(repo.cwd());
@@ -281,7 +282,7 @@ pub fn own_files(repo: &Repository, since: Option<Oid>) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// The commit that HEAD's own line of history was at, at a time (RFC 3339); `None` when it had none then.
+/// The first-parent commit of HEAD at a time (RFC 3339); `None` if there was none.
 pub fn at_time(repo: &Repository, time: &str) -> Result<Option<Oid>> {
     if repo.head()?.commit.is_none() {
         return Ok(None);
@@ -291,7 +292,7 @@ pub fn at_time(repo: &Repository, time: &str) -> Result<Option<Oid>> {
     Ok(crate::git::parse_oid(String::from_utf8_lossy(&output(&mut command)?).trim()))
 }
 
-/// The error of a listing that is not as it was asked for.
+/// The error for unexpected output of `git log`.
 pub(crate) fn no_commit() -> Error {
     Error::storage("git log printed something that is no commit")
         .reason("a setting or another program changes what git log prints")
@@ -304,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commits_and_files_are_told_apart() {
+    fn commits_and_files_are_parsed() {
         let text =
             "\u{1}aa\u{2}2026\u{2}second\0\nD\0gone\0M\0kept\0\u{1}bb\u{2}2025\u{2}first\0\nA\0gone\0A\0kept\0A\0a b\0";
         let since = parse_since(text.as_bytes());

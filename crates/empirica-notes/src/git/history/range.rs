@@ -1,4 +1,4 @@
-//! Which commits revisions and ranges stand for, by git's own word.
+//! Resolves revisions and ranges to commits, by git.
 
 use std::collections::BTreeSet;
 use std::io::BufRead;
@@ -8,13 +8,13 @@ use crate::git::process::{Running, git, unreadable_output};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
-/// How many names an error offers.
+/// The number of names that an error suggests.
 const OFFERED: usize = 5;
 
-/// The commits that `git rev-list` lists for these: of a single revision all that can be reached from it, of a range (`a..b`, `^a b`,
-/// `a...b`) what git says. Empty for a range that holds none.
+/// The commits that `git rev-list` lists: all reachable from a single revision, or those of a range (`a..b`, `^a b`,
+/// `a...b`). Empty for an empty range.
 ///
-/// A revision git does not know is an error that offers branches and tags.
+/// Fails for an unknown revision, with branches and tags as alternatives.
 pub fn commits(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>> {
     if let Some(bad) = revisions.iter().find(|revision| revision.starts_with('-')) {
         return Err(Error::usage(format!("'{bad}' is not a revision"))

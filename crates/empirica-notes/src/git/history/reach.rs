@@ -1,4 +1,4 @@
-//! What can be reached from HEAD, found out by walking back as far as is needed, once for many questions.
+//! Reachability from HEAD, by one walk that goes back as far as needed for many queries.
 
 use std::collections::{BinaryHeap, HashSet};
 
@@ -7,10 +7,10 @@ use crate::git::Oid;
 use crate::git::process::{Pending, git, output};
 use crate::git::repository::Repository;
 
-/// How much older than a commit its descendants' clocks may make it look, in seconds.
+/// The clock skew allowed between a commit and its descendants, in seconds.
 const SKEW: i64 = 5 * 24 * 3600;
 
-/// The commits known to be reachable from HEAD, and where the walk goes on.
+/// The commits known to be reachable from HEAD, and the frontier of the walk.
 #[derive(Debug, Default)]
 pub struct Reach {
     seen: HashSet<Oid>,
@@ -20,10 +20,9 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Whether a commit can be reached from HEAD (HEAD itself can). One that is not here cannot.
+    /// Whether a commit is HEAD or reachable from it; `false` if it is missing.
     ///
-    /// Walks newest first, a few days past the commit's own date; what was not met by then is asked of git, which knows for
-    /// sure.
+    /// Walks newest first, to a few days before the commit's date; if it was not met by then, asks git.
     pub fn contains(&mut self, repo: &Repository, commit: Oid) -> bool {
         if self.seen.contains(&commit) {
             return true;
@@ -54,7 +53,7 @@ impl Reach {
 
     fn add(&mut self, repo: &Repository, commit: Option<Oid>) {
         let Some(commit) = commit else { return };
-        // a shallow clone ends where its commits are no longer here
+        // missing commits end the walk in a shallow clone
         if let Some(time) = time(repo, commit)
             && self.seen.insert(commit)
         {
@@ -67,24 +66,24 @@ fn time(repo: &Repository, commit: Oid) -> Option<i64> {
     Some(repo.gix().find_commit(commit).ok()?.time().ok()?.seconds)
 }
 
-/// Whether `ancestor` can be reached from a revision, by git's own word.
+/// Whether `ancestor` is reachable from a revision, by git.
 pub fn is_ancestor(repo: &Repository, ancestor: Oid, of: &str) -> bool {
     let mut command = git(repo.cwd());
     command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), of]);
     output(&mut command).is_ok()
 }
 
-/// Walks the commits that a tip leads to; an error in git's words when one is damaged, or not here.
+/// Walks all commits reachable from a tip; fails with git's message if one is damaged or missing.
 pub fn walked(repo: &Repository, tip: Oid) -> Result<()> {
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--quiet", &tip.to_string(), "--"]);
     output(&mut command).map(|_| ())
 }
 
-/// A number of commits, asked for and not yet read.
+/// A running count of commits.
 pub struct Counting(Pending);
 
-/// Asks git how many commits can be reached from `tip` and not from `from`, both of which are here.
+/// Starts counting the commits reachable from `tip` and not from `from`; both must exist.
 pub fn beyond(repo: &Repository, from: Oid, tip: Oid) -> Counting {
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--count", &tip.to_string(), &format!("^{from}"), "--"]);
@@ -92,7 +91,7 @@ pub fn beyond(repo: &Repository, from: Oid, tip: Oid) -> Counting {
 }
 
 impl Counting {
-    /// The number; `None` when git could not tell.
+    /// The number; `None` if git failed.
     pub fn read(self) -> Option<usize> {
         String::from_utf8(self.0.output().ok()?).ok()?.trim().parse().ok()
     }

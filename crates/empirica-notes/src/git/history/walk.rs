@@ -1,5 +1,5 @@
-//! The plain history of HEAD, walked in process in the order of `git log`: no process to start, for the listing that is
-//! asked for most.
+//! The plain history of HEAD in the order of `git log`, walked in process, which saves a process for the most frequent
+//! listing.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -12,7 +12,7 @@ use crate::git::history::commit::{CommitInfo, Listed};
 use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
 
-/// Commits by committer date, newest first; of the same second, in the order they were come to, as git does.
+/// Commits by committer date, newest first; of equal dates in the order they were found, as in git.
 pub struct Walk<'r> {
     repo: &'r Repository,
     pending: BinaryHeap<Pending>,
@@ -21,16 +21,15 @@ pub struct Walk<'r> {
     shallow: bool,
 }
 
-/// A commit that was come to: when it was made, how many had been come to, itself, its content and parents. No two have the same
-/// number.
+/// A pending commit: its date, its unique number in the order found, id, content and parents.
 type Pending = (i64, Reverse<usize>, Oid, Vec<u8>, Vec<Oid>);
 
-/// Settings under which git shows commits otherwise than this walk does.
+/// Settings under which `git log` differs from this walk.
 const OTHERWISE: [&str; 6] =
     ["log.date", "log.follow", "mailmap.file", "mailmap.blob", "log.excludeDecoration", "core.graftFile"];
 
 impl<'r> Walk<'r> {
-    /// A walk from HEAD (with abbreviated ids, if they are wanted), when that is all that is selected and git would show the same; `None` leaves it to git.
+    /// A walk from HEAD; `None` if the selection or settings need `git log`.
     pub fn plain(repo: &'r Repository, selection: &[String], abbreviate: bool) -> Option<Self> {
         let head = repo.head().ok()?.commit?;
         let mailmap = repo.work_tree().map(|root| root.join(".mailmap")).is_none_or(|file| file.exists());
@@ -47,7 +46,7 @@ impl<'r> Walk<'r> {
     fn add(&mut self, id: Oid) -> Result<()> {
         if self.seen.insert(id) {
             let broken = |error| unreadable(id, error);
-            // read once: it is shown out of the same bytes
+            // read once: also used for display
             let content = self.repo.gix().find_commit(id).map_err(broken)?.data.clone();
             let (mut time, mut parents) = (0, Vec::new());
             for token in gix::objs::CommitRefIter::from_bytes(&content, id.kind()) {
@@ -65,14 +64,14 @@ impl<'r> Walk<'r> {
         Ok(())
     }
 
-    /// The commit as far as only the repository knows it. Its parents are come to.
+    /// Lists a commit with the data that needs the repository, and adds its parents.
     fn list(&mut self, id: Oid, content: Vec<u8>, parents: &[Oid]) -> Result<Listed> {
         let short = |id: Oid| gix::prelude::ObjectIdExt::attach(id, self.repo.gix()).shorten_or_id().to_string();
         let listed = Listed {
             id,
             what: CommitInfo::Content {
                 content,
-                // to find the shortest unique form is as much work as all the rest
+                // abbreviating costs as much as all the rest
                 short: if self.abbreviate { short(id) } else { String::new() },
                 parents: match parents {
                     [] | [_] => Vec::new(),
@@ -81,7 +80,7 @@ impl<'r> Walk<'r> {
             },
         };
         for &parent in parents {
-            // the parents of a shallow boundary are not here
+            // the parents of a shallow boundary are missing
             if !self.shallow || self.repo.has_object(parent) {
                 self.add(parent)?;
             }

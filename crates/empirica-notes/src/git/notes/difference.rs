@@ -1,4 +1,4 @@
-//! Where two notes trees differ, whatever their fan-out: both are walked in step, and equal parts are not opened.
+//! The differences of two notes trees with any fan-out, by walking both in parallel; equal subtrees are not opened.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::git::Oid;
 use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
 
-/// An entry of a notes tree that is no note. Ordered, so that of two at one path the greater can be taken.
+/// An entry of a notes tree other than a note. Ordered, so that of two at one path the greater can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub struct Other {
@@ -25,23 +25,22 @@ impl Other {
     }
 }
 
-/// Something of the first and of the second tree.
+/// A value for the first and the second tree.
 pub type Sides<T> = [T; 2];
 
-/// What two notes trees do not have in common.
+/// The differences of two notes trees.
 #[derive(Debug, Default)]
 pub struct Differences {
-    /// By annotated object, the blobs of its note in each tree: none, one, or more where an ill-formed tree lists the
-    /// object twice.
+    /// The blobs of each differing note in each tree, by annotated object: none, one, or several if an ill-formed tree
+    /// lists the object twice.
     pub notes: BTreeMap<Oid, Sides<Vec<Oid>>>,
-    /// By path, the entries that are no notes.
+    /// The differing entries other than notes, by path.
     pub others: BTreeMap<Vec<u8>, Sides<Option<Other>>>,
-    /// Whether what differs is laid out flat and fanned out at once, which git itself cannot merge.
+    /// Whether differing notes are both flat and fanned out, which git cannot merge.
     pub mixed: Sides<bool>,
 }
 
-/// What two notes trees (of notes commits) do not have in common. A tree that is not here is an error; blobs are not
-/// looked at.
+/// Compares the trees of two notes commits. Fails if a tree is missing; does not read blobs.
 pub fn differences(repo: &Repository, first: Oid, second: Oid) -> Result<Differences> {
     let mut walk = Walk { repo, out: Differences::default(), listed: [0; 2] };
     if first != second {
@@ -59,7 +58,7 @@ pub fn differences(repo: &Repository, first: Oid, second: Oid) -> Result<Differe
 struct Walk<'r> {
     repo: &'r Repository,
     out: Differences,
-    /// How many notes were come to.
+    /// The number of notes found.
     listed: Sides<usize>,
 }
 
@@ -70,7 +69,7 @@ struct Entry {
     id: Oid,
 }
 
-/// Entries of both sides under one key.
+/// Entries of both sides by key.
 type Grouped<K> = BTreeMap<K, Sides<Vec<Entry>>>;
 
 impl Walk<'_> {
@@ -86,7 +85,7 @@ impl Walk<'_> {
         Ok(tree.entries.iter().map(entry).collect())
     }
 
-    /// The object that an entry annotates, below a fan-out of `hex`.
+    /// The annotated object of an entry below the fan-out `hex`; `None` if it is not a note.
     fn target(&self, entry: &Entry, hex: &str) -> Option<Oid> {
         let is_blob = matches!(entry.kind, EntryKind::Blob | EntryKind::BlobExecutable);
         let whole = hex.len() + entry.name.len() == self.repo.hex_len();
@@ -111,7 +110,7 @@ impl Walk<'_> {
         let mut others: Grouped<Vec<u8>> = BTreeMap::new();
         for (side, tree) in trees.into_iter().enumerate() {
             for entry in self.load(tree)? {
-                // flat or fanned out, what concerns the same objects begins with the same two digits
+                // notes of the same objects begin with the same two digits, flat or fanned out
                 if self.is_fan(&entry, hex) || self.target(&entry, hex).is_some() {
                     groups.entry(entry.name[..2].to_vec()).or_default()[side].push(entry);
                 } else {
@@ -141,7 +140,7 @@ impl Walk<'_> {
                         trees[side] = Some(entry.id);
                         let before = self.listed[side];
                         self.notes(trees, &inner, &path)?;
-                        // a folder of that name without notes in it is none of the fan-out
+                        // a tree of that name without notes is not part of the fan-out
                         self.out.mixed[side] |= is_flat && self.listed[side] > before;
                     }
                 }
@@ -150,7 +149,7 @@ impl Walk<'_> {
         self.others(others, path)
     }
 
-    /// Entries that are no notes, by name. Folders that both have are looked into.
+    /// Compares entries other than notes, by name; descends into trees that both sides have.
     fn others(&mut self, entries: Grouped<Vec<u8>>, path: &[u8]) -> Result<()> {
         for (name, sides) in entries.into_iter().filter(|(_, [first, second])| first != second) {
             let path = join(path, &name);

@@ -1,4 +1,4 @@
-//! Notes that another tool keeps, a ref for each thing it says: all of them read in process. And the dates of HEAD's history.
+//! Reads the notes refs of another tool in process, and the dates of HEAD's history.
 
 use crate::error::Result;
 use crate::git::Oid;
@@ -8,15 +8,15 @@ use crate::git::repository::Repository;
 /// A notes ref of another tool.
 #[derive(Debug)]
 pub struct ForeignRef {
-    /// When its tip was made, in seconds since 1970; 0 when that cannot be said.
+    /// The date of its tip, in seconds since 1970; 0 if unknown.
     pub seconds: i64,
-    /// The annotated objects with the content of their notes; `None` for content that is not here.
+    /// The annotated objects and the content of their notes; `None` for missing content.
     pub notes: Vec<(Oid, Option<Vec<u8>>)>,
-    /// Whether its tree can be read.
+    /// Whether its tree is readable.
     pub readable: bool,
 }
 
-/// Reads the notes of a ref. What cannot be read is said, and no error.
+/// Reads the notes of a ref. An unreadable tree is reported in the result, not as an error.
 pub fn read(repo: &Repository, tip: Oid) -> Result<ForeignRef> {
     let mut out = ForeignRef { seconds: 0, notes: Vec::new(), readable: false };
     let Ok(tree) = repo.tree_of(tip) else { return Ok(out) };
@@ -36,13 +36,13 @@ pub fn read(repo: &Repository, tip: Oid) -> Result<ForeignRef> {
     Ok(out)
 }
 
-/// The commits of HEAD's history that are here, with the committer's date in seconds since 1970, oldest first.
+/// The existing commits of HEAD's history, with the committer's date in seconds since 1970, oldest first.
 pub fn dated_history(repo: &Repository) -> Vec<(i64, Oid)> {
     let Some(head) = repo.head().ok().and_then(|head| head.commit) else { return Vec::new() };
     let mut seen = std::collections::HashSet::from([head]);
     let (mut pending, mut out) = (vec![head], Vec::new());
     while let Some(id) = pending.pop() {
-        // a shallow clone ends where its commits are no longer here
+        // missing commits end the walk in a shallow clone
         let Ok(commit) = repo.gix().find_commit(id) else { continue };
         let Ok(time) = commit.time() else { continue };
         out.push((time.seconds, id));

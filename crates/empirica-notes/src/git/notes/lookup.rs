@@ -1,4 +1,4 @@
-//! A notes tree that is only read: single notes, looked up folder by folder.
+//! Read-only lookup of single notes, tree by tree.
 
 use gix::objs::TreeRefIter;
 
@@ -8,7 +8,7 @@ use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
-/// The notes of a notes commit, opened as far as they are asked for.
+/// The notes of a notes commit, opened lazily.
 pub struct Notes<'r> {
     repo: &'r Repository,
     tree: Oid,
@@ -16,12 +16,12 @@ pub struct Notes<'r> {
     unite: Unite,
 }
 
-/// A folder of the fan-out.
+/// A tree of the fan-out.
 #[derive(Default)]
 struct Folder {
-    /// The folders in it, by the next byte of the annotated objects' ids, in order.
+    /// Its subtrees, sorted by the next byte of the annotated ids.
     fans: Vec<(u8, Fan)>,
-    /// The notes in it, by annotated object, in order.
+    /// Its notes, sorted by annotated object.
     notes: Vec<(Oid, Oid)>,
 }
 
@@ -31,8 +31,8 @@ enum Fan {
 }
 
 impl<'r> Notes<'r> {
-    /// Opens the notes of a commit; `None` has none. `unite` joins the notes of an object that an ill-formed tree lists twice (flat and fanned
-    /// out), which git itself cannot read.
+    /// Opens the notes of a commit; `None` has none. `unite` merges the notes of an object that an ill-formed tree
+    /// lists twice (flat and fanned out), which git cannot read.
     pub fn open(repo: &'r Repository, commit: Option<Oid>, unite: Unite) -> Result<Self> {
         let tree = match commit {
             Some(id) => repo.tree_of(id)?,
@@ -46,7 +46,7 @@ impl<'r> Notes<'r> {
         self.tree
     }
 
-    /// The blob that is the note of `target`, here or not; `None` when it has none.
+    /// The blob of the note of `target`, which may be missing; `None` without a note.
     pub fn blob(&mut self, target: Oid) -> Result<Option<Oid>> {
         let mut found = Vec::new();
         self.root.find(self.repo, target, 0, &mut found)?;
@@ -59,7 +59,7 @@ impl<'r> Notes<'r> {
         Ok(found.pop())
     }
 
-    /// The content of the note of `target`; `None` when it has none, or when its blob is not here.
+    /// The content of the note of `target`; `None` without a note, or if its blob is missing.
     pub fn get(&mut self, target: Oid) -> Result<Option<Vec<u8>>> {
         match self.blob(target)? {
             Some(blob) => self.repo.read_blob(blob),
@@ -69,7 +69,7 @@ impl<'r> Notes<'r> {
 }
 
 impl Folder {
-    /// Reads a folder for ids that begin with `hex`. What is neither note nor fan-out is passed over.
+    /// Reads a tree for ids with the prefix `hex`; skips entries other than notes and fan-out.
     fn read(repo: &Repository, tree: Oid, hex: &str) -> Result<Self> {
         let mut out = Folder::default();
         if tree == repo.empty_tree() {
@@ -94,19 +94,19 @@ impl Folder {
                 out.notes.extend(parse_oid(&name).map(|target| (target, entry.oid.to_owned())));
             }
         }
-        // they are in order already, but for trees that git did not write
+        // already sorted, except in trees that git did not write
         out.fans.sort_by_key(|(byte, _)| *byte);
         out.notes.sort_unstable();
         Ok(out)
     }
 
-    /// Adds all blobs that are notes of `target`, of which `depth` bytes lead here.
+    /// Adds all note blobs of `target`, whose first `depth` bytes lead to this tree.
     fn find(&mut self, repo: &Repository, target: Oid, depth: usize, found: &mut Vec<Oid>) -> Result<()> {
-        let begin = self.notes.partition_point(|(known, _)| *known < target);
-        found.extend(self.notes[begin..].iter().take_while(|(known, _)| *known == target).map(|(_, blob)| *blob));
+        let start = self.notes.partition_point(|(known, _)| *known < target);
+        found.extend(self.notes[start..].iter().take_while(|(known, _)| *known == target).map(|(_, blob)| *blob));
         let Some(byte) = target.as_bytes().get(depth) else { return Ok(()) };
-        let begin = self.fans.partition_point(|(known, _)| known < byte);
-        for (_, fan) in self.fans[begin..].iter_mut().take_while(|(known, _)| known == byte) {
+        let start = self.fans.partition_point(|(known, _)| known < byte);
+        for (_, fan) in self.fans[start..].iter_mut().take_while(|(known, _)| known == byte) {
             if let Fan::Closed(tree) = fan {
                 let hex = target.to_hex_with_len(2 * (depth + 1)).to_string();
                 *fan = Fan::Open(Box::new(Folder::read(repo, *tree, &hex)?));

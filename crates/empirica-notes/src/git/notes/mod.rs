@@ -1,4 +1,4 @@
-//! A notes tree: lookups, edits and a walk over all notes, whatever its fan-out.
+//! Notes trees with any fan-out: lookup, edit and listing.
 
 pub mod difference;
 pub mod foreign;
@@ -20,7 +20,7 @@ use crate::git::repository::Repository;
 /// Unites two versions of one note.
 pub type Unite = fn(&[u8], &[u8]) -> Vec<u8>;
 
-/// A notes tree that is read and edited lazily.
+/// A notes tree, read and edited lazily.
 pub struct NotesTree<'r> {
     repo: &'r Repository,
     state: State,
@@ -28,8 +28,8 @@ pub struct NotesTree<'r> {
 }
 
 impl<'r> NotesTree<'r> {
-    /// Opens the notes of a notes commit; `None` is the empty tree. `unite` joins the notes of an object that an
-    /// ill-formed tree lists twice (flat and fanned out), which git itself cannot read.
+    /// Opens the notes of a notes commit; `None` is the empty tree. `unite` merges the notes of an object that an
+    /// ill-formed tree lists twice (flat and fanned out), which git cannot read.
     pub fn open(repo: &'r Repository, commit: Option<Oid>, unite: Unite) -> Result<Self> {
         let tree = match commit {
             Some(id) => repo.tree_of(id)?,
@@ -62,12 +62,12 @@ impl<'r> NotesTree<'r> {
         unreadable(self.state.root_tree_id(), error)
     }
 
-    /// The blob that is the note of `target`, here or not; `None` when it has none.
+    /// The blob of the note of `target`, which may be missing; `None` without a note.
     pub fn blob(&mut self, target: Oid) -> Result<Option<Oid>> {
         self.retry(|state, repo| state.get(&target, repo))
     }
 
-    /// The content of the note of `target`; `None` when it has none, or when its blob is not here.
+    /// The content of the note of `target`; `None` without a note, or if its blob is missing.
     pub fn get(&mut self, target: Oid) -> Result<Option<Vec<u8>>> {
         match self.blob(target)? {
             Some(blob) => self.repo.read_blob(blob),
@@ -75,22 +75,22 @@ impl<'r> NotesTree<'r> {
         }
     }
 
-    /// Stages a new note for `target`; nothing is written before [`Self::write`]. Call it before the next
-    /// [`Self::get`] only for objects that were not read as damaged.
+    /// Stages a new note for `target`, to be written by [`Self::write`]. Call it before the next [`Self::get`] only for
+    /// objects that were not read as damaged.
     pub fn set(&mut self, target: Oid, content: &[u8]) -> Result<()> {
         let blob = self.repo.write_blob(content)?;
         self.state.edit(target, Some(blob), self.repo).map(|_| ()).map_err(|error| self.broken(error))
     }
 
-    /// Writes what was staged and returns the new tree.
+    /// Writes the staged notes and returns the new tree.
     pub fn write(&mut self) -> Result<Oid> {
         let repo = self.repo;
         self.state.write(repo).map_err(|error| self.broken(error))
     }
 }
 
-/// The tree `base` with notes set to blobs or taken out, and other entries set by path. What it comes to depends on these
-/// alone. `lay_out` first puts a tree in order that is laid out in two ways at once. The blobs are there already.
+/// Builds a tree from `base`, with notes set to existing blobs or removed, and other entries set by path. A function of
+/// its input. `lay_out` first normalises a tree that is both flat and fanned out.
 pub fn rebuilt(
     repo: &Repository,
     base: Oid,
@@ -107,7 +107,7 @@ pub fn rebuilt(
     };
     let opened = if lay_out { Ok(normalised(repo, base, unite)?) } else { State::new(base, repo) };
     let tree = match opened.and_then(apply) {
-        // an object that it lists twice shows when it is come to
+        // duplicates show only when reached
         Err(error) if error.is_corrupted() && !lay_out => apply(normalised(repo, base, unite)?),
         other => other,
     };
@@ -126,8 +126,7 @@ pub fn rebuilt(
     editor.write(|tree| gix::objs::Write::write(repo, in_order(tree).as_ref())).map_err(broken)
 }
 
-/// The tree as git writes it, where one that no git wrote lies out of order or names something twice (of which the
-/// greater object is taken, in every clone the same).
+/// The tree in git's order without duplicates, of which the greater object is kept, the same in all clones.
 fn in_order(tree: &gix::objs::Tree) -> Cow<'_, gix::objs::Tree> {
     if tree.entries.is_sorted_by(|a, b| a < b && a.filename != b.filename) {
         return Cow::Borrowed(tree);
@@ -139,7 +138,7 @@ fn in_order(tree: &gix::objs::Tree) -> Cow<'_, gix::objs::Tree> {
     Cow::Owned(ordered)
 }
 
-/// The object at the root of a tree that has this name and is a blob; `None` without one.
+/// The blob with this name at the root of a tree; `None` without one.
 pub fn root_file(repo: &Repository, tree: Oid, name: &str) -> Result<Option<Oid>> {
     if tree == repo.empty_tree() {
         return Ok(None);
@@ -150,7 +149,7 @@ pub fn root_file(repo: &Repository, tree: Oid, name: &str) -> Result<Option<Oid>
     Ok(found.map(|entry| entry.oid.to_owned()))
 }
 
-/// A tree with the same notes and other entries, each note once.
+/// A tree with the same notes and other entries, without duplicate notes.
 pub(crate) fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
     let Entries { notes, others } = entries(repo, tree)?;
     let mut united: BTreeMap<Oid, Vec<Oid>> = Default::default();
@@ -185,29 +184,28 @@ pub(crate) fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<S
     Ok(state)
 }
 
-/// What a notes tree holds.
+/// The entries of a notes tree.
 #[derive(Debug, Default)]
 pub struct Entries {
-    /// The notes as (annotated object, blob). An object can come twice in an ill-formed tree; blobs that are not here
-    /// are listed all the same.
+    /// The notes as (annotated object, blob). An ill-formed tree can list an object twice; blobs may be missing.
     pub notes: Vec<(Oid, Oid)>,
-    /// Every other entry: path, kind, object. A path can be no UTF-8.
+    /// The other entries: path, kind, object. Paths need not be UTF-8.
     others: Vec<(Vec<u8>, EntryKind, Oid)>,
 }
 
 impl Entries {
-    /// Every entry that is no note, by path.
+    /// The entries other than notes, with their paths.
     pub fn others(&self) -> impl Iterator<Item = (&[u8], Other)> {
         self.others.iter().map(|(path, kind, id)| (path.as_slice(), Other { id: *id, kind: *kind }))
     }
 }
 
-/// Everything in a notes tree, whatever its fan-out.
+/// All entries of a notes tree with any fan-out.
 pub fn entries(repo: &Repository, tree: Oid) -> Result<Entries> {
     entries_past(repo, tree, &mut Err)
 }
 
-/// The same, where `lost` hears of each tree that cannot be read: what it does not make an error of is passed over.
+/// As [`entries`]; calls `lost` for each unreadable tree, which is skipped if that returns `Ok`.
 pub fn entries_past(repo: &Repository, tree: Oid, lost: &mut dyn FnMut(Error) -> Result<()>) -> Result<Entries> {
     let Entries { mut notes, mut others } = Entries::default();
     let mut pending = vec![(tree, String::new(), Vec::new())];
@@ -245,7 +243,7 @@ pub fn entries_past(repo: &Repository, tree: Oid, lost: &mut dyn FnMut(Error) ->
     Ok(Entries { notes, others })
 }
 
-/// Every file of a notes tree that is no note, by path, those in folders among them.
+/// All files of a notes tree other than notes, with their paths, including those in subtrees.
 pub fn files(repo: &Repository, tree: Oid) -> Result<Vec<(Vec<u8>, Other)>> {
     let mut out = Vec::new();
     let mut pending: Vec<(Vec<u8>, Other)> =

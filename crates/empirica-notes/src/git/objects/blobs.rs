@@ -1,11 +1,12 @@
-//! Blobs read in other threads, each with a view of its own on the object store: the repository's is one thread's.
+//! Reads blobs in other threads, each with its own handle on the object store, as the repository's is bound to one
+//! thread.
 
 use std::path::PathBuf;
 
 use crate::git::Oid;
 use crate::git::repository::Repository;
 
-/// Where the objects of a repository are; any thread can open them.
+/// The location of a repository's objects, which any thread can open.
 #[derive(Debug, Clone)]
 pub struct Objects {
     folder: PathBuf,
@@ -13,20 +14,20 @@ pub struct Objects {
     replaced: Vec<(Oid, Oid)>,
 }
 
-/// One thread's view.
+/// One thread's handle.
 pub struct Blobs {
     store: gix::odb::Handle,
 }
 
 impl Objects {
-    /// Those of this repository.
+    /// The objects of a repository.
     pub fn of(repo: &Repository) -> Self {
         let store = repo.gix().objects.store_ref();
         let replaced = store.replacements().collect();
         Objects { folder: store.path().to_owned(), hash: repo.gix().object_hash(), replaced }
     }
 
-    /// Opens them; `None` when that fails.
+    /// Opens a handle; `None` on failure.
     pub fn open(&self) -> Option<Blobs> {
         let options = gix::odb::store::init::Options::default();
         let store = gix::odb::at_opts(&self.folder, self.hash, self.replaced.iter().copied(), options).ok()?;
@@ -35,7 +36,7 @@ impl Objects {
 }
 
 impl Blobs {
-    /// The content of a blob into `content`, whatever that held. Returns whether it could be read here. Never fetches.
+    /// Reads a blob, replacing `content`. Returns whether it was readable. Never fetches.
     pub fn read_into(&self, id: Oid, content: &mut Vec<u8>) -> bool {
         let found = gix::objs::Find::try_find(&self.store, &id, content);
         matches!(found, Ok(Some(found)) if found.kind == gix::objs::Kind::Blob)

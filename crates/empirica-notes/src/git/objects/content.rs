@@ -1,4 +1,4 @@
-//! What a path holds: in a commit's tree, and in the work tree. Told by object ids, as git would give them.
+//! The content at a path in a commit's tree or the work tree, as git object ids.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -8,41 +8,41 @@ use std::path::{Component, Path, PathBuf};
 use crate::git::Oid;
 use crate::git::repository::Repository;
 
-/// The largest file that is read, in bytes.
+/// The size limit of a file, in bytes.
 const LARGEST: u64 = 4 << 20;
-/// The most that is read of all files together, in bytes.
+/// The total limit of bytes read.
 const ALL: u64 = 64 << 20;
-/// The longest path that is looked at, in bytes; what no system opens is not in a work tree.
+/// The length limit of a path, in bytes; no system opens longer ones.
 const LONGEST: usize = 4096;
 
-/// What is at a path.
+/// The content at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathContent {
     /// Nothing.
     Nothing,
     /// A file (its blob), a symbolic link (a blob of its target) or a submodule (its commit).
     File(Oid),
-    /// A folder, with its tree where that is known: never in a work tree.
+    /// A folder, with its tree; `None` in a work tree.
     Folder(Option<Oid>),
-    /// Something that could not be read: a tree that is not in this clone, a file too large, a device.
+    /// Unreadable: a missing tree, a file too large, a device.
     Unknown,
 }
 
-/// The trees of one commit, each folder read once.
+/// The trees of one commit, each read once.
 pub struct Tree<'r> {
     repo: &'r Repository,
     root: Option<Oid>,
-    /// By path; `None` for one that is not here.
+    /// By path; `None` if missing.
     folders: HashMap<String, Option<HashMap<Vec<u8>, PathContent>>>,
 }
 
 impl<'r> Tree<'r> {
-    /// A root tree by its id; `None` is the empty one, of an unborn HEAD. Nothing is read yet.
+    /// Starts at a root tree; `None` is the empty tree of an unborn HEAD. Reads nothing yet.
     pub fn new(repo: &'r Repository, root: Option<Oid>) -> Self {
         Tree { repo, root, folders: HashMap::new() }
     }
 
-    /// What is at a path as [`inside`] gives it. [`PathContent::Unknown`] when a tree on the way is not here; never fetches.
+    /// The content at a path from [`inside`]; [`PathContent::Unknown`] if a tree on the way is missing. Never fetches.
     pub fn find(&mut self, path: &str) -> PathContent {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         if !self.folders.contains_key(folder) {
@@ -70,31 +70,30 @@ impl<'r> Tree<'r> {
         for entry in tree.iter() {
             let entry = entry.ok()?;
             let id = entry.oid().to_owned();
-            let held = if entry.mode().is_tree() { PathContent::Folder(Some(id)) } else { PathContent::File(id) };
-            out.insert(entry.filename().to_vec(), held);
+            let content = if entry.mode().is_tree() { PathContent::Folder(Some(id)) } else { PathContent::File(id) };
+            out.insert(entry.filename().to_vec(), content);
         }
         Some(out)
     }
 }
 
-/// The files of a work tree as they are now.
+/// The files of a work tree.
 pub struct WorkTree {
     root: PathBuf,
     hash: gix::hash::Kind,
-    /// How many bytes may still be read.
+    /// The number of bytes that may still be read.
     left: Cell<u64>,
 }
 
 impl WorkTree {
-    /// The work tree of a repository; `None` in a bare one.
+    /// The work tree of a repository; `None` if bare.
     pub fn of(repo: &Repository) -> Option<Self> {
         let hash = repo.gix().object_hash();
         Some(WorkTree { root: repo.work_tree()?, hash, left: Cell::new(ALL) })
     }
 
-    /// What is at a path as [`inside`] gives it, without git's filters: the bytes as they are. [`PathContent::Unknown`] for what
-    /// lies behind a symbolic link, is larger than 4 MiB, cannot be read, or is neither file, link nor folder, and for
-    /// every file once 64 MiB have been read.
+    /// The content at a path from [`inside`], without git's filters. [`PathContent::Unknown`] behind a symbolic link,
+    /// above 4 MiB, if unreadable or of another file type, and for all files once 64 MiB have been read.
     pub fn look(&self, path: &str) -> PathContent {
         self.read(path).unwrap_or_else(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => PathContent::Nothing,
@@ -102,7 +101,7 @@ impl WorkTree {
         })
     }
 
-    /// Whether anything is at a path as [`inside`] gives it.
+    /// Whether anything exists at a path from [`inside`].
     pub fn has(&self, path: &str) -> bool {
         self.root.join(path).symlink_metadata().is_ok()
     }
@@ -114,7 +113,7 @@ impl WorkTree {
             at.push(part);
             let meta = at.symlink_metadata()?;
             if parts.peek().is_some() {
-                // git follows no link on the way to a file, either
+                // like git, follow no symlink on the way
                 if meta.is_symlink() {
                     return Ok(PathContent::Unknown);
                 }
@@ -143,9 +142,9 @@ impl WorkTree {
     }
 }
 
-/// A path that somebody gave as git's trees have it: relative to the root of the work tree, parts divided by single
-/// slashes. `None` when it is no path inside (it leads out, is absolute and elsewhere, or in `.git`), is longer than
-/// 4,096 bytes, or holds U+FFFD, which stands for bytes that are no UTF-8 and cannot be found again.
+/// Normalizes a given path to one in git's trees: relative to the root of the work tree, separated by single slashes.
+/// `None` if it leads outside or into `.git`, is longer than 4,096 bytes, or contains U+FFFD, which replaces invalid
+/// UTF-8.
 pub fn inside(root: Option<&Path>, text: &str) -> Option<String> {
     if text.is_empty() || text.len() > LONGEST || text.contains(['\0', '\u{fffd}']) {
         return None;
@@ -164,12 +163,13 @@ pub fn inside(root: Option<&Path>, text: &str) -> Option<String> {
     if first.eq_ignore_ascii_case(".git") { None } else { Some(parts.join("/")) }
 }
 
-/// A path that the user gives in the folder `cwd`, as git's trees have it; the root itself is empty. Outside the work tree, as in a bare
-/// repository (`root` is `None`), it is relative to the root. `None` when it leads out of the work tree or into `.git`.
+/// Normalizes a path given in the folder `cwd` to one in git's trees; the root itself is empty. Outside the work tree,
+/// as in a bare repository (`root` is `None`), it is relative to the root. `None` if it leads out of the work tree or
+/// into `.git`.
 pub fn from_here(root: Option<&Path>, cwd: &Path, text: &str) -> Option<String> {
     let given = Path::new(text);
-    let begin = root.and_then(|root| cwd.strip_prefix(root).ok()).unwrap_or(Path::new(""));
-    let below = if given.is_absolute() { given.strip_prefix(root?).ok()?.to_owned() } else { begin.join(given) };
+    let prefix = root.and_then(|root| cwd.strip_prefix(root).ok()).unwrap_or(Path::new(""));
+    let below = if given.is_absolute() { given.strip_prefix(root?).ok()?.to_owned() } else { prefix.join(given) };
     let mut out = PathBuf::new();
     for part in below.components() {
         match part {
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_of_the_work_tree_are_looked_at() {
+    fn only_paths_of_the_work_tree_are_accepted() {
         let root = Some(Path::new("/work/project"));
         let path = |text| inside(root, text);
         assert_eq!(path("./src//a.rs").as_deref(), Some("src/a.rs"));

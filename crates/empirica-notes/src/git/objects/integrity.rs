@@ -1,4 +1,4 @@
-//! Which commits of notes can be read whole, with all that they lead to; and objects that nothing leads to.
+//! Finds notes commits that are intact with all they reach, and dangling objects.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,21 +11,21 @@ use crate::git::remotes::is_partial;
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
-/// What is known of commits and what they lead to; each object is read once.
+/// The integrity of commits and the objects they reach; each object is read once.
 pub struct Integrity<'r> {
     repo: &'r Repository,
-    /// Whether what is not here was left out on purpose.
+    /// Whether missing objects are due to a partial clone.
     is_partial: bool,
-    /// Trees and blobs that can be read, with all that is below them.
+    /// Intact trees and blobs.
     whole: HashSet<Oid>,
-    /// Whether commits can be read with all that they lead to.
+    /// Whether each commit is intact with all it reaches.
     histories: HashMap<Oid, bool>,
-    /// Where a shallow history ends.
+    /// The shallow boundary.
     ends: HashSet<Oid>,
 }
 
 impl<'r> Integrity<'r> {
-    /// Nothing is known yet.
+    /// Reads the shallow boundary only.
     pub fn new(repo: &'r Repository) -> Self {
         let ends = repo.gix().shallow_commits().ok().flatten();
         let ends = ends.into_iter().flat_map(|ends| ends.iter().copied().collect::<Vec<_>>()).collect();
@@ -33,7 +33,7 @@ impl<'r> Integrity<'r> {
         Integrity { repo, is_partial, whole: HashSet::new(), histories: HashMap::new(), ends }
     }
 
-    /// The parents of a commit, none where a shallow history ends; `None` when it cannot be read, or is no commit.
+    /// The parents of a commit, empty at the shallow boundary; `None` if it is not a readable commit.
     pub fn parents(&self, commit: Oid) -> Option<Vec<Oid>> {
         let read = self.repo.gix().find_commit(commit).ok()?;
         read.tree_id().ok()?;
@@ -43,8 +43,8 @@ impl<'r> Integrity<'r> {
         Some(read.parent_ids().map(|id| id.detach()).collect())
     }
 
-    /// Whether a commit, its tree, all that is in it, and all of that of the commits before it can be read. What a partial clone
-    /// left out counts as read.
+    /// Whether a commit, its tree and all it reaches are readable. Objects missing from a partial clone count as
+    /// readable.
     pub fn has_whole_history(&mut self, commit: Oid) -> bool {
         let mut pending = vec![commit];
         while let Some(id) = pending.last().copied() {
@@ -68,12 +68,12 @@ impl<'r> Integrity<'r> {
         self.histories[&commit]
     }
 
-    /// Whether a tree and all that is below it can be read.
+    /// Whether a tree and all it reaches are readable.
     pub fn has_whole_tree(&mut self, tree: Oid) -> bool {
         self.is_whole(tree, EntryKind::Tree)
     }
 
-    /// Whether what a tree names can be read, with all that is below it.
+    /// Whether a tree entry and all it reaches are readable.
     pub fn has_whole(&mut self, other: Other) -> bool {
         self.is_whole(other.id, other.kind)
     }
@@ -88,7 +88,7 @@ impl<'r> Integrity<'r> {
                 continue;
             }
             match (kind, self.repo.gix().find_object(id)) {
-                // a commit of another repository
+                // a submodule's commit
                 (EntryKind::Commit, _) => {}
                 (EntryKind::Tree, Ok(object)) => {
                     let Ok(tree) = object.try_into_tree() else { return false };
@@ -106,20 +106,20 @@ impl<'r> Integrity<'r> {
     }
 }
 
-/// What no object and no ref leads to.
+/// Dangling objects.
 #[derive(Debug, Default)]
+#[allow(missing_docs)]
 pub struct Dangling {
-    /// Trees, those of commits among them.
+    /// Trees, including those of commits.
     pub trees: Vec<Oid>,
-    /// Blobs.
     pub blobs: Vec<Oid>,
 }
 
-/// The objects that no object and no ref leads to. Asks git, which looks at all there are; none when it cannot tell.
+/// Finds dangling objects by `git fsck`, which reads the whole object store; empty if it fails.
 pub fn dangling(repo: &Repository) -> Result<Dangling> {
     let mut command = git(repo.cwd());
     command.args(["fsck", "--no-reflogs", "--connectivity-only", "--no-progress", "--dangling"]);
-    // it ends with an error: something is damaged
+    // its exit code is ignored: something is damaged
     let found = ended(&mut command, Vec::new())?;
     let text = String::from_utf8_lossy(&found.stdout);
     let object = |line: &str| {

@@ -1,4 +1,4 @@
-//! Objects: blobs, trees, packs, what a partial clone lacks, damage.
+//! Objects: blobs, trees, packs, partial clones, damage.
 
 pub mod blobs;
 pub mod content;

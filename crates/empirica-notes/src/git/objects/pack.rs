@@ -1,5 +1,5 @@
-//! Objects handed to git to be stored: as one pack, which it takes apart. Git then does what the repository asks for: modes of
-//! files, owners, what must have reached the disk.
+//! Stores objects through git, as one pack that git unpacks, so that it applies the repository's file modes, ownership
+//! and fsync settings.
 
 use std::io::Write;
 
@@ -12,22 +12,22 @@ use crate::error::Result;
 use crate::git::process::{ended, git};
 use crate::git::repository::Repository;
 
-/// Stores objects, loose, all of them or an error. None is nothing to do.
+/// Stores objects as loose objects, all or none; no-op if empty.
 pub(crate) fn store(repo: &Repository, objects: &Storage) -> Result<()> {
     if objects.is_empty() {
         return Ok(());
     }
     let pack = packed(repo, objects).map_err(|error| repo.unwritable(error))?;
-    let said = ended(git(repo.cwd()).args(["unpack-objects", "-q"]), pack)?;
-    if said.status.success() {
+    let output = ended(git(repo.cwd()).args(["unpack-objects", "-q"]), pack)?;
+    if output.status.success() {
         return Ok(());
     }
-    let words = String::from_utf8_lossy(&said.stderr);
-    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     Err(repo.unwritable(gix::Error::from_error(std::io::Error::other(lines.join("; ")))))
 }
 
-/// A pack of whole objects, as gitformat-pack(5) has it.
+/// A pack of undeltified objects, as in gitformat-pack(5).
 fn packed(repo: &Repository, objects: &Storage) -> gix::error::Result<Vec<u8>> {
     let count = u32::try_from(objects.len()).map_err(gix::Error::from_error)?;
     let mut out = Vec::from(*b"PACK\0\0\0\x02");
@@ -44,7 +44,7 @@ fn packed(repo: &Repository, objects: &Storage) -> gix::error::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The kind and the size: three bits and four in the first byte, seven in each that follows.
+/// Writes kind and size: three bits and four in the first byte, seven in each that follows.
 fn begin(out: &mut Vec<u8>, kind: Kind, size: usize) {
     let number = match kind {
         Kind::Commit => 1,

@@ -1,4 +1,4 @@
-//! Objects that a partial clone left out, fetched from the remote that promised them when they are wanted.
+//! Fetches objects missing from a partial clone from the promisor remote.
 
 use crate::error::{Error, Result};
 use crate::git::Oid;
@@ -8,28 +8,28 @@ use crate::git::repository::Repository;
 use crate::git::repository::asking::PartialClone;
 
 impl PartialClone {
-    /// Whether what is not here can be had elsewhere.
+    /// Whether missing objects can be fetched.
     pub(crate) fn is_of_use(&self, repo: &Repository) -> bool {
         *self.is_partial.get_or_init(|| is_partial(repo))
     }
 }
 
-/// Fetches objects that a partial clone left out from the remote that promised them, all in one go; of trees also what is
-/// below them, but for blobs. An error when there is no such remote, or it does not give them.
+/// Fetches missing objects from the promisor remote in one fetch; for trees also their subtrees, without blobs. Fails
+/// without such a remote, or if it lacks them.
 pub fn fetch(repo: &Repository, ids: &[Oid]) -> Result<()> {
     let Some(remote) = promisor(repo) else {
         return Err(Error::storage("no remote has promised the objects that are not here"));
     };
     let mut command = git(repo.cwd());
-    // as git itself does it: these objects and nothing else, whatever is here
+    // as git does: exactly these objects
     command.args(["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
     command.args(["--recurse-submodules=no", "--filter=blob:none", "--stdin", "--"]).arg(&remote);
     let wanted: String = ids.iter().map(|id| format!("{id}\n")).collect();
     Running::feed(&mut command, wanted.into_bytes())?.finish()
 }
 
-/// Fetches the trees of all refs below `prefix` that are not here, and `also`, in one go. Whether any came. They are asked for
-/// once: a remote that is away is not waited for again and again.
+/// Fetches the missing trees of all refs below `prefix`, and `also`, in one fetch. Returns whether it succeeded.
+/// Requested once, so that an unreachable remote is not waited for repeatedly.
 pub(crate) fn fetch_trees(repo: &Repository, asking: &PartialClone, prefix: &str, also: Option<Oid>) -> bool {
     if asking.is_offline.get() || asking.asked_for_trees.get() || !asking.is_of_use(repo) {
         return false;

@@ -1,4 +1,4 @@
-//! Everything that one commit leads to and another does not: what would leave with it.
+//! The objects reachable from one commit and not from another, which a push would send.
 
 use crate::error::{Error, Result, empirica};
 use crate::git::Oid;
@@ -7,19 +7,19 @@ use crate::git::process::{git, output};
 use crate::git::remotes::is_partial;
 use crate::git::repository::Repository;
 
-/// What an object says.
+/// The text of an object.
 #[derive(Debug)]
 pub enum Object {
-    /// A commit: who made it, other lines of its head but what it leads to and its signature, and its message.
+    /// A commit: its headers without tree, parents and signature, and its message.
     Commit(String),
-    /// A tree: the names in it.
+    /// A tree: its entry names.
     Tree(Vec<String>),
-    /// A blob.
+    /// A blob: its content.
     Blob(Vec<u8>),
 }
 
-/// The objects that `tip` leads to and `known` does not, with the path each was come to; newest first. What a partial clone left
-/// out is passed over.
+/// The objects reachable from `tip` and not from `known`, newest first, with their paths. Skips those missing from a
+/// partial clone.
 pub fn objects(repo: &Repository, tip: Oid, known: Option<Oid>) -> Result<Vec<(Oid, String)>> {
     repo.store_objects()?;
     let mut command = git(repo.cwd());
@@ -42,7 +42,7 @@ pub fn objects(repo: &Repository, tip: Oid, known: Option<Oid>) -> Result<Vec<(O
     Ok(listed.lines().filter_map(object).collect())
 }
 
-/// What an object says; `None` when it is not here, or of another kind.
+/// Reads an object; `None` if it is missing or a tag.
 pub fn object(repo: &Repository, id: Oid) -> Result<Option<Object>> {
     if !repo.has_object(id) {
         return Ok(None);
@@ -54,12 +54,12 @@ pub fn object(repo: &Repository, id: Oid) -> Result<Option<Object>> {
             let text = String::from_utf8_lossy(&object.data).into_owned();
             let (head, message) = text.split_once("\n\n").unwrap_or((&text, ""));
             let mut is_signature = false;
-            let said = head.lines().filter(|line| {
-                // a signature goes on with lines that are indented
+            let kept = head.lines().filter(|line| {
+                // continuation lines of a signature are indented
                 is_signature = line.starts_with("gpgsig") || is_signature && line.starts_with(' ');
                 !is_signature && !line.starts_with("tree ") && !line.starts_with("parent ")
             });
-            Some(Object::Commit(said.chain([message]).collect::<Vec<_>>().join("\n")))
+            Some(Object::Commit(kept.chain([message]).collect::<Vec<_>>().join("\n")))
         }
         gix::objs::Kind::Tree => {
             let tree = object.try_into_tree().map_err(|error| unreadable(id, error))?;

@@ -1,4 +1,4 @@
-//! Running the user's own git, where gix has no answer: history listings, status, pager and editor.
+//! Runs the user's git for what gix lacks: history listings, status, pager and editor.
 
 pub mod parameters;
 pub mod parent;
@@ -12,21 +12,21 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
-/// A git command in `cwd`, quiet about optional locks and in the C locale.
+/// A git command in `cwd`, without optional locks, in the C locale.
 pub fn git(cwd: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(cwd).env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C").stdin(Stdio::null());
-    // what our own hooks do then is another process's
+    // hooks of this program run in another process
     #[cfg(feature = "fault-injection")]
     command.env_remove("EMPIRICA_FAULT");
     command
 }
 
-/// The folders that git is usually installed in.
+/// The usual folders of git.
 const USUAL: [&str; 5] =
     ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/local/bin", "/run/current-system/sw/bin"];
 
-/// The error of git that cannot be started. Where it lies in a usual folder, the command puts that on PATH.
+/// The error if git cannot be started. If it is in a usual folder, suggests adding that to PATH.
 pub fn not_started(error: std::io::Error) -> Error {
     let out = Error::storage("git could not be started");
     let found = USUAL.iter().find(|folder| Path::new(folder).join("git").is_file());
@@ -46,30 +46,30 @@ pub fn not_started(error: std::io::Error) -> Error {
     out.caused_by(error)
 }
 
-/// Runs git to its end and returns its standard output. A failure carries git's own words.
+/// Runs git and returns its standard output. Failures have git's message.
 pub fn output(command: &mut Command) -> Result<Vec<u8>> {
     Pending::start(command).output()
 }
 
-/// The same, but `None` when git ends with 1 and says nothing: its way to say that there is none.
+/// As [`output`], but `None` if git exits with 1 or 5 without a message, which means there is none.
 pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
     let out = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().map_err(not_started)?;
     match out.status.code() {
         Some(0) => Ok(Some(out.stdout)),
         Some(1 | 5) if out.stderr.is_empty() => Ok(None),
-        _ => Err(said(&out.stderr)),
+        _ => Err(failure(&out.stderr)),
     }
 }
 
-/// Runs git with something on its standard input to its end, however that is.
+/// Runs git with `input` on its standard input, and returns its result even on failure.
 pub fn ended(command: &mut Command, input: Vec<u8>) -> Result<std::process::Output> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(not_started)?;
-    write_aside(child.stdin.take(), input);
+    write_in_background(child.stdin.take(), input);
     child.wait_with_output().map_err(not_started)
 }
 
-/// Runs git with something on its standard input and returns its standard output. A failure carries git's own words.
+/// Runs git with `input` on its standard input and returns its standard output. Failures have git's message.
 pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
     let mut running = Running::feed(command, input)?;
     let mut out = Vec::new();
@@ -77,46 +77,46 @@ pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
     running.finish().map(|()| out)
 }
 
-/// Git that runs beside us until its output is wanted.
+/// A git process running in the background.
 pub struct Pending(Result<Child>);
 
 impl Pending {
-    /// Starts git.
+    /// Starts git; an error shows in [`Self::output`].
     pub fn start(command: &mut Command) -> Self {
         Pending(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started))
     }
 
-    /// Waits for its end and returns its standard output. A failure carries git's own words.
+    /// Waits for it and returns its standard output. Failures have git's message.
     pub fn output(self) -> Result<Vec<u8>> {
         let out = self.0?.wait_with_output().map_err(not_started)?;
-        if out.status.success() { Ok(out.stdout) } else { Err(said(&out.stderr)) }
+        if out.status.success() { Ok(out.stdout) } else { Err(failure(&out.stderr)) }
     }
 }
 
-/// How a command ended that had a limit of time.
+/// The result of a command with a deadline.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub enum Ended {
-    /// By itself: whether with success, what it printed, what it said (nothing when that went to our own standard error).
+    /// It exited. `stderr` is empty if it was inherited.
     Itself { success: bool, code: Option<i32>, stdout: Vec<u8>, stderr: Vec<u8> },
-    /// It was ended, because the time was over.
+    /// It was terminated at the deadline.
     TimedOut,
 }
 
-/// Runs a command to its end, or to `deadline`: then it is ended with all that it has started. It stays in our process
-/// group, so that a user who interrupts us ends it, too. With `shown` what it says goes to our own standard error.
+/// Runs a command until it exits, or terminates it and its descendants at `deadline`. It stays in this process group,
+/// so that an interrupt by the user also ends it. With `shown` its standard error is inherited.
 pub fn run_until(command: &mut Command, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
     feed_until(command, Vec::new(), deadline, shown)
 }
 
-/// The same with something on its standard input; empty leaves that as it is.
+/// As [`run_until`], with `input` on its standard input unless empty.
 pub fn feed_until(command: &mut Command, input: Vec<u8>, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
     if !input.is_empty() {
         command.stdin(Stdio::piped());
     }
     command.stdout(Stdio::piped()).stderr(if shown { Stdio::inherit() } else { Stdio::piped() });
     let mut child = command.spawn().map_err(not_started)?;
-    write_aside(child.stdin.take(), input);
+    write_in_background(child.stdin.take(), input);
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
     let status = loop {
@@ -130,7 +130,7 @@ pub fn feed_until(command: &mut Command, input: Vec<u8>, deadline: Option<Instan
             }
         }
     };
-    // a connection that stays open in the background (ssh's ControlPersist) holds standard error open
+    // a background connection (ssh's ControlPersist) keeps standard error open
     let patience =
         deadline.map_or(AFTERWARDS, |deadline| deadline.saturating_duration_since(Instant::now()).min(AFTERWARDS));
     let stdout = stdout.recv_timeout(AFTERWARDS).unwrap_or_default();
@@ -138,18 +138,18 @@ pub fn feed_until(command: &mut Command, input: Vec<u8>, deadline: Option<Instan
     Ok(Ended::Itself { success: status.success(), code: status.code(), stdout, stderr })
 }
 
-/// How often a running command is looked at.
+/// The polling interval of a running command.
 const POLL: Duration = Duration::from_millis(2);
-/// How long what an ended command printed is waited for.
+/// The time to wait for the output of an exited command.
 const AFTERWARDS: Duration = Duration::from_secs(1);
 
-/// Reads a pipe in the background, so that no pipe runs full. What was read is sent when the pipe ends.
+/// Reads a pipe in the background, so that it never fills up; sends all of it at its end.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     if let Some(mut pipe) = pipe {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // what could be read until then is what there is
+            // on an error use what was read
             let _ = pipe.read_to_end(&mut bytes);
             let _ = sender.send(bytes);
         });
@@ -157,13 +157,13 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Ends a child and all that it has started: first so that git removes its lock files, then for good.
+/// Terminates a child and its descendants: by SIGTERM, so that git removes its lock files, then by SIGKILL.
 fn end(child: &mut Child) {
     let ids: Vec<String> = descendants(child.id()).iter().map(u32::to_string).collect();
     for signal in ["TERM", "KILL"] {
         let mut kill = Command::new("sh");
         kill.args(["-c", "kill -s \"$0\" \"$@\"", signal]).args(&ids);
-        // they may have ended meanwhile
+        // they may have exited meanwhile
         let _ = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
         for _ in 0..100 {
             if matches!(child.try_wait(), Ok(Some(_))) {
@@ -176,7 +176,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// A process and all that it has started, directly or not.
+/// A process and its descendants.
 fn descendants(root: u32) -> Vec<u32> {
     let parents = parents();
     let mut out = vec![root];
@@ -188,11 +188,11 @@ fn descendants(root: u32) -> Vec<u32> {
     out
 }
 
-/// All processes with their parents.
+/// All processes, with their parents.
 fn parents() -> Vec<(u32, u32)> {
     let of = |id: u32| {
         let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
-        // the name of the program, in parentheses, can hold anything
+        // the program name, in parentheses, can contain anything
         let rest = String::from_utf8_lossy(&stat).rsplit_once(')')?.1.to_owned();
         Some((id, rest.split_whitespace().nth(1)?.parse().ok()?))
     };
@@ -210,7 +210,7 @@ fn parents() -> Vec<(u32, u32)> {
     text.lines().filter_map(pair).collect()
 }
 
-fn said(stderr: &[u8]) -> Error {
+fn failure(stderr: &[u8]) -> Error {
     let text = String::from_utf8_lossy(stderr);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("git failed and said nothing");
     let line = line.trim_start_matches("fatal: ").trim_start_matches("error: ");
@@ -225,15 +225,15 @@ fn said(stderr: &[u8]) -> Error {
     out.reason(reason).suggest("Put right what git names, then run the command again.").command("git version")
 }
 
-/// Git whose output is read while it runs; ended when dropped.
+/// A git process whose output is read while it runs; killed on drop.
 pub struct Running {
     child: Child,
-    /// What it prints.
+    /// Its standard output.
     pub stdout: BufReader<ChildStdout>,
 }
 
 impl Running {
-    /// Starts git.
+    /// Starts git with a piped stdout and stderr.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
         let stdout = child.stdout.take().map(BufReader::new);
@@ -242,53 +242,53 @@ impl Running {
             .ok_or_else(|| unreadable_output(std::io::ErrorKind::BrokenPipe.into()))
     }
 
-    /// Starts git with something on its standard input.
+    /// Starts git with `input` on its standard input.
     pub fn feed(command: &mut Command, input: Vec<u8>) -> Result<Self> {
         let mut running = Running::start(command.stdin(Stdio::piped()))?;
-        write_aside(running.child.stdin.take(), input);
+        write_in_background(running.child.stdin.take(), input);
         Ok(running)
     }
 
-    /// Waits for its end, after its output was read to the end; a failure carries git's own words.
+    /// Waits for it, after its output was read to the end. Failures have git's message.
     pub fn finish(mut self) -> Result<()> {
         let mut stderr = Vec::new();
         if let Some(mut pipe) = self.child.stderr.take() {
-            // what could not be read of the error text is not worth a second error
+            // an error reading the message is ignored
             let _ = std::io::Read::read_to_end(&mut pipe, &mut stderr);
         }
         let status = self.child.wait().map_err(not_started)?;
-        if status.success() { Ok(()) } else { Err(said(&stderr)) }
+        if status.success() { Ok(()) } else { Err(failure(&stderr)) }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // already ended is fine
+        // it may have exited already
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Writes beside whoever reads the output, so that neither waits for the other. A reader that wants no more is fine.
-fn write_aside(pipe: Option<std::process::ChildStdin>, input: Vec<u8>) {
+/// Writes in a thread, so that writing and reading do not block each other. Ignores a reader that stops early.
+fn write_in_background(pipe: Option<std::process::ChildStdin>, input: Vec<u8>) {
     if let Some(mut pipe) = pipe {
         std::thread::spawn(move || pipe.write_all(&input));
     }
 }
 
-/// Runs git with something on its standard input, its output going to a second git, and returns what that prints. A
-/// failure of either carries its own words.
+/// Runs git with `input`, pipes its output to a second git, and returns that one's output. Failures have the message of
+/// either.
 pub fn pipe(first: &mut Command, input: Vec<u8>, second: &mut Command) -> Result<Vec<u8>> {
     let mut source =
         first.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
-    write_aside(source.stdin.take(), input);
+    write_in_background(source.stdin.take(), input);
     let between = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
     let printed = Pending::start(second.stdin(between)).output();
     let ended = source.wait_with_output().map_err(not_started)?;
-    if ended.status.success() { printed } else { Err(said(&ended.stderr)) }
+    if ended.status.success() { printed } else { Err(failure(&ended.stderr)) }
 }
 
-/// The error of a pipe from git that breaks.
+/// The error of a broken pipe from git.
 pub fn unreadable_output(error: std::io::Error) -> Error {
     Error::storage("git's output could not be read")
         .suggest("Run the command again; when it stays so, see which git runs.")
@@ -296,14 +296,14 @@ pub fn unreadable_output(error: std::io::Error) -> Error {
         .caused_by(error)
 }
 
-/// What git would use as `GIT_PAGER` or `GIT_EDITOR`; `None` when git cannot be asked or has none.
+/// The value of `git var` for `GIT_PAGER` or `GIT_EDITOR`; `None` if it fails or is empty.
 pub fn variable(cwd: &Path, name: &str) -> Option<String> {
     let out = output(git(cwd).args(["var", name])).ok()?;
     let text = String::from_utf8(out).ok()?.trim().to_owned();
     (!text.is_empty()).then_some(text)
 }
 
-/// Starts a program that goes on by itself: it has no streams but its input, and the signals of a terminal do not reach it.
+/// Starts a detached program: with no streams but its input, and without signals of the terminal.
 pub fn in_background(command: &mut Command, input: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::unix::process::CommandExt;
@@ -315,7 +315,7 @@ pub fn in_background(command: &mut Command, input: &[u8]) -> std::io::Result<()>
     }
 }
 
-/// A shell line with arguments, run as git runs editors and pagers.
+/// A shell line with arguments, as git runs editors and pagers.
 pub fn shell(line: &str, arguments: &[&std::ffi::OsStr]) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(if arguments.is_empty() { line.to_owned() } else { format!("{line} \"$@\"") }).arg(line);
@@ -323,14 +323,14 @@ pub fn shell(line: &str, arguments: &[&std::ffi::OsStr]) -> Command {
     command
 }
 
-/// The version of the installed git, as it says it; `None` when there is none.
+/// The version of the installed git; `None` if it cannot be run.
 pub fn installed(cwd: &Path) -> Option<String> {
     let out = output(git(cwd).arg("version")).ok()?;
     let text = String::from_utf8_lossy(&out);
     Some(text.trim().trim_start_matches("git version ").to_owned())
 }
 
-/// What there is to say of the installed git's age, when its words say that it does not know what it was asked for.
+/// A hint that git is too old, if its message reports an unknown option or command.
 pub(crate) fn blamed(cwd: &Path, words: &str) -> Option<String> {
     const UNKNOWN: [&str; 4] = ["unknown option", "unknown switch", "is not a git command", "unrecognized argument"];
     UNKNOWN.iter().any(|unknown| words.contains(unknown)).then(|| version::too_old(&installed(cwd)?)).flatten()

@@ -1,7 +1,8 @@
-//! The settings of `git -c`, as git hands them to the programs it runs.
+//! The settings of `git -c`, as git passes them to child processes.
 
-/// Reads `GIT_CONFIG_PARAMETERS`: `'<key>'='<value>'` or, as older versions have it, `'<key>=<value>'`, with a space
-/// between. A key without a value stands alone. What is not so is left out, and keys that a plain name does not make.
+/// Parses `GIT_CONFIG_PARAMETERS`: `'<key>'='<value>'` or, in older versions, `'<key>=<value>'`, separated by spaces. A
+/// key without a value stands alone. Skips anything else, and keys with other characters than letters, digits, `.` and
+/// `-`.
 pub fn parameters(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut word = String::new();

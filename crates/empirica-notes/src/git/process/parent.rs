@@ -1,11 +1,11 @@
-//! What the git that called a hook was asked to do: git does not tell its hooks, so its command line is read.
+//! Reads the command line of the git that runs a hook, as git does not pass it on.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::git::repository::Repository;
 
-/// What a running `git push` was asked for.
+/// The options of a running `git push`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub struct ParentPush {
@@ -13,10 +13,10 @@ pub struct ParentPush {
     pub mirror: bool,
 }
 
-/// How many processes there may be between git and us: shells, hook managers.
+/// The limit of processes between git and this one: shells, hook managers.
 const GENERATIONS: usize = 16;
 
-/// The `git push` this process runs below; neither dry nor a mirror when none is found.
+/// The options of the `git push` above this process; the default if there is none.
 pub fn push(repo: &Repository) -> ParentPush {
     let mut pid = std::os::unix::process::parent_id();
     for _ in 0..GENERATIONS {
@@ -33,12 +33,12 @@ pub fn push(repo: &Repository) -> ParentPush {
     ParentPush::default()
 }
 
-/// The parent and the arguments of a process.
+/// The parent and arguments of a process.
 fn process(pid: u32) -> Option<(u32, Vec<String>)> {
     let folder = Path::new("/proc").join(pid.to_string());
     if let (Ok(stat), Ok(line)) = (std::fs::read(folder.join("stat")), std::fs::read(folder.join("cmdline"))) {
         let stat = String::from_utf8_lossy(&stat).into_owned();
-        // the name of the program, in parentheses, can hold anything
+        // the program name, in parentheses, can contain anything
         let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
         let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
         return Some((parent, words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()));
@@ -49,7 +49,7 @@ fn process(pid: u32) -> Option<(u32, Vec<String>)> {
     Some((words.next()?.parse().ok()?, words.collect()))
 }
 
-/// Reads a command line; `None` when it is no `git push`. `alias` gives what the user's aliases stand for.
+/// Parses a command line; `None` if it is not `git push`. `alias` resolves the user's aliases.
 fn parse(arguments: &[String], alias: &dyn Fn(&str) -> Option<String>) -> Option<ParentPush> {
     let program = Path::new(arguments.first()?).file_name()?.to_str()?;
     let mut words: Vec<String> = arguments[1..].to_vec();
@@ -71,7 +71,7 @@ fn parse(arguments: &[String], alias: &dyn Fn(&str) -> Option<String>) -> Option
     None
 }
 
-/// Where the subcommand stands, behind git's own options.
+/// The index of the subcommand, after git's own options.
 fn subcommand(words: &[String]) -> Option<usize> {
     const WITH_VALUE: [&str; 8] =
         ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source"];
@@ -86,7 +86,7 @@ fn subcommand(words: &[String]) -> Option<usize> {
     None
 }
 
-/// The options of `git push` that matter here, abbreviated or in a cluster, the last one winning.
+/// Parses the options of `git push`, abbreviated or combined; the last one wins.
 fn options(words: &[String]) -> ParentPush {
     let mut push = ParentPush::default();
     let mut words = words.iter();
@@ -95,24 +95,24 @@ fn options(words: &[String]) -> ParentPush {
             break;
         }
         if let Some(long) = word.strip_prefix("--") {
-            let begins = |whole: &str, shortest: usize| long.len() >= shortest && whole.starts_with(long);
+            let abbreviates = |whole: &str, shortest: usize| long.len() >= shortest && whole.starts_with(long);
             match long {
-                _ if begins("dry-run", 2) => push.dry_run = true,
-                _ if begins("no-dry-run", 5) => push.dry_run = false,
-                _ if begins("mirror", 1) => push.mirror = true,
-                _ if begins("no-mirror", 4) => push.mirror = false,
+                _ if abbreviates("dry-run", 2) => push.dry_run = true,
+                _ if abbreviates("no-dry-run", 5) => push.dry_run = false,
+                _ if abbreviates("mirror", 1) => push.mirror = true,
+                _ if abbreviates("no-mirror", 4) => push.mirror = false,
                 // these take the next word
-                _ if begins("push-option", 2)
-                    || begins("receive-pack", 4)
-                    || begins("repo", 3)
-                    || begins("exec", 1) =>
+                _ if abbreviates("push-option", 2)
+                    || abbreviates("receive-pack", 4)
+                    || abbreviates("repo", 3)
+                    || abbreviates("exec", 1) =>
                 {
                     words.next();
                 }
                 _ => {}
             }
         } else if let Some(cluster) = word.strip_prefix('-') {
-            // behind -o stands its value
+            // the rest after `o` is its value
             let flags = cluster.split('o').next().unwrap_or_default();
             push.dry_run |= flags.contains('n');
             if cluster.ends_with('o') && flags.len() + 1 == cluster.len() {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dry_push_is_known_in_all_its_spellings() {
+    fn all_spellings_of_a_dry_run_are_recognised() {
         let dry = [
             "git push --dry-run",
             "/usr/bin/git push origin main -n",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_push_is_looked_past() {
+    fn other_commands_are_not_a_push() {
         for line in ["sh .git/hooks/pre-push origin url", "git empirica hook pre-push", "git", "git loop", "git sh", ""]
         {
             assert_eq!(read(line), None, "{line}");

@@ -1,10 +1,9 @@
-//! Which git is installed, and whether it is one this program is tested with.
+//! The oldest tested version of git.
 
-/// The oldest version that the tests run with. Older ones are not refused: what they cannot do is said when it is wanted.
+/// The oldest version that the tests run with. Older ones are accepted; features they lack fail on use.
 const OLDEST: (u32, u32) = (2, 39);
 
-/// What there is to say of a git that is older than those this program is tested with; `None` of a newer one, and of one
-/// whose version cannot be read.
+/// A hint for a git older than the tested versions; `None` for newer ones, and if the version cannot be parsed.
 pub fn too_old(version: &str) -> Option<String> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().ok());
     let found = (numbers.next()??, numbers.next()??);

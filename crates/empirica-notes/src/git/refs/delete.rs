@@ -1,11 +1,11 @@
-//! Refs and reflogs removed, by the user's git: whatever kind of store they are in.
+//! Deletes refs and expires reflogs by the user's git, for any ref storage.
 
 use crate::error::Result;
 use crate::git::Oid;
 use crate::git::process::{Running, git, output};
 use crate::git::repository::Repository;
 
-/// Deletes refs, each if it still has this value, all or none. None are deleted when there are none.
+/// Deletes refs in one transaction, if all still have these values; no-op if empty.
 pub fn delete(repo: &Repository, refs: &[(String, Oid)]) -> Result<()> {
     if refs.is_empty() {
         return Ok(());
@@ -18,17 +18,17 @@ pub fn delete(repo: &Repository, refs: &[(String, Oid)]) -> Result<()> {
     outcome
 }
 
-/// Empties the reflogs of refs. A ref without one is passed over.
+/// Empties the reflogs of refs; skips refs without one.
 pub fn expire_reflogs(repo: &Repository, names: &[String]) -> Result<()> {
     expire(repo, names, &["--expire=all", "--expire-unreachable=all"])
 }
 
-/// Takes out of the reflogs of refs what leads to objects that are damaged or not here. A ref without a reflog is passed over.
+/// Removes reflog entries that reach damaged or missing objects; skips refs without a reflog.
 pub fn expire_damaged(repo: &Repository, names: &[String]) -> Result<()> {
     expire(repo, names, &["--expire=never", "--expire-unreachable=never", "--stale-fix", "--rewrite"])
 }
 
-fn expire(repo: &Repository, names: &[String], how: &[&str]) -> Result<()> {
+fn expire(repo: &Repository, names: &[String], options: &[&str]) -> Result<()> {
     let mut with_log = Vec::new();
     for name in names {
         let exists = git(repo.cwd()).args(["reflog", "exists", name]).output();
@@ -40,6 +40,6 @@ fn expire(repo: &Repository, names: &[String], how: &[&str]) -> Result<()> {
         return Ok(());
     }
     let mut command = git(repo.cwd());
-    command.args(["reflog", "expire"]).args(how).args(with_log);
+    command.args(["reflog", "expire"]).args(options).args(with_log);
     output(&mut command).map(|_| ())
 }

@@ -1,4 +1,4 @@
-//! The files that git takes as locks while it sets refs: where they are, and what to say of one that is in the way.
+//! Lock files of refs: their paths, and the error for a stale one.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -7,11 +7,11 @@ use crate::error::{Error, quote};
 use crate::git::Repository;
 
 impl Repository {
-    /// The files that git takes as locks while it sets one of the refs.
+    /// The lock files that git takes to update these refs.
     pub fn ref_locks(&self, names: &[&str]) -> Vec<PathBuf> {
         let common = self.common_dir();
         if self.needs.reftable {
-            // a linked worktree keeps its HEAD in tables of its own
+            // a linked worktree has its own tables for HEAD
             let mut all = [common, self.git_dir()].map(|folder| folder.join("reftable/tables.list.lock")).to_vec();
             all.dedup();
             return all;
@@ -20,13 +20,13 @@ impl Repository {
         own.chain([common.join("packed-refs.lock")]).collect()
     }
 
-    /// The first of them that is there.
+    /// The first of [`Self::ref_locks`] that exists.
     pub fn ref_lock(&self, names: &[&str]) -> Option<PathBuf> {
         self.ref_locks(names).into_iter().find(|lock| lock.exists())
     }
 }
 
-/// An error that a lock file explains, which a process that died may have left.
+/// Adds a lock file, possibly stale, as the reason of an error.
 pub fn left_behind(error: Error, lock: &Path) -> Error {
     let since = age(lock).map_or_else(String::new, |age| format!(" since {}", long(age)));
     error
@@ -35,13 +35,13 @@ pub fn left_behind(error: Error, lock: &Path) -> Error {
         .command(format!("rm -f {}", quote(&lock.to_string_lossy())))
 }
 
-/// How old a lock is; `None` when it is not there any more.
+/// The age of a lock; `None` if it no longer exists.
 pub fn age(lock: &Path) -> Option<Duration> {
     let made = std::fs::metadata(lock).and_then(|file| file.modified()).ok()?;
     Some(SystemTime::now().duration_since(made).unwrap_or_default())
 }
 
-/// A span of time in its largest unit.
+/// A duration in its largest unit.
 pub fn long(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! HEAD, refs and reflogs behind one interface: in process where gix can, through git where only git can.
+//! HEAD, refs and reflogs behind one interface: by gix where it can, else by git.
 
 pub mod delete;
 pub mod locks;
@@ -11,24 +11,24 @@ use std::time::Instant;
 use crate::error::{Error, Result, quote};
 use crate::git::Oid;
 
-/// Where all refs of this program are.
+/// The prefix of all refs of this program.
 pub const OURS: &str = "refs/notes/empirica/";
 
-/// Why a ref was not updated.
+/// Errors of a ref update.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError {
-    /// The ref no longer has the expected value, or its lock is held: read again and retry.
+    /// The ref no longer has the expected value, or is locked: read it again and retry.
     #[error("the ref moved or is locked")]
     Contended(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It will not work by retrying.
+    /// A retry would not help.
     #[error("the ref cannot be updated")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The time for it was over: git was ended.
+    /// Git was terminated at the deadline.
     #[error("the time for it was over")]
     TimedOut,
 }
 
-/// HEAD at one moment.
+/// The state of HEAD.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HeadState {
     /// The branch; `None` when detached.
@@ -39,18 +39,18 @@ pub struct HeadState {
     pub tree: Option<Oid>,
 }
 
-/// A ref to be set.
+/// An update of a ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefUpdate {
-    /// Its full name.
+    /// The full name.
     pub name: String,
-    /// The value it gets.
+    /// The new value.
     pub new: Oid,
-    /// The value it must have; `None`: it must not exist.
+    /// The required old value; `None` if it must not exist.
     pub expected: Option<Oid>,
 }
 
-/// Who wrote a notes commit.
+/// The author of a notes commit.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub struct Identity {
@@ -61,47 +61,45 @@ pub struct Identity {
 /// A line of a reflog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReflogLine {
-    /// Whether it is of a HEAD, not of a branch.
+    /// Whether it is from a HEAD, not a branch.
     pub is_head: bool,
-    /// The value before; all zeros when there was none, or it is not known.
+    /// The old value; all zeros if there was none or it is unknown.
     pub old: Oid,
-    /// The value since.
+    /// The new value.
     pub new: Oid,
-    /// What git said about it.
+    /// The reflog message.
     pub message: Vec<u8>,
 }
 
-/// HEAD, refs and reflogs as they are now.
+/// Access to HEAD, refs and reflogs.
 pub trait Refs {
-    /// The present state of HEAD in this worktree.
+    /// The state of HEAD in this worktree.
     fn head(&self) -> Result<HeadState>;
-    /// The object a ref points to; `None` when there is no such ref.
+    /// The object a ref points to; `None` if it does not exist.
     fn find_ref(&self, name: &str) -> Result<Option<Oid>>;
-    /// All refs below `prefix` (which ends in a slash), sorted by name. Those that cannot be read are left out.
+    /// All refs below `prefix` (which ends in a slash), sorted by name. Skips unreadable ones.
     fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>>;
-    /// The commit that a revision (`HEAD~2`, a branch, a short id) names; `None` when it names none.
+    /// The commit of a revision (`HEAD~2`, a branch, a short id); `None` if there is none.
     fn resolve(&self, revision: &str) -> Option<Oid>;
-    /// The reflog of HEAD in this worktree, oldest first; `None` where there is none, or it is not to be had while HEAD is
-    /// unborn.
+    /// The reflog of HEAD in this worktree, oldest first; `None` without one, or if the backend cannot read it while
+    /// HEAD is unborn.
     fn head_log(&self) -> Option<Vec<ReflogLine>>;
-    /// The values that a ref had, newest first, its present one among them, as its reflog has them; empty without one.
+    /// The values of a ref by its reflog, newest first, including the present one; empty without one.
     fn values_of(&self, name: &str) -> Vec<Oid>;
     /// The newest line of HEAD's reflog; `None` without one.
     fn last_move(&self) -> Option<ReflogLine>;
-    /// The lines of the reflogs of every worktree's HEAD and of every local branch. Lines that cannot be read are left out.
+    /// Calls `see` for the reflog lines of all worktrees' HEADs and local branches. Skips unreadable ones.
     fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine));
-    /// The commits that branches, tags and remote-tracking branches name, and the HEADs of the worktrees. Those that cannot be
-    /// read are left out.
+    /// The commits of branches, tags, remote-tracking branches and the worktrees' HEADs. Skips unreadable ones.
     fn tips(&self) -> Vec<Oid>;
-    /// Forgets what is remembered of refs: another process changed them.
+    /// Drops cached refs, after another process changed them.
     fn refresh(&self);
 }
 
-/// Changing refs.
+/// Updates of refs.
 pub trait Update {
-    /// Sets refs, each if it still has the value it is expected to have; none is set when one has not. Atomic for each
-    /// ref, not for all of them: a process that is killed meanwhile can leave some set. Who runs a program for it, which can
-    /// run hooks of the user's, ends it at `deadline`.
+    /// Updates refs, if all have their expected values. Atomic per ref, not over all: after a kill some may be updated.
+    /// A backend that runs git, which can run the user's hooks, terminates it at `deadline`.
     fn update_refs(
         &self,
         updates: &[RefUpdate],
@@ -109,22 +107,23 @@ pub trait Update {
         who: &Identity,
         deadline: Option<Instant>,
     ) -> Result<(), UpdateError>;
-    /// Why a hook refuses a change of a ref that has this value; `None` when none does, or none is asked.
+    /// The message of a hook that refuses an update of a ref with this value; `None` if none does, or the backend runs
+    /// no hooks.
     fn refused(&self, name: &str, value: Oid) -> Option<String>;
 }
 
-/// The command that removes a ref: git deletes none whose file it does not understand.
+/// The command that removes a ref: git does not delete a ref file that it cannot parse.
 pub fn deletion(common: &Path, name: &str) -> String {
     let file = common.join(name);
-    let understood = std::fs::read_to_string(&file).is_ok_and(|text| crate::git::parse_oid(text.trim()).is_some());
-    if understood || !file.exists() {
+    let is_valid = std::fs::read_to_string(&file).is_ok_and(|text| crate::git::parse_oid(text.trim()).is_some());
+    if is_valid || !file.exists() {
         format!("git update-ref -d {}", quote(name))
     } else {
         format!("rm -f {}", quote(&file.to_string_lossy()))
     }
 }
 
-/// The error of a packed-refs file that git cannot read; `None` when it can, and without the file.
+/// The error of an unparsable packed-refs file; `None` if it is valid or missing.
 pub fn damaged_packed_refs(common: &Path) -> Option<Error> {
     let packed = common.join("packed-refs");
     let line = not_packed(&packed)?;
@@ -137,7 +136,7 @@ pub fn damaged_packed_refs(common: &Path) -> Option<Error> {
     )
 }
 
-/// The first line of a packed-refs file that is none, from 1; `None` when all are, and without the file.
+/// The number of the first invalid line in a packed-refs file, from 1; `None` if it is valid or missing.
 fn not_packed(file: &Path) -> Option<usize> {
     let bytes = std::fs::read(file).ok()?;
     let is_id = |text: &[u8]| std::str::from_utf8(text).is_ok_and(|text| crate::git::parse_oid(text).is_some());
@@ -156,7 +155,7 @@ fn not_packed(file: &Path) -> Option<usize> {
     text.split(|byte| *byte == b'\n').position(|line| !is_right(line)).map(|at| at + 1)
 }
 
-/// An error of a ref. One of our own may go: what it held and we remember comes back with the next command.
+/// The error of an unreadable ref. A ref of this program may be removed: the next command restores its saved content.
 pub(crate) fn broken_ref(
     git_dir: &Path,
     common: &Path,

@@ -1,4 +1,4 @@
-//! HEAD, refs and reflogs through the user's git: for refs that are in tables, and where hooks, groups and disks want to know.
+//! HEAD, refs and reflogs by the user's git: for reftables, and where hooks, shared permissions or fsync matter.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,23 +11,23 @@ use crate::git::process::{Ended, answer, ended, feed_until, git, output};
 use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
 use crate::git::{Oid, parse_oid};
 
-/// So many values of a ref are asked for, one by one.
+/// The limit of reflog values, which are read one by one.
 const DEEP: usize = 64;
 
 /// The refs of one folder.
 type Folder = HashMap<String, Oid>;
 
-/// Any kind of refs, by running git.
+/// The backend for any ref storage, by running git.
 pub(crate) struct CliRefs {
     repo: gix::Repository,
     cwd: PathBuf,
-    /// Folders of refs as they were last read: a command looks at the same few many times. What comes of a value that is out of
-    /// date is compared with the ref when it is set.
+    /// Cached folders of refs, as a command reads the same few many times. Stale values are detected when a ref is
+    /// updated.
     known: RefCell<HashMap<String, Folder>>,
 }
 
 impl CliRefs {
-    /// That of an opened repository, run in `cwd`.
+    /// The backend of a repository, with git run in `cwd`.
     pub(crate) fn new(repo: gix::Repository, cwd: PathBuf) -> Self {
         CliRefs { repo, cwd, known: RefCell::default() }
     }
@@ -40,7 +40,7 @@ impl CliRefs {
         broken_ref(self.repo.git_dir(), self.repo.common_dir(), name, error)
     }
 
-    /// Looks into the refs of a folder, which ends in a slash.
+    /// Calls `look` with the refs of a folder, whose name ends in a slash.
     fn in_folder<T>(&self, folder: &str, look: impl FnOnce(&Folder) -> T) -> Result<T> {
         if let Some(known) = self.known.borrow().get(folder) {
             return Ok(look(known));
@@ -54,7 +54,7 @@ impl CliRefs {
         Ok(out)
     }
 
-    /// A reflog, newest first; empty without one, and while its HEAD is unborn.
+    /// A reflog, newest first; empty without one, and while HEAD is unborn.
     fn log(&self, name: &str, more: &[&str]) -> Vec<ReflogLine> {
         let mut command = self.git();
         command.args(["log", "-g", "-z", "--format=%H %gs", "--no-show-signature"]).args(more).args([name, "--"]);
@@ -62,7 +62,7 @@ impl CliRefs {
         let line = |line: &[u8]| {
             let at = line.iter().position(|byte| *byte == b' ')?;
             let new = parse_oid(&String::from_utf8_lossy(&line[..at]))?;
-            // the value before is the next older line's
+            // the old value is that of the next older line
             Some(ReflogLine { is_head: true, old: self.nothing(), new, message: line[at + 1..].to_vec() })
         };
         let mut out: Vec<ReflogLine> = text.split(|byte| *byte == 0).filter_map(line).collect();
@@ -76,7 +76,7 @@ impl CliRefs {
         self.repo.object_hash().null()
     }
 
-    /// HEAD of each worktree, as a revision.
+    /// The HEAD of each worktree, as a revision.
     fn heads(&self) -> Vec<String> {
         let linked = std::fs::read_dir(self.repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
         let linked = linked.map(|entry| format!("worktrees/{}/HEAD", entry.file_name().to_string_lossy()));
@@ -84,7 +84,7 @@ impl CliRefs {
     }
 }
 
-/// The folder that a ref is looked for in: that of its kind, and for notes that of the tool.
+/// The folder to list for a ref: by its kind, and for notes by the tool.
 fn folder_of(name: &str) -> String {
     let depth = if name.starts_with("refs/notes/") { 3 } else { 2 };
     let mut parts: Vec<&str> = name.split('/').collect();
@@ -133,12 +133,12 @@ impl Refs for CliRefs {
     }
 
     fn head_log(&self) -> Option<Vec<ReflogLine>> {
-        // git tells nothing of it while HEAD is unborn, so that its entries cannot be counted from there on
+        // git cannot read it while HEAD is unborn, so that its entries cannot be counted
         None
     }
 
     fn values_of(&self, name: &str) -> Vec<Oid> {
-        // a listing ends at the first commit that is damaged; this looks at none
+        // a listing stops at the first damaged commit; this reads no commits
         let value = |at: usize| {
             let wanted = format!("{name}@{{{at}}}");
             let out = answer(self.git().args(["rev-parse", "-q", "--verify", "--end-of-options", &wanted])).ok()??;
@@ -175,7 +175,7 @@ impl Refs for CliRefs {
         ]);
         let listed = output(&mut command).unwrap_or_default();
         let text = String::from_utf8_lossy(&listed);
-        // of a tag, what it is of
+        // for a tag, its target
         let mut out: Vec<Oid> = text.lines().filter_map(|line| parse_oid(line.split_whitespace().last()?)).collect();
         out.extend(self.heads().iter().filter_map(|head| self.resolve(head)));
         out
@@ -189,10 +189,10 @@ impl Refs for CliRefs {
 impl Update for CliRefs {
     fn refused(&self, name: &str, value: Oid) -> Option<String> {
         let input = format!("start\0update {name}\0{value}\0{value}\0prepare\0abort\0");
-        let said = ended(self.git().args(["update-ref", "--stdin", "-z"]), input.into_bytes()).ok()?;
-        let text = String::from_utf8_lossy(&said.stderr);
-        let words = text.lines().map(str::trim).find(|line| line.contains("hook"));
-        words.filter(|_| !said.status.success()).map(|line| line.trim_start_matches("fatal: ").to_owned())
+        let output = ended(self.git().args(["update-ref", "--stdin", "-z"]), input.into_bytes()).ok()?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        let line = text.lines().map(str::trim).find(|line| line.contains("hook"));
+        line.filter(|_| !output.status.success()).map(|line| line.trim_start_matches("fatal: ").to_owned())
     }
 
     fn update_refs(
@@ -220,9 +220,9 @@ impl Update for CliRefs {
     }
 }
 
-/// What git's words mean for a ref that it did not set.
+/// Classifies git's message for a failed update.
 fn not_updated(stderr: &[u8]) -> UpdateError {
-    /// The ref has another value, appeared or vanished, or somebody writes it at this moment.
+    /// The ref changed, appeared or vanished, or is being written.
     const MOVED: [&str; 6] = [
         "but expected",
         "reference already exists",
@@ -231,13 +231,17 @@ fn not_updated(stderr: &[u8]) -> UpdateError {
         "lock",
         "reference is missing",
     ];
-    /// It stays so.
-    const STAYS: [&str; 5] = ["Permission denied", "Read-only", "No space left", "cannot create", "hook"];
+    /// A retry would not help.
+    const PERMANENT: [&str; 5] = ["Permission denied", "Read-only", "No space left", "cannot create", "hook"];
     let text = String::from_utf8_lossy(stderr);
     let any = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let cause = std::io::Error::other(lines.join("; "));
-    if any(&MOVED) && !any(&STAYS) { UpdateError::Contended(cause.into()) } else { UpdateError::Failed(cause.into()) }
+    if any(&MOVED) && !any(&PERMANENT) {
+        UpdateError::Contended(cause.into())
+    } else {
+        UpdateError::Failed(cause.into())
+    }
 }
 
 #[cfg(test)]
@@ -245,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refs_are_read_by_the_folder_of_who_keeps_them() {
+    fn refs_are_read_by_folder() {
         for (name, folder) in [
             ("refs/notes/empirica/data/journal", "refs/notes/empirica/"),
             ("refs/notes/empirica/", "refs/notes/empirica/"),

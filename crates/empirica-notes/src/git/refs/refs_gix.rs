@@ -1,4 +1,4 @@
-//! HEAD, refs and reflogs in process: for refs that are files.
+//! HEAD, refs and reflogs in process, for refs in files.
 
 use std::time::Instant;
 
@@ -10,13 +10,13 @@ use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
 
-/// The files backend, in process.
+/// The backend for refs in files.
 pub(crate) struct GixRefs {
     repo: gix::Repository,
 }
 
 impl GixRefs {
-    /// That of an opened repository.
+    /// The backend of a repository.
     pub(crate) fn new(repo: gix::Repository) -> Self {
         GixRefs { repo }
     }
@@ -26,7 +26,7 @@ impl GixRefs {
     }
 }
 
-/// The object that a ref names; where that cannot be read, so that nobody knows whether it is a tag, itself.
+/// The object that a ref points to, peeled; unpeeled if it cannot be read.
 fn named(mut reference: gix::Reference<'_>) -> gix::error::Result<Oid> {
     let direct = reference.try_id().map(|id| id.detach());
     match (reference.peel_to_id(), direct) {
@@ -149,13 +149,13 @@ impl Refs for GixRefs {
     }
 
     fn refresh(&self) {
-        // nothing is remembered: what it holds in memory it compares with the files
+        // gix compares its cache with the files
     }
 }
 
 impl Update for GixRefs {
     fn refused(&self, _name: &str, _value: Oid) -> Option<String> {
-        // no hook is run
+        // this backend runs no hooks
         None
     }
 
@@ -180,7 +180,7 @@ impl Update for GixRefs {
         let signature = signature(who);
         let outcome = self.repo.edit_references_as(edits, Some(signature.to_ref(&mut time)));
         outcome.map(|_| ()).map_err(|error| {
-            // a vanished ref under MustExistAndMatch is classed as not found: it moved, too
+            // a vanished ref under MustExistAndMatch is reported as not found: it moved, too
             if error.is_conflict() || error.is_retryable() || error.is_not_found() {
                 UpdateError::Contended(error.into())
             } else {
@@ -190,7 +190,7 @@ impl Update for GixRefs {
     }
 }
 
-/// The signature of `who`, now, UTC (local time would read the zone files at each start).
+/// The signature of `who` with the current time in UTC (local time would read the zone files).
 pub(crate) fn signature(who: &Identity) -> gix::actor::Signature {
     gix::actor::Signature {
         name: who.name.as_str().into(),

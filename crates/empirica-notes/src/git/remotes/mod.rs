@@ -1,4 +1,4 @@
-//! Remotes: which there are, which one is meant, and where what is fetched from it is kept.
+//! Remotes: their names, the default one, and their tracking refs.
 
 pub mod transfer;
 
@@ -9,16 +9,16 @@ use crate::git::process::{git, output};
 use crate::git::repository::Repository;
 use crate::model::hash::fnv;
 
-/// A place notes travel to and from.
+/// A remote to sync notes with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemotePlace {
-    /// As the user knows it: the remote's name, or the URL.
+    /// The remote's name, or the URL, for display.
     pub name: String,
-    /// What git is told to fetch from: a remote's name or a URL.
+    /// The argument of `git fetch`: a remote's name or a URL.
     pub fetch: String,
     /// The URL to push to.
     pub push: String,
-    /// The name its tracking refs are kept under.
+    /// The name of its tracking refs.
     pub tracking: String,
 }
 
@@ -27,12 +27,12 @@ pub fn names(repo: &Repository) -> Vec<String> {
     repo.gix().remote_names().iter().map(|name| name.to_str_lossy().into_owned()).collect()
 }
 
-/// The remote that is meant when none is named: the one the current branch tracks, else `origin`, else the only one.
+/// The default remote: the one the current branch tracks, else `origin`, else the only one.
 pub fn default(repo: &Repository) -> Option<String> {
     preferred(repo, &names(repo))
 }
 
-/// The same out of some remotes.
+/// As [`default`], of these remotes.
 pub fn preferred(repo: &Repository, names: &[String]) -> Option<String> {
     let branch = repo.head().ok().and_then(|head| head.branch);
     let tracked = branch.and_then(|branch| repo.config(&format!("branch.{branch}.remote")));
@@ -43,14 +43,14 @@ pub fn preferred(repo: &Repository, names: &[String]) -> Option<String> {
     })
 }
 
-/// The refspecs under which the notes of a remote are fetched; `tracking` as [`tracking`] gives it. Both are globs: a plain
-/// name would make every fetch fail while the remote lacks the ref.
+/// The refspecs for the notes of a remote; `tracking` as given by [`tracking`]. Both are globs: a plain name would make
+/// every fetch fail while the remote lacks the ref.
 pub fn refspecs(tracking: &str) -> [String; 2] {
     let to = format!("refs/notes/empirica/remotes/{tracking}");
     [format!("+refs/notes/empirica/data/*:{to}/data/*"), format!("+refs/notes/empirica/handoffs*:{to}/handoffs*")]
 }
 
-/// Where [`refspecs`] put a ref of the remote; `None` of one that they do not fetch.
+/// The tracking ref of a remote's ref by [`refspecs`]; `None` if they do not fetch it.
 pub fn tracking_of(tracking: &str, name: &str) -> Option<String> {
     refspecs(tracking).iter().find_map(|refspec| {
         let (from, to) = refspec.trim_start_matches('+').split_once(':')?;
@@ -59,7 +59,7 @@ pub fn tracking_of(tracking: &str, name: &str) -> Option<String> {
     })
 }
 
-/// A remote by name, or a URL or path. Asks git for the URLs.
+/// Resolves a remote's name, a URL or a path. Asks git for the URLs.
 pub fn place(repo: &Repository, given: &str) -> Result<RemotePlace> {
     let names = names(repo);
     if given.is_empty() || given.starts_with('-') {
@@ -84,13 +84,13 @@ pub fn place(repo: &Repository, given: &str) -> Result<RemotePlace> {
         Ok(String::from_utf8_lossy(&out).lines().next().unwrap_or_default().to_owned())
     };
     let (fetch, push) = (url(&[])?, url(&["--push"])?);
-    // one repository is talked to, the one that is written to; by name where that is the same, for its other settings
+    // both directions use the push URL; by name if that is the fetch URL, for the remote's other settings
     let fetch = if fetch == push { given.to_owned() } else { push.clone() };
     Ok(RemotePlace { name: given.to_owned(), fetch, push, tracking: tracking(given) })
 }
 
-/// The place a push goes to, as git tells its hook: the remote's name (the URL when it has none) and the URL. Of a remote
-/// with several URLs to push to each has tracking refs of its own.
+/// The remote of a push, from the arguments of its hook: the remote's name (the URL without one) and the URL. Each of
+/// several push URLs has its own tracking refs.
 pub fn pushed_to(repo: &Repository, remote: &str, url: &str) -> RemotePlace {
     let named = names(repo).iter().any(|name| name == remote);
     let (pushed, urls) =
@@ -106,8 +106,8 @@ pub fn pushed_to(repo: &Repository, remote: &str, url: &str) -> RemotePlace {
     }
 }
 
-/// The name under which what is fetched from a remote is kept, below `refs/notes/empirica/remotes/`: its own, or a derived
-/// one where that would be no ref name, or be taken for another remote's.
+/// The name of a remote's tracking refs below `refs/notes/empirica/remotes/`: its own, or a derived one if that is not
+/// a valid ref name or ambiguous.
 pub fn tracking(remote: &str) -> String {
     let name = format!("refs/notes/empirica/remotes/{remote}/data/journal");
     let is_ref = gix::refs::FullName::try_from(name.as_str()).is_ok();
@@ -118,7 +118,7 @@ pub fn tracking(remote: &str) -> String {
     }
 }
 
-/// The name under which what is fetched from a remote, a URL or a path is kept, as [`place`] says it; git is not asked.
+/// The name of the tracking refs of a remote, URL or path, as in [`place`], without asking git.
 pub fn kept_under(repo: &Repository, given: &str) -> String {
     let names = names(repo);
     let is_it = |name: &&String| *name == given || repo.config(&format!("remote.{name}.url")).as_deref() == Some(given);
@@ -126,11 +126,11 @@ pub fn kept_under(repo: &Repository, given: &str) -> String {
     named.map_or_else(|| derived("url", given), |name| tracking(name))
 }
 
-fn derived(what: &str, text: &str) -> String {
-    format!("{what}-{:016x}", fnv(text.as_bytes()))
+fn derived(kind: &str, text: &str) -> String {
+    format!("{kind}-{:016x}", fnv(text.as_bytes()))
 }
 
-/// The remote that keeps objects which are missing here; `None` when all are to be here.
+/// The promisor remote of a partial clone; `None` in a complete one.
 pub fn promisor(repo: &Repository) -> Option<String> {
     let promised = |name: &String| {
         repo.config_bool(&format!("remote.{name}.promisor")).unwrap_or(false)
@@ -139,7 +139,7 @@ pub fn promisor(repo: &Repository) -> Option<String> {
     repo.config("extensions.partialClone").or_else(|| names(repo).into_iter().find(promised))
 }
 
-/// Whether objects can be missing here because a remote keeps them.
+/// Whether this is a partial clone.
 pub fn is_partial(repo: &Repository) -> bool {
     promisor(repo).is_some()
 }

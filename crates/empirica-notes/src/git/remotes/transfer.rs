@@ -1,4 +1,4 @@
-//! Fetching and pushing notes by the user's own git, with its credentials and settings, within a limit of time.
+//! Fetches and pushes notes by the user's git, with its credentials and settings, within a deadline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,38 +12,38 @@ use crate::git::refs::locks::left_behind;
 use crate::git::remotes::{RemotePlace, is_partial, refspecs, tracking_of};
 use crate::git::repository::Repository;
 
-/// The variable that tells our own programs that a hook of ours is running.
+/// The variable set while a hook of this program runs git.
 pub const GUARD: &str = "EMPIRICA_IN_HOOK";
 
-/// How git is run.
+/// Options for running git.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TransferOptions {
-    /// Inside a hook: nobody is asked anything.
+    /// In a hook: never prompt.
     pub in_hook: bool,
-    /// Inside a hook: whether ssh may be told not to ask, because the user chose no ssh command.
+    /// In a hook: whether to run ssh in batch mode, as the user configured no ssh command.
     pub plain_ssh: bool,
-    /// Whether git's own words, progress among them, go to our standard error.
+    /// Whether git's standard error, including progress, is inherited.
     pub shown: bool,
-    /// When git is ended.
+    /// The time at which git is terminated.
     pub deadline: Option<Instant>,
 }
 
-/// What git exports to its hooks and what would mislead another git.
+/// Variables that git exports to its hooks and that would mislead another git.
 const OUTER: [&str; 5] =
     ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_PUSH_OPTION_COUNT"];
 
 fn command(repo: &Repository, manner: &TransferOptions, url: &str) -> Command {
-    // relative URLs are meant from the root, as git push takes them
+    // like git push, resolve relative URLs from the root
     let mut command = git(&repo.work_tree().unwrap_or_else(|| repo.cwd().to_owned()));
     command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.writeCommitGraph=false"]);
     command.args(["-c", "push.gpgSign=false", "-c", "push.followTags=false", "-c", "push.recurseSubmodules=no"]);
-    // a URL that git gave is rewritten already: it stands for itself; one with = cannot be said so
+    // this URL is rewritten already: map it to itself; not possible for one with `=`
     if !url.contains('=') {
         for key in ["insteadOf", "pushInsteadOf"] {
             command.args(["-c", &format!("url.{url}.{key}={url}")]);
         }
     }
-    // those that were given may be relative to where the user is
+    // given ones may be relative to the user's folder
     command.env(GUARD, "1").env("GIT_DIR", repo.git_dir());
     if let Some(root) = repo.work_tree() {
         command.env("GIT_WORK_TREE", root);
@@ -60,30 +60,30 @@ fn command(repo: &Repository, manner: &TransferOptions, url: &str) -> Command {
     command
 }
 
-/// How often a fetch is tried that meets another one.
+/// The limit of attempts if another fetch runs.
 const TRIES: u64 = 5;
 
-/// What git says of a ref that is locked, or of tables that are.
+/// Git's message for a locked ref or reftable.
 const LOCKED: &str = "cannot lock ref";
 
-/// What a fetch found.
+/// The result of a fetch.
 #[derive(Debug, Default)]
 pub struct Fetched {
-    /// The tracking refs that the remote has.
+    /// The tracking refs of the remote's refs.
     pub present: BTreeSet<String>,
 }
 
-/// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also what an earlier fetch of a
-/// partial clone left out, in one batch.
+/// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also fetches what a partial
+/// clone left out, in one batch.
 pub fn fetch(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, whole: bool) -> Result<Fetched> {
     for tries in 1.. {
         let fetched = match try_fetch(repo, place, manner, whole, true) {
-            // git before 2.41 has no such listing
+            // git before 2.41 has no --porcelain
             Ok(None) => fetch_unlisted(repo, place, manner, whole).map(Some),
             other => other,
         };
         match fetched {
-            // another fetch writes the same tracking refs at this moment
+            // another fetch is writing the same tracking refs
             Err(error) if tries < TRIES && error.reason_text().to_string().contains(LOCKED) => {
                 std::thread::sleep(std::time::Duration::from_millis(20 * tries));
             }
@@ -94,7 +94,7 @@ pub fn fetch(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, w
     Ok(Fetched::default())
 }
 
-/// A fetch that lists nothing: what the remote has is asked before, and fetched when it is not here.
+/// As [`fetch`] without --porcelain: lists the remote's refs first, and fetches only if they differ.
 fn fetch_unlisted(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, whole: bool) -> Result<Fetched> {
     let there = ls_remote(repo, place, &place.fetch, manner, "refs/notes/empirica/")?;
     let mut present = BTreeSet::new();
@@ -119,7 +119,7 @@ fn try_fetch(
 ) -> Result<Option<Fetched>> {
     let mut command = command(repo, manner, &place.push);
     command.args(["fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]);
-    // without it, a refspec of the user's own could overwrite our refs
+    // without it, a configured refspec could overwrite our refs
     command.arg("--refmap=");
     if listed {
         command.args(["--porcelain", "--verbose"]);
@@ -148,11 +148,11 @@ fn try_fetch(
     }
 }
 
-/// An error of a fetch, with the lock that explains it, where one is there.
+/// Adds the lock file to an error of a fetch, if one explains it.
 fn explained(repo: &Repository, place: &RemotePlace, error: Error) -> Error {
     let words = error.reason_text().to_string();
     let Some(at) = words.find(LOCKED) else { return error };
-    // a name that a remote said is none of a tracking ref of ours
+    // a name in a remote's message is not a tracking ref of ours
     let ours = refspecs(&place.tracking).map(|refspec| refspec.split_once(':').map(|(_, to)| to.to_owned()));
     let is_ours = |name: &&str| {
         ours.iter().flatten().any(|to| name.starts_with(to.trim_end_matches('*'))) && !name.contains("..")
@@ -167,12 +167,12 @@ fn explained(repo: &Repository, place: &RemotePlace, error: Error) -> Error {
     }
 }
 
-/// The refs of a place whose names begin with `prefix`, which ends in a slash.
+/// The refs of a remote below `prefix`, which ends in a slash.
 pub fn listed(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, prefix: &str) -> Result<Vec<String>> {
     Ok(ls_remote(repo, place, &place.push, manner, prefix)?.into_iter().map(|(_, name)| name).collect())
 }
 
-/// Each with the id of its object, in hex.
+/// As [`listed`], as (id in hex, name).
 fn ls_remote(
     repo: &Repository,
     place: &RemotePlace,
@@ -194,29 +194,29 @@ fn ls_remote(
     }
 }
 
-/// A ref to be pushed.
+/// An update to push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Update {
-    /// Its full name, here and there.
+    /// The full name, locally and in the remote.
     pub name: String,
-    /// What it shall point to.
+    /// The new value.
     pub new: Oid,
-    /// The tip that it may be forced from; `None`: it is pushed only forward.
+    /// The old value that may be overwritten; `None` for a fast-forward only.
     pub lease: Option<Oid>,
 }
 
-/// What became of a ref that was pushed.
+/// The result of a push for one ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pushed {
-    /// The remote has it.
+    /// Pushed.
     Done,
-    /// Someone was faster, it seems, in the remote's words: fetch, merge, push again.
+    /// Lost a race, with the remote's message: fetch, merge, push again.
     Outrun(String),
-    /// The server does not take it, in its own words.
+    /// Refused, with the server's message.
     Refused(String),
 }
 
-/// Pushes refs to the URL of a place; what became of each, in their order.
+/// Pushes refs to the URL of a remote; returns the results in the same order.
 pub fn push(
     repo: &Repository,
     place: &RemotePlace,
@@ -250,7 +250,7 @@ pub fn push(
     }
 }
 
-/// What a line of `git push --porcelain`, `<flag> TAB <from>:<to> TAB <summary>`, says about a ref.
+/// The result for a ref in a line of `git push --porcelain`: `<flag> TAB <from>:<to> TAB <summary>`.
 fn outcome(line: &str, name: &str) -> Option<Pushed> {
     let mut fields = line.splitn(3, '\t');
     let (flag, refs, summary) = (fields.next()?, fields.next()?, fields.next()?);
@@ -260,7 +260,7 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
     if flag != "!" {
         return Some(Pushed::Done);
     }
-    // what another push to the same ref at the same moment looks like from here
+    // messages of a concurrent push to the same ref
     const RACES: [&str; 5] =
         ["failed to update ref", "cannot lock ref", "unable to lock", "incorrect old value", "already exists"];
     let raced = summary.starts_with("[rejected]") || RACES.iter().any(|words| summary.contains(words));
@@ -277,15 +277,15 @@ fn timed_out(place: &RemotePlace) -> Error {
         ))
 }
 
-/// Git's own words, and what they usually mean.
-fn failed(place: &RemotePlace, what: &str, stderr: &[u8]) -> Error {
+/// The error of a failed transfer: git's message, and advice for common causes.
+fn failed(place: &RemotePlace, action: &str, stderr: &[u8]) -> Error {
     let text = String::from_utf8_lossy(stderr);
-    let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let known = |any: &[&str]| any.iter().any(|part| text.contains(part));
-    let advice = if known(&["Could not resolve", "unable to access", "Connection refused", "timed out", "unreachable"])
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let shows = |any: &[&str]| any.iter().any(|part| text.contains(part));
+    let advice = if shows(&["Could not resolve", "unable to access", "Connection refused", "timed out", "unreachable"])
     {
         "The remote cannot be reached. Your records are safe here; run it again when you are online."
-    } else if known(&[
+    } else if shows(&[
         "Authentication failed",
         "Permission denied",
         "could not read Username",
@@ -293,15 +293,15 @@ fn failed(place: &RemotePlace, what: &str, stderr: &[u8]) -> Error {
         "terminal prompts",
     ]) {
         "The remote does not let you in. Your records are safe here; see that git push works, then run it again."
-    } else if known(&["does not appear to be a git repository", "not found", "does not exist"]) {
+    } else if shows(&["does not appear to be a git repository", "not found", "does not exist"]) {
         "There is no such repository. Your records are safe here; look at the remote's URL."
     } else {
         "Your records are safe here; run it again when this is mended."
     };
-    let reason = if words.is_empty() { "git says why above".to_owned() } else { words.join("; ") };
+    let reason = if lines.is_empty() { "git says why above".to_owned() } else { lines.join("; ") };
     let reason =
         crate::git::process::blamed(Path::new("."), &text).map_or(reason.clone(), |old| format!("{old}; {reason}"));
-    Error::refused(format!("the notes could not be {what} {}", place.name))
+    Error::refused(format!("the notes could not be {action} {}", place.name))
         .reason(reason)
         .suggest(advice)
         .commands_of((place.name != place.push).then(|| "git remote -v".to_owned()))
@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_says_about_a_ref_is_told_apart() {
+    fn the_outcome_of_pushing_a_ref_is_parsed() {
         let name = "refs/notes/empirica/handoffs";
         let line = |flag: &str, summary: &str| outcome(&format!("{flag}\tabc:{name}\t{summary}"), name);
         assert_eq!(line(" ", "a..b"), Some(Pushed::Done));

@@ -1,26 +1,26 @@
-//! Who made a commit of the notes, and out of which.
+//! The committer and parents of a notes commit.
 
 use gix::bstr::ByteSlice;
 
 use crate::git::Oid;
 use crate::git::repository::Repository;
 
-/// A commit as far as it tells who brought what it holds.
+/// The data of a commit that identifies the author of its content.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub struct Author {
     pub name: String,
     pub email: String,
-    /// When, in seconds since 1970.
+    /// The commit date, in seconds since 1970.
     pub seconds: i64,
-    /// The same, strict ISO 8601.
+    /// The commit date, strict ISO 8601.
     pub date: String,
     pub subject: String,
-    /// Its parents, here or not.
+    /// The parents, which may be missing.
     pub parents: Vec<Oid>,
 }
 
-/// Reads a commit; `None` when it is not here or no commit that git could have made.
+/// Reads a commit; `None` if it is missing or malformed.
 pub fn of(repo: &Repository, commit: Oid) -> Option<Author> {
     let found = repo.gix().find_commit(commit).ok()?;
     let who = found.committer().ok()?;

@@ -1,4 +1,4 @@
-//! What a repository asks of who writes to it that only git itself does.
+//! Properties of a repository that require writing through git.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use gix::bstr::ByteSlice;
 /// Why writing, or reading refs, goes through git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Capabilities {
-    /// Refs are in tables, not in files.
+    /// Refs are in reftables.
     pub reftable: bool,
-    /// Others of a group, or all, write here, too (`core.sharedRepository`).
+    /// The repository is shared (`core.sharedRepository`).
     pub shared: Option<Shared>,
-    /// A `reference-transaction` hook is told of every change of a ref, and may refuse it.
+    /// A `reference-transaction` hook runs on every ref update, and may refuse it.
     pub hook: bool,
-    /// What is written must have reached the disk (`core.fsync`).
+    /// Writes must be synced to disk (`core.fsync`).
     pub durable: bool,
 }
 
 impl Capabilities {
-    /// Those of an opened repository. `cwd` is what relative paths are meant from.
+    /// Reads them from a repository. Relative paths are resolved from `cwd`.
     pub(crate) fn of(repo: &gix::Repository, cwd: &Path) -> Self {
         let config = repo.config_snapshot();
         let text = |key: &str| config.string(key).map(|value| value.to_str_lossy().into_owned());
@@ -38,16 +38,16 @@ impl Capabilities {
     }
 }
 
-/// A value of `core.sharedRepository` that lets others in.
+/// A value of `core.sharedRepository` other than `umask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shared {
-    /// These bits are added to a file's mode.
+    /// Bits added to a file's mode.
     Added(u32),
-    /// A file's mode is this one.
+    /// The exact mode of a file.
     Exact(u32),
 }
 
-/// Reads `core.sharedRepository`; `None` for the value `umask` and its like, and for no valid one.
+/// Parses `core.sharedRepository`; `None` for `umask`, its synonyms and invalid values.
 fn shared(value: &str) -> Option<Shared> {
     let octal = |text: &str| u32::from_str_radix(text, 8).ok().filter(|mode| text.len() >= 3 && mode & 0o600 == 0o600);
     match value.to_ascii_lowercase().as_str() {
@@ -57,7 +57,7 @@ fn shared(value: &str) -> Option<Shared> {
     }
 }
 
-/// The permissions of what this program makes in the git directory, as git gives them to its own files.
+/// The permissions for new files in the git directory, as git sets them.
 #[derive(Debug, Clone, Default)]
 pub struct Sharing {
     root: PathBuf,
@@ -80,7 +80,7 @@ impl Sharing {
         if wanted == mode { Ok(()) } else { fs::set_permissions(path, fs::Permissions::from_mode(wanted)) }
     }
 
-    /// Makes a folder and those above it that are not there.
+    /// Creates a folder and its missing ancestors.
     pub fn make_folder(&self, path: &Path) -> io::Result<()> {
         if path.is_dir() {
             return Ok(());
@@ -96,7 +96,7 @@ impl Sharing {
 }
 
 impl Shared {
-    /// The mode of a file or folder that was made with this one (`calc_shared_perm` of git).
+    /// The mode for a file or folder created with the mode `made` (`calc_shared_perm` of git).
     fn mode(self, made: u32, is_folder: bool) -> u32 {
         let (kept, bits) = match self {
             Shared::Added(bits) => (made, bits),
@@ -113,11 +113,11 @@ impl Shared {
     }
 }
 
-/// Whether objects or refs must have reached the disk before git goes on, as `core.fsync` (git-config(1)) and the older
-/// `core.fsyncObjectFiles` say. By default neither must.
+/// Whether objects or refs must be synced to disk, by `core.fsync` (git-config(1)) and the older
+/// `core.fsyncObjectFiles`; neither by default.
 fn durable(components: Option<&str>, object_files: bool) -> bool {
     const OURS: [(&str, [bool; 2]); 8] = [
-        // whether it covers loose objects, and references
+        // (component, [covers loose objects, covers references])
         ("loose-object", [true, false]),
         ("reference", [false, true]),
         ("objects", [true, false]),
@@ -137,14 +137,13 @@ fn durable(components: Option<&str>, object_files: bool) -> bool {
     (0..2).any(|at| on[at] && !off[at])
 }
 
-/// Whether a `reference-transaction` hook would be run: an executable file in the folder of hooks, or a command that the
-/// configuration names.
+/// Whether a `reference-transaction` hook would run: an executable in the hooks folder, or a configured command.
 fn has_hook(repo: &gix::Repository, cwd: &Path) -> bool {
     const NAME: &str = "reference-transaction";
     let config = repo.config_snapshot();
     let configured = config.trusted_path("core.hooksPath").ok().flatten();
     let folder = match configured {
-        // git runs hooks at the root of the work tree, or in the git directory
+        // git runs hooks in the root of the work tree, or in the git directory
         Some(path) => cwd.join(repo.workdir().unwrap_or(repo.git_dir())).join(path),
         None => cwd.join(repo.common_dir()).join("hooks"),
     };
@@ -161,21 +160,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_default_nothing_must_have_reached_the_disk() {
+    fn by_default_nothing_is_synced_to_disk() {
         for as_git_does in
             [None, Some(""), Some("none"), Some("default"), Some("pack,index"), Some("committed,-loose-object")]
         {
             assert!(!durable(as_git_does, false), "{as_git_does:?}");
         }
-        for asked in ["all", "loose-object", "reference", "objects", "committed", "added", "all,-loose-object"] {
-            assert!(durable(Some(asked), false), "{asked}");
+        for setting in ["all", "loose-object", "reference", "objects", "committed", "added", "all,-loose-object"] {
+            assert!(durable(Some(setting), false), "{setting}");
         }
         assert!(durable(None, true));
         assert!(!durable(Some("none"), true), "the newer setting counts");
     }
 
     #[test]
-    fn who_a_repository_is_shared_with_is_read_as_git_reads_it() {
+    fn the_sharing_of_a_repository_is_parsed_like_git() {
         for (value, bits) in
             [("group", Shared::Added(0o060)), ("all", Shared::Added(0o064)), ("0640", Shared::Exact(0o640))]
         {

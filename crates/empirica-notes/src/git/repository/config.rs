@@ -1,34 +1,34 @@
-//! The configuration as the user's own git reads and writes it: all values of a key, with where they come from.
+//! The configuration by the user's git: all values of a key with their origins, and changes.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::git::process::{answer, git, output};
 
-/// A file that values are written to.
+/// A configuration file to write.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum File {
-    /// The repository's own, which all its worktrees share.
+    /// The repository's, shared by all worktrees.
     Local,
-    /// Another one, such as a worktree's own.
+    /// Another one, such as that of a worktree.
     At(PathBuf),
 }
 
-/// A value and where it comes from.
+/// A value and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
-    /// The whole key, as git prints it.
+    /// The full key, as git prints it.
     pub key: String,
     /// system, global, local, worktree or command.
     pub scope: String,
-    /// `file:` and a path relative to where git reads it from, or what else git says.
+    /// `file:` and a path relative to git's folder, or another origin as printed by git.
     pub origin: String,
     /// The value; empty for a key without one.
     pub value: String,
 }
 
 impl Value {
-    /// Whether it lives in the repository, not with the user or the machine.
+    /// Whether it is from the repository, not the user or system.
     pub fn in_repository(&self) -> bool {
         self.scope == "local" || self.scope == "worktree"
     }
@@ -38,13 +38,13 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The values of the keys that match `pattern` (an extended regular expression over canonical keys), of all scopes in
-/// git's order: the later one wins. Those of the command line (`git -c`) are left out: they do not last.
+/// The values of keys that match `pattern` (an extended regular expression on canonical keys), of all scopes, in git's
+/// order: the last one wins. Without those of the command line (`git -c`), which do not last.
 pub fn matching(cwd: &Path, pattern: &str) -> Result<Vec<Value>> {
     listed(cwd, &[], pattern)
 }
 
-/// The same with each value expanded as a path (`~/hooks`).
+/// As [`matching`], with values expanded as paths (`~/hooks`).
 pub fn paths(cwd: &Path, pattern: &str) -> Result<Vec<Value>> {
     listed(cwd, &["--type=path"], pattern)
 }
@@ -62,7 +62,7 @@ fn listed(cwd: &Path, options: &[&str], pattern: &str) -> Result<Vec<Value>> {
     Ok(values.filter(|value| value.scope != "command").collect())
 }
 
-/// The values of `key` that stand in `file` itself, as written; includes are not followed. None without the file.
+/// The values of `key` in `file`, as written, without includes; empty if the file is missing.
 pub fn own(cwd: &Path, file: &File, key: &str) -> Result<Vec<String>> {
     let mut command = at(cwd, file);
     command.args(["-z", "--get-all", key]);
@@ -80,12 +80,12 @@ fn at(cwd: &Path, file: &File) -> std::process::Command {
     command
 }
 
-/// Adds a value beside those that are there.
+/// Adds a value to the existing ones.
 pub fn add(cwd: &Path, file: &File, key: &str, value: &str) -> Result<()> {
     output(at(cwd, file).args(["--add", key, value])).map(|_| ())
 }
 
-/// Makes `values` all that the file says of `key`. None removes the key.
+/// Replaces all values of `key` in the file; empty `values` remove the key.
 pub fn set(cwd: &Path, file: &File, key: &str, values: &[String]) -> Result<()> {
     match values {
         [] => answer(at(cwd, file).args(["--unset-all", key])).map(|_| ()),
@@ -96,17 +96,19 @@ pub fn set(cwd: &Path, file: &File, key: &str, values: &[String]) -> Result<()> 
     }
 }
 
-/// Removes one value of a key, however often it stands in the file. Others stay.
+/// Removes all occurrences of one value of a key in the file.
 pub fn remove(cwd: &Path, file: &File, key: &str, value: &str) -> Result<()> {
     // 5: there was none
     output(at(cwd, file).args(["--fixed-value", "--unset-all", key, value])).map(|_| ())
 }
 
-/// Whether the installed git runs hooks that the configuration names (`hook.<name>.command`).
+/// Whether the installed git runs configured hooks (`hook.<name>.command`).
 pub fn runs_hooks(cwd: &Path) -> bool {
-    // a usage text, with a status of its own
-    let said = git(cwd).args(["hook", "-h"]).output();
-    said.is_ok_and(|said| text(&said.stdout).contains("git hook list") || text(&said.stderr).contains("git hook list"))
+    // it prints a usage text and fails
+    let output = git(cwd).args(["hook", "-h"]).output();
+    output.is_ok_and(|output| {
+        text(&output.stdout).contains("git hook list") || text(&output.stderr).contains("git hook list")
+    })
 }
 
 /// Whether a name is a valid full ref name.

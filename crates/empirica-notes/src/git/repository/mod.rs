@@ -1,4 +1,4 @@
-//! The repository as the rest of the program sees it: where it is, HEAD, configuration, objects.
+//! The repository: its folders, HEAD, configuration and objects.
 
 pub mod asking;
 pub mod author;
@@ -28,20 +28,20 @@ use crate::git::repository::capabilities::{Capabilities, Sharing};
 use crate::env::Env;
 use crate::error::{Error, Result, empirica};
 
-/// Who writes when nobody is configured: name and address.
+/// The committer if none is configured: name and address.
 const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
 
 /// An opened repository.
 pub struct Repository {
     inner: gix::Repository,
     refs: Box<dyn Refs>,
-    /// What sets refs. Where that is git, objects are kept in memory until git stores them.
+    /// The backend for ref updates. If that is git, objects are kept in memory until git stores them.
     update: Box<dyn Update>,
     pub(crate) needs: Capabilities,
     asking: PartialClone,
     /// The notes that could not be read.
     unreadable: RefCell<BTreeSet<Oid>>,
-    /// When git is ended that sets refs.
+    /// The time at which git is terminated in a ref update.
     deadline: Cell<Option<Instant>>,
     cwd: PathBuf,
 }
@@ -50,7 +50,7 @@ impl Repository {
     /// Finds and opens the repository as git would, from the environment or upwards from the working folder, with the
     /// settings of `git -c`.
     ///
-    /// A repository that git would refuse (another owner, an unknown extension) is refused.
+    /// Refuses repositories that git would refuse (another owner, an unknown extension).
     pub fn discover(env: &Env) -> Result<Self> {
         let mut inner = crate::git::repository::open::open(env)?;
         let cwd = env.cwd.clone();
@@ -75,7 +75,7 @@ impl Repository {
         })
     }
 
-    /// The folder the command was started in.
+    /// The working folder at start.
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
@@ -109,17 +109,18 @@ impl Repository {
     pub fn worktree_name(&self) -> String {
         let (git_dir, common) = (self.git_dir(), self.common_dir());
         match git_dir.file_name() {
-            // a linked worktree can be called so, too
+            // a linked worktree can have that name, too
             Some(name) if git_dir != common && name == "main" => "worktrees/main".to_owned(),
             Some(name) if git_dir != common => name.to_string_lossy().into_owned(),
             _ => "main".to_owned(),
         }
     }
 
-    /// A file name for the worktree: `main`, or `wt-<name>@<when it was made>`, which no later one of that name has.
+    /// A file name for the worktree: `main`, or `wt-<name>@<creation time>`, which differs from later ones of that
+    /// name.
     pub fn worktree_key(&self) -> String {
         let name = self.worktree_name().replace('/', "-");
-        // written once, when the worktree is made
+        // written once, when the worktree is created
         let made = std::fs::metadata(self.git_dir().join("commondir")).and_then(|file| file.modified());
         let made = made.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         made.map_or(name.clone(), |made| format!("wt-{name}@{:x}", made.as_nanos()))
@@ -130,7 +131,7 @@ impl Repository {
         self.refs.head()
     }
 
-    /// The id of the empty tree, where the records of an unborn HEAD lie.
+    /// The id of the empty tree, annotated by records made on an unborn HEAD.
     pub fn empty_tree(&self) -> Oid {
         Oid::empty_tree(self.inner.object_hash())
     }
@@ -140,13 +141,13 @@ impl Repository {
         self.inner.object_hash().len_in_hex()
     }
 
-    /// The last value of a configuration key; `None` when it is not set.
+    /// The last value of a configuration key; `None` if unset.
     pub fn config(&self, key: &str) -> Option<String> {
         let value = self.inner.config_snapshot().string(key)?;
         Some(value.to_str_lossy().into_owned())
     }
 
-    /// All values of a configuration key, in their order; empty when it is not set.
+    /// All values of a configuration key, in order; empty if unset.
     pub fn config_all(&self, key: &str) -> Vec<String> {
         let values = self.inner.config_snapshot().plumbing().strings(key).unwrap_or_default();
         values.iter().map(|value| value.to_str_lossy().into_owned()).collect()
@@ -157,12 +158,12 @@ impl Repository {
         self.inner.config_snapshot().trusted_path(key).ok().flatten()
     }
 
-    /// A boolean configuration key; `None` when it is not set or no boolean.
+    /// A boolean configuration key; `None` if unset or not a boolean.
     pub fn config_bool(&self, key: &str) -> Option<bool> {
         self.inner.config_snapshot().boolean(key)
     }
 
-    /// Who writes notes commits: the configured committer, else a fallback that names this program.
+    /// The committer of notes commits: as configured, else a fallback that names this program.
     pub fn identity(&self) -> Identity {
         let configured = self.inner.committer().and_then(|who| who.ok());
         match configured {
@@ -173,7 +174,7 @@ impl Repository {
         }
     }
 
-    /// The object a ref points to; `None` when there is no such ref.
+    /// The object a ref points to; `None` if it does not exist.
     pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
         self.refs.find_ref(name)
     }
@@ -183,17 +184,17 @@ impl Repository {
         self.refs.list_refs(prefix)
     }
 
-    /// Whether the object is here. Never fetches.
+    /// Whether an object exists. Never fetches.
     pub fn has_object(&self, id: Oid) -> bool {
         self.inner.has_object(id)
     }
 
-    /// Whether the object is here and a commit. Never fetches.
+    /// Whether an object exists and is a commit. Never fetches.
     pub fn is_commit(&self, id: Oid) -> bool {
         self.inner.has_object(id) && self.inner.find_commit(id).is_ok()
     }
 
-    /// Whether the history here ends where it was cut off.
+    /// Whether this is a shallow clone.
     pub fn is_shallow(&self) -> bool {
         self.inner.is_shallow().unwrap_or(false)
     }
@@ -221,11 +222,11 @@ impl Repository {
         self.deadline.set(Some(deadline));
     }
 
-    /// Whether that deadline is over; never without one.
+    /// Whether the deadline has passed; `false` without one.
     pub fn is_late(&self) -> bool {
         self.deadline.get().is_some_and(|deadline| Instant::now() >= deadline)
     }
-    /// Sets refs, each if it still has the value it is expected to have, or none. The objects are stored before that.
+    /// Updates refs, if all have their expected values, after storing pending objects.
     pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
         self.store_objects().map_err(|error| UpdateError::Failed(error.into()))?;
         crate::fault::point("refs: to be moved").map_err(|error| UpdateError::Failed(error.into()))?;
@@ -245,17 +246,17 @@ impl Repository {
         self.needs.durable
     }
 
-    /// Why a `reference-transaction` hook refuses a change of a ref that has this value, in git's words. Nothing is changed.
+    /// The message of a `reference-transaction` hook that refuses an update of a ref with this value. Changes nothing.
     pub fn hook_refuses(&self, name: &str, value: Oid) -> Option<String> {
         self.needs.hook.then(|| self.update.refused(name, value)).flatten()
     }
 
-    /// Resolves a revision (`HEAD~2`, a branch, a short id) to a commit; `None` when it names none.
+    /// Resolves a revision (`HEAD~2`, a branch, a short id) to a commit; `None` if there is none.
     pub fn resolve_commit(&self, revision: &str) -> Option<Oid> {
         self.refs.resolve(revision)
     }
 
-    /// The values that a ref had, newest first, its present one among them, as its reflog has them; empty without one.
+    /// The values of a ref by its reflog, newest first, including the present one; empty without one.
     pub fn values_of(&self, name: &str) -> Vec<Oid> {
         self.refs.values_of(name)
     }
@@ -265,44 +266,44 @@ impl Repository {
         self.refs.last_move()
     }
 
-    /// The lines of the reflogs of every worktree's HEAD and of every local branch that can be read.
+    /// Calls `see` for the readable reflog lines of all worktrees' HEADs and local branches.
     pub fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine)) {
         self.refs.each_reflog_line(see);
     }
 
-    /// The commits that branches, tags, remote-tracking branches and the worktrees' HEADs name and that are here.
+    /// The existing commits of branches, tags, remote-tracking branches and the worktrees' HEADs.
     pub fn tips(&self) -> Vec<Oid> {
         let mut out = self.refs.tips();
         out.retain(|id| self.is_commit(*id));
         out
     }
 
-    /// The first line of a commit's message; `None` when the commit is not here.
+    /// The first line of a commit's message; `None` if the commit is missing.
     pub fn subject(&self, commit: Oid) -> Option<String> {
         let commit = self.inner.find_commit(commit).ok()?;
         let message = commit.message().ok()?;
         Some(message.summary().to_str_lossy().into_owned())
     }
 
-    /// The first parent of a commit; `None` for a root, and when the commit is not here.
+    /// The first parent of a commit; `None` for a root, and if the commit is missing.
     pub fn first_parent(&self, commit: Oid) -> Option<Oid> {
         Some(self.inner.find_commit(commit).ok()?.parent_ids().next()?.detach())
     }
 
-    /// When a commit was made (the committer's date, strict ISO 8601); `None` when it is not here.
+    /// The committer's date of a commit, strict ISO 8601; `None` if it is missing.
     pub fn committed(&self, commit: Oid) -> Option<String> {
         let time = self.inner.find_commit(commit).ok()?.committer().ok()?.time().ok()?;
         Some(time.format_or_unix(gix::date::time::format::ISO8601_STRICT))
     }
 
-    /// How many entries HEAD's reflog has in this worktree; 0 without one.
+    /// The number of entries in HEAD's reflog in this worktree; 0 without one.
     pub fn reflog_len(&self) -> usize {
         self.refs.head_log().map_or(0, |lines| lines.len())
     }
 
-    /// The first commit this worktree made on the unborn branch it was on when HEAD's reflog had `entries` entries.
-    /// Without a reflog, the root of HEAD's first-parent line, if it was made at or after `not_before` (seconds since
-    /// 1970). `None` while there is none, or when the branch was left unborn.
+    /// The first commit of this worktree on the unborn branch it was on when HEAD's reflog had `entries` entries.
+    /// Without a reflog, the root of HEAD's first-parent history if made at or after `not_before` (seconds since 1970).
+    /// `None` if there is none, or the branch was left unborn.
     pub fn first_commit_after(&self, entries: usize, not_before: i64) -> Option<Oid> {
         if let Some(lines) = self.refs.head_log() {
             let mut born = false;
@@ -310,7 +311,7 @@ impl Repository {
             for line in lines.iter().skip(entries) {
                 born |= line.old.is_null();
                 match found {
-                    // amended at once, it is the amended one that stays
+                    // if amended immediately, the amended commit stays
                     Some(_) if line.message.starts_with_str("commit (amend)") => found = Some(line.new),
                     Some(_) => break,
                     None if born && line.message.starts_with_str("commit") => found = Some(line.new),
@@ -329,12 +330,12 @@ impl Repository {
         (time.seconds >= not_before).then_some(id)
     }
 
-    /// The kind of hash that names objects here.
+    /// The kind of object ids in this repository.
     pub(crate) fn hash_kind(&self) -> gix::hash::Kind {
         self.inner.object_hash()
     }
 
-    /// gix's own repository, for the other files of this floor.
+    /// The gix repository, for other files of this module.
     pub(crate) fn gix(&self) -> &gix::Repository {
         &self.inner
     }

@@ -1,4 +1,4 @@
-//! The repository found and opened as git would, or refused with git's own reason.
+//! Finds and opens the repository as git would, or refuses it with git's reason.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,28 @@ use crate::error::{Error, Kind, Result, quote};
 use crate::git::process::git;
 use crate::git::process::parameters::parameters;
 
-/// The extensions under which reading and writing as this program does is right.
+/// The extensions that this program supports.
 const KNOWN_EXTENSIONS: [&str; 7] =
     ["noop", "preciousobjects", "partialclone", "worktreeconfig", "objectformat", "relativeworktrees", "refstorage"];
 
-/// Those that git accepts of format version 1 only.
+/// The extensions that git accepts only in format version 1.
 const VERSION_1_EXTENSIONS: [&str; 4] = ["noop-v1", "objectformat", "relativeworktrees", "refstorage"];
 
-/// The ways to store refs that there is a backend for.
+/// The supported ref storages.
 const REF_STORAGES: [&str; 2] = ["files", "reftable"];
 
-/// Variables that put a part of the repository elsewhere, and what of a repository that is opened without them stands for
-/// the same.
+/// Variables that move a part of the repository, with the path used if they are unset.
 type Elsewhere = (&'static str, fn(&gix::Repository) -> PathBuf);
 const ELSEWHERE: [Elsewhere; 2] = [
     ("GIT_OBJECT_DIRECTORY", |repo| repo.objects.store_ref().path().to_owned()),
     ("GIT_COMMON_DIR", |repo| repo.common_dir().to_owned()),
 ];
 
-/// Finds and opens the repository of an environment: the one that its variables name, else the next one upwards from the
+/// Finds and opens the repository of an environment: the one its variables name, else the nearest upwards from the
 /// working folder, with the settings of `git -c`.
 ///
-/// An error, whose exit code is 128, where git would refuse the repository (another owner, an unknown extension), and where a
-/// variable asks for what would not be done.
+/// Fails, with exit code 128, if git would refuse the repository (another owner, an unknown extension), or if a
+/// variable is not supported.
 pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
     let cwd = env.cwd.as_path();
     let given = env.get("GIT_CONFIG_PARAMETERS").map(parameters).unwrap_or_default();
@@ -42,7 +41,7 @@ pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
         trust,
     );
     let mut repo = opened.map_err(|error| no_repository(cwd, error))?.to_thread_local();
-    // it is for who serves fetches and pushes: git's own commands look at all refs, and so do we
+    // namespaces are for servers: like git's own commands, use all refs
     repo.clear_namespace();
     refuse_unknown_formats(cwd, &repo)?;
     refuse_elsewhere(env, &repo)?;
@@ -60,28 +59,28 @@ pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
     Ok(repo)
 }
 
-/// What git says about the repository.
+/// Git's verdict on a repository.
 #[derive(Default)]
 struct Verdict {
-    /// Why it refuses it; `None` when it does not, or cannot be asked.
+    /// The reason for refusing it; `None` if git does not, or cannot be run.
     refused: Option<String>,
-    /// The command it advises.
+    /// The command that git suggests.
     advice: Option<String>,
 }
 
 impl Verdict {
-    /// Whether git finds no repository at all.
+    /// Whether git finds no repository.
     fn is_none(&self) -> bool {
         self.refused.as_deref().is_some_and(|reason| reason.starts_with("not a git repository"))
     }
 
-    /// Asks git about the repository at `cwd`.
+    /// Runs git in `cwd`.
     fn ask(cwd: &Path) -> Self {
-        let Ok(said) = git(cwd).args(["rev-parse", "--git-dir"]).output() else { return Verdict::default() };
-        if said.status.success() {
+        let Ok(output) = git(cwd).args(["rev-parse", "--git-dir"]).output() else { return Verdict::default() };
+        if output.status.success() {
             return Verdict::default();
         }
-        let text = String::from_utf8_lossy(&said.stderr).into_owned();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
         let commands = |line: &&str| line.starts_with("git ");
         let reason: Vec<&str> = lines()
@@ -97,7 +96,7 @@ impl Verdict {
 }
 
 impl Error {
-    /// What git advises, else to see what it says.
+    /// Adds the command that git suggests, else `git status`.
     fn advised(self, command: Option<String>) -> Self {
         match command {
             Some(command) => self.suggest("If you trust it, tell git so.").command(command),
@@ -106,8 +105,8 @@ impl Error {
     }
 }
 
-/// Whether git might refuse what gix opens: where the search for it is limited, a bare repository where only named ones may
-/// be used, or parts that belong to somebody else.
+/// Whether git might refuse a repository that gix opens: with ceiling directories, a bare repository under
+/// `safe.bareRepository`, or files of another owner.
 fn is_doubtful(env: &Env, repo: &gix::Repository) -> bool {
     if env.get("GIT_CEILING_DIRECTORIES").is_some() {
         return true;
@@ -133,7 +132,7 @@ fn no_repository(cwd: &Path, error: gix::Error) -> Error {
         let out = verdict.refused.into_iter().fold(out, Error::reason);
         return out.advised(Some(verdict.advice.unwrap_or(command))).caused_by(error);
     }
-    // above where the user lets git look there may be one
+    // there may be one above the ceiling directories
     let is_beyond = error.to_string().contains("within ceiling height");
     if let Some(root) = root.filter(|_| !is_beyond && !verdict.is_none()) {
         let out = Error::new(Kind::NoRepository, format!("the repository at {} cannot be opened", root.display()));
@@ -149,7 +148,7 @@ fn nothing_found(cwd: &Path) -> Error {
         .command("git init")
 }
 
-/// Refuses a repository whose format, or one of whose extensions, is not known here: as git does, where it does.
+/// Refuses a repository of an unknown format or with an unknown extension, as git does.
 fn refuse_unknown_formats(cwd: &Path, repo: &gix::Repository) -> Result<()> {
     let config = repo.config_snapshot();
     let version = config.integer("core.repositoryFormatVersion").unwrap_or(0);
@@ -179,13 +178,13 @@ fn refuse_unknown_formats(cwd: &Path, repo: &gix::Repository) -> Result<()> {
         }
     }
     let storage = config.string("extensions.refStorage").unwrap_or_default();
-    if !storage.is_empty() && !REF_STORAGES.iter().any(|known| storage == *known) {
+    if !storage.is_empty() && !REF_STORAGES.iter().any(|supported| storage == *supported) {
         return refuse(format!("the repository keeps its refs as '{storage}', which is not known"));
     }
     Ok(())
 }
 
-/// Refuses variables that put objects or refs where they would not be looked for.
+/// Refuses variables that move objects or refs to unsupported places.
 fn refuse_elsewhere(env: &Env, repo: &gix::Repository) -> Result<()> {
     let absolute = |path: &Path| {
         let joined = env.cwd.join(path);

@@ -1,14 +1,14 @@
-//! Which project a repository is: its first root commit, its name, its description, where its remotes are.
+//! The project of a repository: its first root commit, name, description and remote URLs.
 
 use crate::git::process::{git, output};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid, remotes};
 
-/// What git writes into the description of a new repository.
+/// The start of git's default description.
 const UNNAMED: &str = "Unnamed repository";
 
-/// The first root commit of HEAD's history; `None` when HEAD is unborn, and in a shallow clone, which does not have it.
-/// Git walks the whole history for it.
+/// The first root commit of HEAD's history; `None` if HEAD is unborn, and in a shallow clone, which lacks it. Walks the
+/// whole history.
 pub fn root(repo: &Repository) -> Option<Oid> {
     if repo.is_shallow() || repo.head().ok()?.commit.is_none() {
         return None;
@@ -20,7 +20,7 @@ pub fn root(repo: &Repository) -> Option<Oid> {
     parse_oid(roots.lines().last()?)
 }
 
-/// The name of the repository: of the remote that is meant when none is named, else of its folder.
+/// The name of the repository: from the default remote's URL, else of its folder.
 pub fn name(repo: &Repository) -> String {
     let remote = remotes::default(repo).and_then(|name| repo.config(&format!("remote.{name}.url")));
     let common = repo.common_dir();
@@ -34,14 +34,14 @@ pub fn name(repo: &Repository) -> String {
     name.or_else(|| folder.map(last)).unwrap_or_default()
 }
 
-/// Git's own description of the repository; `None` when nobody wrote one.
+/// The contents of git's `description` file; `None` for the default.
 pub fn description(repo: &Repository) -> Option<String> {
     let text = std::fs::read_to_string(repo.common_dir().join("description")).ok()?;
     let text = text.trim();
     (!text.is_empty() && !text.starts_with(UNNAMED)).then(|| text.to_owned())
 }
 
-/// Where the remotes are, sorted by name, each once, without user names and passwords.
+/// The URLs of the remotes, by remote name, without duplicates, user names and passwords.
 pub fn repos(repo: &Repository) -> Vec<String> {
     let mut out = Vec::new();
     for url in remotes::names(repo).iter().filter_map(|name| repo.config(&format!("remote.{name}.url"))) {
@@ -53,7 +53,7 @@ pub fn repos(repo: &Repository) -> Vec<String> {
     out
 }
 
-/// A URL without what stands before the host. Of `git@host:path` the user is part of the address, and stays.
+/// A URL without user and password. In `git@host:path` the user is part of the address and stays.
 fn without_user(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! What is not committed, by git's own `status`.
+//! Uncommitted changes, by `git status`.
 
 use crate::error::Result;
 use crate::git::Oid;
@@ -12,14 +12,14 @@ use crate::model::snapshot::AheadBehind;
 pub struct Status {
     /// The distance to the upstream.
     pub ahead_behind: AheadBehind,
-    /// What is not committed, paths relative to the root of the work tree.
+    /// Uncommitted changes, with paths relative to the root of the work tree.
     pub changes: Changes,
 }
 
-/// Git's answer, asked for and not yet read.
+/// A running `git status`.
 pub struct PendingStatus(Option<Pending>);
 
-/// Asks git, which looks at the work tree while we do something else. In a bare repository nothing is uncommitted.
+/// Starts `git status` in the background. In a bare repository nothing is uncommitted.
 pub fn ask(repo: &Repository) -> PendingStatus {
     PendingStatus(repo.work_tree().map(|_| {
         let mut command = git(repo.cwd());
@@ -29,7 +29,7 @@ pub fn ask(repo: &Repository) -> PendingStatus {
 }
 
 impl PendingStatus {
-    /// The answer.
+    /// Waits for the result.
     pub fn read(self) -> Result<Status> {
         match self.0 {
             None => Ok(Status::default()),
@@ -38,10 +38,11 @@ impl PendingStatus {
     }
 }
 
-/// Lines added and removed, of tracked files against HEAD: asked for and not yet read.
+/// A running `git diff --shortstat`.
 pub struct PendingLineCounts(Option<Pending>);
 
-/// Asks git, as [`ask`] does. In a bare repository, and on an unborn HEAD, it is none.
+/// Starts counting the lines added to and removed from tracked files against HEAD. None in a bare repository, and on an
+/// unborn HEAD.
 pub fn ask_lines(repo: &Repository) -> PendingLineCounts {
     let born = repo.head().is_ok_and(|head| head.commit.is_some());
     PendingLineCounts(repo.work_tree().filter(|_| born).map(|_| {
@@ -61,7 +62,7 @@ pub fn ask_lines(repo: &Repository) -> PendingLineCounts {
 }
 
 impl PendingLineCounts {
-    /// Lines added and lines removed.
+    /// Waits for the numbers of lines added and removed.
     pub fn read(self) -> Result<(u64, u64)> {
         match self.0 {
             None => Ok((0, 0)),
@@ -70,8 +71,8 @@ impl PendingLineCounts {
     }
 }
 
-/// The paths of which the work tree has something else than a commit (`None`: than nothing), deleted ones as well, relative to
-/// the root of the work tree; untracked files are not among them. In a bare repository HEAD is compared.
+/// The paths that differ between the work tree and a commit (`None`: the empty tree), including deleted ones but not
+/// untracked files, relative to the root of the work tree. In a bare repository HEAD is compared.
 pub fn changed_since(repo: &Repository, commit: Option<Oid>) -> Result<Vec<String>> {
     let mut command = git(repo.cwd());
     command.args(["-c", "diff.relative=false", "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames"]);
@@ -85,7 +86,7 @@ pub fn changed_since(repo: &Repository, commit: Option<Oid>) -> Result<Vec<Strin
     Ok(text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
 }
 
-/// Reads ` 3 files changed, 10 insertions(+), 2 deletions(-)`; nothing is no change.
+/// Parses ` 3 files changed, 10 insertions(+), 2 deletions(-)`; empty text is no change.
 fn parse_lines(text: &str) -> (u64, u64) {
     let number = |word: &str| {
         let part = text.split(',').find(|part| part.contains(word))?;
@@ -94,7 +95,7 @@ fn parse_lines(text: &str) -> (u64, u64) {
     (number("insertion").unwrap_or(0), number("deletion").unwrap_or(0))
 }
 
-/// Reads `git status --porcelain=v2 --branch -z --no-renames`. Lines that are not understood are left out.
+/// Parses `git status --porcelain=v2 --branch -z --no-renames`; skips unknown lines.
 fn parse(bytes: &[u8]) -> Status {
     let mut status = Status::default();
     for entry in bytes.split(|b| *b == 0) {
@@ -111,7 +112,7 @@ fn parse(bytes: &[u8]) -> Status {
             let mut fields = entry.splitn(9, ' ').skip(1);
             if let (Some(xy), Some(path)) = (fields.next(), fields.nth(6)) {
                 let list = match xy {
-                    // in the index and not in HEAD, whatever is in the work tree
+                    // in the index and not in HEAD, in whatever state in the work tree
                     _ if xy.starts_with('A') || xy == ".A" => &mut status.changes.files_added,
                     _ if xy.contains('D') => &mut status.changes.files_deleted,
                     _ => &mut status.changes.files_modified,
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn added_and_removed_lines_are_told_apart() {
+    fn insertions_and_deletions_are_parsed() {
         assert_eq!(parse_lines(" 3 files changed, 10 insertions(+), 2 deletions(-)\n"), (10, 2));
         assert_eq!(parse_lines(" 1 file changed, 1 insertion(+)\n"), (1, 0));
         assert_eq!(parse_lines(" 1 file changed, 7 deletions(-)\n"), (0, 7));

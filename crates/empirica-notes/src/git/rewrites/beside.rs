@@ -1,4 +1,4 @@
-//! The lines of history beside HEAD's: which branch, tag or reflog entry contains a commit that HEAD does not.
+//! History outside HEAD's: branches, tags and reflog entries that contain given commits which HEAD does not.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -8,18 +8,18 @@ use crate::git::process::{git, output};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
-/// What lies beside HEAD's history, as far as the commits that were asked for are concerned.
+/// The part of the history outside HEAD's that contains the given commits.
 #[derive(Debug, Default)]
 pub struct OtherHistory {
     commits: HashMap<Oid, Node>,
-    /// Tips, and whether a branch, a tag, a remote-tracking branch or a worktree's HEAD names them.
+    /// The tips, and whether a branch, a tag, a remote-tracking branch or a worktree's HEAD points to them.
     tips: BTreeMap<Oid, bool>,
     bases: BTreeMap<Oid, Option<Oid>>,
-    /// What could not be looked at.
+    /// Problems while reading.
     pub warnings: Vec<String>,
 }
 
-/// A commit that contains some of those asked for.
+/// A commit that contains some of the given ones.
 #[derive(Debug)]
 struct Node {
     holds: Rc<BTreeSet<Oid>>,
@@ -28,17 +28,17 @@ struct Node {
     single_parent: Option<Oid>,
 }
 
-/// The way from HEAD's history to a tip.
+/// The range from HEAD's history to a tip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
 pub struct Range {
-    /// The tip.
     pub tip: Oid,
     /// Its merge base with HEAD.
     pub base: Oid,
 }
 
 impl OtherHistory {
-    /// Looks for `commits`, which exist. What HEAD contains is not beside it.
+    /// Reads the history that contains `commits`, which must exist, without HEAD's.
     pub fn read(repo: &Repository, commits: &BTreeSet<Oid>) -> Result<Self> {
         let mut beside =
             OtherHistory { tips: repo.tips().into_iter().map(|id| (id, true)).collect(), ..Default::default() };
@@ -55,7 +55,7 @@ impl OtherHistory {
         });
         let all = beside.tips.keys().chain(commits).copied().collect();
         if let Err(error) = beside.walk(repo, commits, &all) {
-            // an entry of a reflog can have lost its ancestors
+            // reflog entries may have missing ancestors
             beside.warnings.push(format!("the reflogs could not be followed ({error})"));
             beside.tips.retain(|_, named| *named);
             let fewer = named.iter().chain(commits).copied().collect();
@@ -64,7 +64,7 @@ impl OtherHistory {
         Ok(beside)
     }
 
-    /// Parents before children, keeping only what descends from one of `commits`.
+    /// Walks parents before children; keeps only descendants of `commits`.
     fn walk(&mut self, repo: &Repository, commits: &BTreeSet<Oid>, from: &BTreeSet<Oid>) -> Result<()> {
         use std::io::BufRead;
         self.commits.clear();
@@ -100,7 +100,7 @@ impl OtherHistory {
         }
     }
 
-    /// Whether the commit, one of those asked for, is outside HEAD's history.
+    /// Whether one of the given commits is outside HEAD's history.
     pub fn is_outside(&self, commit: Oid) -> bool {
         self.commits.contains_key(&commit)
     }
@@ -115,8 +115,8 @@ impl OtherHistory {
         self.tips_with(commit).any(|(_, named)| named)
     }
 
-    /// The ways from HEAD's history to each tip that contains the commit, and to the commit itself. Those of one commit
-    /// only are left out, and those that have no base.
+    /// The ranges from HEAD's history to each tip that contains the commit, and to the commit itself, without those of
+    /// a single commit and those without a base.
     pub fn ranges(&mut self, repo: &Repository, commit: Oid) -> BTreeSet<Range> {
         let tips: Vec<Oid> = self.tips_with(commit).map(|(tip, _)| tip).chain([commit]).collect();
         let mut out = BTreeSet::new();
@@ -131,7 +131,7 @@ impl OtherHistory {
     }
 }
 
-/// The best common ancestor with HEAD; `None` when there is none.
+/// The merge base with HEAD; `None` if there is none.
 fn merge_base(repo: &Repository, commit: Oid) -> Option<Oid> {
     let out = output(git(repo.cwd()).args(["merge-base", &commit.to_string(), "HEAD"])).ok()?;
     parse_oid(String::from_utf8_lossy(&out).lines().next()?)

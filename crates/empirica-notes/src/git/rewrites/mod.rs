@@ -1,8 +1,7 @@
-//! Which commit took the place of one that is no longer in HEAD's history.
+//! Finds the rewritten form of commits that are no longer in HEAD's history.
 //!
-//! Rules are tried in order, and the first that yields anything decides: a commit map of filter-repo's, the patch-id of
-//! a whole range, the patch-id of the commit, tree with author and date, an amend that the reflog remembers. A commit
-//! that is an ancestor of the lost one did not take its place.
+//! Rules, of which the first with a result decides: filter-repo's commit map, the patch-id of a whole range, the
+//! patch-id of the commit, tree with author and date, an amend in the reflog. Excludes ancestors of the lost commit.
 
 pub mod beside;
 pub mod patches;
@@ -18,64 +17,64 @@ use crate::git::rewrites::beside::{OtherHistory, Range};
 use crate::git::rewrites::patches::{Listed, Patch, Which};
 use crate::git::rewrites::recorded::{Rewrites, ends};
 
-/// A commit with records, to be looked for.
+/// A commit with records to look for.
 #[derive(Debug, Clone, Default)]
 pub struct LostCommit {
-    /// Other commits on which the records stand: places they followed to earlier.
+    /// Other commits that the records are attached to.
     pub also: BTreeSet<Oid>,
-    /// The trees that records name; all that is known of a commit that is not here.
+    /// The trees in its records; the only data on a missing commit.
     pub trees: BTreeSet<Oid>,
 }
 
-/// What made a commit the equivalent of another.
+/// The rule by which a commit matches another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// filter-repo's commit map names it.
+    /// It is in filter-repo's commit map.
     CommitMap,
-    /// Its patch is that of a whole branch or of its beginning: a squash.
+    /// Its patch equals that of a range: a squash.
     RangePatchId,
-    /// Its patch is the same.
+    /// Its patch is equal.
     PatchId,
-    /// Tree, author and author's date are the same.
+    /// Tree, author and author date are equal.
     TreeAuthorDate,
-    /// The tree is the same; no more is known of a commit that is not here.
+    /// The tree is equal; only for missing commits, which have no other data.
     Tree,
-    /// It was amended, says the reflog.
+    /// The reflog has an amend.
     Amend,
 }
 
-/// What became of a commit.
+/// The fate of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitFate {
-    /// HEAD's history contains it, or it is no commit.
+    /// It is in HEAD's history, or not a commit.
     Here,
-    /// These can have taken its place, by this rule; newest first, at least one.
+    /// Candidates for its rewritten form by this rule, newest first, at least one.
     Replaced(Rule, Vec<Oid>),
-    /// Nothing took its place here, and another branch, tag or remote-tracking branch contains it.
+    /// It has no rewritten form, and another branch, tag or remote-tracking branch contains it.
     Elsewhere,
-    /// It is not here, and the clone is shallow: the history that was cut off may contain it.
+    /// It is missing, and may be beyond the boundary of a shallow clone.
     Beyond,
-    /// Nothing contains it and nothing took its place.
+    /// Nothing contains it, and it has no rewritten form.
     Lost,
 }
 
-/// What was found out.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct RewriteFindings {
-    /// What became of each commit.
+    /// The fate of each commit.
     pub fates: BTreeMap<Oid, CommitFate>,
-    /// What could not be looked at.
+    /// Problems during the search.
     pub warnings: Vec<String>,
 }
 
-/// Looks for all of them at once, in few git processes. HEAD must have a commit when there is any.
+/// Searches for all at once, in few git processes. Unless `sought` is empty, HEAD must have a commit.
 pub fn find(repo: &Repository, sought: &BTreeMap<Oid, LostCommit>) -> Result<RewriteFindings> {
     if sought.is_empty() {
         return Ok(RewriteFindings::default());
     }
     let mut search = Search::begin(repo, sought)?;
     for id in sought.keys() {
-        if let Some(fate) = search.written_down(*id) {
+        if let Some(fate) = search.recorded_fate(*id) {
             search.found.fates.insert(*id, fate);
         }
     }
@@ -109,13 +108,13 @@ impl<'a> Search<'a> {
         Ok(Search { repo, sought, rewrites, beside, found })
     }
 
-    /// The commit, those its records followed to, and those that took their place by what was written down.
+    /// The commit, those its records are attached to, and their recorded rewrites.
     fn subjects(&self, id: Oid) -> BTreeSet<Oid> {
         let also = self.sought.get(&id).into_iter().flat_map(|sought| sought.also.iter().copied());
         self.rewrites.trail(also.chain([id]))
     }
 
-    /// Those of the subjects that are here and outside HEAD's history.
+    /// The subjects that exist and are outside HEAD's history.
     fn outside(&self, id: Oid) -> Vec<Oid> {
         self.subjects(id).into_iter().filter(|id| self.beside.is_outside(*id)).collect()
     }
@@ -124,13 +123,14 @@ impl<'a> Search<'a> {
         self.repo.is_commit(id) && !self.beside.is_outside(id)
     }
 
-    /// Whether something would keep the commit: HEAD, a branch, a tag.
+    /// Whether HEAD, a branch or a tag contains the commit.
     fn is_kept(&self, id: Oid) -> bool {
         self.is_here(id) || self.beside.is_named(id)
     }
 
-    /// What needs no comparison. filter-repo rewrites all branches, so what it names need not be in HEAD's history.
-    fn written_down(&self, id: Oid) -> Option<CommitFate> {
+    /// The fate if it needs no comparison. filter-repo rewrites all branches, so mapped commits need not be in HEAD's
+    /// history.
+    fn recorded_fate(&self, id: Oid) -> Option<CommitFate> {
         if self.is_here(id) || (self.repo.has_object(id) && !self.repo.is_commit(id)) {
             return Some(CommitFate::Here);
         }
@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
         self.sought.keys().filter(|id| !self.found.fates.contains_key(*id)).copied().collect()
     }
 
-    /// The rules that need patches, then tree with author and date.
+    /// Applies the rules on patches, then tree with author and date.
     fn by_patch(&mut self) -> Result<()> {
         let mut subjects: BTreeMap<Oid, Vec<Oid>> = BTreeMap::new();
         for id in self.open() {
@@ -176,7 +176,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Looks at commits, at the ranges they are in, and at HEAD's history since.
+    /// Reads commits, the ranges they are in, and HEAD's history since.
     fn compare(&mut self, commits: &BTreeSet<Oid>) -> Result<Compared> {
         let mut own: BTreeMap<Oid, Listed> = BTreeMap::new();
         patches::list(self.repo, &Which::These(commits), true, &mut |listed| drop(own.insert(listed.id, listed)))?;
@@ -198,26 +198,26 @@ impl<'a> Search<'a> {
                 same.push(listed);
             }
         })?;
-        let there: BTreeSet<u64> = alike.iter().map(|(_, paths)| *paths).collect();
-        let worth = |paths: patches::Paths| paths.is_some_and(|paths| there.contains(&paths));
-        let whole = tips.into_iter().filter(|(tip, _)| touched.get(tip).is_some_and(|paths| worth(*paths)));
+        let candidate_paths: BTreeSet<u64> = alike.iter().map(|(_, paths)| *paths).collect();
+        let is_comparable = |paths: patches::Paths| paths.is_some_and(|paths| candidate_paths.contains(&paths));
+        let whole = tips.into_iter().filter(|(tip, _)| touched.get(tip).is_some_and(|paths| is_comparable(*paths)));
         let whole = self.ids(whole.map(|(tip, base)| (tip, Some(base))).collect());
-        let one = own.values().filter(|one| worth(one.paths)).map(|one| one.id);
+        let one = own.values().filter(|one| is_comparable(one.paths)).map(|one| one.id);
         let alike: Vec<Oid> = alike.into_iter().map(|(id, _)| id).collect();
         let single = self.ids(one.chain(alike.iter().copied()).map(|id| (id, None)).collect());
         Ok(Compared { own, ranges, alike, same, whole, single })
     }
 
-    /// The patch-ids; none when git cannot compare all of them.
+    /// The patch-ids; empty if git cannot compute all of them.
     fn ids(&mut self, patches: Vec<Patch>) -> BTreeMap<Oid, String> {
         patches::ids(self.repo, patches).unwrap_or_else(|error| {
-            // a partial clone lacks blobs, and nothing is fetched for this
+            // a partial clone lacks blobs, which are not fetched for this
             self.found.warnings.push(format!("the patches could not be compared ({error})"));
             BTreeMap::new()
         })
     }
 
-    /// The matches that are no ancestors of what they match, each once.
+    /// The candidates that are not ancestors of the commit they match, without duplicates.
     fn later(&self, matches: impl Iterator<Item = (Oid, Oid)>) -> Vec<Oid> {
         let mut out = Vec::new();
         for (of, candidate) in matches {
@@ -228,7 +228,7 @@ impl<'a> Search<'a> {
         out
     }
 
-    /// Commits that are not here, by the tree their records name.
+    /// Matches missing commits by the trees in their records.
     fn by_tree(&mut self) -> Result<()> {
         let gone = |id: &Oid| !self.repo.has_object(*id) && self.outside(*id).is_empty();
         let open: Vec<Oid> = self.open().into_iter().filter(gone).collect();
@@ -237,15 +237,15 @@ impl<'a> Search<'a> {
         if trees.is_empty() {
             return Ok(());
         }
-        let mut there = Vec::new();
+        let mut candidates = Vec::new();
         patches::list(self.repo, &Which::SinceAllOf(&BTreeSet::new()), false, &mut |listed| {
             if trees.contains(&listed.tree) {
-                there.push((listed.id, listed.tree));
+                candidates.push((listed.id, listed.tree));
             }
         })?;
         for id in open {
             let trees = self.sought.get(&id).map(|sought| &sought.trees);
-            let same = there.iter().filter(|(_, tree)| trees.is_some_and(|trees| trees.contains(tree)));
+            let same = candidates.iter().filter(|(_, tree)| trees.is_some_and(|trees| trees.contains(tree)));
             let same: Vec<Oid> = same.map(|(id, _)| *id).collect();
             if !same.is_empty() {
                 self.found.fates.insert(id, CommitFate::Replaced(Rule::Tree, same));
@@ -266,22 +266,22 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Commits or tips, and commits of HEAD's history that are like them.
+/// Pairs of a commit or tip and a matching commit of HEAD's history.
 type Matches = Vec<(Oid, Oid)>;
-/// How they are like them.
+/// A way of matching.
 type Match = fn(&Compared, Oid) -> Matches;
 
-/// Commits outside HEAD's history, and what of HEAD's history can be compared with them, newest first.
+/// Commits outside HEAD's history, and candidates in HEAD's history, newest first.
 struct Compared {
     own: BTreeMap<Oid, Listed>,
     ranges: BTreeMap<Oid, BTreeSet<Range>>,
-    /// Those that touch the same paths as a commit or range.
+    /// The candidates with the same paths as a commit or range.
     alike: Vec<Oid>,
-    /// Those that have the same tree, author and date as a commit.
+    /// The candidates with the same tree, author and date as a commit.
     same: Vec<Listed>,
-    /// Patch-ids of ranges by their tips.
+    /// The patch-ids of ranges, by tip.
     whole: BTreeMap<Oid, String>,
-    /// Patch-ids of commits.
+    /// The patch-ids of commits.
     single: BTreeMap<Oid, String>,
 }
 

@@ -1,4 +1,4 @@
-//! Patches as git tells them apart: the paths they touch, and their patch-ids. Many in one process.
+//! The paths and patch-ids of many patches, in one process.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,19 +12,19 @@ use crate::git::process::{Running, git, pipe, unreadable_output};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
-/// What makes a patch the same whatever the user has set. The commands are plumbing, which most settings do not reach.
+/// Options that make patches independent of user settings. The commands are plumbing, which ignores most settings.
 const PLAIN_DIFF: [&str; 6] =
     ["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--ignore-submodules=none"];
 
-/// A git that fetches nothing: what a partial clone lacks is an error. Versions that do not know the first variable heed
-/// the second.
+/// A git command that fetches nothing: objects missing from a partial clone are errors. Versions that ignore the first
+/// variable honour the second.
 fn local(repo: &Repository) -> Command {
     let mut command = git(repo.cwd());
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
     command
 }
 
-/// The paths of a patch, as a number: equal patches have equal ones. `None` for a patch that touches nothing.
+/// A hash of the paths of a patch, equal for equal patches; `None` for an empty patch.
 pub type Paths = Option<u64>;
 
 /// A commit of a listing.
@@ -33,21 +33,21 @@ pub type Paths = Option<u64>;
 pub struct Listed {
     pub id: Oid,
     pub tree: Oid,
-    /// The author's name, address and date, as they are stored.
+    /// The author's name, address and date, as stored.
     pub author: Vec<u8>,
-    /// The paths it touches; `None` for a merge too, and when they were not asked for.
+    /// The paths it touches; `None` for merges, and if not requested.
     pub paths: Paths,
 }
 
-/// Which commits to list.
+/// A selection of commits.
 pub enum Which<'w> {
-    /// Those of HEAD's history that these do not all contain.
+    /// The commits of HEAD's history that not all of these contain.
     SinceAllOf(&'w BTreeSet<Oid>),
     /// These.
     These(&'w BTreeSet<Oid>),
 }
 
-/// Hands each commit to `see`, newest first, with its paths if they are wanted. Streamed.
+/// Calls `see` for each commit, newest first, with its paths if requested. Streamed.
 pub fn list(repo: &Repository, which: &Which<'_>, with_paths: bool, see: &mut dyn FnMut(Listed)) -> Result<()> {
     let mut command = local(repo);
     command.args(PLAIN).args(["log", "-z", "--no-notes", "--date=raw", "--encoding=UTF-8"]);
@@ -90,7 +90,7 @@ pub fn list(repo: &Repository, which: &Which<'_>, with_paths: bool, see: &mut dy
     fields.0.finish()
 }
 
-/// The best commit that HEAD and all of these contain.
+/// The merge base of HEAD and all of these.
 fn common_base(repo: &Repository, commits: &BTreeSet<Oid>) -> Option<Oid> {
     let mut command = git(repo.cwd());
     command.args(["merge-base", "--octopus", "HEAD"]).args(commits.iter().map(Oid::to_string));
@@ -98,7 +98,7 @@ fn common_base(repo: &Repository, commits: &BTreeSet<Oid>) -> Option<Oid> {
     parse_oid(String::from_utf8_lossy(&out).trim())
 }
 
-/// A patch: a commit against its parent, or against a commit that is given.
+/// A patch: a commit against its parent or the given commit.
 pub type Patch = (Oid, Option<Oid>);
 
 fn as_input(patches: impl IntoIterator<Item = Patch>) -> Vec<u8> {
@@ -106,7 +106,7 @@ fn as_input(patches: impl IntoIterator<Item = Patch>) -> Vec<u8> {
     patches.into_iter().map(line).collect::<String>().into_bytes()
 }
 
-/// The paths of patches, by the first commit of each, which must differ. Those that touch nothing are left out.
+/// The paths of patches, by their first commits, which must differ. Without empty patches.
 pub fn paths(repo: &Repository, patches: &BTreeMap<Oid, Oid>) -> Result<BTreeMap<Oid, Paths>> {
     let mut out = BTreeMap::new();
     let mut command = local(repo);
@@ -126,15 +126,15 @@ pub fn paths(repo: &Repository, patches: &BTreeMap<Oid, Oid>) -> Result<BTreeMap
     Ok(out)
 }
 
-/// The patch-ids of patches, by the first commit of each, which must differ. Merges and patches that change no content
-/// have none.
+/// The patch-ids of patches, by their first commits, which must differ. Without merges and patches that change no
+/// content.
 pub fn ids(repo: &Repository, patches: impl IntoIterator<Item = Patch>) -> Result<BTreeMap<Oid, String>> {
     let input = as_input(patches);
     if input.is_empty() {
         return Ok(BTreeMap::new());
     }
     let mut diff = local(repo);
-    // the variable would change how much of the surroundings is part of a patch
+    // the variable would change the context lines
     diff.env_remove("GIT_DIFF_OPTS").args(["-c", "diff.suppressBlankEmpty=false"]);
     diff.args(["diff-tree", "--stdin", "-r", "-p", "--root", "--full-index", "-U3"]).args(PLAIN_DIFF);
     diff.args(["--src-prefix=a/", "--dst-prefix=b/", "--diff-algorithm=myers"]);
@@ -144,14 +144,14 @@ pub fn ids(repo: &Repository, patches: impl IntoIterator<Item = Patch>) -> Resul
     Ok(lines.filter_map(|(patch, id)| Some((parse_oid(id)?, patch.to_owned()))).collect())
 }
 
-/// One more path; in any order the sum is the same.
+/// Adds a path; independent of the order.
 fn add(paths: &mut Paths, path: &[u8]) {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     *paths = Some(paths.unwrap_or(0).wrapping_add(hasher.finish()));
 }
 
-/// Fields that end with NUL.
+/// Fields terminated by NUL.
 struct Fields(Running);
 
 impl Fields {

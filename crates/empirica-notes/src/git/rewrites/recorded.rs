@@ -1,4 +1,4 @@
-//! What git and its tools wrote down about rewritten commits: filter-repo's commit map, and the amends in HEAD's reflogs.
+//! Recorded rewrites: filter-repo's commit map, and amends in HEAD's reflogs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -9,47 +9,47 @@ use gix::bstr::ByteSlice;
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
-/// Commits, and those that took their place.
+/// Commits and their rewritten forms.
 pub type Edges = BTreeMap<Oid, BTreeSet<Oid>>;
 
-/// Who wrote it down.
+/// Recorded rewrites, by source.
 #[derive(Debug, Default)]
 pub struct Rewrites {
-    /// filter-repo, about the commits that were asked for.
+    /// filter-repo's commit map, for the given commits.
     pub mapped: Edges,
-    /// git, at each `commit --amend`.
+    /// The reflog entries of `commit --amend`.
     pub amended: Edges,
 }
 
 impl Rewrites {
-    /// What is known of `start` and of whatever took the place of those, however many steps further.
+    /// Reads the rewrites of `start` and, transitively, of their rewritten forms.
     pub fn read(repo: &Repository, start: impl IntoIterator<Item = Oid>) -> Self {
         let amended = amends(repo);
         let mut mapped = Edges::new();
-        let mut asked: BTreeSet<Oid> = BTreeSet::new();
+        let mut visited: BTreeSet<Oid> = BTreeSet::new();
         let mut next: BTreeSet<Oid> = start.into_iter().collect();
         while !next.is_empty() {
             let found = from_map(repo, &next);
-            asked.append(&mut next);
-            let steps = asked.iter().flat_map(|id| found.get(id).into_iter().chain(amended.get(id)).flatten());
-            next = steps.filter(|id| !asked.contains(*id)).copied().collect();
+            visited.append(&mut next);
+            let steps = visited.iter().flat_map(|id| found.get(id).into_iter().chain(amended.get(id)).flatten());
+            next = steps.filter(|id| !visited.contains(*id)).copied().collect();
             mapped.extend(found);
         }
         Rewrites { mapped, amended }
     }
 
-    /// `start`, and everything that took its place by either kind of note, step by step.
+    /// `start` and all its rewritten forms, transitively.
     pub fn trail(&self, start: impl IntoIterator<Item = Oid>) -> BTreeSet<Oid> {
         reach(start, |id| self.mapped.get(id).into_iter().chain(self.amended.get(id)).flatten().copied().collect())
     }
 }
 
-/// The last ones on the way from `id`; none when it leads nowhere.
+/// The final rewritten forms of `id`; empty if it has none.
 pub fn ends(edges: &Edges, id: Oid) -> BTreeSet<Oid> {
     let mut all = reach([id], |id| edges.get(id).into_iter().flatten().copied().collect());
     all.remove(&id);
     let (last, passed): (BTreeSet<Oid>, _) = all.into_iter().partition(|id| !edges.contains_key(id));
-    // commits that were amended in a circle have no last one
+    // a cycle of amends has no end
     if last.is_empty() { passed } else { last }
 }
 
@@ -64,8 +64,8 @@ fn reach(start: impl IntoIterator<Item = Oid>, next: impl Fn(&Oid) -> Vec<Oid>) 
     seen
 }
 
-/// The lines of `filter-repo/commit-map` about `wanted`; none without a map. Read as a stream: it lists every commit
-/// there was. A commit that was dropped (all zeros) or kept as it was leads nowhere.
+/// The entries of `filter-repo/commit-map` for `wanted`; empty without a map. Streamed, as it lists every commit. Skips
+/// dropped (all zeros) and unchanged commits.
 fn from_map(repo: &Repository, wanted: &BTreeSet<Oid>) -> Edges {
     let mut out = Edges::new();
     let Ok(file) = File::open(repo.common_dir().join("filter-repo/commit-map")) else { return out };
@@ -79,7 +79,7 @@ fn from_map(repo: &Repository, wanted: &BTreeSet<Oid>) -> Edges {
     out
 }
 
-/// The amends of all worktrees. What a reflog no longer holds, or cannot be read of it, is not known.
+/// The amends in all worktrees' reflogs, as far as readable.
 fn amends(repo: &Repository) -> Edges {
     let mut out = Edges::new();
     repo.each_reflog_line(&mut |line| {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_ends_where_nothing_took_its_place() {
+    fn a_chain_ends_at_a_commit_without_replacement() {
         let chain = edges(&[(1, 2), (2, 3), (2, 4), (9, 8)]);
         assert_eq!(ends(&chain, oid(1)), BTreeSet::from([oid(3), oid(4)]));
         assert_eq!(ends(&chain, oid(5)), BTreeSet::new());

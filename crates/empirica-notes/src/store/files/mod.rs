@@ -1,4 +1,4 @@
-//! Small files of derived state: read leniently, replaced whole.
+//! Small files of derived state: read leniently, replaced atomically.
 
 pub mod paths;
 pub mod troubles;
@@ -11,26 +11,26 @@ use std::time::Duration;
 use crate::fault;
 use crate::git::Sharing;
 
-/// The lines of a file; empty when it is not there or cannot be read.
+/// The lines of a file; empty if it cannot be read.
 pub fn read_lines(path: &Path) -> Vec<String> {
     let text = fs::read(path).unwrap_or_default();
     String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
 }
 
-/// Part of a temporary name that no other process uses, on this machine or another one: `<process id>-<random hex>`.
+/// A unique part for temporary names: `<process id>-<random hex>`.
 pub fn unique() -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
     format!("{}-{}", std::process::id(), &random[..12])
 }
 
-/// Adds lines to a file, which is made when it is not there.
+/// Appends lines to a file; creates it if it is missing.
 pub fn append(sharing: &Sharing, path: &Path, text: &str) -> io::Result<()> {
     sharing.make_folder(path.parent().unwrap_or(path))?;
     fault::point("file: to be appended to")?;
     open_to_append(sharing, path)?.write_all(text.as_bytes())
 }
 
-/// Opens a file to append to it; one that is new gets its permissions.
+/// Opens a file for appending; sets the permissions of a new one.
 pub fn open_to_append(sharing: &Sharing, path: &Path) -> io::Result<fs::File> {
     let is_new = !path.exists();
     let file = fs::OpenOptions::new().create(true).append(true).read(true).open(path)?;
@@ -40,12 +40,12 @@ pub fn open_to_append(sharing: &Sharing, path: &Path) -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// Replaces a file by a new one, so that a reader sees the old or the new content.
+/// Replaces a file atomically.
 pub fn replace(sharing: &Sharing, path: &Path, content: &str) -> io::Result<()> {
     replace_by_way_of(sharing, path.parent().unwrap_or(Path::new(".")), path, content)
 }
 
-/// The same; what is not finished lies in another folder of the same file system meanwhile.
+/// As [`replace`], with the temporary file in another folder of the same file system.
 pub fn replace_by_way_of(sharing: &Sharing, folder: &Path, path: &Path, content: &str) -> io::Result<()> {
     sharing.make_folder(folder)?;
     sharing.make_folder(path.parent().unwrap_or(folder))?;
@@ -58,44 +58,44 @@ pub fn replace_by_way_of(sharing: &Sharing, folder: &Path, path: &Path, content:
         .and_then(|()| fs::rename(&temporary, path));
     fault::step("file: replaced");
     written.inspect_err(|_| {
-        // the error that matters is the first one
+        // the first error is the one to report
         let _ = fs::remove_file(&temporary);
     })
 }
 
-/// Waits until a file that was replaced, and its name, have reached the disk.
+/// Syncs a file and its folder to disk.
 pub fn sync(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()?;
     fs::File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// A file that was not finished in this time never will be.
+/// The age from which a temporary file is abandoned.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// Removes from a folder what processes left that died while they replaced a file there.
+/// Removes abandoned temporary files from a folder.
 pub fn sweep(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| is_temporary(&entry.file_name().to_string_lossy())) {
         let age = entry.metadata().and_then(|file| file.modified()).map(|at| at.elapsed().unwrap_or_default());
         if age.is_ok_and(|age| age > ABANDONED) {
-            // another one may do the same
+            // another process may remove it at the same time
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// Removes what processes left that died while they replaced this file. For who knows that nobody replaces it now.
+/// Removes the temporary files of this file. Only while no process replaces it.
 pub fn remove_unfinished(path: &Path) {
-    let begin = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
+    let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
     let entries = fs::read_dir(path.parent().unwrap_or(path)).into_iter().flatten().flatten();
     let name = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    for entry in entries.filter(|entry| name(entry).starts_with(&begin) && is_temporary(&name(entry))) {
-        // the next one tries again
+    for entry in entries.filter(|entry| name(entry).starts_with(&prefix) && is_temporary(&name(entry))) {
+        // the next call tries again
         let _ = fs::remove_file(entry.path());
     }
 }
 
-/// Whether a name is one that [`replace`] gives to what is not finished.
+/// Whether a name is that of a temporary file of [`replace`].
 fn is_temporary(name: &str) -> bool {
     let parts = name.strip_prefix('.').and_then(|name| name.rsplit_once('.'));
     // 0.1.0 wrote no random part
@@ -114,14 +114,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_temporary_names_are_the_same_in_one_process_or_in_two_of_one_number() {
+    fn temporary_names_are_unique_across_processes_with_one_pid() {
         let (one, other) = (unique(), unique());
         assert_ne!(one, other);
         assert!(one.starts_with(&format!("{}-", std::process::id())), "{one}");
     }
 
     #[test]
-    fn only_what_was_abandoned_is_swept() {
+    fn only_abandoned_files_are_swept() {
         let folder = tempfile::tempdir().unwrap();
         let make = |name: &str, old: bool| {
             let file = fs::File::create(folder.path().join(name)).unwrap();

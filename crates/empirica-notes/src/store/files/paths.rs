@@ -1,4 +1,4 @@
-//! Where the store keeps what is not in the notes: the log and disposable derived state.
+//! Paths of the store's files outside the notes: the log and disposable derived state.
 
 use std::cell::OnceCell;
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ fn hash(bytes: &[u8]) -> String {
     format!("{:016x}", fnv(bytes))
 }
 
-/// Whether a text is a clone's id: 32 hex digits.
+/// Whether a text is a clone id: 32 hex digits.
 fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -23,12 +23,12 @@ fn is_id(text: &str) -> bool {
 #[derive(Debug, Clone)]
 pub struct Paths {
     state: PathBuf,
-    /// The folder below which the logs of all clones are that cannot be written in theirs.
+    /// The parent folder for logs of clones whose git directory is not writable.
     fallback: Option<PathBuf>,
     worktree: String,
-    /// The worktree's name, and what tells it from an earlier one of that name.
+    /// The worktree's name and a part that differs from earlier worktrees of that name.
     key: String,
-    /// The clone's random id; empty until it is known.
+    /// The clone's random id; unset until it is known.
     id: OnceCell<String>,
     /// The clone's identity in 0.1.0: host name and git directory.
     former: Vec<u8>,
@@ -36,7 +36,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// The paths for a repository. Nothing is made.
+    /// The paths for a repository. Creates nothing.
     pub fn new(repo: &Repository, env: &Env) -> Self {
         let common = repo.common_dir();
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -59,23 +59,23 @@ impl Paths {
         self.state.with_file_name("empirica-id")
     }
 
-    /// Gives the clone its id, if it has none. Where that cannot be written, it goes by its former identity.
+    /// Creates the clone's id, if it has none. If that fails, its identity of 0.1.0 is used.
     pub(crate) fn identify(&self) {
         if self.id.get().is_none()
-            && let Ok(id) = self.made_id()
+            && let Ok(id) = self.read_or_create_id()
         {
             let _ = self.id.set(id);
         }
     }
 
-    /// The id that the file has, once it has one: who comes first writes it, under a lock that nobody holds for long.
-    fn made_id(&self) -> io::Result<String> {
+    /// Reads the id from its file, or writes a new one, under a lock.
+    fn read_or_create_id(&self) -> io::Result<String> {
         let mut file = files::open_to_append(&self.sharing, &self.id_file())?;
         file.lock()?;
         let mut text = String::new();
         file.read_to_string(&mut text)?;
         if !is_id(&text) {
-            // what a machine that went down left of it
+            // remains of a write before a system crash
             file.set_len(0)?;
             text = uuid::Uuid::new_v4().simple().to_string();
             file.write_all(text.as_bytes())?;
@@ -93,50 +93,50 @@ impl Paths {
         &self.state
     }
 
-    /// The worktree the command runs in: `main` or a linked worktree's name.
+    /// `main` or the linked worktree's name.
     pub fn worktree(&self) -> &str {
         &self.worktree
     }
 
-    /// This worktree of this clone, as an opaque hash.
+    /// An opaque hash of the clone and worktree.
     pub fn place(&self) -> String {
         self.identify();
         self.places().swap_remove(0)
     }
 
-    /// The same, then the one that sessions of 0.1.0 have.
+    /// [`Self::place`], then the one in sessions of 0.1.0.
     pub fn places(&self) -> Vec<String> {
         let own = self.id.get().map(|id| self.place_of(id.as_bytes()));
         own.into_iter().chain([self.place_of(&self.former)]).collect()
     }
 
-    /// Whether a session of this place works in this worktree: it says so, or is remembered as active here.
+    /// Whether a session with this place belongs to this worktree, by its place or as active here.
     pub fn is_here(&self, session: &SessionId, place: &str) -> bool {
-        self.places().iter().any(|own| own == place) || self.current().join(session.as_str()).exists()
+        self.places().iter().any(|known| known == place) || self.current().join(session.as_str()).exists()
     }
 
-    /// The permissions of what is made in the git directory.
+    /// The permissions for new files in the git directory.
     pub fn sharing(&self) -> &Sharing {
         &self.sharing
     }
 
-    /// Replaces a file of the store, so that a reader sees the old or the new content.
+    /// As [`files::replace`].
     pub(crate) fn replace(&self, path: &Path, content: &str) -> io::Result<()> {
         files::replace(&self.sharing, path, content)
     }
 
-    /// Adds lines to a file of the store.
+    /// As [`files::append`].
     pub(crate) fn append(&self, path: &Path, text: &str) -> io::Result<()> {
         files::append(&self.sharing, path, text)
     }
 
-    /// The folders where small files are replaced.
+    /// The folders that may have abandoned temporary files.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
         let below = ["held", "refused", "pending", "unborn"].map(|name| self.state.join(name));
         [self.state.clone(), self.current()].into_iter().chain(below).collect()
     }
 
-    /// Removes the index, which is derived from the notes and may hold what is redacted. Absent files are no error.
+    /// Removes the index, which may contain redacted texts. It is derived from the notes.
     pub fn remove_index(&self) -> io::Result<()> {
         for name in ["index.stamp", "index.db", "index.new"] {
             match std::fs::remove_file(self.state().join(name)) {
@@ -155,7 +155,7 @@ impl Paths {
         self.state.join("tips")
     }
 
-    /// The folders a log can be in, the usual one first, that of 0.1.0 last.
+    /// The folders for logs: the usual one first, that of 0.1.0 last.
     pub(crate) fn logs(&self) -> Vec<PathBuf> {
         let clones = self.id.get().cloned().into_iter().chain([hash(&self.former)]);
         let fallback = self.fallback.iter().flat_map(|base| clones.clone().map(|clone| base.join(clone).join("wal")));
@@ -167,7 +167,7 @@ impl Paths {
         &self.key
     }
 
-    /// There while `redact --secrets` is at work.
+    /// Exists while `redact --secrets` runs.
     pub(crate) fn scrubbing(&self) -> PathBuf {
         self.state.join("scrubbing")
     }
@@ -176,8 +176,8 @@ impl Paths {
         self.state.join("forgetting")
     }
 
-    /// When notes that a partial clone left out were asked for and did not come.
-    pub(crate) fn asked(&self) -> PathBuf {
+    /// The time of the last failed fetch of notes missing from a partial clone.
+    pub(crate) fn failed_fetch(&self) -> PathBuf {
         self.state.join("asked")
     }
 
@@ -185,7 +185,7 @@ impl Paths {
         self.state.join("sessions")
     }
 
-    /// What is remembered of a server that refuses notes.
+    /// The state kept for a server that refuses notes.
     pub(crate) fn held(&self, url: &str) -> PathBuf {
         self.state.join("held").join(format!("{:016x}", fnv(url.as_bytes())))
     }
@@ -206,7 +206,7 @@ impl Paths {
         self.state.join("moves")
     }
 
-    /// The moves that are being followed.
+    /// The moves being followed.
     pub(crate) fn following(&self) -> PathBuf {
         self.state.join("following")
     }
@@ -215,12 +215,12 @@ impl Paths {
         self.state.join("troubles")
     }
 
-    /// The file that remembers the project's first root commit.
+    /// The cache of the project's first root commit.
     pub fn project(&self) -> PathBuf {
         self.state.join("project")
     }
 
-    /// The folder of the sessions that are active in this worktree.
+    /// The folder of the sessions active in this worktree.
     pub fn current(&self) -> PathBuf {
         self.state.join("current").join(&self.key)
     }

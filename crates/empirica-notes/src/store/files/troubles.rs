@@ -1,19 +1,19 @@
-//! A bounded log of what went wrong in hooks, which never fail and seldom speak.
+//! A bounded log of errors in hooks, which never fail and rarely print.
 
 use std::fs;
 
 use crate::store::Store;
 use crate::store::files::read_lines;
 
-/// The size from which on the older half is forgotten, in bytes.
+/// The size at which the older half is dropped, in bytes.
 const MOST: u64 = 32 * 1024;
 
 impl Store<'_> {
-    /// Writes down what went wrong in a hook. When that fails, too, nothing more is done.
-    pub fn trouble(&self, hook: &str, what: &str) {
+    /// Logs an error of a hook; ignores failure to log.
+    pub fn trouble(&self, hook: &str, error: &str) {
         let path = self.paths.troubles();
-        let what: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(1000).collect();
-        let line = format!("{} {hook}: {what}\n", self.now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
+        let error: String = error.chars().map(|c| if c.is_control() { ' ' } else { c }).take(1000).collect();
+        let line = format!("{} {hook}: {error}\n", self.now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
         let write = || -> std::io::Result<()> {
             if fs::metadata(&path).is_ok_and(|file| file.len() > MOST) {
                 let lines = read_lines(&path);
@@ -25,7 +25,7 @@ impl Store<'_> {
         let _ = write();
     }
 
-    /// What went wrong in hooks, oldest first, each with its time.
+    /// The logged errors, oldest first, each with its time.
     pub fn troubles(&self) -> Vec<String> {
         read_lines(&self.paths.troubles())
     }

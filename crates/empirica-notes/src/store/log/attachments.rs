@@ -1,5 +1,5 @@
-//! Handoffs this worktree wrote for work that was not committed, or not begun, yet. Derived: without it they stay where they were
-//! written, readable.
+//! Handoffs of this worktree for uncommitted or future work. Derived state: if lost, they stay on the commit they were
+//! written on.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::model::{Envelope, Id, SessionId};
 use crate::store::Store;
 use crate::store::files::read_lines;
 
-/// How many are remembered: an undone commit is made again, so they are not forgotten when they are attached.
+/// The number kept. They are kept after attaching, for commits that are undone and made again.
 const KEPT: usize = 32;
 
 /// A handoff for uncommitted work.
@@ -19,17 +19,17 @@ const KEPT: usize = 32;
 #[allow(missing_docs)]
 pub struct Pending {
     pub id: Id,
-    /// HEAD when it was written, or what a rewrite made of that commit, hex.
+    /// HEAD when it was written, or the rewritten form of that commit, hex.
     pub on: String,
-    /// What was not committed, relative to the root of the work tree; a folder ends in a slash. Nothing when the session had
-    /// changed nothing: then its next commit holds the work.
+    /// Uncommitted paths, relative to the root of the work tree; folders end in a slash. If empty, the session's next
+    /// commit holds the work.
     pub paths: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
 }
 
 impl Pending {
-    /// Whether one of its paths is among those a commit touched.
+    /// Whether a commit that touched these paths touched one of its own.
     pub fn is_touched(&self, touched: &BTreeSet<String>) -> bool {
         self.paths.iter().any(|path| match path.ends_with('/') {
             true => touched.iter().any(|touched| touched.starts_with(path.as_str())),
@@ -39,7 +39,7 @@ impl Pending {
 }
 
 impl Store<'_> {
-    /// Remembers a handoff that was written now, while `paths` were not committed. Nothing on an unborn HEAD, whose records are
+    /// Records that a handoff was written while `paths` were uncommitted. No-op on an unborn HEAD, whose records are
     /// attached anyway.
     pub fn remember_pending(&self, head: &Envelope, paths: Vec<String>) {
         if let Some(on) = self.head.commit {
@@ -48,11 +48,11 @@ impl Store<'_> {
         }
     }
 
-    /// Forgets handoffs: they wait for no commit any more.
+    /// Drops handoffs that no longer wait for a commit.
     pub fn forget_pending(&self, ids: &BTreeSet<Id>) {
         let kept = self.pending().into_iter().filter(|pending| !ids.contains(&pending.id));
         let kept: String = kept.filter_map(|pending| Some(serde_json::to_string(&pending).ok()? + "\n")).collect();
-        // without it they are attached once more when that commit is made again
+        // on failure they are attached again if that commit is made again
         let _ = self.paths.replace(&self.paths.pending(), &kept);
     }
 
@@ -67,29 +67,30 @@ impl Store<'_> {
             }
             self.paths.append(&path, &text)
         };
-        // without it the handoff stays where it was written
+        // on failure the handoff stays on the commit it was written on
         let _ = write();
     }
 
-    /// The handoffs this worktree wrote for uncommitted work, oldest first.
+    /// The handoffs of this worktree for uncommitted work, oldest first.
     pub fn pending(&self) -> Vec<Pending> {
         read_lines(&self.paths.pending()).iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Says that commits took the place of others: what was written on these belongs to the work on those.
+    /// Follows rewritten commits: handoffs written on an old commit now also belong to the work on the new one.
     pub fn move_pending(&self, moves: &[(Oid, Oid)]) {
-        let to = |pending: Pending| {
-            let (_, to) = moves.iter().find(|(from, _)| parse_oid(&pending.on) == Some(*from))?;
-            Some(Pending { on: to.to_string(), ..pending })
+        let moved_to = |pending: Pending| {
+            let (_, moved_to) = moves.iter().find(|(from, _)| parse_oid(&pending.on) == Some(*from))?;
+            Some(Pending { on: moved_to.to_string(), ..pending })
         };
         let known = self.pending();
-        let moved: Vec<Pending> = known.iter().cloned().filter_map(to).filter(|new| !known.contains(new)).collect();
+        let moved: Vec<Pending> =
+            known.iter().cloned().filter_map(moved_to).filter(|new| !known.contains(new)).collect();
         if !moved.is_empty() {
             self.add_pending(&moved);
         }
     }
 
-    /// Copies the handoffs of `pending` from the commit they were written on to the one that holds their work.
+    /// Attaches these handoffs to the commit with their work, `to`; they were written on `from`.
     pub fn attach_pending(&self, pending: &[Pending], from: Oid, to: Oid) -> Result<crate::store::WriteOutcome> {
         let only = pending.iter().map(|pending| pending.id.clone()).collect();
         self.follow(&[crate::store::Follow { from, to, only: Some(only) }])

@@ -1,4 +1,4 @@
-//! The advisory lock that lets writers wait for each other instead of losing races; never held across the network.
+//! The advisory lock of writers; never held across the network.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -9,20 +9,20 @@ use crate::fault;
 use crate::store::files::open_to_append;
 use crate::store::files::paths::Paths;
 
-/// The lock, held until dropped.
+/// Held until dropped.
 pub struct Lock {
     _file: File,
 }
 
-/// The error of a lock that another process holds.
+/// The error for a lock that another process holds.
 pub fn held(path: &Path) -> Error {
     Error::storage(format!("another process holds {}", path.display()))
-        .reason("it writes to the notes, or hangs while it does; the lock goes when it ends")
-        .suggest("Write again when it has ended; empirica.lockTimeout says how long to wait for it.")
+        .reason("it is writing to the notes, or hangs; the lock is released when it exits")
+        .suggest("Flush again after it exits; empirica.lockTimeout sets the time to wait.")
         .command(empirica("flush"))
 }
 
-/// The pause before try number `round`, 1 to 64 ms with jitter, so that waiting writers do not march in step.
+/// The pause before retry `round`: up to 64 ms, with jitter so that waiting writers do not retry in step.
 pub fn pause(round: u32) -> Duration {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let noise = (u64::from(now.subsec_nanos()) ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9)) % 1000;
@@ -31,17 +31,17 @@ pub fn pause(round: u32) -> Duration {
 }
 
 impl Lock {
-    /// Takes the lock, trying for `timeout`.
+    /// Takes the lock; fails if another process still holds it after `timeout`.
     pub fn acquire(paths: &Paths, path: &Path, timeout: Duration) -> Result<Self> {
         let unusable = |error: std::io::Error| {
-            Error::storage(format!("the lock {} cannot be used", path.display())).on_path(path, error)
+            Error::storage(format!("cannot use the lock {}", path.display())).on_path(path, error)
         };
         if let Some(folder) = path.parent() {
             paths.sharing().make_folder(folder).map_err(unusable)?;
         }
-        if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
-            // opening a pipe would wait for its other end
-            return Err(unusable(std::io::Error::other("it is no file")));
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            // opening a pipe would block
+            return Err(unusable(std::io::Error::other("it is not a file")));
         }
         fault::point("lock: to be opened").map_err(unusable)?;
         let open = open_to_append(paths.sharing(), path);
@@ -52,7 +52,8 @@ impl Lock {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(pause(round)),
                 Err(TryLockError::WouldBlock) => {
-                    return Err(held(path).caused_by(format!("it was waited for {} ms", timeout.as_millis())));
+                    return Err(held(path)
+                        .caused_by(format!("timed out after {} ms waiting for the lock", timeout.as_millis())));
                 }
                 Err(TryLockError::Error(error)) => return Err(unusable(error)),
             }

@@ -1,7 +1,7 @@
-//! The write-ahead log: records are appended here first, one write each, and flushed to the notes later.
+//! The write-ahead log: records are appended here first, in one write each, and flushed to the notes later.
 //!
-//! A line is `<namespace> <object id> <record>`. Each append begins with a line feed, so that a line torn by a kill spoils
-//! nothing but itself. A flush first renames the file away; what it has taken is still read by everyone.
+//! A line is `<namespace> <object id> <record>`. Each append begins with a line feed, so that a torn line damages no
+//! other. A flush first renames the file; until it has written the records, readers still read that file.
 
 pub mod attachments;
 pub mod lock;
@@ -26,47 +26,45 @@ use crate::store::files;
 use crate::store::files::paths::Paths;
 use crate::store::log::lock::pause;
 
-/// From this size on the log is flushed at the next append.
+/// The size at which an append triggers a flush.
 pub const FLUSH_BYTES: u64 = 64 * 1024;
-/// The folder, beside the logs, of those that a flush has taken.
+/// The folder of logs that a flush has taken.
 const TAKEN: &str = "taken";
-/// What keeps a taken log's name apart from what makes it unique.
+/// The separator between the name and the unique part of a taken log.
 const UNIQUE: &str = ".taken-";
 
-/// How often a log is opened, or looked for, that is renamed meanwhile.
+/// Attempts to open or read a log that is renamed meanwhile.
 const ATTEMPTS: usize = 100;
 
-/// A record that waits for its note.
+/// A record not yet written to its note.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct PendingRecord {
-    /// Where it belongs.
     pub namespace: Namespace,
-    /// The object whose note it belongs to.
+    /// The annotated object.
     pub on: Oid,
-    /// The line.
     pub line: Vec<u8>,
 }
 
-/// A log that cannot be used now.
+/// A log that cannot be used at present.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub struct LogUnavailable {
-    /// The log.
     pub path: PathBuf,
-    /// Why.
     pub error: io::Error,
 }
 
 impl LogUnavailable {
-    /// Why what is in it waits.
+    /// The error of a flush that cannot take this log.
     pub fn untaken(self) -> Error {
-        let error = Error::storage(format!("the log {} cannot be taken to the notes", self.path.display()));
+        let error = Error::storage(format!("cannot flush the log {}", self.path.display()));
         match self.error.kind() {
             io::ErrorKind::TimedOut => error
                 .reason("another process is writing to it")
-                .suggest("Run it again when that is over.")
+                .suggest("Run it again after that process exits.")
                 .command(empirica("flush"))
                 .caused_by(self.error),
-            // it is moved into a folder beside it
+            // it would be moved into that folder
             _ if !is_taken(&self.path) => {
                 let folder = self.path.parent().unwrap_or(Path::new(".")).join(TAKEN);
                 error.on_path(&folder.join("log"), self.error)
@@ -76,39 +74,39 @@ impl LogUnavailable {
     }
 }
 
-/// Where an append went.
+/// The result of an append.
 #[derive(Debug)]
 pub struct Appended {
     /// The log.
     pub path: PathBuf,
-    /// The size of the log afterwards, in bytes.
+    /// The size of the log after it, in bytes.
     pub size: u64,
-    /// Why the usual log could not be written, when the fallback was taken.
+    /// The error of the usual log, if the fallback was used.
     pub fallback: Option<LogUnavailable>,
 }
 
-/// What waits in the logs, by where it lies.
+/// The numbers of pending records, by log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PendingCounts {
-    /// How many in the repository's logs, of all worktrees.
+    /// In the repository's logs, of all worktrees.
     pub log: usize,
-    /// How many in the log of the user's state folder.
+    /// In the log of the user's state folder.
     pub user_state: usize,
-    /// How many in logs that a flush took and did not get to the notes: it failed, was interrupted, or is at it.
+    /// In logs taken by a flush that failed, was interrupted, or is running.
     pub interrupted: usize,
-    /// The time that the oldest record states; null when nothing waits or it cannot be told.
+    /// The time of the oldest record; null if none is pending or it has no time.
     pub since: Option<String>,
 }
 
 impl PendingCounts {
-    /// How many wait in all.
+    /// The total.
     pub fn all(&self) -> usize {
         self.log + self.user_state + self.interrupted
     }
 }
 
-/// Appends records in one write. Tries the usual log, then the one in the user's state folder. An error is that of the
-/// usual log, with its path. With `durable` the records have reached the disk when it returns.
+/// Appends records in one write to the usual log, else to the one in the user's state folder. With `durable`, syncs
+/// them to disk. Fails with the errors of both logs, the usual one first.
 pub fn append(
     paths: &Paths,
     records: &[PendingRecord],
@@ -124,7 +122,7 @@ pub fn append(
     text.push(b'\n');
     let mut failed: Vec<LogUnavailable> = Vec::new();
     paths.identify();
-    // a clone with an id leaves the log of 0.1.0 to be read
+    // a clone with an id does not write to the log of 0.1.0
     for folder in paths.logs().into_iter().take(2) {
         let path = folder.join(paths.log_name());
         match append_in(paths, &folder, paths.log_name(), &text, timeout, durable) {
@@ -155,13 +153,13 @@ fn append_in(
     }
     if durable {
         file.sync_all()?;
-        // the name of a log that is new
+        // for the folder entry of a new log
         File::open(folder)?.sync_all()?;
     }
     Ok(file.metadata()?.len())
 }
 
-/// Opens a log and takes its shared lock. A flush may rename it in between: then `is_at` is false, and the new one is opened.
+/// Opens a log and takes its shared lock. Retries if a flush renames it in between, which `is_at` detects.
 fn open_locked(sharing: &Sharing, path: &Path, timeout: Duration, is_at: fn(&File, &Path) -> bool) -> io::Result<File> {
     for _ in 0..ATTEMPTS {
         fault::point("log: to be opened")?;
@@ -175,13 +173,13 @@ fn open_locked(sharing: &Sharing, path: &Path, timeout: Duration, is_at: fn(&Fil
     Err(io::Error::other(text))
 }
 
-/// Whether a path names this open file.
+/// Whether a path still names this open file.
 fn is_at(file: &File, path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|ours| ours.ino() == now.ino()))
 }
 
-/// Removes the part of an append that was written before the disk was full, if nothing came after it: a command that fails
-/// leaves no half of what it said. A part that stays is a torn line like any other.
+/// Truncates a partial append if nothing follows it, so that a failed command leaves nothing behind. A part that stays
+/// is a torn line.
 fn take_back(file: &mut File, written: u64, timeout: Duration) {
     let Ok(end) = file.stream_position() else { return };
     let alone = locked(timeout, || file.try_lock()).is_ok();
@@ -190,8 +188,8 @@ fn take_back(file: &mut File, written: u64, timeout: Duration) {
     }
 }
 
-/// Takes records out of the logs as if they had never been appended, if all of them wait there and nobody has taken them: their bytes
-/// become line feeds, and nothing else is touched. Who appends meanwhile appends behind them; a flush waits.
+/// Removes records from the logs, if all are in one that no flush has taken: overwrites their bytes with line feeds.
+/// Concurrent appends go after them; a flush waits.
 pub fn withdraw(paths: &Paths, ids: &BTreeSet<Id>, timeout: Duration) -> io::Result<bool> {
     for path in logs(paths).into_iter().filter(|path| !is_taken(path)) {
         let Ok(mut file) = OpenOptions::new().read(true).write(true).open(&path) else { continue };
@@ -202,14 +200,14 @@ pub fn withdraw(paths: &Paths, ids: &BTreeSet<Id>, timeout: Duration) -> io::Res
         let mut found = BTreeSet::new();
         let mut at = 0;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let id = parse(line.trim_ascii_end()).and_then(|waiting| Id::parse(lines::id(&waiting.line)?));
+            let id = parse(line.trim_ascii_end()).and_then(|pending| Id::parse(lines::id(&pending.line)?));
             if let Some(id) = id.filter(|id| ids.contains(id)) {
                 found.insert(id);
                 spans.push((at as u64, line.len()));
             }
             at += line.len();
         }
-        // a flush may have renamed it between opening and locking
+        // a flush may have renamed it between open and lock
         if !is_at(&file, &path) || found != *ids {
             continue;
         }
@@ -223,7 +221,7 @@ pub fn withdraw(paths: &Paths, ids: &BTreeSet<Id>, timeout: Duration) -> io::Res
     Ok(false)
 }
 
-/// Waits for a lock on a log, which is held for a write or a rename only.
+/// Waits for a lock on a log; these are held only for a write or a rename.
 fn locked(timeout: Duration, mut try_lock: impl FnMut() -> Result<(), TryLockError>) -> io::Result<()> {
     let deadline = Instant::now() + timeout;
     for round in 0.. {
@@ -237,15 +235,15 @@ fn locked(timeout: Duration, mut try_lock: impl FnMut() -> Result<(), TryLockErr
     Ok(())
 }
 
-/// Moves all logs, of all worktrees, to where nobody appends to them; returns them with those that an interrupted
-/// flush had left, and those that cannot be moved now and wait for the next flush.
+/// Takes the logs of all worktrees: renames them, so that no one appends to them. Returns them with those left by
+/// interrupted flushes, and the logs that could not be taken.
 pub fn take(paths: &Paths, timeout: Duration) -> (Vec<PathBuf>, Vec<LogUnavailable>) {
     let (mut taken, open): (Vec<PathBuf>, Vec<PathBuf>) = logs(paths).into_iter().partition(|path| is_taken(path));
     let mut left = Vec::new();
     for path in open {
         match take_one(paths, &path, timeout) {
             Ok(moved) => taken.push(moved),
-            // its worktree was removed meanwhile, or somebody else took it
+            // its worktree was removed, or another flush took it
             Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => {}
             Err(error) => left.push(LogUnavailable { path, error }),
         }
@@ -270,7 +268,7 @@ fn is_taken(path: &Path) -> bool {
     path.parent().is_some_and(|folder| folder.ends_with(TAKEN))
 }
 
-/// All logs, taken or not.
+/// All logs, including taken ones.
 fn logs(paths: &Paths) -> Vec<PathBuf> {
     let mut out: Vec<PathBuf> = paths
         .logs()
@@ -286,34 +284,34 @@ fn logs(paths: &Paths) -> Vec<PathBuf> {
     out
 }
 
-/// The folders of logs that are there and cannot be looked into: what waits in them is not seen.
+/// The log folders that exist but cannot be read.
 pub fn unseen(paths: &Paths) -> Vec<(PathBuf, io::Error)> {
-    let looked = paths.logs().into_iter().map(|folder| (fs::read_dir(&folder), folder));
-    let failed = looked.filter_map(|(entries, folder)| entries.err().map(|error| (folder, error)));
+    let listed = paths.logs().into_iter().map(|folder| (fs::read_dir(&folder), folder));
+    let failed = listed.filter_map(|(entries, folder)| entries.err().map(|error| (folder, error)));
     failed.filter(|(_, error)| error.kind() == io::ErrorKind::PermissionDenied).collect()
 }
 
-/// Every record that waits in any log.
+/// The pending records of all logs.
 pub fn read(paths: &Paths) -> Vec<PendingRecord> {
-    // a file that a flush takes or removes meanwhile has another name, or its records are in the notes, which are
-    // read afterwards: look again
+    // if a flush renames or removes a file meanwhile, read all again; flushed records are in the notes, which callers
+    // read afterwards
     let read = (0..ATTEMPTS).find_map(|_| try_read(&logs(paths)));
-    // a file that is listed and never there holds nothing
+    // a file that is listed but never readable counts as empty
     read.unwrap_or_else(|| {
         logs(paths).iter().filter_map(|path| fs::read(path).ok()).flat_map(|b| parse_all(&b)).collect()
     })
 }
 
-/// Counts what waits, by where it lies; a record that two logs hold counts once, where it was found first.
+/// Counts pending records by log; a record in two logs counts once, in the first.
 pub fn count(paths: &Paths) -> PendingCounts {
     let usual = paths.logs().into_iter().next().unwrap_or_default();
     let mut counted = PendingCounts::default();
-    let mut known = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for path in logs(paths) {
-        // what leaves a log meanwhile waits no longer
-        for waiting in fs::read(&path).map(|bytes| parse_all(&bytes)).unwrap_or_default() {
-            let at = at(&waiting.line);
-            if !known.insert((waiting.namespace, waiting.on, waiting.line)) {
+        // records that leave a log meanwhile are no longer pending
+        for pending in fs::read(&path).map(|bytes| parse_all(&bytes)).unwrap_or_default() {
+            let at = at(&pending.line);
+            if !seen.insert((pending.namespace, pending.on, pending.line)) {
                 continue;
             }
             match (is_taken(&path), path.starts_with(&usual)) {
@@ -329,7 +327,7 @@ pub fn count(paths: &Paths) -> PendingCounts {
     counted
 }
 
-/// The time that a record says it was made at.
+/// The `at` of a record.
 fn at(line: &[u8]) -> Option<String> {
     let value: serde_json::Value = serde_json::from_slice(line).ok()?;
     Some(value.get("at")?.as_str()?.to_owned())
@@ -338,14 +336,14 @@ fn at(line: &[u8]) -> Option<String> {
 /// A log that a flush has taken and read.
 pub struct TakenLog {
     path: PathBuf,
-    /// Whole lines that are not understood: of another version, which knows where they belong.
+    /// Complete lines that cannot be parsed, from another version.
     rest: Vec<u8>,
 }
 
-/// The records in these logs, and the logs that could be read; the others are added to `left`. Torn lines were never
-/// acknowledged and are passed over.
+/// The records in these logs, and the logs that could be read; adds the others to `left`. Skips torn lines, which were
+/// never acknowledged.
 pub fn read_taken(files: Vec<PathBuf>, left: &mut Vec<LogUnavailable>) -> (Vec<PendingRecord>, Vec<TakenLog>) {
-    let mut waiting = Vec::new();
+    let mut pending = Vec::new();
     let mut read = Vec::new();
     for path in files {
         let bytes = match fault::point("log: to be read").and_then(|()| fs::read(&path)) {
@@ -358,34 +356,34 @@ pub fn read_taken(files: Vec<PathBuf>, left: &mut Vec<LogUnavailable>) -> (Vec<P
         let mut rest = Vec::new();
         for line in whole_lines(&bytes) {
             match parse(line) {
-                Some(record) => waiting.push(record),
+                Some(record) => pending.push(record),
                 None if is_foreign(line) => rest.extend([b"\n", line].concat()),
                 None => {}
             }
         }
         read.push(TakenLog { path, rest });
     }
-    (waiting, read)
+    (pending, read)
 }
 
-/// A whole line of a namespace that this version does not know.
+/// Whether a line is complete but of a namespace unknown to this version.
 fn is_foreign(line: &[u8]) -> bool {
     let mut parts = line.splitn(3, |b| *b == b' ');
     let namespace = parts.next().unwrap_or_default();
-    let named = namespace.iter().all(|b| b.is_ascii_lowercase() || *b == b'-') && !namespace.is_empty();
+    let is_name = namespace.iter().all(|b| b.is_ascii_lowercase() || *b == b'-') && !namespace.is_empty();
     let on = parts.next().and_then(|on| parse_oid(std::str::from_utf8(on).ok()?));
-    let whole = parts.next().is_some_and(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok());
-    named && on.is_some() && whole
+    let is_complete = parts.next().is_some_and(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok());
+    is_name && on.is_some() && is_complete
 }
 
-/// The same, or `None` when one of them is no longer there.
+/// As [`read`]; `None` if one of the files is gone.
 fn try_read(files: &[PathBuf]) -> Option<Vec<PendingRecord>> {
     let mut out = Vec::new();
     for path in files {
         match fs::read(path) {
             Ok(bytes) => out.extend(parse_all(&bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            // what cannot be read now waits until it can
+            // an unreadable log stays pending
             Err(_) => {}
         }
     }
@@ -396,7 +394,7 @@ fn parse_all(bytes: &[u8]) -> Vec<PendingRecord> {
     whole_lines(bytes).filter_map(parse).collect()
 }
 
-/// The lines that are ended; without its LF a line may be half of one.
+/// The lines that end in LF; the last one may be torn.
 fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
     lines::split(&bytes[..whole])
@@ -407,13 +405,13 @@ fn parse(line: &[u8]) -> Option<PendingRecord> {
     let namespace = Namespace::parse(std::str::from_utf8(parts.next()?).ok()?)?;
     let on = parse_oid(std::str::from_utf8(parts.next()?).ok()?)?;
     let line = parts.next()?;
-    // a torn line can end anywhere, also behind a brace
+    // a torn line can end anywhere, even after a brace
     lines::id(line)?;
     serde_json::from_slice::<serde::de::IgnoredAny>(line).ok()?;
     Some(PendingRecord { namespace, on, line: line.to_vec() })
 }
 
-/// Forgets logs whose records are in the notes. What was not understood in them goes to a new log first.
+/// Removes logs whose records are in the notes. Lines that could not be parsed go to a new log first.
 pub fn discard(paths: &Paths, taken: &[TakenLog]) {
     for log in taken {
         let folder = log.path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
@@ -422,24 +420,25 @@ pub fn discard(paths: &Paths, taken: &[TakenLog]) {
         let rest = [log.rest.as_slice(), b"\n"].concat();
         let kept = log.rest.is_empty() || append_in(paths, folder, name, &rest, Duration::from_secs(1), true).is_ok();
         if kept {
-            // when it stays, the next flush finds nothing new in it
+            // if it stays, the next flush finds nothing new in it
             let _ = fault::point("log: to be discarded").and_then(|()| fs::remove_file(&log.path));
             fault::step("log: discarded");
         }
     }
 }
 
-/// The time of the newest id near the end of the logs, in milliseconds, of those up to `latest`; 0 when there is none.
+/// The time of the newest id in the logs, up to `latest`, in milliseconds; 0 without one. Reads only the end of each
+/// log, if that has an id.
 pub fn newest_ms(paths: &Paths, latest: u64) -> u64 {
     let ms = |bytes: &[u8]| {
-        let waiting = lines::split(bytes).filter_map(parse);
-        waiting
-            .filter_map(|waiting| Id::parse(lines::id(&waiting.line)?))
+        let pending = lines::split(bytes).filter_map(parse);
+        pending
+            .filter_map(|pending| Id::parse(lines::id(&pending.line)?))
             .map(|id| id.ms())
             .filter(|ms| *ms <= latest)
             .max()
     };
-    // a record that is longer than the tail is looked for in the whole
+    // if one record is longer than the tail, read the whole log
     let newest = |path: &PathBuf| ms(&tail(path).ok()?).or_else(|| ms(&fs::read(path).ok()?));
     logs(paths).iter().filter_map(newest).max().unwrap_or(0)
 }
@@ -458,7 +457,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_whose_path_never_names_the_file_that_was_opened_is_given_up_with_a_reason() {
+    fn an_append_fails_if_the_log_is_always_renamed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, sharing) = (folder.path().join("log"), Sharing::default());
         let error = open_locked(&sharing, &path, Duration::from_secs(1), |_, _| false).unwrap_err();

@@ -1,4 +1,4 @@
-//! Records made before the first commit: they lie on the empty tree, and are attached to that commit once it exists.
+//! Records made before the first commit: notes on the empty tree, attached to that commit once it exists.
 
 use std::fs;
 
@@ -12,17 +12,17 @@ use crate::store::files::read_lines;
 use crate::store::log::PendingRecord;
 use crate::store::write::follow::Follow;
 
-/// Remembers that a record of this worktree lies on the empty tree, and how long HEAD's reflog was then: the first
-/// commit is looked for after that.
-pub(crate) fn remember(paths: &Paths, waiting: &PendingRecord, reflog: usize) {
-    let Some(id) = lines::id(&waiting.line) else { return };
-    let line = format!("{reflog} {} {id}\n", waiting.namespace.name());
-    // without it the records stay readable where they lie
+/// Records that a record of this worktree is on the empty tree, and the length of HEAD's reflog: the first commit is
+/// searched for after that.
+pub(crate) fn remember(paths: &Paths, record: &PendingRecord, reflog: usize) {
+    let Some(id) = lines::id(&record.line) else { return };
+    let line = format!("{reflog} {} {id}\n", record.namespace.name());
+    // on failure the record stays on the empty tree, readable
     let _ = paths.append(&paths.unborn(), &line);
 }
 
 impl Store<'_> {
-    /// Copies the records this worktree made on an unborn HEAD to the first commit, with an attachment.
+    /// Attaches the records that this worktree made on an unborn HEAD to the first commit.
     pub(crate) fn attach_unborn(&self) -> Result<()> {
         if self.head.commit.is_none() || !self.paths.unborn().exists() {
             return Ok(());
@@ -39,7 +39,7 @@ impl Store<'_> {
         let Some(first) = self.repo.first_commit_after(reflog, oldest as i64) else { return Ok(()) };
         let only = remembered.into_iter().map(|(.., id)| id).collect();
         self.follow(&[Follow { from: self.repo.empty_tree(), to: first, only: Some(only) }])?;
-        // already copied twice is the same as once
+        // if it stays, attaching again changes nothing
         let _ = fault::point("unborn: to be done with").and_then(|()| fs::remove_file(self.paths.unborn()));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Reading: the union of the notes, what was fetched, and what still waits in the logs.
+//! Reads the union of local notes, fetched notes and pending records.
 
 pub mod origin;
 
@@ -24,17 +24,17 @@ use crate::store::{PREFIX, Store, data_ref, tracked};
 pub struct RecordEntry {
     /// The record.
     pub record: Record,
-    /// Where it stands; at least one.
+    /// The annotated objects; at least one.
     pub on: BTreeSet<Oid>,
 }
 
-/// Records by id, each once, with what could not be understood.
+/// Records by id.
 #[derive(Debug, Default)]
 pub struct Scan {
     entries: BTreeMap<Id, (Vec<u8>, RecordEntry)>,
-    /// Ids of which two different versions are stored; the greater bytes are taken.
+    /// Ids with two different stored lines; the one with the greater bytes is used.
     pub doubled: BTreeSet<Id>,
-    /// Ids of records that were taken back: they are kept, and not listed.
+    /// Ids of retracted records, which are kept but not listed.
     pub retracted: BTreeSet<Id>,
 }
 
@@ -45,7 +45,7 @@ impl Scan {
         }
     }
 
-    /// Adds a line with the record it stands for.
+    /// Adds a line and the record decoded from it.
     pub fn put(&mut self, line: Vec<u8>, entry: RecordEntry) {
         if let Body::Retract(retract) = &entry.record.body {
             self.retracted.extend(retract.of.iter().cloned());
@@ -53,12 +53,12 @@ impl Scan {
         match self.entries.entry(entry.record.head.id.clone()) {
             btree_map::Entry::Vacant(free) => drop(free.insert((line, entry))),
             btree_map::Entry::Occupied(mut taken) => {
-                let (known, standing) = taken.get_mut();
-                standing.on.extend(entry.on);
-                if *known != line {
+                let (stored, existing) = taken.get_mut();
+                existing.on.extend(entry.on);
+                if *stored != line {
                     self.doubled.insert(entry.record.head.id.clone());
-                    if line > *known {
-                        (*known, standing.record) = (line, entry.record);
+                    if line > *stored {
+                        (*stored, existing.record) = (line, entry.record);
                     }
                 }
             }
@@ -70,27 +70,27 @@ impl Scan {
         self.entries().map(|entry| &entry.record)
     }
 
-    /// The records with where they stand, oldest first. Those that were taken back are not among them.
+    /// The records with their annotated objects, oldest first, without retracted ones.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &RecordEntry> {
         self.entries.values().map(|(_, entry)| entry).filter(|entry| !self.retracted.contains(&entry.record.head.id))
     }
 
-    /// The records that were taken back, oldest first.
+    /// The retracted records, oldest first.
     pub fn retracted(&self) -> impl Iterator<Item = &Record> {
         self.retracted.iter().filter_map(|id| Some(&self.get(id)?.record))
     }
 
-    /// One record.
+    /// A record, even if retracted.
     pub fn get(&self, id: &Id) -> Option<&RecordEntry> {
         self.entries.get(id).map(|(_, entry)| entry)
     }
 
-    /// The line of a record as it is stored.
+    /// The stored line of a record.
     pub fn line(&self, id: &Id) -> Option<&[u8]> {
         self.entries.get(id).map(|(line, _)| line.as_slice())
     }
 
-    /// Takes in all of another scan.
+    /// Adds all of another scan.
     pub fn merge(&mut self, other: Scan) {
         for (line, entry) in other.entries.into_values() {
             self.put(line, entry);
@@ -100,47 +100,48 @@ impl Scan {
     }
 }
 
-/// The note of one object, as far as all sources are alike.
+/// The note of one object over all sources.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Note {
-    /// No source has one.
+    /// No source has a note.
     None,
-    /// Whoever has one has this blob, here or not, and all of it counts.
+    /// All sources with a note have this blob, which may be missing, and all of its lines count.
     One(Oid),
-    /// There is something to unite or to leave out.
+    /// Notes differ, or have lines to leave out.
     Several,
 }
 
 /// Single notes of one namespace, united over all sources.
 pub struct Lookup<'s> {
     repo: &'s Repository,
-    /// Each with what was redacted and it does not know of.
+    /// Each with the redactions that it lacks.
     trees: Vec<(Notes<'s>, Epoch)>,
     waiting: Vec<PendingRecord>,
-    /// What was redacted on the namespace, over all sources.
+    /// The redactions of the namespace, over all sources.
     pub redacted: Epoch,
 }
 
-/// A notes commit a namespace is read from.
+/// A notes commit that a namespace is read from.
 pub struct NotesSource {
-    /// The tip that is read.
+    /// The commit.
     pub tip: Oid,
-    /// Whether it must be readable.
+    /// Whether reading fails if it is unreadable.
     pub required: bool,
-    /// What was redacted and it does not know of: what does not count there.
+    /// The redactions that it lacks; their records do not count there.
     pub stale: Epoch,
 }
 
-/// What is read beside our own refs, looked at once. The log comes first: what leaves it meanwhile is then in the notes.
+/// A snapshot of what is read besides the local refs. The log is read first: records that leave it meanwhile are then
+/// in the notes.
 pub struct PendingView {
-    /// What waits in the logs.
+    /// The records in the logs.
     pub waiting: Vec<PendingRecord>,
     tips: Tips,
     fetched: Vec<(String, Oid)>,
 }
 
 impl<'s> Lookup<'s> {
-    /// Opens the namespace.
+    /// Opens a namespace.
     pub fn open(store: &'s Store<'_>, namespace: Namespace) -> Result<Self> {
         Self::over(store, namespace, &store.reading()?)
     }
@@ -162,7 +163,7 @@ impl<'s> Lookup<'s> {
         Ok(Lookup { repo: store.repo, trees, waiting, redacted })
     }
 
-    /// The blob of one object's note, for who can do without its lines in order.
+    /// The blob of an object's note, for callers that do not need canonical lines.
     pub fn note(&mut self, on: Oid) -> Result<Note> {
         if self.waiting.iter().any(|waiting| waiting.on == on) {
             return Ok(Note::Several);
@@ -172,7 +173,7 @@ impl<'s> Lookup<'s> {
             match (tree.blob(on)?, only) {
                 (None, _) => {}
                 (Some(blob), None) if stale.redacted.is_empty() => only = Some(blob),
-                // what counts whole in one source does so in all
+                // a blob that counts in full in one source does so in all
                 (Some(blob), Some(known)) if blob == known => {}
                 _ => return Ok(Note::Several),
             }
@@ -180,7 +181,7 @@ impl<'s> Lookup<'s> {
         Ok(only.map_or(Note::None, Note::One))
     }
 
-    /// The lines of one object's note, canonical, from all sources.
+    /// The lines of an object's note from all sources, canonical.
     pub fn lines(&mut self, on: Oid) -> Result<Vec<Vec<u8>>> {
         let mut found: Vec<Vec<u8>> = Vec::new();
         for (tree, stale) in &mut self.trees {
@@ -196,18 +197,18 @@ impl<'s> Lookup<'s> {
         Ok(lines::split(&note).map(<[u8]>::to_vec).collect())
     }
 
-    /// Every note as (object, blob), from all sources but the log, possibly several times.
+    /// All notes as (object, blob), from all sources but the log, with duplicates.
     pub fn notes(&self, repo: &Repository) -> Result<Vec<(Oid, Oid)>> {
         let trees = self.trees.iter().map(|(tree, _)| Ok(notes::entries(repo, tree.tree())?.notes));
         Ok(trees.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
-    /// The objects that lines of the log belong to.
+    /// The annotated objects of pending records.
     pub fn waits_on(&self) -> impl Iterator<Item = Oid> {
         self.waiting.iter().map(|waiting| waiting.on)
     }
 
-    /// The records of one object's note.
+    /// The records of an object's note.
     pub fn scan(&mut self, on: Oid) -> Result<Scan> {
         let mut scan = Scan::default();
         for line in self.lines(on)? {
@@ -218,22 +219,22 @@ impl<'s> Lookup<'s> {
 }
 
 impl Store<'_> {
-    /// The refs and logs as they are now.
+    /// Takes a snapshot of the logs and tracking refs.
     pub fn reading(&self) -> Result<PendingView> {
         let waiting = log::read(&self.paths);
         let fetched = self.repo.list_refs(&format!("{PREFIX}remotes/"))?;
         Ok(PendingView { waiting, tips: Tips::load(&self.paths), fetched })
     }
 
-    /// The notes commits a namespace is read from, and what of it was redacted. Our ref must be readable; the
-    /// remembered tip, when it could not be united back, and what was fetched from each remote do not keep us from
-    /// reading. What was fetched and united already is in ours.
+    /// The notes commits that a namespace is read from, and its redactions. The local ref must be readable. The last
+    /// written tip, if it could not be united back, and the tracking refs may be unreadable. Tracking refs that are
+    /// united already are left out.
     pub fn sources(&self, namespace: Namespace, reading: &PendingView) -> (Vec<NotesSource>, Epoch) {
         let name = data_ref(namespace);
-        // a ref that cannot be read hides neither the remembered tip nor the log; settling says that it is broken
+        // an unreadable ref hides neither the last written tip nor the log; reconciling reports it
         let now = self.repo.find_ref(&name).ok().flatten();
         let ours = now.filter(|id| self.is_readable(*id));
-        // of one that is damaged what it was before is left
+        // for a damaged tip, the state before the damage
         let lost = now.filter(|_| ours.is_none());
         let before = lost.and_then(|tip| self.before_damage(&name, tip));
         let remembered = reading.tips.refs.get(&name).copied();
@@ -248,10 +249,10 @@ impl Store<'_> {
         let mut all: Vec<(Oid, bool)> =
             ours.into_iter().map(|id| (id, true)).chain(others.collect::<Vec<_>>()).collect();
         if all.is_empty() && !reading.waiting.iter().any(|waiting| waiting.namespace == namespace) {
-            // nothing is left: that is not the same as nothing
+            // everything is lost, which differs from no notes: fail on it
             all.extend(lost.map(|tip| (tip, true)));
         }
-        // what cannot be read says so when it is read
+        // an unreadable tip fails when its notes are read
         let epoch = |(tip, _): &(Oid, bool)| Epoch::of(self.repo, Some(*tip)).unwrap_or_default();
         let epochs: Vec<Epoch> = all.iter().map(epoch).collect();
         let united = epochs.iter().fold(Epoch::default(), |united, epoch| united.united(epoch));
@@ -261,12 +262,12 @@ impl Store<'_> {
             stale: epoch.unaware_of(&united),
         };
         let mut sources: Vec<NotesSource> = all.into_iter().zip(&epochs).map(source).collect();
-        // what counts whole comes first, so that the same blob elsewhere is known already
+        // sources that count in full come first, so that the same blob elsewhere is already seen
         sources.sort_by_key(|source| !source.stale.redacted.is_empty());
         (sources, united)
     }
 
-    /// Every record of a namespace.
+    /// All records of a namespace.
     pub fn scan(&self, namespace: Namespace) -> Result<Scan> {
         self.scan_over(namespace, &self.reading()?)
     }
@@ -293,7 +294,7 @@ impl Store<'_> {
         Ok(scan)
     }
 
-    /// Every record of all namespaces.
+    /// All records of all namespaces.
     pub fn scan_all(&self) -> Result<Scan> {
         let reading = self.reading()?;
         let mut all = Scan::default();
@@ -303,8 +304,8 @@ impl Store<'_> {
         Ok(all)
     }
 
-    /// Everything a session said and everything that is about what it said. Reads only the session's notes when they
-    /// are known, else takes what `find` finds, and remembers where that stands.
+    /// The records of a session and those about them. Reads only the session's notes if they are known, else calls
+    /// `find` and remembers where its records are.
     pub fn session(&self, session: &SessionId, find: impl FnOnce() -> Result<Scan>) -> Result<Scan> {
         let reading = self.reading()?;
         let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
@@ -318,7 +319,8 @@ impl Store<'_> {
         }
     }
 
-    /// The same for who cannot wait: when the session's notes are not known, only what lies on `near` and in the logs.
+    /// As [`Self::session`] for callers that cannot wait: if the session's notes are unknown, reads only the notes of
+    /// `near` and the logs.
     pub fn session_near(&self, session: &SessionId, near: Option<Oid>) -> Result<Scan> {
         let reading = self.reading()?;
         let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
@@ -326,7 +328,7 @@ impl Store<'_> {
         self.scan_places(&places.unwrap_or_else(near), &reading)
     }
 
-    /// The notes at these places and what waits in the logs.
+    /// The records of these notes and of the logs.
     fn scan_places(&self, places: &BTreeSet<touched::NoteKey>, reading: &PendingView) -> Result<Scan> {
         let mut scan = Scan::default();
         for namespace in Namespace::ALL {
@@ -343,14 +345,14 @@ impl Store<'_> {
         Ok(scan)
     }
 
-    /// Makes the list of a session's notes anew, unless something was written since `tips`.
+    /// Rewrites the list of a session's notes, unless something was written since `tips`.
     fn relist(&self, all: &Scan, session: &SessionId, tips: &Tips) {
         let mut places = BTreeSet::new();
         for entry in all.entries() {
             let namespace = entry.record.body.namespace();
             places.extend(namespace.into_iter().flat_map(|namespace| entry.on.iter().map(move |on| (namespace, *on))));
         }
-        // a writer that is at it will change the refs: no list, then
+        // a running writer will change the refs: write no list then
         if let Ok(_lock) = Lock::acquire(&self.paths, &self.paths.lock(), Duration::ZERO)
             && Tips::load(&self.paths) == *tips
             && self.in_step(tips)
@@ -359,19 +361,19 @@ impl Store<'_> {
         }
     }
 
-    /// What waits in the logs.
+    /// The numbers of pending records, by log.
     pub fn waiting(&self) -> log::PendingCounts {
         log::count(&self.paths)
     }
 
-    /// How many records wait in the logs.
+    /// The number of pending records.
     pub fn unflushed(&self) -> usize {
         self.waiting().all()
     }
 }
 
-/// The records of a note that holds no attachment, oldest first: those at home on the commit it stands on and in force.
-/// `None` when there is an attachment, since only the store knows what that comes to.
+/// The records of a note, oldest first: those attached to the annotated commit, without superseded and retracted ones.
+/// `None` if it has attach records, which only the store can resolve.
 pub fn standing_alone(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     let mut found: Vec<(&[u8], Record)> =
         lines::split(note).filter_map(|l| Some((l, format::record::decode(l)?))).collect();
@@ -379,28 +381,28 @@ pub fn standing_alone(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
         return None;
     }
     if let [(_, Record { body: Body::Handoff(_) | Body::Digest(_), .. })] = found.as_slice() {
-        // nothing is there that could put it aside
+        // nothing here can supersede it
         return Some(found.into_iter().filter_map(|(_, record)| placed_on(on, record)).collect());
     }
     found.sort_by(|(a, x), (b, y)| x.head.id.cmp(&y.head.id).then_with(|| b.cmp(a)));
-    // of two versions the greater bytes are taken
+    // of two lines with one id the greater bytes are used
     found.dedup_by(|(_, next), (_, kept)| next.head.id == kept.head.id);
-    let mut aside = superseded(found.iter().map(|(_, record)| record));
+    let mut hidden = superseded(found.iter().map(|(_, record)| record));
     let retracts = found.iter().filter(|(_, record)| matches!(record.body, Body::Retract(_)));
-    aside.extend(retracts.flat_map(|(_, record)| record.names()).cloned());
-    let in_force = |record: &Record| !record.body.is_meta() && !aside.contains(&record.head.id);
+    hidden.extend(retracts.flat_map(|(_, record)| record.names()).cloned());
+    let in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.head.id);
     let records = found.into_iter().map(|(_, record)| record).filter(in_force);
     Some(records.filter_map(|record| placed_on(on, record)).collect())
 }
 
-/// A record that was never attached, if the commit it stands on is the one it was made on, or it was made on none.
+/// The record, if it was made on the annotated commit or on none; it was never attached elsewhere.
 fn placed_on(on: Oid, mut record: Record) -> Option<Record> {
     let made_on = record.head.commit.as_deref().and_then(parse_oid);
     record.head.commit = Some(on.to_string());
     made_on.is_none_or(|made_on| made_on == on).then_some(record)
 }
 
-/// Where records are at home, given the attachments that are known.
+/// Commits that records are attached to.
 #[derive(Debug, Default)]
 pub struct Placements {
     attached: BTreeMap<Id, Vec<(Id, Oid)>>,
@@ -422,26 +424,25 @@ impl Placements {
         Placements { attached }
     }
 
-    /// The record of an entry as views show it: its `commit` is the one it is at home on, if that is one.
+    /// The record as shown: with `commit` set to [`Self::of`], unless that is the empty tree.
     pub fn placed(&self, store: &Store<'_>, entry: &RecordEntry) -> Record {
-        let home = self.of(store, entry);
+        let commit = self.of(store, entry);
         let mut record = entry.record.clone();
-        if home != store.repo.empty_tree() {
-            record.head.commit = Some(home.to_string());
+        if commit != store.repo.empty_tree() {
+            record.head.commit = Some(commit.to_string());
         }
         record
     }
 
-    /// The object a record is at home on: its newest attachment that exists here and is reachable from HEAD, else the
-    /// commit it was made on if that is reachable (an amend that was undone), else the newest existing attachment, else
-    /// the commit it was made on. One that was made on none and not attached is at home where it stands, rather on a
-    /// commit than on the empty tree.
+    /// The commit of a record: its newest attachment that exists here and is reachable from HEAD, else the commit it
+    /// was made on if that is reachable (an amend was undone), else the newest existing attachment, else the commit it
+    /// was made on. For a record made on no commit and never attached: an annotated commit, else the empty tree.
     pub fn of(&self, store: &Store<'_>, entry: &RecordEntry) -> Oid {
         let head = &entry.record.head;
         let made_on = || {
             let empty = store.repo.empty_tree();
-            let stands = || entry.on.iter().copied().find(|on| *on != empty).unwrap_or(empty);
-            head.commit.as_deref().and_then(parse_oid).unwrap_or_else(stands)
+            let annotated = || entry.on.iter().copied().find(|on| *on != empty).unwrap_or(empty);
+            head.commit.as_deref().and_then(parse_oid).unwrap_or_else(annotated)
         };
         let Some(attached) = self.attached.get(&head.id) else { return made_on() };
         let mut existing: Vec<&(Id, Oid)> = attached.iter().filter(|(_, to)| store.repo.has_object(*to)).collect();
@@ -453,7 +454,8 @@ impl Placements {
         }
         let own = head.commit.as_deref().and_then(parse_oid).filter(|own| store.repo.has_object(*own));
         match (own, existing.last()) {
-            // an amend was undone; what a commit took from its parent is not, though the parent is reachable
+            // an amend was undone; a record that moved from a parent to its child was not undone, though the parent is
+            // reachable
             (Some(own), Some((_, to))) if reaches(own) && store.repo.first_parent(*to) != Some(own) => own,
             (_, Some((_, to))) => *to,
             (_, None) => made_on(),

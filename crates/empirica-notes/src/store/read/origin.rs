@@ -1,4 +1,4 @@
-//! Who brought a line into the notes: the committer of the first commit that has it.
+//! The origin of a line: the committer of the first notes commit that has it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -10,28 +10,28 @@ use crate::git::{Notes, Oid, Repository};
 use crate::model::{Id, Namespace};
 use crate::store::Store;
 
-/// The most commits of the notes that are looked at.
+/// The limit of notes commits to walk.
 const COMMITS: usize = 20_000;
-/// What commits of ours begin with that are alike in every clone, or hold what others brought.
+/// Subjects of commits that identify no origin: equal in every clone, or with lines of others.
 const OURS: [&str; 3] =
     ["Notes imported by 'git empirica'", "Notes redacted by 'git empirica'", "Notes merged by 'git empirica'"];
 
-/// The commit that brought a line, and who made it.
+/// The notes commit that added a line, and its committer.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[schemars(rename = "Committer")]
 pub struct LineOrigin {
-    /// The name.
+    /// The committer's name.
     pub name: String,
-    /// The address.
+    /// The committer's e-mail address.
     pub email: String,
-    /// When, strict ISO 8601.
+    /// The commit date, strict ISO 8601.
     pub date: String,
-    /// The commit of the notes, hex.
+    /// The notes commit, hex.
     pub commit: String,
 }
 
 impl LineOrigin {
-    /// Whether it is another person: another address, or another name where neither has one.
+    /// Whether it is another person: by address, or by name if neither has an address.
     pub fn is_other(&self, than: &LineOrigin) -> bool {
         match (self.email.is_empty(), than.email.is_empty()) {
             (true, true) => self.name != than.name,
@@ -40,20 +40,18 @@ impl LineOrigin {
     }
 }
 
-/// A line whose committer is asked for.
+/// A line to find the origin of.
 #[derive(Debug, Clone)]
+#[allow(missing_docs)]
 pub struct WantedLine {
-    /// The record.
     pub id: Id,
-    /// The namespace it is on.
     pub namespace: Namespace,
-    /// Its line.
     pub line: Vec<u8>,
-    /// The objects whose notes hold it.
+    /// The annotated objects.
     pub on: BTreeSet<Oid>,
 }
 
-/// The lines that a commit holds, by their place in what is wanted.
+/// The lines in a commit, as indices of the wanted lines.
 type HeldLines = BTreeSet<usize>;
 
 struct Walk<'s> {
@@ -65,10 +63,10 @@ struct Walk<'s> {
 }
 
 impl Walk<'_> {
-    /// Which of the lines a commit of the notes holds; none when it cannot be read.
+    /// The wanted lines in a notes commit; empty if it cannot be read.
     fn held(&mut self, commit: Oid) -> HeldLines {
-        if let Some(known) = self.commits.get(&commit) {
-            return known.clone();
+        if let Some(cached) = self.commits.get(&commit) {
+            return cached.clone();
         }
         let mut held = HeldLines::new();
         if let Ok(mut tree) = Notes::open(self.repo, Some(commit), lines::union) {
@@ -83,23 +81,22 @@ impl Walk<'_> {
     }
 
     fn of_note(&mut self, target: Oid, blob: Oid) -> HeldLines {
-        if let Some(known) = self.notes.get(&(target, blob)) {
-            return known.clone();
+        if let Some(cached) = self.notes.get(&(target, blob)) {
+            return cached.clone();
         }
         let content = self.repo.read_blob(blob).ok().flatten().unwrap_or_default();
-        let there: HashSet<&[u8]> = lines::split(&content).collect();
+        let stored: HashSet<&[u8]> = lines::split(&content).collect();
         let wanted = self.wanted.iter().enumerate();
         let held: HeldLines =
-            wanted.filter(|(_, w)| w.on.contains(&target) && there.contains(&w.line[..])).map(|(at, _)| at).collect();
+            wanted.filter(|(_, w)| w.on.contains(&target) && stored.contains(&w.line[..])).map(|(at, _)| at).collect();
         self.notes.insert((target, blob), held.clone());
         held
     }
 }
 
 impl Store<'_> {
-    /// Who brought each of these lines into our notes or those that were fetched: of several, who did it first. Absent are
-    /// those that only wait in a log, and those whose history does not tell, as after an import, a redaction, or in a
-    /// shallow clone.
+    /// The first origin of each of these lines, in local or fetched notes. Lines are absent that are only pending, or
+    /// whose origin is lost, as after an import, a redaction, or in a shallow clone.
     pub fn origins(&self, wanted: &[WantedLine]) -> Result<BTreeMap<Id, LineOrigin>> {
         let reading = self.reading()?;
         let mut out: BTreeMap<Id, (i64, LineOrigin)> = BTreeMap::new();
@@ -118,21 +115,21 @@ impl Store<'_> {
                     break;
                 }
                 let mut new = walk.held(commit);
-                let Some(made) = author::of(self.repo, commit).filter(|_| !new.is_empty() && seen.insert(commit))
+                let Some(author) = author::of(self.repo, commit).filter(|_| !new.is_empty() && seen.insert(commit))
                 else {
                     continue;
                 };
-                for parent in &made.parents {
+                for parent in &author.parents {
                     let before = walk.held(*parent);
                     new.retain(|at| !before.contains(at));
                     if !before.is_empty() {
                         todo.push(*parent);
                     }
                 }
-                let is_told =
-                    !OURS.contains(&made.subject.as_str()) && made.parents.iter().all(|id| self.repo.has_object(*id));
-                for at in new.into_iter().filter(|_| is_told) {
-                    let found = (made.seconds, brought(&made, commit));
+                let has_origin = !OURS.contains(&author.subject.as_str())
+                    && author.parents.iter().all(|id| self.repo.has_object(*id));
+                for at in new.into_iter().filter(|_| has_origin) {
+                    let found = (author.seconds, brought(&author, commit));
                     let id = &walk.wanted[at].id;
                     if out.get(id).is_none_or(|known| found.0 < known.0) {
                         out.insert(id.clone(), found);

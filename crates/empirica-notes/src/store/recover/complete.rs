@@ -1,5 +1,5 @@
-//! What has to come over the network before notes are united: in a partial clone the trees of what moved, then its notes, each in
-//! one go.
+//! Fetches what a partial clone lacks before notes are united: the trees of the tips that moved, then their notes, in
+//! one fetch each.
 
 use std::collections::BTreeSet;
 
@@ -11,37 +11,37 @@ use crate::git::remotes::is_partial;
 use crate::store::write::tips::Tips;
 use crate::store::{Store, files, our_refs, tracked};
 
-/// After how many seconds a remote is asked again for blobs that it did not give.
+/// The delay before missing blobs are requested again, in seconds.
 pub const ASK_AGAIN: i64 = 60;
 
 impl Store<'_> {
-    /// Fetches what a partial clone left out of the notes that are to be united. What does not come is missed where it is
-    /// wanted, with a reason, and asked for again later. Nothing in a hurry, and in a clone that has all.
+    /// Fetches the missing objects of the notes to be united. What cannot be fetched is reported where it is needed,
+    /// and retried later. No-op in a hurry and in a complete clone.
     pub(crate) fn complete(&self) {
         if self.until.is_some() || !is_partial(self.repo) {
             return;
         }
         self.repo.complete_trees();
-        let lacking = self.lacking().unwrap_or_default();
-        let asked = self.paths.asked();
-        let before = files::read_lines(&asked).first().and_then(|line| line.parse::<i64>().ok());
-        let is_time = before.is_none_or(|asked| !(0..ASK_AGAIN).contains(&(self.now().timestamp() - asked)));
-        if lacking.is_empty() || !is_time {
+        let missing = self.missing_blobs().unwrap_or_default();
+        let failure_file = self.paths.failed_fetch();
+        let before = files::read_lines(&failure_file).first().and_then(|line| line.parse::<i64>().ok());
+        let is_time = before.is_none_or(|last| !(0..ASK_AGAIN).contains(&(self.now().timestamp() - last)));
+        if missing.is_empty() || !is_time {
             return;
         }
-        // without the file they are asked for again at once
-        let came =
-            partial_clone::fetch(self.repo, &lacking).is_ok() && lacking.iter().all(|id| self.repo.has_object(*id));
-        let noted = if came {
-            std::fs::remove_file(&asked)
+        // if the file cannot be written, the next command retries at once
+        let is_fetched =
+            partial_clone::fetch(self.repo, &missing).is_ok() && missing.iter().all(|id| self.repo.has_object(*id));
+        let recorded = if is_fetched {
+            std::fs::remove_file(&failure_file)
         } else {
-            self.paths.replace(&asked, &self.now().timestamp().to_string())
+            self.paths.replace(&failure_file, &self.now().timestamp().to_string())
         };
-        drop(noted);
+        drop(recorded);
     }
 
-    /// The blobs that are not here of notes in which our refs differ from what is remembered of them and what was fetched.
-    fn lacking(&self) -> Result<Vec<Oid>> {
+    /// The missing blobs of notes that differ between the local refs, the last written tips and the fetched tips.
+    fn missing_blobs(&self) -> Result<Vec<Oid>> {
         let tips = Tips::load(&self.paths);
         let moved: Vec<(String, Oid)> =
             self.tracking().into_iter().filter(|(name, id)| tips.refs.get(name) != Some(id)).collect();

@@ -1,4 +1,4 @@
-//! Healing: a ref that was set back, pruned or deleted behind our back gets the remembered content united in again.
+//! Healing: unites the last written content back into refs that were set back, pruned or deleted by others.
 //!
 //! Contents are compared, never ancestry: a fast-forward can remove notes, too.
 
@@ -18,51 +18,50 @@ use crate::store::write::tips::Tips;
 use crate::store::write::touched;
 use crate::store::{MARKDOWN_REF, PREFIX, Store, data_ref, log, our_refs, tracked};
 
-/// How long a reading command waits for a writer before it reads without healing.
+/// The time a reading command waits for a writer before it reads without healing.
 const READER_PATIENCE: Duration = Duration::from_millis(500);
 
 impl Store<'_> {
-    /// Heals if anything changed behind our back, unites what was fetched into tracking refs, lets notes follow that could
-    /// not before, and attaches what waited for a first commit. Called once by every command that reads; a store that
-    /// cannot be written is read as it is.
+    /// Heals refs changed by others, unites tracking refs, retries pending follows, and attaches records made before
+    /// the first commit. Called once by every reading command; failures become warnings.
     pub fn reconcile(&self) -> Vec<String> {
         let unseen = log::unseen(&self.paths).into_iter();
         let mut warnings: Vec<String> = unseen
-            .map(|(folder, error)| format!("what waits in {} cannot be seen: {error}", folder.display()))
+            .map(|(folder, error)| format!("cannot read pending records in {}: {error}", folder.display()))
             .collect();
         for (name, tip) in self.unreadable_tips() {
             let left = if self.before_damage(&name, tip).is_some() {
-                "what it was before is shown"
+                "its state before that is shown"
             } else {
-                "what else is known is shown"
+                "the other sources are shown"
             };
             warnings.push(format!(
-                "{name} names {tip}, which cannot be read: {left}; {} says how it comes back",
+                "{name} points to {tip}, which cannot be read: {left}; {} shows how to recover it",
                 empirica("doctor")
             ));
         }
         if self.is_forgetting() || !self.in_step(&Tips::load(&self.paths)) {
             self.complete();
-            // a reader need not wait long: it reads the remembered tips as well
+            // a reader need not wait long: it also reads the last written tips
             let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));
             let healed = Lock::acquire(&self.paths, &self.paths.lock(), patience)
                 .and_then(|_lock| self.heal_locked(&mut warnings).map(|tips| tips.save(&self.paths)))
-                // what was fetched is united: it need not lead to what is redacted here
+                // tracking refs are united: they need not keep redacted texts reachable
                 .and_then(|()| self.forget_tracking("").map(|_| ()));
             if let Err(error) = healed {
-                warnings.push(format!("the notes changed by other hands and could not be checked: {error}"));
+                warnings.push(format!("cannot check notes changed by others: {error}"));
             }
         }
         if let Err(error) = self.follow_remembered() {
-            warnings.push(format!("notes of rewritten commits do not follow them yet: {error}"));
+            warnings.push(format!("cannot copy notes to rewritten commits yet: {error}"));
         }
         if let Err(error) = self.attach_unborn() {
-            warnings.push(format!("records made before the first commit are not attached to it yet: {error}"));
+            warnings.push(format!("cannot attach records to the first commit yet: {error}"));
         }
         warnings
     }
 
-    /// Whether all refs are as remembered. A ref that cannot be read is not: it is to be spoken of, too.
+    /// Whether all refs are at the saved tips. An unreadable ref is not.
     pub(crate) fn in_step(&self, tips: &Tips) -> bool {
         let same = |name: &str| self.repo.find_ref(name).is_ok_and(|now| now == tips.refs.get(name).copied());
         our_refs().iter().all(|(name, _)| same(name)) && !self.tracking_moved(tips)
@@ -79,47 +78,47 @@ impl Store<'_> {
         now.len() != known || now.iter().any(|(name, id)| tips.refs.get(name) != Some(id))
     }
 
-    /// Compares each ref with what is remembered and unites the remembered content in where it is missing; then unites
-    /// each tracking ref that moved. The lock is held by the caller. Returns what is to be remembered now.
+    /// Compares each ref with its saved tip and unites missing content in; then unites each tracking ref that moved.
+    /// The caller holds the lock. Returns the tips to save.
     pub(crate) fn heal_locked(&self, warnings: &mut Vec<String>) -> Result<Tips> {
         let mut tips = Tips::load(&self.paths);
         let before = tips.refs.clone();
         let is_forgetting = self.learn_redactions(&mut tips)?;
-        let (mut foreign, mut complete) = (is_forgetting, true);
+        let (mut is_changed, mut is_complete) = (is_forgetting, true);
         for (name, form) in our_refs() {
             let now = self.repo.find_ref(&name)?;
             let known = tips.refs.get(&name).copied();
             if now == known && !is_forgetting {
                 continue;
             }
-            foreign = true;
+            is_changed = true;
             tips.newest_ms = tips.newest_ms.max(self.newest_new(known, now));
             self.unite_into(&[Change { name, new: Notes::new(), unite: form.unite() }], &mut tips)?;
         }
         if self.tracking_moved(&tips) {
-            let said = warnings.len();
-            foreign |= self.unite_tracking(&mut tips, warnings);
-            complete = warnings.len() == said;
+            let before_tracking = warnings.len();
+            is_changed |= self.unite_tracking(&mut tips, warnings);
+            is_complete = warnings.len() == before_tracking;
         }
-        if foreign {
+        if is_changed {
             touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
             self.settle_redactions(is_forgetting, &self.epochs(before), &mut tips, warnings)?;
         }
-        if is_forgetting && complete {
+        if is_forgetting && is_complete {
             tips.save(&self.paths);
             self.forgot()?;
         }
         Ok(tips)
     }
 
-    /// What these tips, as far as they are here, know as redacted.
+    /// The united epochs of those of these tips that exist here.
     fn epochs(&self, tips: impl IntoIterator<Item = (String, Oid)>) -> Epoch {
-        let here = tips.into_iter().filter(|(_, tip)| self.repo.has_object(*tip));
-        let of = here.map(|(_, tip)| Epoch::of(self.repo, Some(tip)).unwrap_or_default());
+        let existing = tips.into_iter().filter(|(_, tip)| self.repo.has_object(*tip));
+        let of = existing.map(|(_, tip)| Epoch::of(self.repo, Some(tip)).unwrap_or_default());
         of.fold(Epoch::default(), |all, epoch| all.united(&epoch))
     }
 
-    /// What our refs know as redacted.
+    /// The united epochs of the local refs.
     pub(crate) fn own_epochs(&self) -> Result<Epoch> {
         let mut tips = Vec::new();
         for (name, _) in our_refs() {
@@ -128,9 +127,8 @@ impl Store<'_> {
         Ok(self.epochs(tips))
     }
 
-    /// Finds out which texts one side knows as redacted and another still has, of all that is to be united: our refs, what
-    /// is remembered of them, what was fetched; and writes down that they are to be forgotten. A redaction that was not
-    /// done with is gone on with. Says whether there is anything to forget.
+    /// Finds texts that one side of a pending union has redacted and another still has, and persists them as texts to
+    /// forget. Continues an interrupted redaction. Returns whether there is anything to forget.
     fn learn_redactions(&self, tips: &mut Tips) -> Result<bool> {
         let mut pairs = Vec::new();
         let fetched: Vec<(String, Oid)> =
@@ -143,7 +141,7 @@ impl Store<'_> {
             let now = now.filter(|now| self.repo.has_object(*now));
             pairs.extend(others.map(|other| [now, Some(other)]));
         }
-        // of what cannot be read now nothing can be united either
+        // what cannot be read now cannot be united either
         let lines = self.lines_to_forget(&pairs).unwrap_or_default();
         if lines.is_empty() && !self.is_forgetting() {
             return Ok(false);
@@ -152,7 +150,7 @@ impl Store<'_> {
         let known = self.own_epochs()?;
         let is_known = |id: &Id| known.redacted.contains_key(id.as_str());
         if forgetting.redacting.as_ref().is_some_and(|redacting| !redacting.ids.iter().any(is_known)) {
-            // it was not begun: whoever wanted it saw it fail
+            // it had not begun: the command that wanted it has failed
             forgetting = Forgetting::default();
         }
         let is_more = !lines.is_subset(&forgetting.lines);
@@ -172,7 +170,7 @@ impl Store<'_> {
         Ok(true)
     }
 
-    /// After redactions of others came in: brings what waits, the Markdown and what leads to old tips in line with them.
+    /// After fetched redactions: applies them to pending records, the Markdown and references to old tips.
     pub(crate) fn settle_redactions(
         &self,
         is_forgetting: bool,
@@ -191,7 +189,7 @@ impl Store<'_> {
         }
         let (handoffs, markdown) = (of(&data_ref(Namespace::Handoffs))?, of(MARKDOWN_REF)?);
         if is_forgetting || !markdown.unaware_of(&handoffs).redacted.is_empty() {
-            self.markdown_in_step(tips)?;
+            self.update_markdown(tips)?;
         }
         if is_forgetting || !before.unaware_of(&self.own_epochs()?).redacted.is_empty() {
             self.forget_traces(warnings);
@@ -199,11 +197,11 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Unites the tracking refs that moved. One that cannot be united (its objects are not all here, a ref of ours is
-    /// locked) is not remembered, so that the next command tries again. Says whether the notes of our refs changed, or
-    /// may be fewer than what is read.
+    /// Unites the tracking refs that moved. A tip that cannot be united (missing objects, a locked local ref) is not
+    /// saved, so that the next command retries. Returns whether the local notes changed, or may have fewer records than
+    /// are read.
     fn unite_tracking(&self, tips: &mut Tips, warnings: &mut Vec<String>) -> bool {
-        let mut foreign = false;
+        let mut is_changed = false;
         let now = self.tracking();
         let gone =
             |name: &String| name.starts_with(&format!("{PREFIX}remotes/")) && !now.iter().any(|(n, _)| n == name);
@@ -219,19 +217,19 @@ impl Store<'_> {
                 } else {
                     Err(self.repo.lost_tip(&tracking, theirs))
                 };
-                foreign |= united.is_err() || tips.refs.get(&name).copied() != before;
+                is_changed |= united.is_err() || tips.refs.get(&name).copied() != before;
                 if let Err(error) = united {
-                    warnings.push(format!("{tracking} could not be united with your notes: {error}"));
+                    warnings.push(format!("cannot unite {tracking} with your notes: {error}"));
                     tips.refs.remove(&tracking);
                     continue;
                 }
             }
             tips.refs.insert(tracking, theirs);
         }
-        foreign
+        is_changed
     }
 
-    /// Unites one fetched tip into our ref, both without texts that are to be forgotten. The lock is held by the caller.
+    /// Unites a fetched tip into the local ref, both without texts to forget. The caller holds the lock.
     pub(crate) fn unite_tip(&self, name: &str, theirs: Oid, publish: bool, tips: &mut Tips) -> Result<()> {
         let mut newest_ms = 0;
         let theirs = self.without_texts(name, theirs)?;
@@ -245,8 +243,8 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// The tip without texts that are to be forgotten, united with the remembered one where that knows of redactions which the
-    /// tip does not: an old state that other hands brought back must not bring back the text.
+    /// The tip without texts to forget, united with the saved tip if that has redactions which `tip` lacks: a ref set
+    /// back by others must not bring back the text.
     pub(crate) fn past_redactions(&self, name: &str, tip: Option<Oid>, tips: &Tips) -> Result<Option<Oid>> {
         let known = tips.refs.get(name).copied().filter(|known| Some(*known) != tip && self.repo.has_object(*known));
         let tip = tip.map(|tip| self.without_texts(name, tip)).transpose()?;
@@ -258,18 +256,18 @@ impl Store<'_> {
         self.merged(name, tip, known, false).map(|(united, _)| Some(united))
     }
 
-    /// The time of the newest id in the notes that `now` has and `known` had not, in milliseconds; 0 without one.
+    /// The time of the newest id in notes added or changed from `known` to `now`, in milliseconds; 0 without one.
     fn newest_new(&self, known: Option<Oid>, now: Option<Oid>) -> u64 {
         let newer = self.newer(known, now).unwrap_or_default();
         let notes = newer.into_iter().filter_map(|(_, blob)| self.repo.read_blob(blob).ok().flatten());
         notes.map(|note| self.newest_in(&note)).max().unwrap_or(0)
     }
 
-    /// The notes that the tip `now` has and `known` has not, or not so.
+    /// The notes added or changed from the tip `known` to `now`.
     fn newer(&self, known: Option<Oid>, now: Option<Oid>) -> Result<Vec<(Oid, Oid)>> {
         let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
         let now = tree(now)?;
-        // without the one that is known, all of it is new
+        // if the known tip is gone, all of it is new
         let found = differences(self.repo, tree(known).unwrap_or_else(|_| self.repo.empty_tree()), now)?;
         let only = found.notes.into_iter().map(|(on, [old, new])| (on, new, old));
         Ok(only
@@ -277,17 +275,17 @@ impl Store<'_> {
             .collect())
     }
 
-    /// What the remembered tip of a ref holds and `now` does not. A tip that is gone for good cannot be united.
+    /// The notes of a ref's saved tip that `now` lacks. A tip that is gone cannot be united.
     pub(crate) fn lost(&self, name: &str, now: Option<Oid>, unite: notes::Unite, tips: &Tips) -> Result<Notes> {
         let known = tips.refs.get(name).copied().filter(|known| Some(*known) != now && self.repo.has_object(*known));
         known.map_or_else(|| Ok(Notes::new()), |known| self.missing(known, now, unite))
     }
 
-    /// The notes of `known` whose content is not all in `now`.
+    /// The notes of `known` whose content is not contained in `now`.
     fn missing(&self, known: Oid, now: Option<Oid>, unite: notes::Unite) -> Result<Notes> {
         let mut out = Notes::new();
         let mut current = lookup::Notes::open(self.repo, now, unite)?;
-        // a remembered tip of which something is gone cannot be united
+        // a saved tip with missing objects cannot be united
         for (on, blob) in self.newer(now, Some(known)).unwrap_or_default() {
             let Some(content) = self.repo.read_blob(blob)? else { continue };
             let have = current.get(on)?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a ref that was set back, a partial clone or damage calls for.
+//! Recovery from refs that were set back, partial clones and damage.
 
 pub mod complete;
 pub mod heal;

@@ -1,5 +1,5 @@
-//! Rescue: refs of ours whose objects are damaged or not here, written anew from what is left: older versions of the notes in
-//! their history, what the reflog leads to, and trees that nothing leads to any more.
+//! Rescue: rewrites refs with damaged or missing objects from what is readable: older versions of the notes in their
+//! history and reflog, and unreachable trees.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
@@ -35,55 +35,57 @@ pub struct Rescued {
     pub is_whole: bool,
 }
 
-/// What can be read of a ref's past.
+/// The readable part of a ref's history.
 #[derive(Default)]
 struct ReadablePast {
-    /// The newest commits that can be read with all that they lead to.
+    /// The newest commits that are intact with all their history.
     bases: Vec<Oid>,
-    /// Versions of notes by annotated object: those of the tip that can be read, else all older ones.
+    /// Versions of notes by annotated object: that of the tip if readable, else all older ones.
     notes: BTreeMap<Oid, BTreeSet<Oid>>,
-    /// The notes of the tip that cannot be read.
+    /// The unreadable notes of the tip.
     damaged: BTreeSet<Oid>,
-    /// Whether all trees of the tip can be read, so that these are all.
+    /// Whether all trees of the tip are readable, so that the notes are complete.
     is_listed: bool,
-    /// What was redacted.
+    /// The redactions.
     epoch: Epoch,
-    /// The other entries.
+    /// The entries that are not notes.
     others: BTreeMap<Vec<u8>, Other>,
 }
 
 impl Store<'_> {
-    /// The newest value of one of our refs that can be read, where its present one, `tip`, cannot; `None` where nothing is left of it.
+    /// The newest readable value of a ref before its unreadable `tip`; `None` without one.
     pub(crate) fn before_damage(&self, name: &str, tip: Oid) -> Option<Oid> {
         self.repo.values_of(name).into_iter().find(|id| *id != tip && self.is_readable(*id))
     }
 
-    /// Whether a notes commit and its tree are here and can be read.
+    /// Whether a notes commit and its tree are readable.
     pub fn is_readable(&self, tip: Oid) -> bool {
         let is_here = |tree| tree == self.repo.empty_tree() || self.repo.has_object(tree) || is_partial(self.repo);
         self.repo.tree_of(tip).is_ok_and(is_here)
     }
 
-    /// Our refs that name a commit which cannot be read, with it.
+    /// The local refs with unreadable tips.
     pub fn unreadable_tips(&self) -> Vec<(String, Oid)> {
         let tips = our_refs().into_iter().filter_map(|(name, _)| Some((self.repo.find_ref(&name).ok()??, name)));
         tips.filter(|(tip, _)| !self.is_readable(*tip)).map(|(tip, name)| (name, tip)).collect()
     }
 
-    /// Writes those of our refs anew that lead to objects which are damaged or not here, without these, and removes tracking refs that do.
-    /// What remotes have comes back with the next sync.
+    /// Rewrites the local refs with damaged or missing objects without these, and removes such tracking refs. The next
+    /// sync brings back what remotes have.
     pub fn rescue(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
         let _lock = self.locked()?;
         let mut tips = Tips::load(&self.paths);
-        let mut sound = Integrity::new(self.repo);
+        let mut integrity = Integrity::new(self.repo);
         let mut out = Vec::new();
         for (name, form) in our_refs() {
-            let Some(tip) = self.repo.find_ref(&name)?.filter(|tip| !sound.has_whole_history(*tip)) else { continue };
+            let Some(tip) = self.repo.find_ref(&name)?.filter(|tip| !integrity.has_whole_history(*tip)) else {
+                continue;
+            };
             let remembered = tips.refs.get(&name).copied();
-            let left = self.left(&name, form, tip, remembered, &mut sound)?;
+            let left = self.left(&name, form, tip, remembered, &mut integrity)?;
             let is_whole = left.damaged.is_empty() && left.is_listed;
             let notes = left.damaged.len();
-            match self.written_anew(form, left)? {
+            match self.write_rescued(form, left)? {
                 Some(new) => {
                     self.set(&name, tip, new)?;
                     tips.refs.insert(name.clone(), new);
@@ -96,20 +98,20 @@ impl Store<'_> {
             out.push(Rescued { name, from: tip.to_string(), notes, is_whole });
         }
         let broken: Vec<(String, Oid)> =
-            self.tracking().into_iter().filter(|(_, tip)| !sound.has_whole_history(*tip)).collect();
+            self.tracking().into_iter().filter(|(_, tip)| !integrity.has_whole_history(*tip)).collect();
         delete::delete(self.repo, &broken)?;
         if out.is_empty() {
             return Ok(out);
         }
         let names: Vec<String> = out.iter().map(|rescued| rescued.name.clone()).collect();
         if let Err(error) = delete::expire_damaged(self.repo, &names) {
-            warnings.push(format!("the reflogs of the notes still lead to what is damaged: {error}"));
+            warnings.push(format!("cannot expire reflog entries with damaged objects: {error}"));
         }
         touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
         if let Err(error) = self.paths.remove_index() {
-            warnings.push(format!("the index could not be removed: {error}"));
+            warnings.push(format!("cannot remove the index: {error}"));
         }
-        // what was fetched is united anew
+        // tracking refs are united again
         tips.refs.retain(|name, _| !name.starts_with(&format!("{PREFIX}remotes/")));
         tips.save(&self.paths);
         self.heal_locked(warnings)?.save(&self.paths);
@@ -127,25 +129,25 @@ impl Store<'_> {
         moved.map_err(|error: UpdateError| self.not_updated(&[update], error))
     }
 
-    /// Goes back from the tip, then from older values of the ref, until nothing is damaged any more.
+    /// Walks the history from the tip, then from older values of the ref, until a commit is intact.
     fn left(
         &self,
         name: &str,
         form: Form,
         tip: Oid,
         remembered: Option<Oid>,
-        sound: &mut Integrity<'_>,
+        integrity: &mut Integrity<'_>,
     ) -> Result<ReadablePast> {
-        // what was redacted is known to all refs, where the entry of one is damaged
+        // if one ref's epoch is damaged, the others have it
         let mut left = ReadablePast { epoch: self.own_epochs()?, ..ReadablePast::default() };
         let mut seen = HashSet::new();
         let starts = [tip].into_iter().chain(remembered).chain(self.repo.values_of(name));
         for start in starts {
             let mut pending = BinaryHeap::from([(self.repo.commit_seconds(start).unwrap_or_default(), start)]);
             while let Some((_, commit)) = pending.pop() {
-                let Some(parents) = sound.parents(commit).filter(|_| seen.insert(commit)) else { continue };
-                self.take(commit, commit == tip, sound, &mut left)?;
-                if sound.has_whole_history(commit) {
+                let Some(parents) = integrity.parents(commit).filter(|_| seen.insert(commit)) else { continue };
+                self.take(commit, commit == tip, integrity, &mut left)?;
+                if integrity.has_whole_history(commit) {
                     left.bases.push(commit);
                     continue;
                 }
@@ -162,8 +164,8 @@ impl Store<'_> {
         Ok(left)
     }
 
-    /// Takes what can be read of a commit's notes, where the tip's own cannot.
-    fn take(&self, commit: Oid, is_tip: bool, sound: &mut Integrity<'_>, left: &mut ReadablePast) -> Result<()> {
+    /// Collects readable notes of a commit in place of unreadable ones of the tip.
+    fn take(&self, commit: Oid, is_tip: bool, integrity: &mut Integrity<'_>, left: &mut ReadablePast) -> Result<()> {
         let Ok(tree) = self.repo.tree_of(commit) else { return Ok(()) };
         let mut is_listed = true;
         let found = notes::entries_past(self.repo, tree, &mut |_| {
@@ -172,7 +174,7 @@ impl Store<'_> {
         })?;
         left.epoch = left.epoch.united(&Epoch::of_tree(self.repo, tree).unwrap_or_default());
         for (path, other) in found.others().filter(|(path, _)| *path != NAME.as_bytes()) {
-            if !left.others.contains_key(path) && sound.has_whole(other) {
+            if !left.others.contains_key(path) && integrity.has_whole(other) {
                 left.others.insert(path.to_vec(), other);
             }
         }
@@ -195,8 +197,8 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Of a tip that cannot be read, or whose trees cannot, the rest may be here all the same, and nothing leads to it then: records that
-    /// are known nowhere else are taken, or the Markdown of such records.
+    /// If the tip or its trees are unreadable, the rest may exist as dangling objects: collects their records that are
+    /// found nowhere else, or for the Markdown ref, renders it.
     fn take_dangling(&self, name: &str, form: Form, left: &mut ReadablePast) -> Result<()> {
         if form == Form::Blocks {
             return self.take_rendered(left);
@@ -213,7 +215,7 @@ impl Store<'_> {
             let listed = notes::entries_past(self.repo, tree, &mut |_| Ok(()))?.notes;
             notes.extend(listed.into_iter().map(|(on, blob)| (Some(on), blob)));
         }
-        // of a note whose tree is gone the records say what they were made on
+        // if a note's tree is gone, its records name the commits they were made on
         notes.extend(found.blobs.into_iter().map(|blob| (None, blob)));
         let is_new = |line: &&[u8]| {
             let namespace = record::decode(line).and_then(|record| record.body.namespace());
@@ -237,7 +239,7 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// The Markdown of handoffs that the Markdown ref lacks.
+    /// Collects the Markdown of handoffs that the Markdown ref lacks.
     fn take_rendered(&self, left: &mut ReadablePast) -> Result<()> {
         let Some(handoffs) = self.repo.find_ref(&data_ref(Namespace::Handoffs))? else { return Ok(()) };
         for (on, blob) in notes::entries(self.repo, self.repo.tree_of(handoffs)?)?.notes {
@@ -262,9 +264,10 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// A commit of what is left, on top of what can be read whole; one of those itself, where that is all. `None` when nothing is left.
-    fn written_anew(&self, form: Form, left: ReadablePast) -> Result<Option<Oid>> {
-        let mut anew: BTreeMap<Oid, Option<Oid>> = BTreeMap::new();
+    /// Writes a commit of what is left, on top of the intact history; returns the intact commit itself if that is all.
+    /// `None` if nothing is left.
+    fn write_rescued(&self, form: Form, left: ReadablePast) -> Result<Option<Oid>> {
+        let mut edits: BTreeMap<Oid, Option<Oid>> = BTreeMap::new();
         for (on, blobs) in left.notes {
             let mut united: Option<Vec<u8>> = None;
             for blob in &blobs {
@@ -275,19 +278,19 @@ impl Store<'_> {
                 Some(only) => *only,
                 None => self.repo.write_blob(&united.unwrap_or_default())?,
             };
-            anew.insert(on, Some(blob));
+            edits.insert(on, Some(blob));
         }
         let base = left.bases.first().map(|base| self.repo.tree_of(*base)).transpose()?;
         let base = base.unwrap_or_else(|| self.repo.empty_tree());
         for (on, _) in notes::entries(self.repo, base)?.notes {
-            // it was taken out since
-            anew.entry(on).or_insert(None);
+            // it was removed since
+            edits.entry(on).or_insert(None);
         }
         let mut others: Vec<(Vec<u8>, Other)> = left.others.into_iter().collect();
         if !left.epoch.is_empty() {
             others.push((NAME.into(), Other::file(self.repo.write_blob(left.epoch.text().as_bytes())?)));
         }
-        let tree = notes::rebuilt(self.repo, base, &anew, &others, form.unite(), false)?;
+        let tree = notes::rebuilt(self.repo, base, &edits, &others, form.unite(), false)?;
         match left.bases.as_slice() {
             [] if tree == self.repo.empty_tree() => Ok(None),
             [only] if tree == base => Ok(Some(*only)),

@@ -1,4 +1,4 @@
-//! What a process leaves that dies while it moves refs, made for tests: the first has moved, the locks of the others are there.
+//! For tests: the state after a kill while refs are moved: the first moved, the others locked.
 
 use crate::git::RefUpdate;
 use crate::git::refs::Identity;

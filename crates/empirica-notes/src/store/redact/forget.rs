@@ -1,7 +1,8 @@
-//! Forgetting: tips of our refs without texts that were redacted, whoever quotes them, and the places where old tips lie.
+//! Forgetting: removes redacted texts from the tips of refs, from whatever quotes them, and from references to old
+//! tips.
 //!
-//! A clone that learns of a redaction still has the text then: what it, or the other side, has written since and quotes it
-//! is made anew without it before the two are united. Whoever knows the text no more need not: nothing of it came.
+//! A clone that learns of a redaction may still have the text: before two tips are united, records on either side that
+//! quote it are rewritten without it. Clones that already dropped the text have nothing to rewrite.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,17 +19,17 @@ use crate::store::redact::tombstones::{Epoch, Form, NAME, Redacted};
 use crate::store::write::merge::{absent, form_of};
 use crate::store::{MARKDOWN_REF, PREFIX, Store, data_ref, tracked};
 
-/// What is to be gone from a ref.
+/// The redactions to apply to a ref.
 #[derive(Debug, Default)]
 pub(crate) struct Removal<'g> {
-    /// The records that are replaced by stubs, and what these say.
+    /// The records to replace by stubs, with the stubs' attribution.
     pub records: BTreeMap<String, &'g By>,
-    /// What was redacted elsewhere.
+    /// The redactions of others.
     pub epoch: Epoch,
 }
 
 impl<'g> Removal<'g> {
-    /// Records that somebody redacts, where that much is known already.
+    /// The redaction of `ids`, in addition to the redactions in `known`.
     pub fn of(ids: &BTreeSet<Id>, by: &'g By, known: Epoch) -> Self {
         let entry = |id: &Id| (id.as_str().to_owned(), Redacted::gone(id.as_str()));
         let epoch = Epoch { number: 0, redacted: ids.iter().map(entry).collect() }.united(&known);
@@ -36,18 +37,17 @@ impl<'g> Removal<'g> {
     }
 }
 
-/// A notes tree without something.
+/// A notes tree after redactions.
 pub(crate) struct RewrittenTree {
-    /// The tree.
     pub tree: Oid,
     /// Whether a note changed.
     pub is_touched: bool,
-    /// The records that were made anew without what they quoted; those of which nothing was left among them.
+    /// The records rewritten without quotes, including those that became stubs.
     pub rewritten: BTreeSet<String>,
 }
 
 impl Store<'_> {
-    /// The lines of records that one of two tips knows as redacted and the other still has, for all of these pairs.
+    /// The lines of records redacted in one tip and present in the other, over all these pairs.
     pub(crate) fn lines_to_forget(&self, pairs: &[[Option<Oid>; 2]]) -> Result<BTreeSet<Vec<u8>>> {
         let mut all = Epoch::default();
         for tip in pairs.iter().flatten() {
@@ -79,23 +79,23 @@ impl Store<'_> {
         Ok(found)
     }
 
-    /// The tip of a ref without what is to be forgotten; itself when it holds nothing of it. A commit without parents, which
-    /// depends on the tip and the texts alone.
+    /// The tip without texts to forget; unchanged if it has none, else a commit without parents that depends only on
+    /// the tip and the texts.
     pub(crate) fn without_texts(&self, name: &str, tip: Oid) -> Result<Oid> {
         let texts = self.forgotten.borrow().clone();
         if texts.is_empty() {
             return Ok(tip);
         }
-        let anew = self.anew(name, tip, &texts, &Removal::default())?;
-        anew.map_or(Ok(tip), |anew| {
+        let rewritten = self.rewritten(name, tip, &texts, &Removal::default())?;
+        rewritten.map_or(Ok(tip), |rewritten| {
             let seconds = self.repo.commit_seconds(tip)?;
-            self.repo.write_merge(anew.tree, Vec::new(), "Notes redacted by 'git empirica'\n", seconds)
+            self.repo.write_merge(rewritten.tree, Vec::new(), "Notes redacted by 'git empirica'\n", seconds)
         })
     }
 
-    /// The notes tree of a tip without texts, and with stubs in place of records; `None` when nothing changes. The blocks of
-    /// Markdown follow the records besides.
-    pub(crate) fn anew(
+    /// The notes tree of a tip without these texts and with stubs for these records; `None` if nothing changes. Blocks
+    /// of Markdown are rendered separately.
+    pub(crate) fn rewritten(
         &self,
         name: &str,
         tip: Oid,
@@ -132,7 +132,7 @@ impl Store<'_> {
         let mut edits = BTreeMap::new();
         let is_touched = !changed.is_empty();
         for (on, note) in changed {
-            // of several versions of a record one is left
+            // one version of each record is left
             let note = if form == Form::Lines { form.without(note, &epoch) } else { note };
             edits.insert(on, Some(self.repo.write_blob(&note)?));
         }
@@ -142,28 +142,28 @@ impl Store<'_> {
         Ok(Some(RewrittenTree { tree, is_touched, rewritten: best.into_keys().collect() }))
     }
 
-    /// A text without what was redacted just now; `None` when it holds nothing of it.
+    /// The text without those just redacted; `None` if it contains none.
     pub fn without_redacted(&self, text: &str) -> Option<String> {
         self.forgotten.borrow().passage(text)
     }
 
-    /// What waits, without what was redacted and texts that are to be forgotten.
-    pub(crate) fn counting(&self, waiting: &[PendingRecord]) -> Result<Vec<PendingRecord>> {
+    /// The pending records without redacted ones, and without texts to forget.
+    pub(crate) fn counting(&self, pending: &[PendingRecord]) -> Result<Vec<PendingRecord>> {
         let texts = self.forgotten.borrow();
         let mut epochs = BTreeMap::new();
-        for namespace in waiting.iter().map(|waiting| waiting.namespace).collect::<BTreeSet<Namespace>>() {
+        for namespace in pending.iter().map(|pending| pending.namespace).collect::<BTreeSet<Namespace>>() {
             epochs.insert(namespace, Epoch::of(self.repo, self.repo.find_ref(&data_ref(namespace))?)?);
         }
-        let counts = waiting.iter().filter(|waiting| epochs[&waiting.namespace].counts(&waiting.line));
-        let without = |waiting: &PendingRecord| match texts.without(&waiting.line) {
-            Some(without) => PendingRecord { line: without.line, ..waiting.clone() },
-            None => waiting.clone(),
+        let counted = pending.iter().filter(|pending| epochs[&pending.namespace].counts(&pending.line));
+        let without = |pending: &PendingRecord| match texts.without(&pending.line) {
+            Some(without) => PendingRecord { line: without.line, ..pending.clone() },
+            None => pending.clone(),
         };
-        Ok(counts.map(without).collect())
+        Ok(counted.map(without).collect())
     }
 
-    /// The blocks of the notes where redacted records stand, as these are now, by the object.
-    pub(crate) fn blocks_anew(&self, handoffs: Oid, epoch: &Epoch) -> Result<BTreeMap<Oid, Vec<u8>>> {
+    /// The newly rendered blocks of the notes with redacted records, by annotated object.
+    pub(crate) fn rendered_blocks(&self, handoffs: Oid, epoch: &Epoch) -> Result<BTreeMap<Oid, Vec<u8>>> {
         let mut out = BTreeMap::new();
         for (on, blob) in notes::entries(self.repo, self.repo.tree_of(handoffs)?)?.notes {
             let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
@@ -178,23 +178,23 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// The tip of the Markdown as the records have it that were redacted: none of their old blocks, their new ones wherever
-    /// they stand. Itself, or `None`, when it is so.
-    pub(crate) fn markdown_anew(&self, handoffs: Option<Oid>, markdown: Option<Oid>) -> Result<Option<Oid>> {
+    /// Updates the Markdown for redacted records: removes their old blocks and adds new ones. Returns the tip unchanged
+    /// if nothing changes.
+    pub(crate) fn updated_markdown(&self, handoffs: Option<Oid>, markdown: Option<Oid>) -> Result<Option<Oid>> {
         let Some(handoffs) = handoffs else { return Ok(markdown) };
         let known = Epoch::of(self.repo, Some(handoffs))?;
         let Some(tip) = markdown.filter(|_| !known.redacted.is_empty()) else { return Ok(markdown) };
         let before = Epoch::of(self.repo, Some(tip))?;
         let epoch = before.united(&known);
         let stale = before.unaware_of(&epoch);
-        let anew = self.blocks_anew(handoffs, &known)?;
+        let rendered = self.rendered_blocks(handoffs, &known)?;
         let tree = self.repo.tree_of(tip)?;
         let mut edits = BTreeMap::new();
-        let mut rest = anew.clone();
+        let mut rest = rendered.clone();
         for (on, blob) in notes::entries(self.repo, tree)?.notes {
             let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
             let kept = Form::Blocks.without(note.clone(), &stale);
-            let new = rest.remove(&on).map_or(kept.clone(), |anew| blocks::union(&kept, &anew));
+            let new = rest.remove(&on).map_or(kept.clone(), |rendered| blocks::union(&kept, &rendered));
             if new != note && blocks::union(&note, b"") != new {
                 edits.insert(on, if new.is_empty() { None } else { Some(self.repo.write_blob(&new)?) });
             }
@@ -212,20 +212,20 @@ impl Store<'_> {
         self.repo.write_merge(tree, parents, "Notes redacted by 'git empirica'\n", seconds).map(Some)
     }
 
-    /// Removes what still leads to old tips beside our refs: their reflogs, those of the tracking refs, and the index, which is
-    /// made anew by whoever asks. What could not be removed is said.
+    /// Removes other references to old tips: the reflogs of local and tracking refs, and the index, which is rebuilt on
+    /// demand. Failures become warnings.
     pub fn forget_traces(&self, warnings: &mut Vec<String>) {
         if let Err(error) = self.paths.remove_index() {
-            warnings.push(format!("the index still holds what was redacted: {error}"));
+            warnings.push(format!("cannot remove the index, which has redacted texts: {error}"));
         }
         let names: Vec<String> = self.repo.list_refs(PREFIX).unwrap_or_default().into_iter().map(|(n, _)| n).collect();
         if let Err(error) = delete::expire_reflogs(self.repo, &names) {
-            warnings.push(format!("the reflogs of the notes still lead to what was redacted: {error}"));
+            warnings.push(format!("cannot expire the reflogs of the notes, which lead to redacted texts: {error}"));
         }
         fault::step("redaction: traces removed");
     }
 
-    /// The tracking refs that do not know of all that is redacted here: our ref, and what it was fetched as.
+    /// The tracking refs that lack redactions made here, as (local ref, tracking ref, tip).
     pub(crate) fn stale_tracking(&self, below: &str) -> Result<Vec<(String, String, Oid)>> {
         let mut out = Vec::new();
         for (tracking, tip) in self.repo.list_refs(below)? {
@@ -234,7 +234,7 @@ impl Store<'_> {
             let is_stale = || {
                 Ok::<_, crate::error::Error>(!Epoch::of(self.repo, Some(tip))?.unaware_of(&ours).redacted.is_empty())
             };
-            // what is not here leads nowhere
+            // a missing object leads nowhere
             if !ours.redacted.is_empty() && self.repo.has_object(tip) && is_stale()? {
                 out.push((name, tracking, tip));
             }
@@ -242,8 +242,8 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// Removes the tracking refs below a prefix that still lead to what is redacted here; returns which of our refs they were
-    /// of. A fetch brings them back as long as that remote has the text.
+    /// Removes the stale tracking refs of a remote (all remotes if empty), which keep redacted texts reachable; returns
+    /// their local refs. A fetch restores them as long as the remote has the text.
     pub fn forget_tracking(&self, tracking: &str) -> Result<Vec<String>> {
         let stale =
             self.stale_tracking(&format!("{PREFIX}remotes/{tracking}{}", if tracking.is_empty() { "" } else { "/" }))?;
@@ -253,27 +253,27 @@ impl Store<'_> {
         Ok(stale.into_iter().map(|(name, ..)| name).collect())
     }
 
-    /// Brings the Markdown in step with the records that were redacted. The lock is held by the caller.
-    pub(crate) fn markdown_in_step(&self, tips: &mut crate::store::write::tips::Tips) -> Result<()> {
+    /// Updates the Markdown for redacted records. The caller holds the lock.
+    pub(crate) fn update_markdown(&self, tips: &mut crate::store::write::tips::Tips) -> Result<()> {
         let handoffs = self.repo.find_ref(&data_ref(Namespace::Handoffs))?;
         if Epoch::of(self.repo, handoffs)?.redacted.is_empty() {
             return Ok(());
         }
         self.move_refs(&[MARKDOWN_REF], tips, "notes: Notes redacted by 'git empirica'", |_, tip, _| {
-            Ok(self.markdown_anew(handoffs, tip)?.filter(|new| Some(*new) != tip))
+            Ok(self.updated_markdown(handoffs, tip)?.filter(|new| Some(*new) != tip))
         })
     }
 }
 
-/// A note of lines without texts and records that are gone; `None` when it holds nothing of them. What was made anew goes to
-/// `best`, the greatest of several versions.
+/// The note without these texts and records; `None` if it has none. Adds rewritten lines to `best`, the greatest of
+/// several versions.
 fn lines_without(
     note: &[u8],
     texts: &Texts,
     gone: &Removal<'_>,
     best: &mut BTreeMap<String, (Vec<u8>, BTreeSet<String>, bool)>,
 ) -> Option<Vec<u8>> {
-    let mut any = false;
+    let mut is_changed = false;
     let mut out: Vec<Vec<u8>> = Vec::new();
     let is_gone = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.records.contains_key(id));
     let of_gone = lines::split(note).filter(is_gone);
@@ -281,12 +281,12 @@ fn lines_without(
     for line in lines::split(note) {
         let id = lines::id(line);
         if let Some(by) = id.and_then(|id| gone.records.get(id)) {
-            any |= !is_stub(line);
-            // one that cannot be read leaves a stub only where no other of that id does
-            let is_told = !is_readable(line) && id.is_some_and(|id| stubbed.contains(id));
-            out.extend(if is_stub(line) { Some(line.to_vec()) } else { stub(line, Some(by)).filter(|_| !is_told) });
+            is_changed |= !is_stub(line);
+            // an unreadable line becomes a stub only if no other line with its id does
+            let is_covered = !is_readable(line) && id.is_some_and(|id| stubbed.contains(id));
+            out.extend(if is_stub(line) { Some(line.to_vec()) } else { stub(line, Some(by)).filter(|_| !is_covered) });
         } else if let Some(without) = texts.without(line) {
-            any = true;
+            is_changed = true;
             if let Some(id) = id {
                 let new = (without.line.clone(), without.of, without.is_gone);
                 let known = best.entry(id.to_owned()).or_insert_with(|| new.clone());
@@ -300,5 +300,5 @@ fn lines_without(
             out.push(line.to_vec());
         }
     }
-    any.then(|| lines::canonical(out.iter().map(Vec::as_slice)))
+    is_changed.then(|| lines::canonical(out.iter().map(Vec::as_slice)))
 }

@@ -1,7 +1,7 @@
-//! Redacting: records leave the notes and their history, and whatever quotes them is made anew without their texts.
+//! Redaction: removes records from the notes and their history, and their texts from whatever quotes them.
 //!
-//! Each ref becomes a commit without parents, whose tree names what is gone (its epoch): wherever it meets a tip that does not
-//! know of it, that gives only lines. What only leads to the old tips goes afterwards.
+//! Each ref becomes a commit without parents, whose tree lists the redacted records (its epoch). When it is united with
+//! a tip that lacks that epoch, only the lines of that tip are used. References to old tips are removed afterwards.
 
 pub mod forget;
 pub mod progress;
@@ -22,49 +22,49 @@ use crate::store::write::flush::{Beside, Flushed};
 use crate::store::write::touched;
 use crate::store::{MARKDOWN_REF, Store, data_ref};
 
-/// What a redaction does, or would.
+/// The outcome of a redaction or its dry run.
 #[derive(Debug, Default)]
 pub struct Redaction {
-    /// The records that are gone, with the kind they were of.
+    /// The redacted records, with their kinds.
     pub gone: Vec<(Id, String)>,
-    /// Those of them that were redacted before.
+    /// Those that were redacted before.
     pub before: Vec<Id>,
-    /// The records that quoted them and were made anew, with their kind.
+    /// The records that quoted them and were rewritten, with their kinds.
     pub rewritten: Vec<(Id, String)>,
-    /// The records that still hold a word of them that looks like no prose, with their kind.
+    /// The records that still contain a distinctive word of them, with their kinds.
     pub look_at: Vec<(Id, String)>,
-    /// The refs of another tool that the records were imported from, and which still hold them.
+    /// The refs of another tool that the records were imported from, which still have them.
     pub foreign: BTreeSet<String>,
-    /// The number of the epoch.
+    /// The epoch's number.
     pub epoch: u64,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Every line of the data refs that is read in one pass.
+/// All lines of the data refs.
 pub(crate) type Lines = BTreeSet<(Namespace, Vec<u8>)>;
 
 impl Store<'_> {
-    /// Redacts records: stubs take their places, what quotes them is made anew. With `dry_run` it is only told. What waits in the
-    /// logs goes to the notes first; when it cannot, nothing is redacted. An id that is not stored here is passed over.
+    /// Redacts records: replaces them by stubs and rewrites what quotes them. With `dry_run` changes nothing. Flushes
+    /// the logs first; if that fails, redacts nothing. Ignores ids that are not stored here.
     pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<Redaction> {
         let mut out = Redaction::default();
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut out.warnings)?;
         if dry_run {
             let lines = self.all_lines(true)?;
-            let forgetting = self.look(ids, &lines, &mut out);
+            let forgetting = self.lines_of(ids, &lines, &mut out);
             let mut texts = Texts::default();
             forgetting.iter().for_each(|line| texts.add(line));
-            let said = texts.clone();
+            let redacted = texts.clone();
             lines.iter().for_each(|(_, line)| texts.leave_to(line));
             for (_, line) in &lines {
-                let own = lines::id(line).and_then(Id::parse);
-                let without = texts.without(line).and(own).filter(|id| !ids.contains(id));
+                let id = lines::id(line).and_then(Id::parse);
+                let without = texts.without(line).and(id).filter(|id| !ids.contains(id));
                 out.rewritten.extend(without.map(|id| (id, kind(line))));
             }
-            order(&mut out.rewritten);
-            tell_tales(ids, [&texts, &said], lines.iter().map(|(_, line)| line), &mut out);
+            sort_by_id(&mut out.rewritten);
+            find_remnants(ids, [&texts, &redacted], lines.iter().map(|(_, line)| line), &mut out);
             return Ok(out);
         }
         let mut flushed = Flushed::default();
@@ -73,7 +73,7 @@ impl Store<'_> {
         if let Some(left) = flushed.left.into_iter().next() {
             return Err(left.untaken());
         }
-        let forgetting = self.look(ids, &self.all_lines(false)?, &mut out);
+        let forgetting = self.lines_of(ids, &self.all_lines(false)?, &mut out);
         let redacting = Redacting { ids: ids.clone(), ai: by.ai.clone(), at: by.at.clone(), reason: by.reason.clone() };
         let forgetting = Forgetting { redacting: Some(redacting), lines: forgetting };
         self.remember_forgetting(&forgetting)?;
@@ -91,22 +91,21 @@ impl Store<'_> {
         let lines = self.all_lines(false)?;
         let rewritten = lines.iter().filter(|(_, line)| lines::id(line).is_some_and(|id| rewritten.contains(id)));
         out.rewritten = rewritten.filter_map(|(_, line)| Some((Id::parse(lines::id(line)?)?, kind(line)))).collect();
-        order(&mut out.rewritten);
-        let mut said = Texts::default();
-        forgetting.lines.iter().for_each(|line| said.add(line));
-        tell_tales(ids, [&texts, &said], lines.iter().map(|(_, line)| line), &mut out);
+        sort_by_id(&mut out.rewritten);
+        let mut redacted = Texts::default();
+        forgetting.lines.iter().for_each(|line| redacted.add(line));
+        find_remnants(ids, [&texts, &redacted], lines.iter().map(|(_, line)| line), &mut out);
         for (_, line) in lines.iter().filter(|(_, line)| is_stub(line)) {
             let id =
                 lines::id(line).and_then(Id::parse).filter(|id| out.rewritten.iter().any(|(known, _)| known == id));
-            let lost = id.map(|id| {
-                format!("nothing is left of {} but a stub: it was no record any more without the text", id.short())
-            });
+            let lost = id
+                .map(|id| format!("only a stub is left of {}: without the text it is not a valid record", id.short()));
             out.warnings.extend(lost.filter(|lost| !out.warnings.contains(lost)));
         }
         Ok(out)
     }
 
-    /// Moves all refs, in one go, without what is to be forgotten; returns the records that were made anew.
+    /// Moves all refs in one transaction, without what is to be forgotten; returns the rewritten records.
     pub(crate) fn move_all(
         &self,
         gone: &Removal<'_>,
@@ -119,7 +118,7 @@ impl Store<'_> {
         let mut rewritten = BTreeSet::new();
         let who = self.repo.identity();
         let message = "Notes redacted by 'git empirica'\n";
-        // the Markdown follows what the handoffs become in the same go
+        // the Markdown follows the new handoffs in the same transaction
         let mut handoffs = None;
         self.move_refs(&names, tips, "notes: Notes redacted by 'git empirica'", |at, tip, _| {
             let Some(tip) = tip else {
@@ -129,14 +128,14 @@ impl Store<'_> {
             if names[at] == MARKDOWN_REF {
                 let epoch = Removal { records: BTreeMap::new(), epoch: gone.epoch.clone() };
                 let before = self.repo.tree_of(tip)?;
-                let with_passages = match self.anew(MARKDOWN_REF, tip, texts, &Removal::default())? {
+                let with_passages = match self.rewritten(MARKDOWN_REF, tip, texts, &Removal::default())? {
                     Some(RewrittenTree { tree, .. }) => self.repo.write_commit(tree, Vec::new(), message, &who)?,
                     None => tip,
                 };
-                let blocks = self.markdown_anew(handoffs, Some(with_passages))?.unwrap_or(with_passages);
-                // without handoffs there is nothing that it would follow
-                let anew = self.anew(MARKDOWN_REF, blocks, &Texts::default(), &epoch)?;
-                let tree = anew.map_or_else(|| self.repo.tree_of(blocks), |anew| Ok(anew.tree))?;
+                let blocks = self.updated_markdown(handoffs, Some(with_passages))?.unwrap_or(with_passages);
+                // without handoffs there is nothing to follow
+                let updated = self.rewritten(MARKDOWN_REF, blocks, &Texts::default(), &epoch)?;
+                let tree = updated.map_or_else(|| self.repo.tree_of(blocks), |updated| Ok(updated.tree))?;
                 if tree == before {
                     return Ok(None);
                 }
@@ -144,13 +143,13 @@ impl Store<'_> {
                 let parents = if is_touched { Vec::new() } else { vec![tip] };
                 return self.repo.write_commit(tree, parents, message, &who).map(Some);
             }
-            let anew = self.anew(names[at], tip, texts, gone)?;
-            let new = match anew {
-                Some(anew) => {
-                    rewritten.extend(anew.rewritten);
-                    // a history that never held anything of it can stay
-                    let parents = if anew.is_touched { Vec::new() } else { vec![tip] };
-                    Some(self.repo.write_commit(anew.tree, parents, message, &who)?)
+            let updated = self.rewritten(names[at], tip, texts, gone)?;
+            let new = match updated {
+                Some(updated) => {
+                    rewritten.extend(updated.rewritten);
+                    // history that never had the text can stay
+                    let parents = if updated.is_touched { Vec::new() } else { vec![tip] };
+                    Some(self.repo.write_commit(updated.tree, parents, message, &who)?)
                 }
                 None => None,
             };
@@ -162,8 +161,8 @@ impl Store<'_> {
         Ok(rewritten)
     }
 
-    /// What is to be known of the records first: their lines, and which were redacted before.
-    fn look(&self, ids: &BTreeSet<Id>, lines: &Lines, out: &mut Redaction) -> BTreeSet<Vec<u8>> {
+    /// Collects the lines of the records, and which were redacted before.
+    fn lines_of(&self, ids: &BTreeSet<Id>, lines: &Lines, out: &mut Redaction) -> BTreeSet<Vec<u8>> {
         let mut found = BTreeSet::new();
         let mut gone = BTreeMap::new();
         for (_, line) in lines {
@@ -183,8 +182,8 @@ impl Store<'_> {
         found
     }
 
-    /// Every line of the data refs; with `waiting` also of the logs.
-    pub(crate) fn all_lines(&self, waiting: bool) -> Result<Lines> {
+    /// All lines of the data refs; with `pending` also of the logs.
+    pub(crate) fn all_lines(&self, pending: bool) -> Result<Lines> {
         let mut out = Lines::new();
         for namespace in Namespace::ALL {
             let tip: Option<Oid> = self.repo.find_ref(&data_ref(namespace))?;
@@ -194,44 +193,44 @@ impl Store<'_> {
                 out.extend(lines::split(&note).map(|line| (namespace, line.to_vec())));
             }
         }
-        if waiting {
+        if pending {
             out.extend(
-                crate::store::log::read(&self.paths).into_iter().map(|waiting| (waiting.namespace, waiting.line)),
+                crate::store::log::read(&self.paths).into_iter().map(|pending| (pending.namespace, pending.line)),
             );
         }
         Ok(out)
     }
 }
 
-/// The records that still hold a word of what is gone which looks like no prose, and those that say themselves what a handoff
-/// said that is gone. `texts` are what was looked for, and what was said.
-fn tell_tales<'l>(
+/// Finds records that still contain a distinctive word of a redacted text, and those with an own text that a redacted
+/// handoff had. `texts` are those searched for, `redacted` all those redacted.
+fn find_remnants<'l>(
     ids: &BTreeSet<Id>,
-    [texts, said]: [&Texts; 2],
+    [texts, redacted]: [&Texts; 2],
     lines: impl Iterator<Item = &'l Vec<u8>>,
     out: &mut Redaction,
 ) {
-    let words = said.telling();
-    if words.is_empty() && !said.has_drawn() {
+    let words = redacted.telling();
+    if words.is_empty() && !redacted.has_composed() {
         return;
     }
     for line in lines {
         let line = texts.without(line).map_or_else(|| line.clone(), |without| without.line);
         let text = String::from_utf8_lossy(&line);
         let Some(id) = lines::id(&line).and_then(Id::parse).filter(|id| !ids.contains(id)) else { continue };
-        if said.is_repeated_by(&line) || words.iter().any(|word| text.contains(word.as_str())) {
+        if redacted.is_repeated_by(&line) || words.iter().any(|word| text.contains(word.as_str())) {
             out.look_at.push((id, kind(&line)));
         }
     }
-    order(&mut out.look_at);
+    sort_by_id(&mut out.look_at);
 }
 
-fn order(records: &mut Vec<(Id, String)>) {
+fn sort_by_id(records: &mut Vec<(Id, String)>) {
     records.sort();
     records.dedup_by(|a, b| a.0 == b.0);
 }
 
-/// The kind a line says it is of.
+/// The kind of a line.
 fn kind(line: &[u8]) -> String {
     portable::kind(line).unwrap_or_else(|| "unknown kind".to_owned())
 }

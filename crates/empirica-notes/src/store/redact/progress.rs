@@ -1,7 +1,7 @@
-//! What is being forgotten, until that is done: whoever comes after a kill or a ref that was locked goes on with it.
+//! The progress of a redaction, so that a later command can complete it after a kill or a locked ref.
 //!
-//! A file with the lines that are to be gone; its first line says who redacts which records, when it is a redaction of this
-//! clone, and is empty when others redacted them. It is there only while something may still hold these texts.
+//! A file with the lines to forget. Its first line has the author and records of a redaction made in this clone, or is
+//! empty for redactions of others. It exists only while something may still have these texts.
 
 use std::collections::BTreeSet;
 
@@ -15,40 +15,39 @@ use crate::model::Id;
 use crate::store::Store;
 use crate::store::files;
 
-/// A redaction of this clone.
+/// A redaction made in this clone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Redacting {
-    /// The records.
     pub ids: BTreeSet<Id>,
-    /// Who, when and why.
+    /// The attribution.
     pub ai: String,
     pub at: String,
     pub reason: Option<String>,
 }
 
 impl Redacting {
-    /// The same as it stands in a stub.
+    /// The attribution for stubs.
     pub fn by(&self) -> By {
         By { ai: self.ai.clone(), at: self.at.clone(), reason: self.reason.clone() }
     }
 }
 
-/// What is being forgotten.
+/// The texts being forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Forgetting {
-    /// By a redaction of this clone; `None` when only others redacted it.
+    /// The redaction made in this clone; `None` if only others redacted.
     pub redacting: Option<Redacting>,
-    /// The lines.
+    /// The redacted lines.
     pub lines: BTreeSet<Vec<u8>>,
 }
 
 impl Store<'_> {
-    /// Whether something is still to be forgotten.
+    /// Whether a redaction is incomplete.
     pub fn is_forgetting(&self) -> bool {
         self.paths.forgetting().exists()
     }
 
-    /// What is still to be forgotten; nothing when there is no file, or it cannot be read.
+    /// What is still to be forgotten; empty if there is no readable file.
     pub(crate) fn forgetting(&self) -> Forgetting {
         let bytes = std::fs::read(self.paths.forgetting()).unwrap_or_default();
         let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
@@ -58,11 +57,11 @@ impl Store<'_> {
         }
     }
 
-    /// Writes it down. Nothing is begun when that cannot be done.
+    /// Persists the progress, before anything else is done.
     pub(crate) fn remember_forgetting(&self, forgetting: &Forgetting) -> Result<()> {
         let path = self.paths.forgetting();
         let first = forgetting.redacting.as_ref().map(serde_json::to_string).transpose();
-        let mut text = first.map_err(|error| Error::storage("a redaction cannot be written down").caused_by(error))?;
+        let mut text = first.map_err(|error| Error::storage("cannot record the redaction").caused_by(error))?;
         let text = text.get_or_insert_default();
         for line in &forgetting.lines {
             text.push('\n');
@@ -71,29 +70,29 @@ impl Store<'_> {
         text.push('\n');
         let written = self.paths.replace(&path, text);
         let written = written.and_then(|()| if self.repo.is_durable() { files::sync(&path) } else { Ok(()) });
-        written.map_err(|error| Error::storage("a redaction cannot be begun").on_path(&path, error))
+        written.map_err(|error| Error::storage("cannot start the redaction").on_path(&path, error))
     }
 
-    /// From now on these texts are gone from whatever this process writes. What other records say themselves is not looked
-    /// for where a handoff or its like is to be gone.
+    /// Removes these texts from everything this process writes from now on. Texts of handoffs and other composed
+    /// records that another record has as its own are excluded.
     pub(crate) fn forget(&self, forgetting: &Forgetting) -> Result<()> {
         let mut texts = Texts::default();
         forgetting.lines.iter().for_each(|line| texts.add(line));
-        if texts.has_drawn() {
+        if texts.has_composed() {
             self.all_lines(true)?.iter().for_each(|(_, line)| texts.leave_to(line));
         }
         self.forgotten.borrow_mut().extend(texts);
         Ok(())
     }
 
-    /// It is done: nothing here holds these texts any more.
+    /// Ends the redaction: nothing here has these texts any more.
     pub(crate) fn forgot(&self) -> Result<()> {
         let path = self.paths.forgetting();
-        // the lock is ours: nobody else is about to write it
+        // the caller holds the lock: nobody else writes it
         files::remove_unfinished(&path);
         match fault::point("redaction: to be done with").and_then(|()| std::fs::remove_file(&path)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::storage("what was redacted is still written down").on_path(&path, error))
+                Err(Error::storage("cannot remove the record of the redaction").on_path(&path, error))
             }
             _ => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! Scrubbing: secrets in what is no record are replaced, and history of the notes that held any and was sent nowhere is cut off.
+//! Scrubbing: replaces secrets outside records, and cuts off unpublished history that has any.
 
 use std::collections::BTreeMap;
 use std::fs::remove_file;
@@ -34,20 +34,20 @@ pub struct Scrubbed {
 }
 
 impl Store<'_> {
-    /// Replaces every secret in lines that are no records, in Markdown that people wrote, and in other files of our refs; of history that no
-    /// remote is known to have nothing is left where it held one. Records are left as they are: they are redacted by their
-    /// ids. With `dry_run` it is only told.
+    /// Replaces all secrets in foreign lines, in passages of Markdown, and in other files of the refs, and cuts off
+    /// history with secrets that no remote is known to have. Leaves records alone, which are redacted by id. With
+    /// `dry_run` changes nothing.
     pub fn scrub(&self, dry_run: bool, warnings: &mut Vec<String>) -> Result<Vec<Scrubbed>> {
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(warnings)?;
         let mut out = Vec::new();
-        let begun = self.paths.scrubbing();
-        let was_begun = begun.exists();
+        let marker = self.paths.scrubbing();
+        let was_interrupted = marker.exists();
         if !dry_run {
-            // whoever is killed over it left what leads to the old tips
+            // after a kill, references to the old tips remain to be removed
             self.paths
-                .replace(&begun, "")
-                .map_err(|error| Error::storage("it cannot be begun").on_path(&begun, error))?;
+                .replace(&marker, "")
+                .map_err(|error| Error::storage("cannot start scrubbing").on_path(&marker, error))?;
         }
         for (name, _) in our_refs() {
             let mut found = None;
@@ -65,59 +65,59 @@ impl Store<'_> {
             out.extend(found.map(|(scrubbed, ..)| scrubbed));
         }
         if !dry_run {
-            if !out.is_empty() || was_begun {
+            if !out.is_empty() || was_interrupted {
                 touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
                 tips.save(&self.paths);
                 self.forget_traces(warnings);
             }
-            remove_file(&begun).map_err(|error| Error::storage("it cannot be done with").on_path(&begun, error))?;
+            remove_file(&marker).map_err(|error| Error::storage("cannot finish scrubbing").on_path(&marker, error))?;
         }
         Ok(out)
     }
 
-    /// What is to be taken out of a tip, with the tree and the parents of the commit without it; `None` when there is nothing.
+    /// The outcome for a tip, with the tree and parents of the new commit; `None` if there is nothing to do.
     fn without_secrets_in(&self, name: &str, tip: Oid) -> Result<Option<(Scrubbed, Oid, Vec<Oid>)>> {
         let sent = self.tracking().into_iter().filter(|(known, _)| tracked(known).as_deref() == Some(name));
-        let sent = sent.map(|(_, id)| id).find(|id| is_ancestor(self.repo, *id, &tip.to_string()));
+        let published_tip = sent.map(|(_, id)| id).find(|id| is_ancestor(self.repo, *id, &tip.to_string()));
         let (tree, notes) = self.clean_tree(name, tip)?;
-        let history = self.secrets_beyond(name, tip, sent)?.iter().any(|leak| match &leak.part {
+        let history = self.secrets_beyond(name, tip, published_tip)?.iter().any(|leak| match &leak.part {
             Part::Earlier | Part::Message | Part::Name => true,
             Part::File(_) => notes == 0,
             Part::Note => false,
         });
-        let published = match sent.filter(|_| notes > 0) {
-            Some(sent) => self.clean_tree(name, sent)?.1 > 0,
+        let published = match published_tip.filter(|_| notes > 0) {
+            Some(tip) => self.clean_tree(name, tip)?.1 > 0,
             None => false,
         };
         let scrubbed = Scrubbed { name: name.to_owned(), notes, history, published };
-        Ok((notes > 0 || history).then(|| (scrubbed, tree, sent.into_iter().collect())))
+        Ok((notes > 0 || history).then(|| (scrubbed, tree, published_tip.into_iter().collect())))
     }
 
-    /// The tree of a tip without secrets in what is no record, and how many notes and files changed.
+    /// The tree of a tip without secrets outside records, and the number of notes and files changed.
     fn clean_tree(&self, name: &str, tip: Oid) -> Result<(Oid, usize)> {
         let tree = self.repo.tree_of(tip)?;
         let form = form_of(name);
-        let (mut anew, mut others, mut changed) = (BTreeMap::new(), Vec::new(), 0);
-        let said = HandoffTexts::new(self);
+        let (mut edits, mut others, mut changed) = (BTreeMap::new(), Vec::new(), 0);
+        let handoffs = HandoffTexts::new(self);
         for (on, blob) in notes::entries(self.repo, tree)?.notes {
             let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
-            let clean = if name == MARKDOWN_REF { clean_blocks(&note, &said)? } else { clean_lines(&note) };
+            let clean = if name == MARKDOWN_REF { clean_blocks(&note, &handoffs)? } else { clean_lines(&note) };
             changed += usize::from(clean.is_some());
             let blob = clean.map(|note| self.repo.write_blob(&note)).transpose()?.unwrap_or(blob);
-            anew.insert(on, Some(blob));
+            edits.insert(on, Some(blob));
         }
         for (path, other) in notes::files(self.repo, tree)? {
             let text = self.repo.read_blob(other.id)?;
             let new = match path == tombstones::NAME.as_bytes() {
-                // what is no entry of it goes
+                // drop everything but valid entries
                 true => text.and_then(|text| clean(&text).map(|_| Epoch::parse(&text).text().into_bytes())),
                 false => text.and_then(|text| clean(&text)),
             };
-            let named = clean(&path);
-            changed += usize::from(new.is_some() || named.is_some());
+            let clean_path = clean(&path);
+            changed += usize::from(new.is_some() || clean_path.is_some());
             let other = new.map(|text| self.repo.write_blob(&text)).transpose()?.map_or(other, Other::file);
-            let mut path = named.unwrap_or(path);
-            // two names can come to the same
+            let mut path = clean_path.unwrap_or(path);
+            // two cleaned names can be equal
             while others.iter().any(|(known, _)| *known == path) {
                 path.push(b'+');
             }
@@ -126,29 +126,29 @@ impl Store<'_> {
         if changed == 0 {
             return Ok((tree, 0));
         }
-        let tree = notes::rebuilt(self.repo, self.repo.empty_tree(), &anew, &others, form.unite(), false)?;
+        let tree = notes::rebuilt(self.repo, self.repo.empty_tree(), &edits, &others, form.unite(), false)?;
         Ok((tree, changed))
     }
 }
 
-/// Bytes without secrets; `None` when there are none. What is no UTF-8 stays, byte for byte.
+/// The bytes without secrets; `None` if there are none. Invalid UTF-8 is kept byte for byte.
 fn clean(text: &[u8]) -> Option<Vec<u8>> {
     through_text(text, |text| empirica_secrets::redact_text(text).map(|(clean, _)| clean))
 }
 
-/// Changes bytes as text; what is no UTF-8 is taken byte for byte as a character, and is the same afterwards.
+/// Changes bytes as text; if they are not UTF-8, each byte is one character, and is restored afterwards.
 fn through_text(bytes: &[u8], change: impl FnOnce(&str) -> Option<String>) -> Option<Vec<u8>> {
     match std::str::from_utf8(bytes) {
         Ok(text) => change(text).map(String::into_bytes),
         Err(_) => {
             let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
-            // all of it is below 256, as what takes the place of something
+            // all characters are below 256, including replacements
             change(&text).map(|text| text.chars().map(|c| u8::try_from(c).unwrap_or(b'?')).collect())
         }
     }
 }
 
-/// A note of lines without secrets in those that are no records, and in stubs; `None` when there are none.
+/// The note without secrets in foreign lines and stubs; `None` if there are none.
 fn clean_lines(note: &[u8]) -> Option<Vec<u8>> {
     let (mut kept, mut texts, mut is_changed) = (Vec::new(), Vec::new(), false);
     for line in lines::split(note) {
@@ -164,7 +164,7 @@ fn clean_lines(note: &[u8]) -> Option<Vec<u8>> {
         is_changed |= clean.is_some();
         kept.push(clean.unwrap_or_else(|| line.to_vec()));
     }
-    // a key can have many lines
+    // a key can span many lines
     let texts = texts.join(&b'\n');
     let clean = clean(&texts);
     is_changed |= clean.is_some();
@@ -172,18 +172,18 @@ fn clean_lines(note: &[u8]) -> Option<Vec<u8>> {
     is_changed.then(|| lines::canonical(kept.iter().map(Vec::as_slice).chain(lines::split(&texts))))
 }
 
-/// A stub without secrets in why it is one.
+/// The stub without secrets in its reason.
 fn clean_stub(line: &[u8]) -> Option<Vec<u8>> {
     let mut value: serde_json::Value = serde_json::from_slice(line).ok()?;
     (!empirica_secrets::redact_value(&mut value).is_empty()).then(|| value.to_string().into_bytes())
 }
 
-/// A note of Markdown without secrets in what people wrote, also into a block; `None` when there are none.
-fn clean_blocks(note: &[u8], said: &HandoffTexts<'_>) -> Result<Option<Vec<u8>>> {
+/// The Markdown note without secrets written by people, in passages or blocks; `None` if there are none.
+fn clean_blocks(note: &[u8], handoffs: &HandoffTexts<'_>) -> Result<Option<Vec<u8>>> {
     let mut forged = Vec::new();
     for (id, text) in blocks::texts(note) {
         if let Some(id) = id
-            && said.leaks(&id, &text, "")?.iter().any(|leak| leak.id.is_none())
+            && handoffs.leaks(&id, &text, "")?.iter().any(|leak| leak.id.is_none())
         {
             forged.push(text);
         }

@@ -1,4 +1,4 @@
-//! Epochs: what was redacted in a notes tree, and which lines therefore no longer count.
+//! Epochs: the redactions of a notes tree, which decide the lines that count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,32 +6,32 @@ use crate::error::Result;
 use crate::format::{blocks, lines, redact};
 use crate::git::{Oid, Repository, notes};
 
-/// The name of the entry at the root of a notes tree.
+/// The name of the file at the root of a notes tree.
 pub const NAME: &str = "epoch";
 
-/// What became of one record.
+/// The redaction of one record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Redacted {
-    /// The redacted records whose texts it is without. A record that is gone itself names itself.
+    /// The redacted records whose texts were removed from it; its own id if it is redacted itself.
     pub of: BTreeSet<String>,
-    /// The SHA-256, hex, of the line that stands for a record that only quoted others; of several where clones came to several.
-    /// None for one that is gone, of which nothing but a stub counts.
+    /// The SHA-256, hex, of the rewritten line of a record that only quoted others; several if clones rewrote it
+    /// differently. Empty for a redacted record, of which only stubs count.
     pub lines: BTreeSet<String>,
 }
 
 impl Redacted {
-    /// A record that is gone.
+    /// A redacted record.
     pub fn gone(id: &str) -> Self {
         Redacted { of: BTreeSet::from([id.to_owned()]), lines: BTreeSet::new() }
     }
 
-    /// Whether a line under its id counts.
+    /// Whether a line with its id counts.
     fn accepts(&self, line: &[u8]) -> bool {
         redact::is_stub(line) || (!self.lines.is_empty() && self.lines.contains(&redact::hash(line)))
     }
 
-    /// What both come to: the one that is without all that the other is without, of equals both. Where each holds what the
-    /// other is without, the record is gone.
+    /// The union: the one whose `of` contains the other's, or both if these are equal. If neither contains the other,
+    /// the record is redacted.
     fn united(&self, other: &Self, id: &str) -> Self {
         if self.of == other.of {
             let lines = self.lines.union(&other.lines).cloned().collect();
@@ -49,17 +49,17 @@ impl Redacted {
     }
 }
 
-/// What was redacted on one ref.
+/// The redactions of one ref.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Epoch {
-    /// How many redactions there were, at least; 0 when nothing was ever redacted.
+    /// A lower bound of the number of redactions; 0 if there were none.
     pub number: u64,
     /// The redacted records, by id.
     pub redacted: BTreeMap<String, Redacted>,
 }
 
 impl Epoch {
-    /// The epoch of a notes tree; without an entry, or with one that is not here, number 0 and nothing redacted.
+    /// The epoch of a notes tree; the default if its file is absent or missing.
     pub fn of_tree(repo: &Repository, tree: Oid) -> Result<Self> {
         let file = notes::root_file(repo, tree, NAME)?;
         Ok(file
@@ -69,13 +69,13 @@ impl Epoch {
             .map_or_else(Epoch::default, |text| Self::parse(&text)))
     }
 
-    /// The epoch of a notes commit; of none: number 0 and nothing redacted.
+    /// The epoch of a notes commit; the default for `None`.
     pub fn of(repo: &Repository, commit: Option<Oid>) -> Result<Self> {
         commit.map_or_else(|| Ok(Epoch::default()), |commit| Self::of_tree(repo, repo.tree_of(commit)?))
     }
 
-    /// Reads the entry: a number, then a line for each record: its id alone when it is gone; else its id, the hash of the
-    /// line that stands for it (of several with commas between), and the records it is without. What is not understood is passed over.
+    /// Parses the file: a number, then a line per record: its id alone if it is redacted, else its id, the hash of its
+    /// line (several joined by commas), and the records whose texts it lacks. Skips what it cannot parse.
     pub fn parse(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
         let mut rows = text.lines();
@@ -98,7 +98,7 @@ impl Epoch {
         Epoch { number, redacted: rows.filter_map(row).collect() }
     }
 
-    /// The entry as it is written.
+    /// The text of the file.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.number);
         for (id, redacted) in &self.redacted {
@@ -120,7 +120,7 @@ impl Epoch {
         text
     }
 
-    /// Both together: the greater number, all records.
+    /// The union: the greater number, all records.
     pub fn united(&self, other: &Self) -> Self {
         let mut redacted = self.redacted.clone();
         for (id, theirs) in &other.redacted {
@@ -130,39 +130,39 @@ impl Epoch {
         Epoch { number: self.number.max(other.number), redacted }
     }
 
-    /// Whether there never was a redaction.
+    /// Whether nothing was ever redacted.
     pub fn is_empty(&self) -> bool {
         *self == Epoch::default()
     }
 
-    /// Whether a line counts.
+    /// Whether a line counts; foreign lines always do.
     pub fn counts(&self, line: &[u8]) -> bool {
         self.redacted.is_empty()
             || lines::id(line).and_then(|id| self.redacted.get(id)).is_none_or(|redacted| redacted.accepts(line))
     }
 
-    /// Whether an id, or the short form of one, is of a record that is redacted or holds no text any more that was.
+    /// Whether an id, in full or in its short form, is that of a redacted or rewritten record.
     pub fn names(&self, id: &str) -> bool {
         let is_short_of = |known: &String| id.len() == 8 && known.ends_with(id);
         self.redacted.contains_key(id) || self.redacted.keys().any(is_short_of)
     }
 
-    /// The part of `all` that this one does not know of.
+    /// The redactions in `all` that this one lacks.
     pub fn unaware_of(&self, all: &Self) -> Self {
         let unknown = all.redacted.iter().filter(|(id, redacted)| self.redacted.get(*id) != Some(*redacted));
         Epoch { number: 0, redacted: unknown.map(|(id, redacted)| (id.clone(), redacted.clone())).collect() }
     }
 
-    /// The records that are gone.
+    /// The redacted records, without those only rewritten.
     pub fn gone(&self) -> impl Iterator<Item = &str> {
         self.redacted.iter().filter(|(id, redacted)| redacted.of.contains(*id)).map(|(id, _)| id.as_str())
     }
 }
 
-/// What stands for the line of a record that is gone, where others are named behind it.
+/// The placeholder for the hash of a redacted record, if other ids follow.
 const GONE: &str = "-";
 
-/// How the notes of a ref are written.
+/// The form of a ref's notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Sets of lines: the data refs.
@@ -172,7 +172,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// How two versions of a note are united.
+    /// The union of two versions of a note.
     pub fn unite(self) -> notes::Unite {
         match self {
             Form::Lines => lines::union,
@@ -180,8 +180,8 @@ impl Form {
         }
     }
 
-    /// The note without what no longer counts where this was redacted; as it is, byte for byte, when all counts. Of blocks
-    /// none of the redacted records counts: what stands for them comes from who knows of it.
+    /// The note without what `stale` redacts; unchanged byte for byte if all of it counts. All blocks of redacted
+    /// records are dropped: new ones come with the newer side.
     pub fn without(self, note: Vec<u8>, stale: &Epoch) -> Vec<u8> {
         if stale.redacted.is_empty() {
             return note;
@@ -222,7 +222,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_one_side_is_without_the_union_is_without(a in epoch(), b in epoch(), c in epoch()) {
+        fn the_union_redacts_whatever_a_side_redacts(a in epoch(), b in epoch(), c in epoch()) {
             let ab = a.united(&b);
             prop_assert_eq!(&ab, &b.united(&a));
             prop_assert_eq!(&ab.united(&b), &ab);
@@ -232,10 +232,10 @@ mod tests {
                     prop_assert!(all.redacted[id].of.is_superset(&redacted.of));
                 }
             }
-            // what is written is read as it was, and whoever knows all is unaware of nothing
+            // round trip
             prop_assert_eq!(&Epoch::parse(ab.text().as_bytes()), &ab);
             prop_assert!(ab.unaware_of(&ab).redacted.is_empty());
-            // in whatever order they meet, they come to rest
+            // any order converges
             let one = ab.united(&c);
             let other = a.united(&b.united(&c));
             prop_assert_eq!(one.united(&other), other.united(&one));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn where_each_holds_what_the_other_is_without_nothing_but_a_stub_counts() {
+    fn if_sides_redact_different_texts_of_a_record_only_its_stub_counts() {
         let line = |text: &str| format!(r#"{{"v":1,"id":"{}","kind":"handoff","text":"{text}"}}"#, id(1)).into_bytes();
         let (first, second) = (line("without a"), line("without b"));
         let of = |n: u8, line: &[u8]| Epoch {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_passed_over() {
+    fn unparsable_lines_are_skipped() {
         let text = format!("x\n{}\nnonsense\n{} short {}\n", id(1), id(2), id(3));
         let epoch = Epoch::parse(text.as_bytes());
         assert_eq!(epoch.number, 0);

@@ -1,4 +1,4 @@
-//! A secret in what is stored or would leave.
+//! A secret in stored data or in a push.
 
 use serde_json::Value;
 
@@ -6,33 +6,33 @@ use crate::error::{Command, empirica};
 use crate::format::lines;
 use crate::git::Oid;
 
-/// Where a secret would leave with what travels, or is stored.
+/// The location of a secret that is stored or would be pushed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leak {
-    /// The record's id; `None` for what is no record.
+    /// The record's id; `None` outside records.
     pub id: Option<String>,
-    /// The field of the record that holds it.
+    /// The record's field.
     pub field: Option<String>,
-    /// The rule that saw it.
+    /// The rule that matched.
     pub rule: &'static str,
-    /// The ref that has it, and the object whose note it is, or the commit or tree; `None` for what waits in the log.
+    /// The ref, and the annotated object, commit or tree; `None` for a pending record.
     pub place: Option<(String, Oid)>,
-    /// What of the ref has it.
+    /// The part of the ref.
     pub part: Part,
 }
 
-/// What of a ref something is in.
+/// A part of a ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// A note as it is now.
+    /// The current version of a note.
     Note,
     /// An older version of a note.
     Earlier,
-    /// Who made a commit of the notes, or its message.
+    /// The author or message of a notes commit.
     Message,
     /// The name of a file.
     Name,
-    /// A file that is no note, at this path.
+    /// A file other than a note, at this path.
     File(String),
 }
 
@@ -45,13 +45,13 @@ impl Leak {
         Leak { place: Some((name.to_owned(), object)), part, ..self }
     }
 
-    /// What holds it, in words. What was found is not said.
+    /// The location in words, without the secret.
     pub fn what(&self) -> String {
         let (name, object) =
             self.place.as_ref().map_or(("the log", String::new()), |(name, on)| (name.as_str(), on.to_string()));
         match (&self.part, &self.id) {
             (Part::Note, Some(id)) => format!("the record {id}"),
-            (Part::Note, None) => format!("what is no record, in the note of {object} in {name},"),
+            (Part::Note, None) => format!("text outside records, in the note of {object} in {name},"),
             (Part::Earlier, _) => format!("an older version of the note of {object} in {name}"),
             (Part::Message, _) => format!("the commit {object} of {name}"),
             (Part::Name, _) => format!("the name of a file in {name}"),
@@ -59,7 +59,7 @@ impl Leak {
         }
     }
 
-    /// The commands that take it out.
+    /// The commands that remove it.
     pub fn remedies(&self) -> Vec<Command> {
         match (&self.part, &self.id) {
             (Part::Note, Some(id)) => vec![empirica("redact").arg(id.as_str())],
@@ -68,12 +68,12 @@ impl Leak {
     }
 }
 
-/// The id of a record whose secrets were allowed.
+/// The id of a record with allowed secrets; `None` for other lines.
 pub(crate) fn allowed_id(line: &[u8]) -> Option<String> {
-    // most lines do not say the word, and need not be read for it
+    // most lines do not contain the key, and need not be parsed
     let key = empirica_secrets::ALLOWED.as_bytes();
-    let says = line.windows(key.len()).any(|word| word == key);
-    let value: Value = says.then(|| serde_json::from_slice(line).ok()).flatten()?;
+    let has_key = line.windows(key.len()).any(|word| word == key);
+    let value: Value = has_key.then(|| serde_json::from_slice(line).ok()).flatten()?;
     is_allowed(&value).then(|| lines::id(line).map(str::to_owned)).flatten()
 }
 

@@ -1,4 +1,4 @@
-//! What handoffs say themselves: which secrets of their Markdown are theirs, and which somebody wrote into it.
+//! The texts of handoffs, to distinguish their own secrets in Markdown from those added by people.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -11,39 +11,38 @@ use crate::model::Namespace;
 use crate::store::secrets::leak::allowed_id;
 use crate::store::{Leak, Out, Store};
 
-/// The handoffs' texts, read when they are first asked for.
+/// The texts of all handoffs, loaded on first use.
 pub(crate) struct HandoffTexts<'s> {
     store: &'s Store<'s>,
-    known: OnceCell<HashMap<String, HandoffText>>,
+    loaded: OnceCell<HashMap<String, HandoffText>>,
 }
 
-/// One handoff.
+/// The texts of one handoff.
 #[derive(Default)]
 struct HandoffText {
-    /// All its strings, without backslashes: Markdown has others.
+    /// All its strings, without backslashes, which differ in Markdown.
     texts: String,
     /// Whether its secrets were allowed.
     is_allowed: bool,
 }
 
 impl<'s> HandoffTexts<'s> {
-    /// Nothing is read yet.
     pub fn new(store: &'s Store<'s>) -> Self {
-        HandoffTexts { store, known: OnceCell::new() }
+        HandoffTexts { store, loaded: OnceCell::new() }
     }
 
-    /// The secrets of a block, but for those that its handoff was allowed and those in `known`. Those that the handoff itself holds come
-    /// with its id; what somebody wrote into the block has none.
+    /// The secrets in a block, except allowed ones of its handoff and those in `known`. Secrets of the handoff itself
+    /// have its id; those written into the block have none.
     pub fn leaks(&self, id: &str, block: &str, known: &str) -> Result<Vec<Leak>> {
         let mut found = empirica_secrets::found(block);
         found.retain(|(_, secret)| !known.contains(secret.as_str()));
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let nobody = HandoffText::default();
-        let one = self.all()?.get(id).unwrap_or(&nobody);
-        let leak = |(rule, secret): (&'static str, String)| match one.texts.contains(&plain(&secret)) {
-            true if one.is_allowed => None,
+        let unknown = HandoffText::default();
+        let handoff = self.all()?.get(id).unwrap_or(&unknown);
+        let leak = |(rule, secret): (&'static str, String)| match handoff.texts.contains(&plain(&secret)) {
+            true if handoff.is_allowed => None,
             true => Some(Leak::new(Some(id.to_owned()), None, rule)),
             false => Some(Leak::new(None, None, rule)),
         };
@@ -51,8 +50,8 @@ impl<'s> HandoffTexts<'s> {
     }
 
     fn all(&self) -> Result<&HashMap<String, HandoffText>> {
-        if let Some(known) = self.known.get() {
-            return Ok(known);
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded);
         }
         let mut all: HashMap<String, HandoffText> = HashMap::new();
         self.store.export(&mut |out| {
@@ -66,7 +65,7 @@ impl<'s> HandoffTexts<'s> {
             }
             Ok(())
         })?;
-        Ok(self.known.get_or_init(|| all))
+        Ok(self.loaded.get_or_init(|| all))
     }
 }
 
@@ -74,7 +73,7 @@ fn plain(text: &str) -> String {
     text.replace('\\', "")
 }
 
-/// Adds all strings of a value, keys among them.
+/// Adds all strings of a value, including keys.
 fn add(value: &Value, texts: &mut String) {
     match value {
         Value::String(text) => {

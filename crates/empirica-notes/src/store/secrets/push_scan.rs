@@ -1,5 +1,5 @@
-//! Secrets that would leave with a ref for the first time: in all that the remote lacks of it, its history, the messages of its
-//! commits and what else lies in its trees among it.
+//! Secrets that a push of a ref would publish: in all objects that the remote lacks, including history, commit messages
+//! and files other than notes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -16,16 +16,16 @@ use crate::store::secrets::stored_scan::{leak_of_text, leaks};
 use crate::store::write::merge::form_of;
 use crate::store::{Form, Leak, Part, RefComparison, Store, data_ref, log, tracked};
 
-/// So many bytes of plain text are looked at in one go, and so many of them again with the next.
+/// The size of a chunk of plain text, and its overlap with the next, in bytes.
 const PART: usize = 64 << 10;
 const OVERLAP: usize = 8 << 10;
 
-/// What was looked at, and is not looked at again.
+/// The texts that were scanned already.
 #[derive(Default)]
 struct ScannedObjects {
     hashes: HashSet<u64>,
     state: RandomState,
-    /// The objects whose notes there were taken as seen.
+    /// The objects whose remote notes were added.
     notes: HashSet<Oid>,
 }
 
@@ -39,18 +39,18 @@ impl ScannedObjects {
     }
 }
 
-/// The notes of a ref here and there.
+/// The local and remote notes of a ref.
 struct Sides<'r> {
     name: String,
     form: Form,
     ours: Notes<'r>,
     theirs: Option<Notes<'r>>,
-    said: HandoffTexts<'r>,
+    handoffs: HandoffTexts<'r>,
 }
 
 impl Store<'_> {
-    /// The secrets that would leave for the first time with one of our refs, or a tracking ref, if a remote that has `theirs` got `tip`; none when `empirica.redact` is
-    /// off. What is there already counts as known, also where a record was made anew since.
+    /// The secrets that pushing `tip` of a local or tracking ref would publish to a remote that has `theirs`; none if
+    /// `empirica.redact` is off. Secrets that the remote has are excluded, even in records rewritten since.
     pub fn secrets_leaving(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
         if !self.scan_secrets {
             return Ok(Vec::new());
@@ -58,21 +58,21 @@ impl Store<'_> {
         self.secrets_beyond(name, tip, theirs)
     }
 
-    /// The same for a ref beside a remote's, with what waits in the log for it.
-    pub fn secrets_of(&self, standing: &RefComparison) -> Result<Vec<Leak>> {
-        let mut out = match standing.ours {
-            Some(tip) => self.secrets_leaving(&standing.name, tip, standing.theirs)?,
+    /// As [`Self::secrets_leaving`], for a compared ref, including its pending records.
+    pub fn secrets_of(&self, comparison: &RefComparison) -> Result<Vec<Leak>> {
+        let mut out = match comparison.ours {
+            Some(tip) => self.secrets_leaving(&comparison.name, tip, comparison.theirs)?,
             None => Vec::new(),
         };
         if self.scan_secrets {
-            let namespace = Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == standing.name);
-            let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.namespace) == namespace);
-            out.extend(waiting.flat_map(|waiting| leaks(&waiting.line)));
+            let namespace = Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == comparison.name);
+            let pending = log::read(&self.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
+            out.extend(pending.flat_map(|pending| leaks(&pending.line)));
         }
         Ok(out)
     }
 
-    /// The same, whether the scan is on or off.
+    /// As [`Self::secrets_leaving`], regardless of `empirica.redact`.
     pub(crate) fn secrets_beyond(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
         let ours = tracked(name).unwrap_or_else(|| name.to_owned());
         let form = form_of(&ours);
@@ -82,7 +82,7 @@ impl Store<'_> {
             form,
             ours: Notes::open(self.repo, Some(tip), form.unite())?,
             theirs: theirs.map(|theirs| Notes::open(self.repo, Some(theirs), form.unite())).transpose()?,
-            said: HandoffTexts::new(self),
+            handoffs: HandoffTexts::new(self),
         };
         let (mut seen, mut found) = (ScannedObjects::default(), Vec::new());
         for (id, path) in objects(self.repo, tip, theirs)? {
@@ -95,8 +95,8 @@ impl Store<'_> {
                     found.extend(leak_of_text(&(None, text)).map(|leak| leak.at(name, id, Part::Message)));
                 }
                 Some(Object::Tree(names)) => {
-                    let named = names.into_iter().filter_map(|name| leak_of_text(&(None, name)));
-                    found.extend(named.map(|leak| leak.at(name, id, Part::Name)));
+                    let in_names = names.into_iter().filter_map(|name| leak_of_text(&(None, name)));
+                    found.extend(in_names.map(|leak| leak.at(name, id, Part::Name)));
                 }
                 None => {}
             }
@@ -104,22 +104,20 @@ impl Store<'_> {
         Ok(found)
     }
 
-    /// An error when a push of the user's has waited long enough.
+    /// Fails after the time limit of a push.
     fn in_time(&self) -> Result<()> {
         if !self.repo.is_late() {
             return Ok(());
         }
-        Err(Error::refused(
-            "the time for syncing was over (empirica.syncTimeout) while what would leave was looked at for secrets",
-        )
-        .reason("there is much that the remote lacks")
-        .suggest("Your records are safe here. Send them when you have the time.")
-        .command(empirica("sync")))
+        Err(Error::refused("the time for syncing was over (empirica.syncTimeout) during the scan for secrets")
+            .reason("the remote lacks many objects")
+            .suggest("Your records are safe here. Send them later.")
+            .command(empirica("sync")))
     }
 }
 
 impl Sides<'_> {
-    /// The secrets of a note, of an older version of one, or of another file.
+    /// The secrets of a note, an older version of a note, or another file.
     fn in_blob(
         &mut self,
         id: Oid,
@@ -129,7 +127,7 @@ impl Sides<'_> {
         in_time: &dyn Fn() -> Result<()>,
     ) -> Result<Vec<Leak>> {
         let Some(on) = parse_oid(&path.replace('/', "")) else {
-            // what an epoch is made of is no text
+            // hashes and ids of an epoch are not scanned
             let is_of_epoch =
                 |line: &&[u8]| line.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b' ' | b',' | b'-'));
             let lines = content.split(|byte| *byte == b'\n').filter(|line| path != NAME || !is_of_epoch(line));
@@ -138,29 +136,29 @@ impl Sides<'_> {
             let leak = |rule| Leak::new(None, None, rule).at(&self.name, id, Part::File(clean.clone()));
             return Ok(rules.into_iter().map(leak).collect());
         };
-        let there = match &mut self.theirs {
+        let remote = match &mut self.theirs {
             Some(theirs) => theirs.get(on)?.unwrap_or_default(),
             None => Vec::new(),
         };
         if seen.notes.insert(on) {
             match self.form {
-                Form::Lines => lines::split(&there).for_each(|line| seen.take(line)),
-                Form::Blocks => blocks::texts(&there).iter().for_each(|(_, text)| seen.take(text.as_bytes())),
+                Form::Lines => lines::split(&remote).for_each(|line| seen.take(line)),
+                Form::Blocks => blocks::texts(&remote).iter().for_each(|(_, text)| seen.take(text.as_bytes())),
             }
         }
         let part = if self.ours.blob(on)? == Some(id) { Part::Note } else { Part::Earlier };
         let found = match self.form {
-            Form::Lines => in_lines(content, &there, seen, in_time)?,
-            Form::Blocks => in_blocks(content, &there, seen, &self.said, in_time)?,
+            Form::Lines => in_lines(content, &remote, seen, in_time)?,
+            Form::Blocks => in_blocks(content, &remote, seen, &self.handoffs, in_time)?,
         };
         Ok(found.into_iter().map(|leak| leak.at(&self.name, on, part.clone())).collect())
     }
 }
 
-/// The secrets of lines that were not seen: of records each by itself, of the others together, since a key can have many lines.
+/// The secrets of new lines: records are scanned one by one, foreign lines together, as a key can span lines.
 fn in_lines(
     note: &[u8],
-    there: &[u8],
+    remote: &[u8],
     seen: &mut ScannedObjects,
     in_time: &dyn Fn() -> Result<()>,
 ) -> Result<Vec<Leak>> {
@@ -175,7 +173,7 @@ fn in_lines(
         if found.is_empty() {
             continue;
         }
-        let known = lines::split(there).filter(|known| lines::id(known) == Some(id)).flat_map(leaks);
+        let known = lines::split(remote).filter(|known| lines::id(known) == Some(id)).flat_map(leaks);
         out.extend(beyond(found, known.map(|leak| leak.rule)));
     }
     let rules = in_parts(others.into_iter(), in_time)?;
@@ -183,7 +181,7 @@ fn in_lines(
     Ok(out)
 }
 
-/// The rules that see something in lines, part by part, each with the end of the one before: a key can have many lines.
+/// The rules that match in lines, scanned in overlapping chunks, as a key can span lines.
 fn in_parts<'l>(
     lines: impl Iterator<Item = &'l [u8]>,
     in_time: &dyn Fn() -> Result<()>,
@@ -205,12 +203,12 @@ fn in_parts<'l>(
     Ok(rules)
 }
 
-/// The secrets of blocks and passages that were not seen.
+/// The secrets of new blocks and passages.
 fn in_blocks(
     note: &[u8],
-    there: &[u8],
+    remote: &[u8],
     seen: &mut ScannedObjects,
-    said: &HandoffTexts<'_>,
+    handoffs: &HandoffTexts<'_>,
     in_time: &dyn Fn() -> Result<()>,
 ) -> Result<Vec<Leak>> {
     let mut out = Vec::new();
@@ -218,8 +216,9 @@ fn in_blocks(
         in_time()?;
         match id {
             Some(id) => {
-                let known = blocks::texts(there).into_iter().find(|(known, _)| known.as_ref() == Some(&id));
-                out.extend(said.leaks(&id, &text, known.as_ref().map_or("", |(_, text)| text))?);
+                let remote_block =
+                    blocks::texts(remote).into_iter().find(|(remote_block, _)| remote_block.as_ref() == Some(&id));
+                out.extend(handoffs.leaks(&id, &text, remote_block.as_ref().map_or("", |(_, text)| text))?);
             }
             None => {
                 let rules = in_parts(text.lines().map(str::as_bytes), in_time)?;
@@ -230,8 +229,7 @@ fn in_blocks(
     Ok(out)
 }
 
-/// What was found but for what is known, as often as it is: a record that was made anew without a text holds its other secrets as
-/// before.
+/// Removes one finding per known one of the same rule: a rewritten record keeps its other secrets.
 fn beyond(mut found: Vec<Leak>, known: impl Iterator<Item = &'static str>) -> Vec<Leak> {
     for rule in known {
         if let Some(at) = found.iter().position(|leak| leak.rule == rule) {

@@ -1,4 +1,4 @@
-//! Secrets in what is stored already: what they are of, and all there are.
+//! Secrets in stored data.
 
 use crate::store::secrets::leak::{Leak, Part, allowed_id, is_allowed};
 use std::collections::HashSet;
@@ -14,28 +14,28 @@ use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, our_refs, tracked};
 use empirica_secrets::Replaced;
 
-/// What is told of a scan: how many notes are done, of how many.
+/// Receives the numbers of notes done and of all.
 pub type ScanProgress<'t> = &'t mut dyn FnMut(usize, usize);
 
 impl Store<'_> {
-    /// Whether a line holds what would be replaced if it were stored anew; never, when `empirica.redact` is off.
+    /// Whether storing a line would replace a secret; `false` if `empirica.redact` is off.
     pub fn holds_secret(&self, line: &[u8]) -> bool {
         self.scan_secrets && !leaks(line).is_empty()
     }
 
-    /// Whether a line says that its secrets were allowed: nobody asks for them again.
+    /// Whether a line is marked as having allowed secrets, which are not asked about again.
     pub fn says_allowed(&self, line: &[u8]) -> bool {
         allowed_id(line).is_some()
     }
 
-    /// Whether secrets are looked for: `empirica.redact`.
+    /// Whether `empirica.redact` is on.
     pub fn looks_for_secrets(&self) -> bool {
         self.scan_secrets
     }
 
-    /// Every secret that is stored, whether the scan is on or off: in the notes, the logs, the Markdown, and the history of these that
-    /// was sent nowhere. A record that stands in several places comes once, and the Markdown of one not again.
-    pub fn stored_secrets(&self, told: ScanProgress<'_>) -> Result<Vec<Leak>> {
+    /// All stored secrets, regardless of `empirica.redact`: in notes, logs, Markdown and unpublished history. Each
+    /// record counts once, also if it is in several places or in Markdown.
+    pub fn stored_secrets(&self, progress: ScanProgress<'_>) -> Result<Vec<Leak>> {
         let (mut out, mut seen) = (Vec::new(), HashSet::new());
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
@@ -51,9 +51,9 @@ impl Store<'_> {
         };
         let total = namespaces.iter().map(|(.., places)| places.len()).sum::<usize>() + markdown.len();
         let mut done = 0;
-        let mut step = |told: &mut dyn FnMut(usize, usize)| {
+        let mut step = |progress: &mut dyn FnMut(usize, usize)| {
             done += 1;
-            told(done, total);
+            progress(done, total);
         };
         for (namespace, mut lookup, places) in namespaces {
             for on in places {
@@ -64,35 +64,35 @@ impl Store<'_> {
                         }
                     }
                 }
-                step(told);
+                step(progress);
             }
         }
         let known: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
-        let said = HandoffTexts::new(self);
+        let handoffs = HandoffTexts::new(self);
         for (on, blob) in markdown {
             let note = self.repo.read_blob(blob)?.unwrap_or_default();
             for (id, text) in blocks::texts(&note) {
                 let found = match &id {
                     Some(id) => {
-                        said.leaks(id, &text, "")?.into_iter().find(|leak| leak.id.is_none() || !known.contains(id))
+                        handoffs.leaks(id, &text, "")?.into_iter().find(|leak| leak.id.is_none() || !known.contains(id))
                     }
                     None => leak_of_text(&(None, text)),
                 };
                 out.extend(found.map(|leak| leak.at(MARKDOWN_REF, on, Part::Note)));
             }
-            step(told);
+            step(progress);
         }
         for (name, _) in our_refs() {
             let Some(tip) = self.repo.find_ref(&name)? else { continue };
-            let sent = self.tracking().into_iter().find(|(known, _)| tracked(known).as_ref() == Some(&name));
-            let found = self.secrets_beyond(&name, tip, sent.map(|(_, tip)| tip))?;
+            let published = self.tracking().into_iter().find(|(known, _)| tracked(known).as_ref() == Some(&name));
+            let found = self.secrets_beyond(&name, tip, published.map(|(_, tip)| tip))?;
             out.extend(found.into_iter().filter(|leak| leak.part != Part::Note));
         }
         Ok(out)
     }
 }
 
-/// The secrets of a line; none in a record that says they were allowed. A stub is no record any more.
+/// The secrets of a line; none in records with allowed secrets. Stubs do not count as records.
 pub(crate) fn leaks(line: &[u8]) -> Vec<Leak> {
     let id = lines::id(line).map(str::to_owned);
     let own = id.clone().filter(|_| !is_stub(line));
@@ -103,7 +103,7 @@ pub(crate) fn leaks(line: &[u8]) -> Vec<Leak> {
             let mut named = String::new();
             keys(&value, &mut named);
             let in_keys = empirica_secrets::redact_text(&named).map_or_else(Vec::new, |(_, rules)| rules);
-            // what git made of a signature is no text, and none of it could be replaced
+            // a signature by git is not text and cannot be replaced
             if value.get("kind") == Some(&"signature".into())
                 && let Some(Value::String(signed)) = value.get_mut("signed")
             {
@@ -120,7 +120,7 @@ pub(crate) fn leaks(line: &[u8]) -> Vec<Leak> {
     }
 }
 
-/// The names of all fields that are longer than any of ours, a line each.
+/// All keys of [`LONG_KEY`] bytes or more, a line each.
 fn keys(value: &Value, out: &mut String) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| keys(item, out)),
@@ -135,10 +135,10 @@ fn keys(value: &Value, out: &mut String) {
     }
 }
 
-/// A name of a field this long, in bytes, can be a secret.
+/// The length from which a key can be a secret, in bytes; longer than all keys of this program.
 const LONG_KEY: usize = 16;
 
-/// A commit without its signature.
+/// The commit without its signature.
 fn unsigned(commit: &str) -> String {
     let mut is_signature = false;
     let kept = commit.lines().filter(|line| {

@@ -1,4 +1,4 @@
-//! Our refs beside those of a remote: what each lacks, uniting them, and remembering what the remote has.
+//! Compares the local refs with those of a remote, unites them, and records what the remote has.
 
 pub mod refused;
 
@@ -16,63 +16,63 @@ use crate::store::redact::tombstones::{Epoch, NAME};
 use crate::store::write::merge::form_of;
 use crate::store::{Form, PREFIX, Store, data_ref, log, our_refs, tracking_ref};
 
-/// One of our refs beside the same ref of a remote.
+/// A local ref compared with the same ref of a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefComparison {
-    /// Our ref.
+    /// The local ref.
     pub name: String,
-    /// Our tip; `None` without one.
+    /// The local tip.
     pub ours: Option<Oid>,
-    /// The remote's tip, as last seen; `None` without one.
+    /// The remote's tip, as last seen.
     pub theirs: Option<Oid>,
     /// Whether both have the same tree.
     pub equal: bool,
 }
 
-/// A line that one side has and the other has not.
+/// A line that one side lacks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
-    /// The record's id; `None` for a line that is no record.
+    /// The record's id; `None` for a foreign line.
     pub id: Option<String>,
-    /// The line.
+    /// The line without its LF.
     pub bytes: Vec<u8>,
 }
 
-/// What would travel, or did, of one ref. A line on several commits comes once.
+/// The difference to transfer for one ref. A line on several commits counts once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TransferLines {
-    /// The lines; none for the Markdown ref.
+    /// The lines; empty for the Markdown ref.
     pub lines: Vec<Line>,
-    /// How many notes differ.
+    /// The number of notes that differ.
     pub notes: usize,
 }
 
 impl Store<'_> {
-    /// All of our refs beside those of the remote whose tracking refs these are. `present` are those that the remote has,
-    /// if that is known.
+    /// Compares all local refs with the tracking refs of a remote. `present` lists the refs that the remote has, if
+    /// known.
     pub fn standing(&self, tracking: &str, present: Option<&BTreeSet<String>>) -> Result<Vec<RefComparison>> {
-        let stand = |(name, _): (String, Form)| {
+        let compare = |(name, _): (String, Form)| {
             let tracked = tracking_ref(tracking, &name);
-            let there = present.is_none_or(|present| present.contains(&tracked));
+            let is_present = present.is_none_or(|present| present.contains(&tracked));
             let ours = self.repo.find_ref(&name)?;
-            let theirs = if there { self.repo.find_ref(&tracked)? } else { None };
+            let theirs = if is_present { self.repo.find_ref(&tracked)? } else { None };
             let tree = |tip: Option<Oid>| tip.map(|tip| self.repo.tree_of(tip)).transpose();
             let equal = ours == theirs || (theirs.is_some() && tree(ours)? == tree(theirs)?);
             Ok(RefComparison { name, ours, theirs, equal })
         };
-        our_refs().into_iter().map(stand).collect()
+        our_refs().into_iter().map(compare).collect()
     }
 
-    /// The same with the remote's notes as redactions of ours make them for our tip: nothing that was never sent is in it. Equal
-    /// when the remote knows of all redactions. To be called when its notes are united with ours.
-    pub fn redaction_alone(&self, standing: RefComparison) -> Result<RefComparison> {
-        let nothing = |standing| Ok(RefComparison { equal: true, ..standing });
-        let (Some(ours), Some(theirs)) = (standing.ours, standing.theirs) else { return nothing(standing) };
+    /// As compared, but the local tip is replaced by the remote's notes after local redactions, without unpublished
+    /// lines. Equal if the remote has all redactions. Call it after its notes were united.
+    pub fn redaction_alone(&self, comparison: RefComparison) -> Result<RefComparison> {
+        let unchanged = |comparison| Ok(RefComparison { equal: true, ..comparison });
+        let (Some(ours), Some(theirs)) = (comparison.ours, comparison.theirs) else { return unchanged(comparison) };
         let epoch = Epoch::of(self.repo, Some(ours))?;
         if Epoch::of(self.repo, Some(theirs))?.unaware_of(&epoch).redacted.is_empty() {
-            return nothing(standing);
+            return unchanged(comparison);
         }
-        let form = form_of(&standing.name);
+        let form = form_of(&comparison.name);
         let (first, second) = (self.repo.tree_of(ours)?, self.repo.tree_of(theirs)?);
         let mut edits = BTreeMap::new();
         for (on, [ours, theirs]) in differences(self.repo, first, second)?.notes {
@@ -85,12 +85,12 @@ impl Store<'_> {
         let others = [(NAME.as_bytes().to_vec(), Other::file(self.repo.write_blob(epoch.text().as_bytes())?))];
         let tree = notes::rebuilt(self.repo, second, &edits, &others, form.unite(), false)?;
         let seconds = self.repo.commit_seconds(ours)?;
-        // neither history: theirs has the text, ours what was never sent
+        // no parents: theirs have the text, ours have unpublished lines
         let tip = self.repo.write_merge(tree, Vec::new(), "Notes redacted by 'git empirica'\n", seconds)?;
-        Ok(RefComparison { ours: Some(tip), ..standing })
+        Ok(RefComparison { ours: Some(tip), ..comparison })
     }
 
-    /// A note of theirs with what ours has of the records that were redacted, and else without the texts that are gone.
+    /// The remote note with local versions of redacted records, and without redacted texts.
     fn redacted(&self, form: Form, theirs: &[u8], ours: &[u8], epoch: &Epoch) -> Vec<u8> {
         let texts = self.forgotten.borrow();
         let is_redacted = |id: &str| epoch.redacted.contains_key(id);
@@ -122,7 +122,7 @@ impl Store<'_> {
         }
     }
 
-    /// A note that a tree may list twice.
+    /// The content of a note, which a tree may list twice.
     fn note(&self, blobs: &[Oid]) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for blob in blobs {
@@ -132,11 +132,11 @@ impl Store<'_> {
         Ok(text)
     }
 
-    /// What the remote has and we have not, and what we have (the log included) and the remote has not.
-    pub fn travelling(&self, standing: &RefComparison) -> Result<(TransferLines, TransferLines)> {
+    /// The lines that are missing here, then those missing in the remote, including pending ones.
+    pub fn travelling(&self, comparison: &RefComparison) -> Result<(TransferLines, TransferLines)> {
         let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
-        let found = differences(self.repo, tree(standing.ours)?, tree(standing.theirs)?)?;
-        let is_lines = form_of(&standing.name) == Form::Lines;
+        let found = differences(self.repo, tree(comparison.ours)?, tree(comparison.theirs)?)?;
+        let is_lines = form_of(&comparison.name) == Form::Lines;
         let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
         let mut notes = [0usize; 2];
         for blobs in found.notes.values() {
@@ -144,7 +144,7 @@ impl Store<'_> {
             if !is_lines {
                 let unite = Form::Blocks.unite();
                 let both = unite(&texts[0], &texts[1]);
-                // what the union has over a side, the other side brings
+                // what the union adds to a side comes from the other side
                 (0..2).for_each(|side| notes[side] += usize::from(both != unite(&texts[1 - side], b"")));
                 continue;
             }
@@ -155,20 +155,20 @@ impl Store<'_> {
                 lines[side].extend(only.map(|line| (line.to_vec(), to_line(line))));
             }
         }
-        // what was redacted does not travel, whoever still has it
-        let all = Epoch::of(self.repo, standing.ours)?.united(&Epoch::of(self.repo, standing.theirs)?);
+        // redacted lines are not transferred
+        let all = Epoch::of(self.repo, comparison.ours)?.united(&Epoch::of(self.repo, comparison.theirs)?);
         lines.iter_mut().for_each(|lines| lines.retain(|line, _| all.counts(line)));
-        let namespace = Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == standing.name);
-        let waiting = log::read(&self.paths).into_iter().filter(|waiting| Some(waiting.namespace) == namespace);
-        lines[0].extend(waiting.map(|waiting| (waiting.line.clone(), to_line(&waiting.line))));
+        let namespace = Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == comparison.name);
+        let pending = log::read(&self.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
+        lines[0].extend(pending.map(|pending| (pending.line.clone(), to_line(&pending.line))));
         let [ours, theirs] = lines.map(|lines| lines.into_values().collect());
         Ok((TransferLines { lines: theirs, notes: notes[1] }, TransferLines { lines: ours, notes: notes[0] }))
     }
 
-    /// Whether all that uniting needs of the remote's notes is here; in a partial clone it may not be.
-    pub fn is_whole(&self, standing: &RefComparison) -> bool {
+    /// Whether all remote objects needed for the union exist here; a partial clone may lack some.
+    pub fn is_whole(&self, comparison: &RefComparison) -> bool {
         let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
-        let found = || differences(self.repo, tree(standing.ours)?, tree(standing.theirs)?);
+        let found = || differences(self.repo, tree(comparison.ours)?, tree(comparison.theirs)?);
         found().is_ok_and(|found| {
             let epoch = found.others.values().flatten().flatten().map(|other| other.id);
             let notes = found.notes.into_values().flatten().flatten();
@@ -176,33 +176,34 @@ impl Store<'_> {
         })
     }
 
-    /// Unites the remote's tips with ours. Ours then follow theirs, where `publish` says that they are to be pushed. The lock
-    /// is held meanwhile. Returns what the user should know.
-    pub fn unite_with(&self, standings: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    /// Unites the remote's tips into the local refs for which `publish` returns true, so that they can be pushed as
+    /// fast-forwards. Returns warnings for the user.
+    pub fn unite_with(&self, comparisons: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut warnings)?;
         let mut outcome = Ok(());
-        for standing in standings {
-            let Some(theirs) = standing.theirs.filter(|_| publish(&standing.name)) else { continue };
-            outcome = outcome.and(self.unite_tip(&standing.name, theirs, true, &mut tips));
+        for comparison in comparisons {
+            let Some(theirs) = comparison.theirs.filter(|_| publish(&comparison.name)) else { continue };
+            outcome = outcome.and(self.unite_tip(&comparison.name, theirs, true, &mut tips));
         }
         tips.save(&self.paths);
         outcome.map(|()| warnings)
     }
 
-    /// How our ref is to be pushed. It is forced only where our tip forgets a history that a redaction cut off.
-    pub fn update_for(&self, standing: &RefComparison) -> Result<Option<Update>> {
-        let Some(new) = standing.ours else { return Ok(None) };
+    /// The update that pushes a local ref; `None` without a local tip. It is forced only if a redaction cut off the
+    /// remote's history.
+    pub fn update_for(&self, comparison: &RefComparison) -> Result<Option<Update>> {
+        let Some(new) = comparison.ours else { return Ok(None) };
         let forced = |theirs: Oid| -> Result<bool> {
             let (ours, known) = (Epoch::of(self.repo, Some(new))?, Epoch::of(self.repo, Some(theirs))?);
             Ok(!known.unaware_of(&ours).redacted.is_empty() && !is_ancestor(self.repo, theirs, &new.to_string()))
         };
-        let lease = standing.theirs.map(|theirs| Ok::<_, Error>(forced(theirs)?.then_some(theirs))).transpose()?;
-        Ok(Some(Update { name: standing.name.clone(), new, lease: lease.flatten() }))
+        let lease = comparison.theirs.map(|theirs| Ok::<_, Error>(forced(theirs)?.then_some(theirs))).transpose()?;
+        Ok(Some(Update { name: comparison.name.clone(), new, lease: lease.flatten() }))
     }
 
-    /// Remembers what the remote has after a push: in its tracking refs, and as seen.
+    /// Records the result of a push in the tracking refs and the saved tips.
     pub fn published(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
         let _lock = self.locked()?;
         let mut tips = crate::store::write::tips::Tips::load(&self.paths);
@@ -221,11 +222,11 @@ impl Store<'_> {
         };
         let cut_off: Vec<String> = moved.iter().filter(unaware).map(|update| update.name.clone()).collect();
         match self.repo.update_refs(&moved, "notes: pushed by 'git empirica'", &self.repo.identity()) {
-            // somebody fetched meanwhile: as good
+            // another process fetched meanwhile, which has the same effect
             Ok(()) | Err(UpdateError::Contended(_)) => delete::expire_reflogs(self.repo, &cut_off)?,
             Err(error) => {
-                return Err(Error::storage("the tracking refs cannot be updated")
-                    .suggest("The remote has the records; see which refs are there, and who may write them.")
+                return Err(Error::storage("cannot update the tracking refs")
+                    .suggest("The remote has the records; check the refs and their permissions.")
                     .command(format!("git for-each-ref {PREFIX}"))
                     .caused_by(error));
             }

@@ -1,4 +1,4 @@
-//! Flushing: what waits in the logs goes to the notes, one commit per ref, by union and compare-and-swap.
+//! Flushing: writes pending records to the notes, in one commit per ref, by union and compare-and-swap.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -21,28 +21,28 @@ use crate::store::write::tips::Tips;
 use crate::store::write::touched;
 use crate::store::{MARKDOWN_REF, PREFIX, Store, data_ref, files};
 
-/// What a flush did.
+/// The outcome of a flush.
 #[derive(Debug, Default)]
 pub struct Flushed {
-    /// How many records left the log.
+    /// The number of records flushed.
     pub records: usize,
-    /// Why nothing could be written; the records stay in the log.
+    /// The error if nothing could be written; the records stay in the log.
     pub degraded: Option<Error>,
-    /// The logs that could not be taken or read; what is in them waits.
+    /// The logs that could not be taken or read; their records stay pending.
     pub left: Vec<LogUnavailable>,
-    /// What else went wrong without losing anything.
+    /// Problems that lost nothing.
     pub warnings: Vec<String>,
 }
 
 /// New content by annotated object.
 pub(crate) type Notes = BTreeMap<Oid, Vec<u8>>;
 
-/// What goes to the notes beside records, in the same flush.
+/// Content other than records for the same flush.
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
     /// Foreign lines.
     pub lines: BTreeMap<Namespace, Notes>,
-    /// Markdown that was there before, and mends what it meets.
+    /// Existing Markdown, which repairs torn notes.
     pub markdown: Notes,
 }
 
@@ -54,21 +54,20 @@ impl Beside {
 
 /// New content for the notes of one ref.
 pub(crate) struct Change {
-    /// The ref.
     pub name: String,
-    /// What is to be united in; nothing for no change.
+    /// The content to unite in.
     pub new: Notes,
-    /// How the notes of this ref are united.
+    /// The union for this ref's notes.
     pub unite: Unite,
 }
 
 impl Store<'_> {
-    /// Writes everything that waits in any worktree's log. Never fails: what cannot be written keeps waiting.
+    /// Writes all pending records of all worktrees. Never fails: what cannot be written stays pending.
     pub fn flush(&self) -> Flushed {
         self.flush_with(Beside::default())
     }
 
-    /// The same, with what goes to the notes beside records. That does not wait: it is written now or not at all.
+    /// As [`Self::flush`], with other content, which is not queued: if it cannot be written now, it is dropped.
     pub(crate) fn flush_with(&self, beside: Beside) -> Flushed {
         let mut flushed = Flushed::default();
         if let Err(error) = self.try_flush(beside, &mut flushed) {
@@ -83,35 +82,35 @@ impl Store<'_> {
         self.write_logs(beside, &mut tips, flushed)
     }
 
-    /// Writes what waits in all logs. The lock is held by the caller.
+    /// Writes the records of all logs. The caller holds the lock.
     pub(crate) fn write_logs(&self, beside: Beside, tips: &mut Tips, flushed: &mut Flushed) -> Result<()> {
         let (files, mut left) = log::take(&self.paths, self.lock_timeout);
-        let (waiting, taken) = log::read_taken(files, &mut left);
+        let (pending, taken) = log::read_taken(files, &mut left);
         flushed.left.extend(left);
-        touched::add_waiting(&self.paths, &waiting).map_err(|error| touched::unusable(&self.paths, error))?;
-        self.write_waiting(&waiting, beside, tips, &mut flushed.warnings, &mut |_, _| {})?;
+        touched::add_pending(&self.paths, &pending).map_err(|error| touched::unusable(&self.paths, error))?;
+        self.write_pending(&pending, beside, tips, &mut flushed.warnings, &mut |_, _| {})?;
         tips.save(&self.paths);
         log::discard(&self.paths, &taken);
         self.paths.folders().iter().for_each(|folder| files::sweep(folder));
-        flushed.records += waiting.len();
+        flushed.records += pending.len();
         Ok(())
     }
 
     /// Writes records to their notes and renders their Markdown, in the order journal, checkpoints, handoffs, Markdown.
-    /// `told` hears how many notes are done, of how many.
-    pub(crate) fn write_waiting(
+    /// `progress` gets the numbers of notes done and of all.
+    pub(crate) fn write_pending(
         &self,
-        waiting: &[PendingRecord],
+        pending: &[PendingRecord],
         mut beside: Beside,
         tips: &mut Tips,
         warnings: &mut Vec<String>,
-        told: &mut dyn FnMut(usize, usize),
+        progress: &mut dyn FnMut(usize, usize),
     ) -> Result<()> {
-        let waiting = &self.counting(waiting)?;
+        let pending = &self.counting(pending)?;
         let mut changes = Vec::new();
         for namespace in Namespace::ALL {
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
-            for record in waiting.iter().filter(|record| record.namespace == namespace) {
+            for record in pending.iter().filter(|record| record.namespace == namespace) {
                 notes.entry(record.on).or_default().push(&record.line);
             }
             let mut new: Notes = notes.into_iter().map(|(on, new)| (on, lines::canonical(new))).collect();
@@ -123,19 +122,21 @@ impl Store<'_> {
         }
         let unite = if beside.markdown.is_empty() { blocks::union } else { blocks::mend };
         let mut markdown = beside.markdown;
-        let standing = self.standing_with(waiting);
-        if !standing.is_empty() {
+        let affected = self.affected_notes(pending);
+        if !affected.is_empty() {
             let tip = self.repo.find_ref(MARKDOWN_REF)?.filter(|tip| self.is_readable(*tip));
             let mut tree = NotesTree::open(self.repo, tip, blocks::union)?;
-            for (on, lines) in standing {
+            for (on, lines) in affected {
                 let note = markdown.entry(on).or_default();
-                let there = blocks::union(note, &tree.get(on).ok().flatten().unwrap_or_default());
-                match self.blocks(on, &lines, &blocks::earlier(&there)) {
+                let existing = blocks::union(note, &tree.get(on).ok().flatten().unwrap_or_default());
+                match self.blocks(on, &lines, &blocks::earlier(&existing)) {
                     Ok(new) => {
                         let all = std::iter::once(note.as_slice()).chain(new.iter().map(String::as_bytes));
                         *note = blocks::union_all(all);
                     }
-                    Err(error) => warnings.push(format!("the handoff is stored, but not as Markdown: {error}")),
+                    Err(error) => {
+                        warnings.push(format!("the handoff is stored, but cannot be rendered as Markdown: {error}"))
+                    }
                 }
             }
         }
@@ -143,34 +144,34 @@ impl Store<'_> {
         changes.push(Change { name: MARKDOWN_REF.to_owned(), new: markdown, unite });
         changes.retain(|change| !change.new.is_empty());
         let (mut done, total): (usize, usize) = (0, changes.iter().map(|change| change.new.len()).sum());
-        self.unite_told(&changes, tips, &mut || {
-            // what others made us do again is not more than all of it
+        self.unite_with_progress(&changes, tips, &mut || {
+            // retries do not count beyond the total
             done = total.min(done + 1);
-            told(done, total);
+            progress(done, total);
         })?;
-        let ms = waiting.iter().filter_map(|w| Id::parse(lines::id(&w.line)?)).map(|id| id.ms());
+        let ms = pending.iter().filter_map(|w| Id::parse(lines::id(&w.line)?)).map(|id| id.ms());
         let newest = ms.filter(|ms| *ms <= self.latest_ms()).max();
         tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
         Ok(())
     }
 
-    /// Unites new content into the notes of each ref, one commit a ref, retried while others move the refs. What a try
-    /// that failed half-way has written is found there by the next one: the union is the same.
+    /// Unites new content into the notes of each ref, in one commit per ref, retried while others move the refs.
+    /// Content written by an interrupted attempt is found again: the union is the same.
     pub(crate) fn unite_into(&self, changes: &[Change], tips: &mut Tips) -> Result<()> {
-        self.unite_told(changes, tips, &mut || {})
+        self.unite_with_progress(changes, tips, &mut || {})
     }
 
-    /// The same; `told` hears of each note.
-    fn unite_told(&self, changes: &[Change], tips: &mut Tips, told: &mut dyn FnMut()) -> Result<()> {
+    /// As [`Self::unite_into`]; calls `on_note` for each note.
+    fn unite_with_progress(&self, changes: &[Change], tips: &mut Tips, on_note: &mut dyn FnMut()) -> Result<()> {
         let who = self.repo.identity();
         let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
         self.move_refs(&names, tips, "notes: Notes added by 'git empirica'", |at, tip, tips| {
-            self.staged(&changes[at], tip, &who, tips, told)
+            self.staged(&changes[at], tip, &who, tips, on_note)
         })
     }
 
-    /// Sets each ref to what `stage` makes of its tip (given the place of its name in the list), by compare-and-swap, retried
-    /// while others move the refs; remembers the tips. `None` leaves a ref as it is.
+    /// Sets each ref to the commit that `stage` returns for its index and tip, by compare-and-swap, retried while
+    /// others move the refs; `None` leaves the ref unchanged. Saves the tips.
     pub(crate) fn move_refs(
         &self,
         names: &[&str],
@@ -199,7 +200,7 @@ impl Store<'_> {
             if updates.is_empty() {
                 return Ok(());
             }
-            // what is waited for is others, not what there was to write
+            // the deadline is for waiting on others, not for the work itself
             let patience = || Instant::now() + self.patience(self.lock_timeout.max(Duration::from_secs(1)));
             let deadline = *deadline.get_or_insert_with(patience);
             #[cfg(feature = "fault-injection")]
@@ -216,41 +217,40 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// A commit on top of `tip` with the change united in; `None` when all of it is there. What is remembered and not in
-    /// the ref any more is united in with it, or the next tip would no longer remember it. What is new under an id that
-    /// was redacted does not count.
+    /// A commit on `tip` with the change united in; `None` if it is there already. Content of the saved tip that the
+    /// ref lacks is united in, too, as the new tip would no longer record it. New lines with redacted ids do not count.
     fn staged(
         &self,
         change: &Change,
         tip: Option<Oid>,
         who: &Identity,
         tips: &Tips,
-        told: &mut dyn FnMut(),
+        on_note: &mut dyn FnMut(),
     ) -> Result<Option<Oid>> {
         let form = form_of(&change.name);
         let at = self.past_redactions(&change.name, tip, tips)?;
-        let here = Epoch::of(self.repo, at)?;
+        let epoch = Epoch::of(self.repo, at)?;
         let lost = self.lost(&change.name, at, change.unite, tips)?;
         let mut tree = NotesTree::open(self.repo, at, change.unite)?;
         let before = tree.tree();
         let known = tips.refs.get(&change.name).copied().filter(|_| !lost.is_empty());
-        let stale = Epoch::of(self.repo, known)?.unaware_of(&here);
+        let stale = Epoch::of(self.repo, known)?.unaware_of(&epoch);
         let texts = self.forgotten.borrow();
-        let quoted = |content: Vec<u8>| texts.note(form == Form::Lines, content);
-        let lost = lost.into_iter().map(|(on, content)| (on, quoted(form.without(content, &stale))));
-        // blocks are rendered from what counts
-        let left_out = if form == Form::Lines { here.clone() } else { Epoch::default() };
+        let without_texts = |content: Vec<u8>| texts.note(form == Form::Lines, content);
+        let lost = lost.into_iter().map(|(on, content)| (on, without_texts(form.without(content, &stale))));
+        // blocks are rendered from lines that count
+        let left_out = if form == Form::Lines { epoch.clone() } else { Epoch::default() };
         let new = change.new.iter().map(|(on, content)| (*on, form.without(content.clone(), &left_out)));
         for (on, content) in new.chain(lost) {
             let old = match tree.get(on)? {
                 Some(old) => old,
-                None => self.left_out(&mut tree, on, change)?,
+                None => self.fetched_note(&mut tree, on, change)?,
             };
             let united = (change.unite)(&old, &content);
             if united != old {
                 tree.set(on, &united)?;
             }
-            told();
+            on_note();
         }
         let after = tree.write()?;
         if after == before {
@@ -260,42 +260,38 @@ impl Store<'_> {
         self.repo.write_commit(after, parents, "Notes added by 'git empirica'\n", who).map(Some)
     }
 
-    /// A note that was not read: nothing when there is none, but what a partial clone left out must not be taken for nothing.
-    /// It is fetched, with all others that the change is about; in a hurry the records wait instead.
-    fn left_out(&self, tree: &mut NotesTree<'_>, on: Oid, change: &Change) -> Result<Vec<u8>> {
+    /// The content of a note that was not read: empty if there is none. Missing blobs in a partial clone are fetched,
+    /// with all others of the change; in a hurry it fails, and the records stay pending.
+    fn fetched_note(&self, tree: &mut NotesTree<'_>, on: Oid, change: &Change) -> Result<Vec<u8>> {
         let Some(blob) = tree.blob(on)? else { return Ok(Vec::new()) };
         if self.until.is_none() && is_partial(self.repo) {
-            let mut lacking = vec![blob];
+            let mut missing = vec![blob];
             for on in change.new.keys() {
-                lacking.extend(tree.blob(*on)?.filter(|other| *other != blob && !self.repo.has_object(*other)));
+                missing.extend(tree.blob(*on)?.filter(|other| *other != blob && !self.repo.has_object(*other)));
             }
-            partial_clone::fetch(self.repo, &lacking)?;
+            partial_clone::fetch(self.repo, &missing)?;
         }
         self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))
     }
 
     pub(crate) fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
         if matches!(error, UpdateError::TimedOut) {
-            return Error::refused(
-                "the time for syncing was over (empirica.syncTimeout) while the notes were written here",
-            )
-            .reason("git was ended: a reference-transaction hook or the disk is slow")
-            .suggest("Your records are safe here. They are written, and sent, when you have the time.")
-            .command(empirica("sync"));
+            return Error::refused("the time for syncing was over (empirica.syncTimeout) while writing the notes")
+                .reason("git was terminated: a reference-transaction hook or the disk is slow")
+                .suggest("Your records are safe here. Write and send them later.")
+                .command(empirica("sync"));
         }
         let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
-        let error = Error::storage(format!("{} cannot be updated", names.join(", "))).caused_by(error);
+        let error = Error::storage(format!("cannot update {}", names.join(", "))).caused_by(error);
         let refused = |(name, tip): (&String, Option<Oid>)| self.repo.hook_refuses(name, tip?);
         let tips = updates.iter().map(|update| (&update.name, update.expected));
         match self.repo.ref_lock(&names) {
             None if tips.into_iter().find_map(refused).is_some() => error
-                .suggest(
-                    "A reference-transaction hook of the repository refuses it; what waits is written when it lets us.",
-                )
+                .suggest("A reference-transaction hook refuses it; pending records are written once it allows that.")
                 .command("git rev-parse --git-path hooks/reference-transaction"),
-            None => error
-                .suggest("See which refs are there, and who may write them.")
-                .command(format!("git for-each-ref {PREFIX}")),
+            None => {
+                error.suggest("Check the refs and their permissions.").command(format!("git for-each-ref {PREFIX}"))
+            }
             Some(lock) => left_behind(error, &lock),
         }
     }

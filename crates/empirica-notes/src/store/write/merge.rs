@@ -1,4 +1,4 @@
-//! Merging: what was fetched of a ref is united with ours. Contents are compared, never ancestry.
+//! Merging: unites fetched tips with local ones. Contents are compared, never ancestry.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use crate::model::Id;
 use crate::store::redact::tombstones::{Epoch, Form, NAME};
 use crate::store::{MARKDOWN_REF, Store};
 
-/// How the notes of one of our refs are written.
+/// The form of a ref's notes.
 pub(crate) fn form_of(name: &str) -> Form {
     if name == MARKDOWN_REF { Form::Blocks } else { Form::Lines }
 }
@@ -22,10 +22,10 @@ pub(crate) fn form_of(name: &str) -> Form {
 /// The union of two notes trees.
 struct Union {
     tree: Oid,
-    /// Whether it is what the one, and the other, has.
-    is: [bool; 2],
+    /// Whether it equals the first, and the second.
+    equals: [bool; 2],
     epochs: [Epoch; 2],
-    /// The time of the newest id that only the second has, in milliseconds; 0 without one.
+    /// The time of the newest id in the second's notes that differ, in milliseconds; 0 without one.
     newest_ms: u64,
 }
 
@@ -37,9 +37,9 @@ enum Note {
 }
 
 impl Store<'_> {
-    /// The tip a ref gets when `theirs` is united with `ours`, and the time of the newest id that came in. It is `ours` or
-    /// `theirs` when that has all, else a merge commit that depends on the two alone, so that every clone makes the
-    /// same. With `publish` it also follows `theirs`, so that it can be pushed there.
+    /// The union of `ours` and `theirs`, and the time of the newest id that came in. One of the two if it contains the
+    /// other, else a merge commit that depends on the two alone, so that all clones produce the same. With `publish` it
+    /// descends from `theirs`, so that it can be pushed as a fast-forward.
     #[doc(hidden)]
     pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<(Oid, u64)> {
         if ours == Some(theirs) {
@@ -48,15 +48,15 @@ impl Store<'_> {
         let second = self.repo.tree_of(theirs)?;
         let first = ours.map_or_else(|| Ok(self.repo.empty_tree()), |ours| self.repo.tree_of(ours))?;
         let union = self.unite(form_of(name), first, second)?;
-        if union.is[1] && (first != second || ours.is_none()) {
+        if union.equals[1] && (first != second || ours.is_none()) {
             return Ok((theirs, union.newest_ms));
         }
         let all = union.epochs[0].united(&union.epochs[1]);
-        let aware = |side: usize| union.epochs[side].unaware_of(&all).redacted.is_empty();
-        // the history of a side that does not know of a redaction would make the text reachable again
-        let mut parents: Vec<Oid> = ours.into_iter().filter(|_| aware(0)).collect();
-        parents.extend(Some(theirs).filter(|_| aware(1)));
-        if let Some(ours) = ours.filter(|_| union.is[0])
+        let is_aware = |side: usize| union.epochs[side].unaware_of(&all).redacted.is_empty();
+        // the history of a side that lacks a redaction would make the text reachable again
+        let mut parents: Vec<Oid> = ours.into_iter().filter(|_| is_aware(0)).collect();
+        parents.extend(Some(theirs).filter(|_| is_aware(1)));
+        if let Some(ours) = ours.filter(|_| union.equals[0])
             && (first == second || !publish || parents == [ours] || is_ancestor(self.repo, theirs, &ours.to_string()))
         {
             return Ok((ours, union.newest_ms));
@@ -72,7 +72,7 @@ impl Store<'_> {
         let epochs = [Epoch::of_tree(self.repo, first)?, Epoch::of_tree(self.repo, second)?];
         let all = epochs[0].united(&epochs[1]);
         let unaware = [epochs[0].unaware_of(&all), epochs[1].unaware_of(&all)];
-        let mut is = [!found.mixed[0], !found.mixed[1]];
+        let mut equals = [!found.mixed[0], !found.mixed[1]];
         let mut united: BTreeMap<Oid, Note> = BTreeMap::new();
         let mut changes = [0usize; 2];
         let mut newest_ms = 0;
@@ -85,7 +85,7 @@ impl Store<'_> {
             };
             for side in 0..2 {
                 let same = same(side);
-                is[side] &= same;
+                equals[side] &= same;
                 changes[side] += usize::from(!same);
             }
             united.insert(*on, note);
@@ -98,13 +98,13 @@ impl Store<'_> {
             } else {
                 sides.iter().flatten().max().copied()
             };
-            (0..2).for_each(|side| is[side] &= best == sides[side]);
+            (0..2).for_each(|side| equals[side] &= best == sides[side]);
             others.extend(best.map(|best| (path.clone(), best)));
         }
-        let tree = match is {
-            // the same notes laid out in two ways: every clone takes the same of them
+        let tree = match equals {
+            // the same notes in two layouts: all clones choose the same
             [true, true] => {
-                is = [first <= second, second <= first];
+                equals = [first <= second, second <= first];
                 first.min(second)
             }
             [true, false] => first,
@@ -114,12 +114,12 @@ impl Store<'_> {
                 self.built(form, &found, [first, second][base], base, united, others)?
             }
         };
-        // it can come out as one of them all the same
-        let is = [is[0] || tree == first, is[1] || tree == second];
-        Ok(Union { tree, is, epochs, newest_ms })
+        // the result can still equal one of them
+        let equals = [equals[0] || tree == first, equals[1] || tree == second];
+        Ok(Union { tree, equals, epochs, newest_ms })
     }
 
-    /// The side that the union is built on: one that is laid out well, with less to change; the same in every clone.
+    /// The side to build the union on: with a consistent layout and fewer changes; the same in all clones.
     fn base(&self, trees: [Oid; 2], found: &Differences, changes: [usize; 2]) -> usize {
         let rank = |side: usize| (found.mixed[side], changes[side], trees[side]);
         usize::from(rank(1) < rank(0))
@@ -141,8 +141,8 @@ impl Store<'_> {
                 Note::New(content) => Some(self.repo.write_blob(&content)?),
                 Note::Gone => None,
             };
-            let has = found.notes.get(&on).map_or(&[][..], |sides| sides[base].as_slice());
-            if blob.as_slice() != has {
+            let existing = found.notes.get(&on).map_or(&[][..], |sides| sides[base].as_slice());
+            if blob.as_slice() != existing {
                 edits.insert(on, blob);
             }
         }
@@ -151,8 +151,7 @@ impl Store<'_> {
         notes::rebuilt(self.repo, tree, &edits, &others, form.unite(), found.mixed[base])
     }
 
-    /// One note of the union, of which not both sides have the same. A blob that is not here is an error: what it holds
-    /// must not be taken for nothing.
+    /// A note that differs between the sides. A missing blob is an error: it must not be taken for empty.
     fn unite_note(
         &self,
         form: Form,
@@ -161,7 +160,7 @@ impl Store<'_> {
         all: &Epoch,
         newest_ms: &mut u64,
     ) -> Result<Note> {
-        // what only ours has stays as it is, unread
+        // a note that only ours has stays unread
         if let ([only], []) = (blobs[0].as_slice(), blobs[1].as_slice())
             && unaware[0].redacted.is_empty()
         {
@@ -175,7 +174,7 @@ impl Store<'_> {
                 *newest_ms = (*newest_ms).max(self.newest_in(&text));
             }
             let counts = form.without(text.clone(), &unaware[side]);
-            // a note of which nothing counts is none
+            // a note without counting lines is dropped
             if counts == text || !counts.is_empty() {
                 united = Some(united.map_or_else(|| counts.clone(), |known| form.unite()(&known, &counts)));
             }
@@ -193,8 +192,8 @@ impl Store<'_> {
         })
     }
 
-    /// The time of the newest id in a note, in milliseconds; 0 without one. Ids over a day ahead of our clock do not
-    /// count.
+    /// The time of the newest id in a note, in milliseconds; 0 without one. Ids over a day ahead of the local clock do
+    /// not count.
     pub(crate) fn newest_in(&self, note: &[u8]) -> u64 {
         let latest = self.latest_ms();
         let ms = lines::split(note).filter_map(|line| Some(Id::parse(lines::id(line)?)?.ms()));
@@ -202,13 +201,13 @@ impl Store<'_> {
     }
 }
 
-/// A note with a stub for each record that is gone and of which no line is left in it.
+/// Adds a stub for each redacted record that has no line left in the note.
 fn with_stubs<'n>(note: Option<Vec<u8>>, read: impl Iterator<Item = &'n [u8]>, all: &Epoch) -> Option<Vec<u8>> {
     let gone: BTreeSet<&str> = all.gone().collect();
-    let known: BTreeSet<&str> = note.iter().flat_map(|note| lines::split(note)).filter_map(lines::id).collect();
-    let lost = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id) && !known.contains(id));
+    let kept_ids: BTreeSet<&str> = note.iter().flat_map(|note| lines::split(note)).filter_map(lines::id).collect();
+    let is_lost = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id) && !kept_ids.contains(id));
     let stubs: Vec<Vec<u8>> =
-        read.flat_map(lines::split).filter(lost).filter_map(|line| redact::stub(line, None)).collect();
+        read.flat_map(lines::split).filter(is_lost).filter_map(|line| redact::stub(line, None)).collect();
     if stubs.is_empty() {
         return note;
     }
@@ -217,16 +216,16 @@ fn with_stubs<'n>(note: Option<Vec<u8>>, read: impl Iterator<Item = &'n [u8]>, a
 }
 
 pub(crate) fn absent(blob: Oid) -> Error {
-    Error::storage(format!("the note {blob} is not here"))
-        .reason("it was removed, or the notes were fetched without their content, as a partial clone does")
-        .suggest("Fetch them whole; doctor says which are not here, and how to go on without them.")
+    Error::storage(format!("the note {blob} is missing"))
+        .reason("it was removed, or fetched without its content, as in a partial clone")
+        .suggest("Fetch the missing notes; doctor lists them, and how to continue without them.")
         .command(empirica("sync"))
         .command(empirica("doctor"))
 }
 
 pub(crate) fn damaged(blob: Oid) -> Error {
-    Error::storage(format!("the note {blob} cannot be read"))
+    Error::storage(format!("cannot read the note {blob}"))
         .reason("its object is damaged")
-        .suggest("See how it comes back, and how to go on without it.")
+        .suggest("See how to recover it, or continue without it.")
         .command(empirica("doctor"))
 }

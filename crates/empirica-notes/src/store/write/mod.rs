@@ -1,4 +1,4 @@
-//! Appending: every record goes to the log first, then, at once or later, to its note.
+//! Appending: every record goes to the log first, and is flushed to its note at once or later.
 
 pub mod flush;
 pub mod follow;
@@ -24,7 +24,7 @@ use crate::store::{RecordEntry, Store};
 use empirica_secrets::Replaced;
 
 impl Store<'_> {
-    /// The envelope of a new record made now, on HEAD.
+    /// The envelope of a new record on HEAD.
     pub fn new_head(&self, session: Option<&SessionId>, ai: &str) -> Envelope {
         Envelope {
             v: VERSION,
@@ -37,18 +37,17 @@ impl Store<'_> {
         }
     }
 
-    /// A new record made now, on HEAD.
+    /// A new record on HEAD.
     pub fn new_record(&self, session: &SessionId, ai: &str, body: Body) -> Record {
         Record { head: self.new_head(Some(session), ai), body }
     }
 
-    /// Stores records on the commit they were made on. Fails only when no log can be written.
+    /// Stores records on their commits. Fails only if no log can be written.
     pub fn append(&self, records: Vec<Record>, when: FlushTiming) -> Result<WriteOutcome> {
         self.append_on(records.into_iter().map(|record| (record, None)).collect(), when)
     }
 
-    /// Stores a handoff at once, and beside each older one it takes the place of, on every object where that stands,
-    /// a record that says so.
+    /// Stores a handoff and flushes it, with a supersede record on every object that has an `older` one.
     pub fn hand_over(&self, handoff: Record, older: Vec<(Id, BTreeSet<Oid>)>) -> Result<WriteOutcome> {
         let by = handoff.head.id.clone();
         let (session, ai) = (handoff.head.session.clone(), handoff.head.ai.clone());
@@ -61,7 +60,7 @@ impl Store<'_> {
         self.append_on(records, FlushTiming::Now)
     }
 
-    /// Stores a record beside others, wherever they stand.
+    /// Stores a record in each of these notes.
     pub fn put_beside(
         &self,
         record: &Record,
@@ -71,37 +70,38 @@ impl Store<'_> {
         self.append_on(places.iter().map(|place| (record.clone(), Some(*place))).collect(), when)
     }
 
-    /// As [`Self::append`], with the object and namespace given where they are not the record's own.
+    /// As [`Self::append`], with a note for each record; `None` for the one of its kind and commit.
     pub(crate) fn append_on(
         &self,
         records: Vec<(Record, Option<(Namespace, Oid)>)>,
         when: FlushTiming,
     ) -> Result<WriteOutcome> {
         let mut written = WriteOutcome::default();
-        let mut waiting = Vec::new();
+        let mut pending = Vec::new();
         for (record, place) in records {
             let (record, line) = self.encode(record, &mut written.redacted)?;
-            let (namespace, on) = place
-                .unwrap_or_else(|| (record.body.namespace().unwrap_or(Namespace::Journal), self.home_of_new(&record)));
-            waiting.push(PendingRecord { namespace, on, line });
+            let (namespace, on) = place.unwrap_or_else(|| {
+                (record.body.namespace().unwrap_or(Namespace::Journal), self.commit_of_new(&record))
+            });
+            pending.push(PendingRecord { namespace, on, line });
             written.records.push(record);
         }
         if self.allow_secrets {
             written.allowed = std::mem::take(&mut written.redacted);
         }
-        let appended = log::append(&self.paths, &waiting, self.lock_timeout, self.repo.is_durable())
+        let appended = log::append(&self.paths, &pending, self.lock_timeout, self.repo.is_durable())
             .map_err(|failed| self.nowhere(failed))?;
-        for (record, waiting) in written.records.iter().zip(&waiting) {
-            self.note_new(record, waiting);
+        for (record, pending) in written.records.iter().zip(&pending) {
+            self.note_new(record, pending);
         }
         let flushed =
             (when == FlushTiming::Now || appended.size >= log::FLUSH_BYTES).then(|| self.flush_with(Beside::default()));
-        self.settle_on(&mut written, appended, flushed);
+        self.set_storage(&mut written, appended, flushed);
         Ok(written)
     }
 
-    /// Says where records that were appended are now, and why they are not in the notes when a flush was to bring them there.
-    pub(crate) fn settle_on(&self, written: &mut WriteOutcome, appended: Appended, flushed: Option<Flushed>) {
+    /// Sets the storage of appended records, and the reason if a flush could not write them to the notes.
+    pub(crate) fn set_storage(&self, written: &mut WriteOutcome, appended: Appended, flushed: Option<Flushed>) {
         let is_flushed = flushed.is_some();
         let Flushed { degraded, left, warnings, .. } = flushed.unwrap_or_default();
         let is_left = left.iter().any(|log| log.path == appended.path);
@@ -113,25 +113,25 @@ impl Store<'_> {
             }
         }
         written.warnings.extend(warnings);
-        let waits = !is_flushed || is_left || written.degraded.is_some();
-        written.storage = Some(match (waits, appended.fallback) {
+        let is_pending = !is_flushed || is_left || written.degraded.is_some();
+        written.storage = Some(match (is_pending, appended.fallback) {
             (false, _) => Storage::GitNotes,
             (true, None) => Storage::Log,
             (true, Some(log)) => {
-                let error = Error::storage("the repository's log cannot be written").on_path(&log.path, log.error);
+                let error = Error::storage("cannot write the repository's log").on_path(&log.path, log.error);
                 written.degraded = written.degraded.take().or(Some(error));
                 Storage::UserState
             }
         });
     }
 
-    /// The object whose note a new record belongs to: its commit, or the empty tree on an unborn HEAD.
-    fn home_of_new(&self, record: &Record) -> Oid {
+    /// The annotated object of a new record: its commit, or the empty tree on an unborn HEAD.
+    fn commit_of_new(&self, record: &Record) -> Oid {
         let commit = record.head.commit.as_deref().and_then(crate::git::parse_oid);
         commit.unwrap_or_else(|| self.repo.empty_tree())
     }
 
-    /// A record as it would be stored, and the secrets that would be replaced. Nothing is stored.
+    /// The record as it would be stored, and the secrets that would be replaced. Stores nothing.
     pub fn preview(&self, record: Record) -> Result<(Record, Vec<Replaced>)> {
         let mut redacted = Vec::new();
         let (record, _) = self.encode(record, &mut redacted)?;
@@ -149,7 +149,7 @@ impl Store<'_> {
         Ok((stored, line))
     }
 
-    /// The line of an envelope and the keys of a body, without the secrets of both.
+    /// The line of an envelope and the keys of a body, with secrets replaced.
     pub fn line(
         &self,
         head: &Envelope,
@@ -161,7 +161,7 @@ impl Store<'_> {
             return Ok(allowed_line(head, kind, keys, redacted));
         }
         let mut keys = serde_json::Value::Object(keys);
-        // a signature holds what git made, and is none with a letter changed
+        // a signature is made by git, and invalid with a character changed
         let scanned = self.scan_secrets && kind != "signature";
         let mut found = if scanned { empirica_secrets::redact_value(&mut keys) } else { Vec::new() };
         let serde_json::Value::Object(map) = keys else {
@@ -181,13 +181,13 @@ impl Store<'_> {
         self.scan_secrets && !self.allow_secrets
     }
 
-    /// A text as it would be stored. For who quotes a part of one: half a secret is not recognised as one.
+    /// A text as it would be stored. For callers that quote a part of one: half a secret may not be recognised.
     pub fn without_secrets(&self, text: &str) -> String {
         let replaced = self.replaces().then(|| empirica_secrets::redact_text(text)).flatten();
         replaced.map_or_else(|| text.to_owned(), |(text, _)| text)
     }
 
-    /// The same of all texts of a value.
+    /// As [`Self::without_secrets`], for all strings of a value.
     pub fn all_without_secrets<T: serde::Serialize + serde::de::DeserializeOwned>(&self, value: T) -> T {
         let Ok(mut json) = serde_json::to_value(&value) else { return value };
         if !self.replaces() || empirica_secrets::redact_value(&mut json).is_empty() {
@@ -196,17 +196,17 @@ impl Store<'_> {
         serde_json::from_value(json).unwrap_or(value)
     }
 
-    /// Derived state that goes with a new record.
-    fn note_new(&self, record: &Record, waiting: &PendingRecord) {
-        if record.head.commit.is_none() && waiting.on == self.repo.empty_tree() {
-            unborn::remember(&self.paths, waiting, self.repo.reflog_len());
+    /// Updates derived state for a new record.
+    fn note_new(&self, record: &Record, pending: &PendingRecord) {
+        if record.head.commit.is_none() && pending.on == self.repo.empty_tree() {
+            unborn::remember(&self.paths, pending, self.repo.reflog_len());
         }
         if let (Body::SessionStart(_), Some(session)) = (&record.body, &record.head.session) {
             touched::begin(&self.paths, session, &BTreeSet::new());
         }
     }
 
-    /// Says that a session's views hold what these entries hold as well. Called before a record that takes them over.
+    /// Adds the notes of these entries to a session's list. Called before a record that takes them over.
     pub fn take_in<'e>(&self, session: &SessionId, entries: impl IntoIterator<Item = &'e RecordEntry>) -> Result<()> {
         let mut places = BTreeSet::new();
         for entry in entries {
@@ -217,10 +217,10 @@ impl Store<'_> {
     }
 
     pub(crate) fn nowhere(&self, failed: Vec<LogUnavailable>) -> Error {
-        let mut out = Error::storage("the record could not be stored anywhere");
+        let mut out = Error::storage("cannot store the record anywhere");
         let mut reasons = Vec::new();
         for log in failed {
-            // each says what is wrong with it; mending one is enough
+            // each reason names its log; fixing one is enough
             let one = Error::storage("").on_path(&log.path, log.error);
             out = out.commands_of(one.commands().iter().cloned());
             reasons.push(one.reason_text().to_string());
@@ -229,11 +229,11 @@ impl Store<'_> {
             "neither the repository's log nor the user's state folder can be written: {}",
             reasons.join("; ")
         ))
-        .suggest("Put one of the two right, then run the command again.")
+        .suggest("Fix one of the two, then run the command again.")
     }
 }
 
-/// The line as it is. When it holds secrets, it says that they were allowed.
+/// The line with its secrets, marked as allowed if it has any.
 fn allowed_line(
     head: &Envelope,
     kind: &str,
@@ -251,8 +251,8 @@ fn allowed_line(
 }
 
 fn unredactable() -> Error {
-    Error::storage("the record cannot be stored with its secrets replaced")
-        .reason("what is left without them is no record; nothing was stored")
-        .suggest("Say it without the secret; or, when it is none, turn the scan off for once.")
+    Error::storage("cannot store the record with its secrets replaced")
+        .reason("without them it is not a valid record; nothing was stored")
+        .suggest("Reword it without the secret; or, if it is none, turn the scan off once.")
         .command("git config --get-regexp '^empirica\\.' || true")
 }

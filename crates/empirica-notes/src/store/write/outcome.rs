@@ -1,4 +1,4 @@
-//! When records are written, where they then are, and what became of them.
+//! When records are written, where they are stored, and the outcome.
 
 use empirica_secrets::Replaced;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::model::Record;
 
-/// Where records are.
+/// Where records are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -21,7 +21,7 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// The word of it.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Storage::GitNotes => "git_notes",
@@ -31,28 +31,28 @@ impl Storage {
     }
 }
 
-/// When records shall be in the notes.
+/// When to write records to the notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushTiming {
-    /// With the next flush; before that when the log has grown to 64 KB.
+    /// With the next flush, or if the log has reached 64 KB.
     Later,
     /// Before the command ends.
     Now,
 }
 
-/// What became of an append. The records are safe in every case.
+/// The outcome of an append. The records are stored in any case.
 #[derive(Debug, Default)]
 pub struct WriteOutcome {
     /// The records as stored, after secrets were replaced.
     pub records: Vec<Record>,
-    /// The secrets that were replaced.
+    /// The secrets replaced.
     pub redacted: Vec<Replaced>,
-    /// The secrets that were stored as they are, because their author said so.
+    /// The secrets stored unchanged, as their author allowed.
     pub allowed: Vec<Replaced>,
-    /// Where the records are now; `None` when there were none to store.
+    /// Where the records are; `None` if there were none to store.
     pub storage: Option<Storage>,
-    /// Why the records are not where they should be: the notes could not be written, or the repository's log.
+    /// The error if the notes, or the repository's log, could not be written.
     pub degraded: Option<Error>,
-    /// What else went wrong without losing anything.
+    /// Problems that lost nothing.
     pub warnings: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The Markdown of a note, rendered from all records that stand there.
+//! Renders the Markdown of a note from all its records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use crate::model::{Body, Id, Namespace, Record};
 use crate::store::log::PendingRecord;
 use crate::store::{Lookup, Store};
 
-/// The records of a note, each once, oldest first.
+/// The records of a note, oldest first, without duplicates.
 fn records(note: &[Vec<u8>]) -> Vec<Record> {
     let canonical = lines::canonical(note.iter().map(Vec::as_slice));
     let records = lines::split(&canonical).filter_map(record::decode).map(|record| (record.head.id.clone(), record));
-    // of two variants the greater bytes come last
+    // of two lines with one id the greater bytes come last
     records.collect::<BTreeMap<Id, Record>>().into_values().collect()
 }
 
@@ -26,22 +26,22 @@ fn attachments(records: &[Record]) -> impl Iterator<Item = (&Attach, Oid, Oid)> 
 }
 
 impl Store<'_> {
-    /// The notes that handoffs, digests and attachments among what waits go to, with the lines that stand there already.
-    pub(crate) fn standing_with(&self, waiting: &[PendingRecord]) -> BTreeMap<Oid, Vec<Vec<u8>>> {
+    /// The notes whose rendering depends on these pending records, with all their lines, pending or stored.
+    pub(crate) fn affected_notes(&self, pending: &[PendingRecord]) -> BTreeMap<Oid, Vec<Vec<u8>>> {
         let mut notes: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
         let mut shown: BTreeSet<Oid> = BTreeSet::new();
-        for waiting in waiting.iter().filter(|waiting| waiting.namespace == Namespace::Handoffs) {
-            notes.entry(waiting.on).or_default().push(waiting.line.clone());
+        for pending in pending.iter().filter(|pending| pending.namespace == Namespace::Handoffs) {
+            notes.entry(pending.on).or_default().push(pending.line.clone());
             let is_shown = |body: &Body| {
                 use Body::{Attach, Digest, Handoff, Redacted, Supersede};
                 matches!(body, Handoff(_) | Digest(_) | Attach(_) | Supersede(_) | Redacted(_))
             };
-            if record::decode(&waiting.line).is_some_and(|record| is_shown(&record.body)) {
-                shown.insert(waiting.on);
+            if record::decode(&pending.line).is_some_and(|record| is_shown(&record.body)) {
+                shown.insert(pending.on);
             }
         }
         notes.retain(|on, _| shown.contains(on));
-        // what cannot be read is not shown until the next record comes
+        // unreadable lines are not rendered until the next record comes
         if let Some(mut lookup) = (!notes.is_empty()).then(|| Lookup::open(self, Namespace::Handoffs).ok()).flatten() {
             for (on, lines) in &mut notes {
                 lines.extend(lookup.lines(*on).unwrap_or_default());
@@ -50,8 +50,8 @@ impl Store<'_> {
         notes
     }
 
-    /// The blocks of the note of `on`, given all its lines of the namespace of handoffs; `earlier` are records that have a block of
-    /// an earlier renderer, which stays.
+    /// The blocks of the note of `on`, from all its lines in the handoffs namespace. `earlier` are records with a block
+    /// of an earlier renderer, which stays.
     pub(crate) fn blocks(&self, on: Oid, lines: &[Vec<u8>], earlier: &BTreeSet<Id>) -> Result<Vec<String>> {
         let all = records(lines);
         let left = self.gone_on(on, &all)?;
@@ -60,8 +60,8 @@ impl Store<'_> {
         self.render.blocks(&shown, &left.into_keys().collect(), whole)
     }
 
-    /// The records of a note that the next commit holds, with that commit: attached from here, or from the commit that this one
-    /// is another form of.
+    /// The records of a note whose work is in the next commit, with that commit: attached from here, or from a commit
+    /// that this one is a rewritten form of.
     fn gone_on(&self, on: Oid, records: &[Record]) -> Result<BTreeMap<Id, Oid>> {
         let next = |(attach, from, to): &(&Attach, Oid, Oid)| {
             let is_next = self.repo.first_parent(*to) == Some(*from);
@@ -86,12 +86,12 @@ impl Store<'_> {
                     Some(lookup) => lookup,
                     none => none.insert(Lookup::open(self, Namespace::Handoffs)?),
                 };
-                let there = crate::store::write::rendered::records(&lookup.lines(from)?);
-                left.extend(of(from, &there));
-                unseen.push(there);
+                let source = crate::store::write::rendered::records(&lookup.lines(from)?);
+                left.extend(of(from, &source));
+                unseen.push(source);
             }
         }
-        // what went from one of the commits to another that became the same one is here
+        // records moved between commits that became the same one are here
         left.retain(|_, to| !sources.contains(to));
         Ok(left)
     }

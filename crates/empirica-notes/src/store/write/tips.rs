@@ -1,4 +1,4 @@
-//! The tips we last saw or wrote, so that a ref set back behind our back is noticed and united again.
+//! The last seen or written tips, to detect refs that were set back by others.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use crate::git::{Oid, parse_oid};
 use crate::store::files::paths::Paths;
 use crate::store::files::read_lines;
 
-/// What is remembered.
+/// The saved tips.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tips {
-    /// The tip of each of our refs and of the tracking refs, by full name.
+    /// The tips of the local and tracking refs, by full name.
     pub refs: BTreeMap<String, Oid>,
-    /// The time of the newest id we know, in milliseconds.
+    /// The time of the newest known id, in milliseconds.
     pub newest_ms: u64,
 }
 
 impl Tips {
-    /// Reads the file; what cannot be read is not remembered.
+    /// Reads the file; skips what it cannot parse.
     pub fn load(paths: &Paths) -> Self {
         let mut tips = Tips::default();
         for line in read_lines(&paths.tips()) {
@@ -33,7 +33,7 @@ impl Tips {
         tips
     }
 
-    /// Writes the file. Derived state: when that fails, the next command compares once more.
+    /// Writes the file. Derived state: on failure the next command compares again.
     pub fn save(&self, paths: &Paths) {
         let mut text = format!("newest {}\n", self.newest_ms);
         for (name, id) in &self.refs {
@@ -43,7 +43,7 @@ impl Tips {
     }
 }
 
-/// The time of the newest id remembered, in milliseconds.
+/// The time of the newest known id, in milliseconds; 0 without one.
 pub fn newest_ms(paths: &Paths) -> u64 {
     Tips::load(paths).newest_ms
 }

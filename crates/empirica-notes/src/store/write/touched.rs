@@ -1,5 +1,6 @@
-//! Which notes hold a session's records, so that a handoff reads those and not the whole history. Derived: written under
-//! the lock before the notes are, trusted only while the refs are as remembered, forgotten when other hands changed them.
+//! Lists of the notes with a session's records, so that a handoff need not read the whole history. Derived state:
+//! written under the lock before the notes, trusted only while the refs are at the saved tips, removed if others
+//! changed them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,14 +16,14 @@ use crate::store::files::paths::Paths;
 use crate::store::files::{read_lines, replace_by_way_of};
 use crate::store::log::PendingRecord;
 
-/// A note: its namespace and the object it annotates.
+/// A note: its namespace and annotated object.
 pub type NoteKey = (Namespace, Oid);
 
 fn path(paths: &Paths, session: &SessionId) -> PathBuf {
     paths.sessions().join(session.as_str())
 }
 
-/// The notes that hold records of the session, beside what waits in the logs; `None` when that is not known.
+/// The notes with records of the session, without pending ones; `None` if unknown.
 pub fn read(paths: &Paths, session: &SessionId) -> Option<BTreeSet<NoteKey>> {
     let path = path(paths, session);
     path.exists().then(|| {
@@ -35,10 +36,10 @@ pub fn read(paths: &Paths, session: &SessionId) -> Option<BTreeSet<NoteKey>> {
     })
 }
 
-/// Begins a list, for a session that has no records in the notes but these.
+/// Writes the list of a session that has records only in these notes.
 pub fn begin(paths: &Paths, session: &SessionId, places: &BTreeSet<NoteKey>) {
     let text: String = places.iter().map(line).collect();
-    // without a list everything is read
+    // without a list all notes are read
     let _ = replace_by_way_of(paths.sharing(), paths.state(), &path(paths, session), &text);
 }
 
@@ -46,8 +47,8 @@ fn line(place: &NoteKey) -> String {
     format!("{} {}\n", place.0.name(), place.1)
 }
 
-/// Adds notes to the list of a session that has one. A list that cannot be completed is forgotten; an error when it
-/// cannot be forgotten either.
+/// Adds notes to the list of a session, if it has one. A list that cannot be extended is removed; fails if that fails,
+/// too.
 pub fn add(paths: &Paths, session: &SessionId, places: &BTreeSet<NoteKey>) -> io::Result<()> {
     let Some(known) = read(paths, session) else { return Ok(()) };
     let text: String = places.difference(&known).map(line).collect();
@@ -62,10 +63,10 @@ pub fn add(paths: &Paths, session: &SessionId, places: &BTreeSet<NoteKey>) -> io
     append().or_else(|_| fs::remove_file(&path))
 }
 
-/// Adds the notes that records are about to be written to, to the lists of the sessions they concern.
-pub fn add_waiting(paths: &Paths, waiting: &[PendingRecord]) -> io::Result<()> {
+/// Adds the notes of pending records to the lists of the sessions they concern.
+pub fn add_pending(paths: &Paths, records: &[PendingRecord]) -> io::Result<()> {
     let mut lists: BTreeMap<SessionId, BTreeSet<NoteKey>> = BTreeMap::new();
-    for record in waiting {
+    for record in records {
         for session in format::record::decode(&record.line).iter().flat_map(|record| record.concerns()) {
             lists.entry(session.clone()).or_default().insert((record.namespace, record.on));
         }
@@ -73,12 +74,12 @@ pub fn add_waiting(paths: &Paths, waiting: &[PendingRecord]) -> io::Result<()> {
     lists.iter().try_for_each(|(session, places)| add(paths, session, places))
 }
 
-/// The error of lists that can neither be written nor forgotten.
+/// The error for lists that can be neither written nor removed.
 pub fn unusable(paths: &Paths, error: io::Error) -> Error {
-    Error::storage("the lists of the sessions' notes cannot be written").on_path(&paths.sessions(), error)
+    Error::storage("cannot write the lists of the sessions' notes").on_path(&paths.sessions(), error)
 }
 
-/// Forgets all lists, because the refs changed by other hands.
+/// Removes all lists, because others changed the refs.
 pub fn forget_all(paths: &Paths) -> io::Result<()> {
     match fault::point("lists of sessions: to be forgotten").and_then(|()| fs::remove_dir_all(paths.sessions())) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

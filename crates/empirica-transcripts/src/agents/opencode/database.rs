@@ -1,4 +1,4 @@
-//! OpenCode's database, read without a trace: nothing is written in it or beside it.
+//! Reads OpenCode's database without writing to it or beside it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,22 +10,22 @@ use crate::agents::opencode;
 use crate::agents::opencode::{Info, OpenCode};
 use crate::error::{Error, Result};
 use crate::model::{Agent, Transcript};
-use crate::read::lenient::mended;
+use crate::read::lenient::repaired;
 use crate::read::rows::LONGEST;
 use crate::summary::fold::Fold;
 
-/// What a file of SQLite begins with.
+/// The magic bytes of an SQLite file.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// How long SQLite waits for another process that writes.
+/// The time SQLite waits for a writing process.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
 
 fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
     Error::Database { path: path.to_owned(), source: error.into() }
 }
 
-/// The address by which SQLite opens a file, with what it is to know.
-fn address(path: &Path, how: &str) -> String {
+/// The URI of a file for SQLite, with query parameters.
+fn uri(path: &Path, parameters: &str) -> String {
     let mut out = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {
         match byte {
@@ -34,25 +34,25 @@ fn address(path: &Path, how: &str) -> String {
             byte => out.push_str(&format!("%{byte:02x}")),
         }
     }
-    out + "?" + how
+    out + "?" + parameters
 }
 
-fn connect(path: &Path, how: &str) -> rusqlite::Result<Connection> {
+fn connect(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(address(path, how), flags)?;
+    let db = Connection::open_with_flags(uri(path, parameters), flags)?;
     db.busy_timeout(BUSY)?;
     db.execute_batch("PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA query_only=ON;")?;
     db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(db)
 }
 
-/// Opens it. Without a log of writes beside it there is nothing to wait for, and SQLite would make one only to read: then the file is
-/// taken as it is.
+/// Opens the database. If it is in WAL mode but has no WAL, SQLite would create one for reading: it is then opened as
+/// immutable.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let has_log = std::fs::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0);
-    if !has_log && is_logged(path) {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    let has_wal = std::fs::metadata(PathBuf::from(wal)).is_ok_and(|wal| wal.len() > 0);
+    if !has_wal && is_wal_mode(path) {
         return connect(path, "mode=ro&immutable=1");
     }
     connect(path, "mode=ro").or_else(|error| match error.sqlite_error_code() {
@@ -61,8 +61,8 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     })
 }
 
-/// Whether the database keeps a log of writes, as its header says.
-fn is_logged(path: &Path) -> bool {
+/// Whether the header of the database says WAL mode.
+fn is_wal_mode(path: &Path) -> bool {
     use std::io::Read;
     let mut head = [0; 20];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
@@ -99,27 +99,27 @@ pub fn list(path: &Path) -> Result<Vec<Info>> {
     open(path).and_then(|db| sessions(&db)).map_err(|error| unreadable(path, error))
 }
 
-/// Reads the newest session that was made in `root`, with those that work for it; without a root, the newest of all.
+/// Reads the newest session made in `root`, or the newest of all without a root, with its subagents.
 pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
     let db = open(path).map_err(|error| unreadable(path, error))?;
     let sessions = sessions(&db).map_err(|error| unreadable(path, error))?;
     let Some(main) = opencode::newest(&sessions, root) else { return Err(crate::error::Error::no_session(path, root)) };
     let mut fold = Fold::new(Agent::OpenCode);
     fold.out.session_id = Some(main.id.clone());
-    let all = std::iter::once(main).chain(opencode::working_for(&sessions, &main.id));
+    let all = std::iter::once(main).chain(opencode::subagents_of(&sessions, &main.id));
     for (number, session) in all.enumerate() {
-        let whose = if number == 0 { None } else { fold.add_subagent(Some(&session.id)) };
-        fold.move_to(&session.folder);
-        messages(&db, session, &mut OpenCode::new(whose), &mut fold).map_err(|error| unreadable(path, error))?;
+        let owner = if number == 0 { None } else { fold.add_subagent(Some(&session.id)) };
+        fold.set_cwd(&session.folder);
+        messages(&db, session, &mut OpenCode::new(owner), &mut fold).map_err(|error| unreadable(path, error))?;
         if !session.title.trim().is_empty() {
-            fold.name(whose, &session.title);
+            fold.name(owner, &session.title);
         }
     }
     Ok(fold.finish(root))
 }
 
-/// Takes the column `data`, if it is there and not too long.
-fn taken(
+/// Reads the column `data`, unless it is null or too long.
+fn read_column(
     row: &Row,
     column: usize,
     fold: &mut Fold,
@@ -131,7 +131,7 @@ fn taken(
     };
     fold.out.size = fold.out.size.saturating_add(bytes.len() as u64);
     let text = String::from_utf8_lossy(bytes);
-    let read = take(&text, fold) || mended(&text).is_some_and(|text| take(&text, fold));
+    let read = take(&text, fold) || repaired(&text).is_some_and(|text| take(&text, fold));
     let counter = if read { &mut fold.out.rows } else { &mut fold.out.skipped_rows };
     *counter += 1;
     Ok(())
@@ -145,10 +145,10 @@ fn messages(db: &Connection, session: &Info, reader: &mut OpenCode, fold: &mut F
     let mut rows = messages.query([&session.id])?;
     while let Some(row) = rows.next()? {
         let Some(id) = text(row, 0)? else { continue };
-        taken(row, 1, fold, |text, fold| reader.message(text, &id, fold))?;
+        read_column(row, 1, fold, |text, fold| reader.message(text, &id, fold))?;
         let mut rows = parts.query([&id])?;
         while let Some(row) = rows.next()? {
-            taken(row, 0, fold, |text, fold| reader.part(text, fold))?;
+            read_column(row, 0, fold, |text, fold| reader.part(text, fold))?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Messages of OpenCode and their parts, as its database and its storage hold them.
+//! Messages of OpenCode and their parts, in its database and its older storage.
 
 pub mod database;
 pub mod storage;
@@ -11,24 +11,23 @@ use crate::read::input::Input;
 use crate::read::lenient::{Count, Flag, List, Text, lenient};
 use crate::read::paths;
 use crate::summary::answers;
-use crate::summary::fold::{Fold, Whose, from_millis};
+use crate::summary::fold::{Fold, Owner, from_millis};
 use crate::text::words;
 
 lenient! {
-    /// When something happened, in milliseconds since 1970.
+    /// Times in milliseconds since 1970.
     Time {
         created: Count = "created",
         updated: Count = "updated",
         completed: Count = "completed",
         start: Count = "start",
         end: Count = "end",
-        /// Keeps the lifetime of the others.
+        /// Unused; gives the struct its lifetime.
         note: Text<'a> = "note",
     }
 }
 
 lenient! {
-    /// What is known of a session.
     Session {
         id: Text<'a> = "id",
         parent: Text<'a> = "parentID",
@@ -39,17 +38,17 @@ lenient! {
 }
 
 lenient! {
-    /// What the cache gave and took.
+    /// Tokens read from and written to the cache.
     Cache {
         read: Count = "read",
         write: Count = "write",
-        /// Keeps the lifetime of the others.
+        /// Unused; gives the struct its lifetime.
         note: Text<'a> = "note",
     }
 }
 
 lenient! {
-    /// Numbers of tokens; those of the cache are not among the input.
+    /// Numbers of tokens; `input` excludes cached ones.
     Usage {
         input: Count = "input",
         output: Count = "output",
@@ -59,7 +58,7 @@ lenient! {
 }
 
 lenient! {
-    /// Where a message was made.
+    /// The context of a message.
     Place {
         cwd: Text<'a> = "cwd",
         root: Text<'a> = "root",
@@ -67,7 +66,6 @@ lenient! {
 }
 
 lenient! {
-    /// A message.
     Message {
         id: Text<'a> = "id",
         role: Text<'a> = "role",
@@ -80,7 +78,7 @@ lenient! {
 }
 
 lenient! {
-    /// How far a call of a tool is.
+    /// The state of a tool call.
     State {
         status: Text<'a> = "status",
         input: Option<&'a RawValue> = "input",
@@ -107,19 +105,19 @@ lenient! {
 /// Reads the messages of one session.
 #[derive(Debug)]
 pub struct OpenCode {
-    whose: Whose,
+    owner: Owner,
     role: Option<Role>,
     is_summary: bool,
     at: Option<String>,
 }
 
 impl OpenCode {
-    /// Of the main agent's session, or a subagent's.
-    pub fn new(whose: Whose) -> Self {
-        OpenCode { whose, role: None, is_summary: false, at: None }
+    /// For the session of the main agent or a subagent.
+    pub fn new(owner: Owner) -> Self {
+        OpenCode { owner, role: None, is_summary: false, at: None }
     }
 
-    /// Takes a message; its parts follow. `id` is the name under which it is kept. Whether it could be read.
+    /// Reads a message, whose parts follow. `id` is its key in the store. Returns whether it could be read.
     pub fn message(&mut self, text: &str, id: &str, fold: &mut Fold) -> bool {
         let Ok(message) = serde_json::from_str::<Message>(text) else { return false };
         self.role = match message.role.get() {
@@ -133,9 +131,9 @@ impl OpenCode {
             seen(time, fold);
         }
         if let Some(cwd) = message.path.cwd.get() {
-            fold.move_to(cwd);
+            fold.set_cwd(cwd);
         }
-        if self.whose.is_none() {
+        if self.owner.is_none() {
             if let Some(root) = message.path.root.get().filter(|root| *root != "/") {
                 fold.own_root = Some(root.to_owned());
             }
@@ -150,12 +148,12 @@ impl OpenCode {
                 cache_read: usage.cache.read.get(),
                 cache_write: usage.cache.write.get(),
             };
-            fold.used(self.whose, message.id.get().or(Some(id)), tokens);
+            fold.add_usage(self.owner, message.id.get().or(Some(id)), tokens);
         }
         true
     }
 
-    /// Takes a part of the message that came last. Whether it could be read.
+    /// Reads a part of the last message. Returns whether it could be read.
     pub fn part(&mut self, text: &str, fold: &mut Fold) -> bool {
         let Ok(part) = serde_json::from_str::<Part>(text) else { return false };
         match part.kind.get() {
@@ -164,9 +162,9 @@ impl OpenCode {
             }
             Some("tool") => self.tool(&part, fold),
             Some("patch") => {
-                let here = fold.here.clone();
-                let files = part.files.0.iter().filter_map(|file| paths::normal(file.get()?, here.as_deref()));
-                fold.modified(self.whose, files.collect());
+                let here = fold.folder.clone();
+                let files = part.files.0.iter().filter_map(|file| paths::normalized(file.get()?, here.as_deref()));
+                fold.add_files(self.owner, files.collect());
             }
             _ => {}
         }
@@ -174,13 +172,13 @@ impl OpenCode {
     }
 
     fn text(&self, text: &str, fold: &mut Fold) {
-        match (self.role, self.whose) {
-            (Some(Role::User), Some(_)) => fold.told(self.whose, text),
-            (Some(Role::Assistant), None) if self.is_summary => fold.summed_up(text),
+        match (self.role, self.owner) {
+            (Some(Role::User), Some(_)) => fold.name_after_prompt(self.owner, text),
+            (Some(Role::Assistant), None) if self.is_summary => fold.set_summary(text),
             (Some(Role::User), None) => {
-                fold.said(Role::User, words::of_user(text).unwrap_or_default(), self.at.as_deref());
+                fold.add_message(Role::User, words::of_user(text).unwrap_or_default(), self.at.as_deref());
             }
-            (Some(Role::Assistant), None) => fold.said(Role::Assistant, text, self.at.as_deref()),
+            (Some(Role::Assistant), None) => fold.add_message(Role::Assistant, text, self.at.as_deref()),
             _ => {}
         }
     }
@@ -191,26 +189,26 @@ impl OpenCode {
             seen(time, fold);
         }
         let name = part.tool.get().unwrap_or_default();
-        let call = Input::with(state.input, |input| Call::of(Agent::OpenCode, name, input, fold.here.as_deref()));
+        let call = Input::with(state.input, |input| Call::of(Agent::OpenCode, name, input, fold.folder.as_deref()));
         let end = match state.status.get() {
             Some("completed") => Some(false),
             Some("error") => Some(true),
             _ => None,
         };
         let Some(id) = part.call.get() else {
-            // it has its result with it, but nothing to find it by
+            // its result comes with it, but cannot be matched by id
             let (category, files) = (call.category, call.files.clone());
-            fold.called(self.whose, None, call);
+            fold.add_call(self.owner, None, call);
             match (end, category) {
-                (Some(true), Some(category)) => fold.failed(self.whose, category),
-                (Some(false), _) => fold.modified(self.whose, files),
+                (Some(true), Some(category)) => fold.add_failure(self.owner, category),
+                (Some(false), _) => fold.add_files(self.owner, files),
                 _ => {}
             }
             return;
         };
-        fold.called(self.whose, Some(id), call);
+        fold.add_call(self.owner, Some(id), call);
         let Some(failed) = end else { return };
-        if let Some(open) = fold.ended(id, failed)
+        if let Some(open) = fold.end_call(id, failed)
             && !failed
             && !open.questions.is_empty()
         {
@@ -222,26 +220,26 @@ impl OpenCode {
 
 fn seen(time: Count, fold: &mut Fold) {
     if let Some(time) = time.known().filter(|ms| *ms > 0).and_then(from_millis) {
-        fold.at(&time);
+        fold.add_time(&time);
     }
 }
 
-/// A session, as it is chosen among others.
+/// The data by which a session is selected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Info {
     pub id: String,
-    /// The session it works for.
+    /// The parent session of a subagent.
     pub parent: Option<String>,
-    /// Its folder, as it is written there.
+    /// Its folder, as written.
     pub folder: String,
     pub title: String,
-    /// When it changed last, in milliseconds since 1970.
+    /// The time of its last change, in milliseconds since 1970.
     pub updated: u64,
 }
 
 impl Info {
-    /// A session in JSON; `None` for what is none.
+    /// Parses a session; `None` if it is not one.
     pub fn parse(text: &str) -> Option<Info> {
         let session = serde_json::from_str::<Session>(text).ok()?;
         Some(Info {
@@ -254,14 +252,14 @@ impl Info {
     }
 }
 
-/// The newest of the sessions that work for no other and were made in `root`; without a root, the newest of all.
+/// The newest session that has no parent and was made in `root`; without a root, the newest of all.
 pub fn newest<'i>(sessions: &'i [Info], root: Option<&std::path::Path>) -> Option<&'i Info> {
     let inside = |info: &&Info| root.is_none_or(|root| paths::is_inside(&info.folder, root));
     sessions.iter().filter(|info| info.parent.is_none()).filter(inside).max_by_key(|info| info.updated)
 }
 
-/// The sessions that work for `main`, and those that work for these, in the order of `sessions`.
-pub fn working_for<'i>(sessions: &'i [Info], main: &str) -> Vec<&'i Info> {
+/// The direct and indirect subagents of `main`, breadth first.
+pub fn subagents_of<'i>(sessions: &'i [Info], main: &str) -> Vec<&'i Info> {
     let mut ids = std::collections::HashSet::from([main]);
     let mut out: Vec<&Info> = Vec::new();
     loop {

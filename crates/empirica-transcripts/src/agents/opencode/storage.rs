@@ -1,4 +1,5 @@
-//! OpenCode's older storage: a file for each session, message and part. Ids in files are compared with names, never joined to a path.
+//! OpenCode's older storage: one file per session, message and part. Ids from files are compared with names, never
+//! joined to a path.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,31 +8,31 @@ use crate::agents::opencode;
 use crate::agents::opencode::{Info, OpenCode};
 use crate::error::{Error, Result};
 use crate::model::{Agent, Transcript};
-use crate::read::lenient::{Text, lenient, mended};
+use crate::read::lenient::{Text, lenient, repaired};
 use crate::read::rows::LONGEST;
 use crate::summary::fold::Fold;
 
-/// The longest file of a session, in bytes.
+/// The size limit of a session file, in bytes.
 const SESSION: u64 = 1 << 20;
 
 lenient! {
-    /// When something was made, in milliseconds since 1970.
+    /// A creation time, in milliseconds since 1970.
     Made {
         created: crate::read::lenient::Count = "created",
-        /// Keeps the lifetime of the others.
+        /// Unused; gives the struct its lifetime.
         note: Text<'a> = "note",
     }
 }
 
 lenient! {
-    /// What tells the order of a message.
+    /// The keys that order messages.
     Order {
         id: Text<'a> = "id",
         time: Made<'a> = "time",
     }
 }
 
-/// What a folder holds, sorted by name; nothing where there is none.
+/// The entries of a folder, sorted by name; empty if it cannot be read.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let read = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut out: Vec<PathBuf> = read.collect();
@@ -44,19 +45,19 @@ fn documents(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries(folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "json") && path.is_file())
 }
 
-/// Whether a folder is such a storage.
+/// Whether a folder has the layout of a storage.
 pub fn is_storage(folder: &Path) -> bool {
     folder.join("session").is_dir() && folder.join("message").is_dir()
 }
 
-/// The session in a file.
+/// The session in a file; `None` if it is too large or not one.
 pub fn session(path: &Path) -> Option<Info> {
     let small = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= SESSION);
     let bytes = small.then(|| std::fs::read(path).ok())??;
     Info::parse(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}'))
 }
 
-/// The storage that the file of a session lies in; `None` when it lies in none.
+/// The storage around a session file; `None` if it is in none.
 pub fn around(path: &Path) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     let sessions = path.parent()?.parent()?;
@@ -64,14 +65,14 @@ pub fn around(path: &Path) -> Option<PathBuf> {
     (sessions.file_name()? == "session" && is_storage(storage)).then(|| storage.to_owned())
 }
 
-/// The files of all sessions, with what they say.
+/// All session files, with their sessions.
 pub fn list(storage: &Path) -> Vec<(PathBuf, Info)> {
     let files =
         entries(&storage.join("session")).into_iter().flat_map(|project| documents(&project).collect::<Vec<_>>());
     files.filter_map(|path| session(&path).map(|info| (path, info))).collect()
 }
 
-/// Reads the session `id` of a storage, else the newest one that was made in `root`, with those that work for it.
+/// Reads the session `id` of a storage, else the newest one made in `root`, with its subagents.
 pub fn read(storage: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Transcript> {
     let sessions: Vec<Info> = list(storage).into_iter().map(|(_, info)| info).collect();
     let main = match id {
@@ -81,17 +82,17 @@ pub fn read(storage: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Tra
     let Some(main) = main else { return Err(crate::error::Error::no_session(storage, root)) };
     let mut fold = Fold::new(Agent::OpenCode);
     fold.out.session_id = Some(main.id.clone());
-    let named = |kind: &str| -> HashMap<String, PathBuf> {
+    let by_name = |kind: &str| -> HashMap<String, PathBuf> {
         let folders = entries(&storage.join(kind)).into_iter();
         folders.filter_map(|path| Some((path.file_name()?.to_str()?.to_owned(), path))).collect()
     };
-    let (messages, parts) = (named("message"), named("part"));
-    let all = std::iter::once(main).chain(opencode::working_for(&sessions, &main.id));
+    let (messages, parts) = (by_name("message"), by_name("part"));
+    let all = std::iter::once(main).chain(opencode::subagents_of(&sessions, &main.id));
     for (number, session) in all.enumerate() {
-        let whose = if number == 0 { None } else { fold.add_subagent(Some(&session.id)) };
-        fold.move_to(&session.folder);
+        let owner = if number == 0 { None } else { fold.add_subagent(Some(&session.id)) };
+        fold.set_cwd(&session.folder);
         if let Some(folder) = messages.get(&session.id) {
-            let mut reader = OpenCode::new(whose);
+            let mut reader = OpenCode::new(owner);
             for (_, id, path) in in_order(folder) {
                 take(&path, &mut fold, |text, fold| reader.message(text, &id, fold))?;
                 for part in parts.get(&id).into_iter().flat_map(|folder| documents(folder)) {
@@ -100,13 +101,13 @@ pub fn read(storage: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Tra
             }
         }
         if !session.title.trim().is_empty() {
-            fold.name(whose, &session.title);
+            fold.name(owner, &session.title);
         }
     }
     Ok(fold.finish(root))
 }
 
-/// The files of messages by their time and id.
+/// The message files, ordered by time and id.
 fn in_order(folder: &Path) -> Vec<(u64, String, PathBuf)> {
     let mut out: Vec<(u64, String, PathBuf)> = documents(folder)
         .filter_map(|path| {
@@ -121,7 +122,7 @@ fn in_order(folder: &Path) -> Vec<(u64, String, PathBuf)> {
     out
 }
 
-/// The text of a file; `None` when it is too long.
+/// The text of a file; `None` if it is too long.
 fn text(path: &Path) -> std::io::Result<Option<String>> {
     if std::fs::metadata(path)?.len() > LONGEST as u64 {
         return Ok(None);
@@ -132,7 +133,7 @@ fn text(path: &Path) -> std::io::Result<Option<String>> {
 fn take(path: &Path, fold: &mut Fold, mut take: impl FnMut(&str, &mut Fold) -> bool) -> Result<()> {
     let text = text(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?.unwrap_or_default();
     fold.out.size = fold.out.size.saturating_add(text.len() as u64);
-    let read = take(&text, fold) || mended(&text).is_some_and(|text| take(&text, fold));
+    let read = take(&text, fold) || repaired(&text).is_some_and(|text| take(&text, fold));
     let counter = if read { &mut fold.out.rows } else { &mut fold.out.skipped_rows };
     *counter += 1;
     Ok(())

@@ -1,4 +1,4 @@
-//! The union of notes trees in a real repository: the same content whatever the order, the same commit from both sides.
+//! The union of notes trees in a real repository: independent of the order, the same commit from both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ impl Render for Nothing {
 
 const REF: &str = "refs/notes/empirica/data/journal";
 
-/// Notes by object (of few), each a set of records (of few, in two versions); the redacted ones.
+/// Notes by annotated object, each a set of records in one or two versions; and the redacted records.
 #[derive(Debug, Clone)]
 struct Tree {
     notes: BTreeMap<u8, BTreeSet<(u8, bool)>>,
@@ -50,7 +50,7 @@ impl Tree {
         let line = |(n, second): &(u8, bool)| {
             let line = format!("{{\"v\":1,\"id\":\"{}\",\"kind\":\"x\",\"of\":{second}}}\n", id(*n));
             let stub = || redact::stub(line.as_bytes(), None).unwrap();
-            // of what is redacted a stub is left, of whichever version
+            // all versions of a redacted record become a stub
             if self.redacted.contains(n) { String::from_utf8(stub()).unwrap() + "\n" } else { line }
         };
         let note = |lines: &BTreeSet<(u8, bool)>| {
@@ -69,7 +69,7 @@ impl Tree {
         repo.write_merge(tree, vec![], "notes\n", seconds).unwrap()
     }
 
-    /// The union, said in another way: all lines, and of what is redacted on either side a stub.
+    /// The expected union: all lines, with stubs for the records redacted on either side.
     fn united(&self, other: &Tree) -> Tree {
         let redacted: BTreeSet<u8> = self.redacted.union(&other.redacted).copied().collect();
         let mut notes: BTreeMap<u8, BTreeSet<(u8, bool)>> = BTreeMap::new();
@@ -83,7 +83,7 @@ impl Tree {
 }
 
 #[test]
-fn the_union_of_trees_is_what_the_rules_say_in_any_order_and_grouping() {
+fn the_union_of_trees_is_commutative_and_associative() {
     let folder = tempfile::tempdir().unwrap();
     output(git(folder.path()).args(["init", "-q"])).unwrap();
     let cwd = folder.path().canonicalize().unwrap();
@@ -109,17 +109,17 @@ fn the_union_of_trees_is_what_the_rules_say_in_any_order_and_grouping() {
         prop_assert_eq!(read(merge(ab, tc)), read(merge(ta, merge(tb, tc))));
         prop_assert_eq!(merge(ab, ta), ab);
         prop_assert_eq!(merge(ab, ab), ab);
-        // whoever meets the union has no more to say
+        // merging the union into a side adds nothing
         prop_assert_eq!(repo.tree_of(merge(tb, ab)).unwrap(), repo.tree_of(ab).unwrap());
         Ok(())
     });
     outcome.unwrap();
 }
 
-/// Found by fuzzing: a folder that is named like one of the fan-out and holds something else beside a note that lies flat
-/// was taken for a tree that is laid out in two ways, so that a union was written anew when it met its own side again.
+/// Found by fuzzing: a folder with a fan-out name and other content, next to a flat note, was taken for a tree with
+/// both layouts, so that merging a side into the union again made another commit.
 #[test]
-fn a_folder_that_only_looks_like_fan_out_does_not_make_a_union_be_written_again() {
+fn a_folder_with_a_fan_out_name_does_not_make_a_union_unstable() {
     let folder = tempfile::tempdir().unwrap();
     output(git(folder.path()).args(["init", "-q"])).unwrap();
     let cwd = folder.path().canonicalize().unwrap();
@@ -150,7 +150,7 @@ fn a_folder_that_only_looks_like_fan_out_does_not_make_a_union_be_written_again(
 
 /// Found by fuzzing: a tree that no git wrote, out of order and with a name twice, was written out of order again.
 #[test]
-fn a_union_with_a_tree_that_lies_out_of_order_lies_in_order() {
+fn a_union_with_an_unsorted_tree_is_sorted() {
     let folder = tempfile::tempdir().unwrap();
     output(git(folder.path()).args(["init", "-q"])).unwrap();
     let cwd = folder.path().canonicalize().unwrap();
