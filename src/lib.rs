@@ -1,16 +1,16 @@
 //! Keeps what AI agents learned, doubted, tried and decided inside the repository, as git notes.
 //!
 //! The crates below: `empirica_notes` (records in git notes, and git), `empirica_transcripts`, `empirica_secrets`.
-//! Imports only go down; a test holds that:
+//! Imports only go down, and no files import each other in a circle; a test holds both:
 //!
 //! | modules | |
 //! |---|---|
-//! | [`text`] | words, similarity, shortening, tokens, width |
+//! | [`text`] | words, similarity, passages, shortening, tokens, width |
 //! | [`fold`] | records folded into state; pure |
 //! | [`index`] | the query index over all notes, in SQLite; derived, disposable |
-//! | [`context`] | repository, store and session of a command; names of sessions and records |
+//! | [`context`] | repository, store and session of a command; names; the records of a session, handoffs in force, tasks |
 //! | [`render`] | answers, safe text, templates, budgets |
-//! | [`session`], [`checkpoint`], [`handoff`], [`task`], [`assess`], [`claim`], [`history`], [`report`], [`sync`], [`hooks`], [`setup`], [`import`] | the use cases, each with its rules and views; they print nothing |
+//! | [`collect`], [`sync`], [`setup`], [`handoff`], [`task`], [`search`], [`checkpoint`], [`session`], [`history`], [`assess`], [`claim`], [`report`], [`import`], [`hooks`] | the use cases from the lowest up, each with its rules and views; they print nothing |
 //! | [`cli`], [`mcp`] | the command line, and the tools of agents; neither imports the other |
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ pub mod assess;
 pub mod checkpoint;
 pub mod claim;
 pub mod cli;
+pub mod collect;
 pub mod context;
 pub mod fold;
 pub mod handoff;
@@ -29,6 +30,7 @@ pub mod index;
 pub mod mcp;
 pub mod render;
 pub mod report;
+pub mod search;
 pub mod session;
 pub mod setup;
 pub mod sync;

@@ -1,39 +1,48 @@
 //! The layout: what may import what, where git is touched, what every file says.
 
 use std::collections::{BTreeMap, BTreeSet};
+mod imports;
+
 use std::path::{Path, PathBuf};
 
 /// The libraries, each with the modules of its root from the lowest up; a library may name those before it.
 const CRATES: [(&str, &[&str]); 3] = [
-    ("empirica-secrets", &["text", "formats", "glued"]),
+    ("empirica-secrets", &["text", "rules", "formats", "glued"]),
     ("empirica-transcripts", &["model", "error", "text", "read", "summary", "agents", "reader", "find"]),
     ("empirica-notes", &["error", "env", "fault", "model", "git", "format", "store"]),
 ];
-/// The modules of the program, from the lowest up; those on one line may import each other.
-const PROGRAM: [&[&str]; 5] = [
-    &["text"],
-    &["fold"],
-    &["index"],
-    &[
-        "context",
-        "render",
-        "session",
-        "checkpoint",
-        "handoff",
-        "task",
-        "assess",
-        "claim",
-        "history",
-        "report",
-        "sync",
-        "hooks",
-        "setup",
-        "import",
-    ],
-    &["cli", "mcp"],
+/// The modules of the program, likewise; the use cases are those from `collect` to `hooks`.
+const PROGRAM: &[&str] = &[
+    "text",
+    "fold",
+    "index",
+    "context",
+    "render",
+    "collect",
+    "sync",
+    "setup",
+    "handoff",
+    "task",
+    "search",
+    "checkpoint",
+    "session",
+    "history",
+    "assess",
+    "claim",
+    "report",
+    "import",
+    "hooks",
+    "cli",
+    "mcp",
 ];
 /// The interfaces, neither of which names the other.
 const INTERFACES: [&str; 2] = ["cli", "mcp"];
+
+/// The folders of the crates, each with its modules from the lowest up.
+fn crates() -> impl Iterator<Item = (String, &'static [&'static str])> {
+    let libraries = CRATES.iter().map(|(name, modules)| (format!("crates/{name}/src"), *modules));
+    libraries.chain([("src".to_owned(), PROGRAM)])
+}
 
 fn below(folder: &str) -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -60,53 +69,58 @@ fn sources() -> Vec<(PathBuf, String)> {
 }
 
 /// The text of a source without its tests.
-fn code(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap_or_default()
-}
-
-/// The names that come after `crate::`.
-fn named(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    for rest in code(text).split("crate::").skip(1) {
-        // `use crate::{a, b}` names several
-        let names: Vec<&str> = match rest.strip_prefix('{') {
-            Some(list) => list.split('}').next().unwrap_or_default().split(',').collect(),
-            None => vec![rest],
-        };
-        let word = |name: &str| name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        out.extend(names.into_iter().map(word));
-    }
-    out
-}
-
-/// How many imports of a crate were looked at; each goes down.
-fn imports(folder: &str, levels: &[&[&str]]) -> usize {
-    let level = |name: &str| levels.iter().position(|names| names.contains(&name));
-    let mut seen = 0;
-    for (path, text) in below(folder) {
-        let inside = path.strip_prefix(folder).expect("inside");
-        let own = inside.iter().next().and_then(|name| name.to_str()).expect("a name").trim_end_matches(".rs");
-        let Some(at) = level(own) else {
-            assert!(["lib", "main", "tests"].contains(&own), "{} is in no module of the layout", path.display());
-            continue;
-        };
-        for (other, name) in named(&text).iter().filter_map(|name| Some((level(name)?, name))) {
-            seen += 1;
-            assert!(other <= at, "{} names {name}, which is above it", path.display());
-            let is_other = name != own && [own, name].iter().all(|name| INTERFACES.contains(name));
-            assert!(!is_other, "{} names the other interface, {name}", path.display());
-        }
-    }
-    seen
+fn code(text: &str) -> String {
+    let text = text.replace("#[cfg(test)]\nmod tests;\n", "");
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned()
 }
 
 #[test]
 fn imports_only_go_down() {
-    for (name, modules) in CRATES {
-        let levels: Vec<&[&str]> = modules.chunks(1).collect();
-        assert!(imports(&format!("crates/{name}/src"), &levels) > 3, "imports of {name} were found");
+    let mut wrong = Vec::new();
+    for (folder, modules) in crates() {
+        let sources = imports::Sources::read(&folder);
+        let level = |name: &str| modules.iter().position(|module| *module == name);
+        let imports = sources.imports();
+        assert!(!imports.is_empty(), "imports of {folder} were found");
+        for import in imports {
+            let (Some(own), Some(other)) = (import.from.first(), import.to.first()) else { continue };
+            let (from, to) = (sources.path(&import.from), sources.path(&import.to));
+            let at = level(own).unwrap_or_else(|| panic!("{from} is in no module of the layout"));
+            let is_interface = |name: &String| INTERFACES.iter().any(|interface| interface == name);
+            let is_below = level(other).is_some_and(|other| other < at) && !(is_interface(own) && is_interface(other));
+            if own != other && !is_below {
+                wrong.push(format!("{from} imports {to}"));
+            }
+        }
     }
-    assert!(imports("src", &PROGRAM) > 100, "imports were found");
+    assert!(wrong.is_empty(), "imports only go down, and no interface imports the other:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let mut circles = Vec::new();
+    for (folder, _) in crates() {
+        let sources = imports::Sources::read(&folder);
+        // an interface and its commands name each other
+        let is_of_interface = |path: &&str| INTERFACES.iter().any(|name| path.starts_with(&format!("src/{name}/")));
+        let found = sources.circles().into_iter().filter(|circle| !circle.iter().all(is_of_interface));
+        circles.extend(found.map(|circle| circle.join(" ")));
+    }
+    assert!(circles.is_empty(), "these import each other:\n{}", circles.join("\n"));
+}
+
+#[test]
+fn a_folder_has_at_most_twelve_entries() {
+    // the root has a folder for each use case, the command line a file for each command
+    let is_wide = |folder: &Path| folder == Path::new("src") || folder.starts_with("src/cli");
+    let mut folders: Vec<PathBuf> = sources().iter().filter_map(|(path, _)| Some(path.parent()?.to_owned())).collect();
+    folders.sort();
+    folders.dedup();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for folder in folders.iter().filter(|folder| !is_wide(folder)) {
+        let count = std::fs::read_dir(root.join(folder)).expect("a folder").count();
+        assert!(count <= 12, "{} has {count} entries", folder.display());
+    }
 }
 
 #[test]
@@ -115,7 +129,8 @@ fn a_library_names_only_those_before_it_and_none_of_what_is_the_programs() {
         let later = CRATES[at..].iter().map(|(name, _)| name.replace('-', "_"));
         let forbidden: Vec<String> = later.chain(["git_empirica", "clap", "minijinja"].map(str::to_owned)).collect();
         for (path, text) in below(&format!("crates/{name}/src")) {
-            let lines = code(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
+            let code = code(&text);
+            let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
             for (line, name) in lines.flat_map(|line| forbidden.iter().map(move |name| (line, name))) {
                 assert!(!line.contains(&format!("{name}::")), "{}: {line}", path.display());
             }

@@ -2,7 +2,6 @@
 
 pub mod calibration;
 pub mod drift;
-pub mod gate;
 pub mod goal_suggestions;
 pub mod guide;
 pub mod submit;

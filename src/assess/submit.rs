@@ -2,22 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
-
-use crate::assess::gate::{Gate, GateDecision};
-use crate::assess::{drift, gate, goal_suggestions};
-use crate::checkpoint::compaction;
+use crate::assess::goal_suggestions;
 use crate::context::records::gather_from;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, active};
 use crate::fold::assessment::confidence::overall;
-use crate::fold::assessment::{calibration, trajectory};
+use crate::fold::assessment::gate::{Gate, GateDecision};
+use crate::fold::assessment::{calibration, drift, gate, trajectory};
 use crate::fold::handoff_report::HandoffInput;
 use crate::fold::journal;
 use crate::fold::session_state::SessionRecords;
 use crate::handoff;
 use crate::handoff::build::Content;
 use crate::handoff::write::HandoffOutcome;
+use crate::session::compaction;
 use empirica_notes::error::{Error, Result, Text, blank, empirica, text};
 use empirica_notes::model::goal::{GoalDone, GoalState};
 use empirica_notes::model::handoff::{Calibration, Trajectory};
@@ -25,6 +23,8 @@ use empirica_notes::model::journal::{Finding, Unknown};
 use empirica_notes::model::vectors::VectorError;
 use empirica_notes::model::{Assessment, Body, Id, Phase, Record, SessionId, Vector, Vectors};
 use empirica_notes::store::FlushTiming;
+use serde_json::Map;
+use serde_json::Value;
 
 /// What is assessed.
 #[derive(Debug, Clone, Default)]

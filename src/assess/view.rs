@@ -1,25 +1,34 @@
 //! The answers of the workflow: assessments with their goals and gates, and drift.
 
-use std::collections::BTreeMap;
-
+use crate::assess;
+use crate::assess::drift as drifts;
+use crate::assess::goal_suggestions;
+use crate::fold::assessment::drift::Drift;
+use crate::fold::assessment::gate::Gate;
+use crate::handoff::view::WrittenView;
+use crate::handoff::view::delta_map;
+use crate::handoff::view::hint_missing;
+use crate::handoff::view::outcome_json;
+use crate::render::answer::Answer;
+use crate::render::drift::drift_line;
+use crate::render::format;
+use crate::render::safe;
+use crate::render::template::Templates;
+use crate::session::compaction::SinceSnapshot;
+use empirica_notes::error::Result;
+use empirica_notes::error::Text;
+use empirica_notes::model::Phase;
+use empirica_notes::model::Vector;
+use empirica_notes::model::Vectors;
+use empirica_notes::model::goal::GoalState;
+use empirica_notes::model::goal::Priority;
+use empirica_notes::model::handoff::Calibration;
+use empirica_notes::model::{Id, SessionId};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
-
-use crate::assess;
-use crate::assess::drift::Drift;
-use crate::assess::drift::current as drifts;
-use crate::assess::gate::Gate;
-use crate::assess::goal_suggestions;
-use crate::checkpoint::compaction::SinceSnapshot;
-use crate::handoff::view::{WrittenView, delta_map, hint_missing, outcome_json};
-use crate::render::answer::Answer;
-use crate::render::template::Templates;
-use crate::render::{format, safe};
-use empirica_notes::error::{Result, Text};
-use empirica_notes::model::goal::{GoalState, Priority};
-use empirica_notes::model::handoff::Calibration;
-use empirica_notes::model::{Id, Phase, SessionId, Vector, Vectors};
+use serde_json::Map;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A goal that was suggested for a weak vector.
 #[derive(Serialize, JsonSchema)]
@@ -47,18 +56,6 @@ fn goal_lines(goals: &[GoalState]) -> String {
     };
     let list: String = goals.iter().map(line).collect();
     if list.is_empty() { list } else { format!("Suggested goals:\n{list}") }
-}
-
-/// Drift in a line.
-pub fn drift_line(drift: &Drift) -> String {
-    match (drift.analyzed, drift.detected) {
-        (0 | 1, _) => "Drift: none yet; it takes two assessments".to_owned(),
-        (_, false) => format!("Drift: none: {}", drift.pattern),
-        (_, true) => {
-            let kind = drift.kind.name().replace('_', " ");
-            format!("Drift: {}, {kind}: {}", drift.severity.name(), drift.pattern)
-        }
-    }
 }
 
 /// The moves of vectors in a line.

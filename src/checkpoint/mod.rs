@@ -1,6 +1,5 @@
 //! Checkpoints: where the work stood, and what changed since.
 
-pub mod compaction;
 pub mod compare;
 pub mod diff;
 pub mod save;

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::checkpoint;
 use crate::fold::assessment::confidence::overall;
-use crate::history::show::short_commit;
 use crate::render::answer::Answer;
+use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::snapshot::{Chain, GitState, SemanticContext, Snapshot};

@@ -3,7 +3,7 @@
 use crate::context::CommandContext;
 use crate::index::{HandoffQuery as Wanted, HandoffRow, Index};
 use empirica_notes::error::Result;
-use empirica_notes::model::substance::Substance;
+use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
 
 /// A stored handoff with its envelope.

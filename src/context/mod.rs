@@ -5,8 +5,9 @@ pub mod handoffs;
 pub mod names;
 pub mod paths;
 pub mod records;
+pub mod session;
 pub mod stored;
-pub mod working;
+pub mod tasks;
 
 use std::cell::RefCell;
 

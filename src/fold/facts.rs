@@ -98,8 +98,7 @@ pub struct Inquiry {
     pub text: String,
 }
 
-/// The facts of a session. `aside` has superseded handoffs
-/// ([`superseded`](empirica_notes::model::superseded::superseded)), at least this session's.
+/// The facts of a session out of its records; superseded handoffs (`aside`) are left out.
 pub fn facts(gathered: &SessionRecords, aside: &BTreeSet<Id>) -> SessionFacts {
     let session = &gathered.session;
     let began_ms = at_ms(&session.started_at, &session.began);
@@ -208,7 +207,7 @@ mod tests {
     }
 
     fn of(records: &[Record]) -> SessionFacts {
-        let aside = empirica_notes::model::superseded::superseded(records);
+        let aside = empirica_notes::model::handoff::superseded::superseded(records);
         let session = records[0].head.session.clone().expect("a session");
         facts(&SessionRecords::collect(records, &session).expect("its start"), &aside)
     }

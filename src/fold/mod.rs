@@ -8,3 +8,4 @@ pub mod handover_graph;
 pub mod journal;
 pub mod session_state;
 pub mod session_summary;
+pub mod task;

@@ -3,7 +3,6 @@
 use crate::context::CommandContext;
 use crate::context::handoffs::{ListedHandoff, in_force};
 use crate::index::{HandoffQuery as Wanted, RecordQuery};
-use crate::task;
 use empirica_notes::error::Result;
 
 /// The handoffs in force, newest first: those of `--session` or `--ai` when given; `unacknowledged` only those that no other
@@ -17,7 +16,9 @@ pub fn list(context: &CommandContext<'_>, unacknowledged: bool) -> Result<(Vec<L
     let wanted = Wanted { session, ai: context.selection.ai.clone(), ..Wanted::default() };
     let mut listed = in_force(context, &wanted, usize::MAX)?;
     if unacknowledged {
-        let taken_up = task::list::taken_up(context.index()?.kinds(&["accept"], RecordQuery::default())?.records());
+        let taken_up = crate::fold::task::handoffs::taken_up(
+            context.index()?.kinds(&["accept"], RecordQuery::default())?.records(),
+        );
         listed.retain(|listed| !taken_up.contains(&listed.head.id));
     }
     Ok((listed, warnings))

@@ -4,7 +4,6 @@ pub mod arrival;
 pub mod build;
 pub mod check;
 pub mod list;
-pub mod lists;
 pub mod managed;
 pub mod note;
 pub mod pack;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::collect;
 use crate::context::records::gather;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, paths};
@@ -11,14 +12,13 @@ use crate::handoff::build::{Content, composed, draft, drafted, revise, since_las
 use crate::handoff::check::reported;
 use crate::handoff::check::rules::{Check, Level};
 use crate::handoff::{check, managed};
-use crate::session::collect;
 use empirica_notes::error::{Command, Error, Result, blank, empirica};
 use empirica_notes::git::Oid;
 use empirica_notes::git::repository::status;
 use empirica_notes::model::assessment::Changes;
+use empirica_notes::model::handoff::substance::Substance;
+use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::journal::{Finding, Unknown};
-use empirica_notes::model::substance::Substance;
-use empirica_notes::model::superseded::superseded;
 use empirica_notes::model::{Body, Handoff, Id, Namespace, Record};
 use empirica_notes::store::{FlushTiming, RecordEntry, Scan};
 

@@ -3,5 +3,4 @@
 pub mod log;
 pub mod metrics;
 pub mod record_line;
-pub mod search;
 pub mod show;

@@ -1,8 +1,8 @@
 //! A record in one text.
 
+use crate::fold::task::questions;
+use crate::handoff::receive::acceptance::accepted;
 use crate::render::format::{count, decision, vectors};
-use crate::task::acceptance::accepted;
-use crate::task::questions;
 use empirica_notes::model::{Body, Digest, Record};
 
 /// What a journal record says, in one text.
@@ -51,7 +51,7 @@ pub fn said(record: &Record) -> String {
 
 /// Everything a digest tells, a text each.
 pub fn digest(digest: &Digest) -> Vec<String> {
-    let lists = crate::handoff::lists::NoteLists::of(None, &[digest]);
+    let lists = crate::handoff::note::lists::NoteLists::of(None, &[digest]);
     lists
         .all()
         .flat_map(|(label, list)| list.iter().map(move |text| format!("{}: {text}", label.to_lowercase())))

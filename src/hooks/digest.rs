@@ -2,8 +2,8 @@
 
 use crate::fold::session_state::SessionRecords;
 use crate::handoff::build::next_steps::unfinished;
-use empirica_notes::model::digest::Reply;
 use empirica_notes::model::handoff::Assessed;
+use empirica_notes::model::handoff::digest::Reply;
 use empirica_notes::model::{Body, Digest, Id, Record, SessionId};
 
 /// The digest of `session` since its last digest or a handoff for which `is_told` is true; `None` if it would be

@@ -1,16 +1,18 @@
 //! Handoffs as resources: `empirica://handoff/<id>`, as Markdown.
 
+use crate::search::{self, SearchResults};
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 
 use crate::context::handoffs::ListedHandoff;
 use crate::handoff::receive::accept;
-use crate::history::search::{self, SearchResults};
+use crate::history::show;
+use crate::history::show::view;
 use crate::history::show::view::Format;
-use crate::history::show::{self, view};
 use crate::mcp::call_context::CallContext;
-use crate::render::{format, safe};
+use crate::render::format;
+use crate::render::safe;
 use empirica_notes::error::{Error, Result};
 
 /// What every name begins with.

@@ -5,6 +5,7 @@ use chrono::DateTime;
 use crate::fold::assessment::trajectory;
 use crate::fold::assessment::trajectory::{NOTHING_SHARED, OVERALL};
 use empirica_notes::error::empirica;
+use empirica_notes::git::parse_oid;
 use empirica_notes::model::handoff::{Calibration, Trajectory};
 use empirica_notes::model::{Vector, Vectors};
 
@@ -89,4 +90,9 @@ pub fn decision(text: &str, why: &str, alternatives: &[String]) -> String {
     let rejected =
         if alternatives.is_empty() { String::new() } else { format!("; rejected: {}", alternatives.join("; ")) };
     format!("{text} — {why}{rejected}")
+}
+
+/// The commit of a record, as git shows it short; `None` for an unborn HEAD.
+pub fn short_commit(record_commit: Option<&str>) -> Option<String> {
+    record_commit.and_then(parse_oid).map(|id| id.to_hex_with_len(8).to_string())
 }

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod budget;
 pub mod color;
 pub mod counts;
+pub mod drift;
 pub mod fill;
 pub mod format;
 pub mod pairs;

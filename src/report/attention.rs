@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::CommandContext;
+use crate::context::{CommandContext, handoffs};
 use crate::fold::journal::OwnedGoal;
+use crate::fold::task::handoffs::text;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::StaleCheck;
 use crate::index::Index;
-use crate::task;
-use crate::task::handoffs::text;
 use empirica_notes::error::Result;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Record};
+
+/// The most handoffs, open questions and open goals, the newest.
+pub const LISTED: usize = 200;
 
 /// The newest handoffs whose evidence is compared with the code.
 const CHECKED: usize = 8;
@@ -47,7 +49,7 @@ pub fn failed(index: &Index<'_>, own: &[&Record]) -> Result<Vec<Record>> {
 
 /// The handoffs that leave work and that nobody took up, newest first; of a task the newest.
 pub fn unclaimed<'r>(handoffs: &[&'r Record], records: &[&Record], claimed: &BTreeSet<&Id>) -> Vec<&'r Id> {
-    let accepted = task::list::taken_up(records.iter().copied());
+    let accepted = crate::fold::task::handoffs::taken_up(records.iter().copied());
     let mut tasks = BTreeSet::new();
     let waits = handoffs.iter().filter(|record| {
         let Body::Handoff(handoff) = &record.body else { return false };
@@ -75,7 +77,7 @@ pub fn stale(
 ) -> Result<Vec<(Envelope, StaleCheck)>> {
     let has_checks = |record: &&&Record| matches!(&record.body, Body::Handoff(h) if !h.evidence.is_empty());
     let ids: Vec<Id> = handoffs.iter().filter(has_checks).take(CHECKED).map(|r| r.head.id.clone()).collect();
-    let listed = crate::context::handoffs::whole(index, &ids)?;
+    let listed = handoffs::whole(index, &ids)?;
     let (arrivals, _) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
     let (mut seen, mut out) = (BTreeSet::new(), Vec::new());
     for (listed, arrival) in listed.iter().zip(arrivals) {
@@ -97,9 +99,6 @@ pub fn goals<'o>(
     let more = open.len() - shown.len();
     Ok((shown, more))
 }
-
-/// The most handoffs, open questions and open goals, the newest.
-pub const LISTED: usize = 200;
 
 /// The newest of these records as views show them, in the order given.
 pub(crate) fn placed<'i>(index: &Index<'_>, ids: impl Iterator<Item = &'i Id>) -> Result<Vec<Record>> {

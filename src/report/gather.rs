@@ -12,19 +12,19 @@ use crate::fold::handover_graph::{Handover, passings};
 use crate::fold::journal::{OwnedGoal, goals};
 use crate::fold::session_state::SessionRecords;
 use crate::fold::session_summary::SessionSummary;
-use crate::history::search::filter::date;
 use crate::index::{Index, RecordQuery};
 use crate::report::attention;
 use crate::report::attention::{Attention, LISTED, placed};
 use crate::report::knowledge::{Kind, statements};
+use crate::search::filter::date;
 use empirica_notes::error::Result;
 use empirica_notes::git::history::dates::Edge;
 use empirica_notes::git::objects::content::{PathContent, Tree};
 use empirica_notes::git::parse_oid;
 use empirica_notes::git::repository::project;
 use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::session::Session;
-use empirica_notes::model::superseded::superseded;
 use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
 
 /// What is read; what else a record can be is not shown.

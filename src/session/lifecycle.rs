@@ -7,13 +7,13 @@ use crate::context::active::{ActiveSession, ActiveSessions};
 use crate::context::names::NamedObject;
 use crate::context::records::{gather, nothing_of};
 use crate::context::stored::StoreReport;
-use crate::context::{CommandContext, WorkingSession, active, names, working};
+use crate::context::{CommandContext, WorkingSession, active, handoffs, names, session, tasks};
 use crate::fold::handoff_report::HandoffInput;
 use crate::fold::session_state::SessionRecords;
+use crate::fold::task::state::TaskStatus;
+use crate::handoff;
 use crate::handoff::build::Content;
 use crate::handoff::managed::CheckedHandoff;
-use crate::task::state::TaskStatus;
-use crate::{handoff, task};
 use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
@@ -133,7 +133,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
         worktree: context.store.paths().worktree().to_owned(),
         place: context.store.paths().place(),
     };
-    let (record, mut stored) = working::begin(context, &who, body, request.by_hook)?;
+    let (record, mut stored) = session::begin(context, &who, body, request.by_hook)?;
     stored.after(first);
     let started_at = record.as_ref().map(|record| record.head.at.clone()).unwrap_or_default();
     let others: Vec<ActiveSession> = current.active;
@@ -177,7 +177,7 @@ fn continued(context: &CommandContext<'_>, given: &str, by: &str, stored: &mut S
     let session = &gathered.session;
     let newest = match named {
         Some(handoff) => Some(handoff),
-        None => crate::context::handoffs::of_session(context, &id)?.map(|listed| listed.head.id),
+        None => handoffs::of_session(context, &id)?.map(|listed| listed.head.id),
     };
     let is_written = newest.is_none();
     if let Some(handoff) = &newest {
@@ -205,10 +205,10 @@ fn held_up(context: &CommandContext<'_>, handoff: &Id) -> Result<Option<String>>
         _ => None,
     });
     let Some(task_id) = task_id else { return Ok(None) };
-    let standing = task::list::standing(context, &task_id)?;
+    let standing = tasks::standing(context, &task_id)?;
     let waits = standing.is_some_and(|standing| standing.status == TaskStatus::Escalated);
     Ok(waits.then(|| {
-        format!("the task '{task_id}' is escalated and waits for a person: {}", task::list::show_command(&task_id))
+        format!("the task '{task_id}' is escalated and waits for a person: {}", tasks::show_command(&task_id))
     }))
 }
 

@@ -1,7 +1,7 @@
 //! Sessions: begin, end, list, resume, and where each stands.
 
 pub mod bootstrap;
-pub mod collect;
+pub mod compaction;
 pub mod lifecycle;
 pub mod resume;
 pub mod status;

@@ -5,7 +5,7 @@ use crate::setup::git_hooks::take_back;
 use crate::setup::init::InitOutcome;
 use crate::setup::record;
 use crate::setup::record::{AddedConfig, SetupRecord};
-use crate::setup::remotes;
+use crate::setup::settings::remotes;
 use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use crate::context::CommandContext;
 use crate::setup::record::{HookPlacement, SetupRecord};
+use crate::setup::settings::remotes;
 use crate::setup::steps::{SetupStep, SetupWarning};
-use crate::setup::{agents, git_hooks, remotes, settings};
+use crate::setup::{agents, git_hooks, settings};
 use crate::sync;
 use crate::sync::exchange::RemoteSync;
 use empirica_notes::error::Result;

@@ -7,7 +7,6 @@ pub mod doctor;
 pub mod git_hooks;
 pub mod init;
 pub mod record;
-pub mod remotes;
 pub mod settings;
 pub mod steps;
 pub mod user;

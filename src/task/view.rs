@@ -4,13 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::context::tasks::resolve_command;
+use crate::fold::task::state::{TaskAction, TaskEvent, TaskState, TaskStatus};
+use crate::fold::task::{handoffs, questions};
 use crate::handoff::managed::payload;
+use crate::handoff::receive::acceptance;
 use crate::handoff::receive::view::{AcceptView, QuestionView, question_lines};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::task::list::{Task, resolve_command};
-use crate::task::state::{TaskAction, TaskEvent, TaskState, TaskStatus};
-use crate::task::{acceptance, handoffs, questions};
+use crate::task::list::Task;
 use empirica_notes::model::{Id, SessionId, Verdict};
 
 /// A task.

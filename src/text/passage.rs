@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use crate::text::query::Term;
 use crate::text::words::{each, words};
 
+/// The most words of a text that are looked at for [`places`]: those after them are found, but not shown.
+const MOST: usize = 10_000;
+
 /// A part of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Passage {
@@ -84,9 +87,6 @@ fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize
     }
     (start, end)
 }
-
-/// The most words of a text that are looked at for [`places`]: those after them are found, but not shown.
-const MOST: usize = 10_000;
 
 /// Where any of the terms are in a text: begin and end in characters, the end not included, in order; what overlaps or
 /// touches is one. Empty for no terms. Of many words that the terms have, the first `MOST` are looked at.

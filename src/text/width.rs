@@ -24,7 +24,7 @@ pub fn measure(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// Cuts a line to `width` columns with `…`. See [`short::cut`].
+/// Shortens a line to `width` columns, between words where it can.
 pub fn cut(line: &str, width: usize) -> String {
     shorten::cut(line, width, columns_of)
 }

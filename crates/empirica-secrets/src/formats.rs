@@ -177,7 +177,7 @@ pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'stati
         if !may_match {
             continue;
         }
-        let Some(regex) = regex.get_or_init(|| crate::compile(pattern)) else { continue };
+        let Some(regex) = regex.get_or_init(|| crate::rules::compile(pattern)) else { continue };
         for found in regex.captures_iter(text.as_bytes()) {
             let Some(secret) = found.get(1).or(found.get(0)) else { continue };
             let Some(value) = text.get(secret.range()) else { continue };
@@ -224,7 +224,7 @@ fn fits(like: Like, value: &str) -> bool {
 
 /// The prefixes of all token rules.
 pub(crate) fn prefixes() -> impl Iterator<Item = &'static str> {
-    let others = crate::EXTRA.iter().flat_map(|extra| extra.1).chain(crate::FORMATS);
+    let others = crate::rules::EXTRA.iter().flat_map(|extra| extra.1).chain(crate::rules::FORMATS);
     TOKENS.iter().map(|token| token.1).chain(others.map(|(literal, _)| *literal))
 }
 

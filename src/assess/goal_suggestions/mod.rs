@@ -2,14 +2,14 @@
 
 pub mod rules;
 
-use crate::assess::drift::last_learned;
-use crate::assess::gate;
 use crate::assess::goal_suggestions::rules::{
     EarlierAttempt, EarlierSession, SuggestionInput, goals, reached as reached_by,
 };
 use crate::context::records::gather;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession};
+use crate::fold::assessment::drift::last_learned;
+use crate::fold::assessment::gate;
 use crate::fold::journal;
 use crate::fold::journal::answers;
 use crate::fold::session_state::SessionRecords;

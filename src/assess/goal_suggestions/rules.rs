@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use crate::assess::gate;
 use crate::fold::assessment::confidence::round4;
+use crate::fold::assessment::gate;
 use crate::text::imperative::begins_with_verb;
 use crate::text::shorten::short;
 use crate::text::similarity::{best, words};

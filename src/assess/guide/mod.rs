@@ -2,11 +2,11 @@
 
 pub mod view;
 
-use crate::assess::drift::WINDOW;
-use crate::assess::drift::current::gate;
-use crate::assess::gate::Gate;
 use crate::context::records::gather_from;
 use crate::context::{CommandContext, active};
+use crate::fold::assessment::drift::WINDOW;
+use crate::fold::assessment::gate::Gate;
+use crate::fold::assessment::session_gate::gate;
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::error::Result;
 use empirica_notes::model::goal::{GoalState, GoalStatus};

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::assess::drift::Drift;
-use crate::assess::gate::GateDecision;
 use crate::assess::guide::GuideOutcome;
 use crate::fold::assessment::confidence::overall;
+use crate::fold::assessment::drift::Drift;
+use crate::fold::assessment::gate::GateDecision;
 use crate::render::answer::Answer;
 use crate::render::safe;
 use empirica_notes::model::goal::{GoalState, Priority};

@@ -9,6 +9,62 @@ use crate::checkpoint::compare::operand::{KnownItems, Operand};
 use crate::fold::assessment::confidence::round4;
 use empirica_notes::model::{Id, Vector};
 
+/// From this fall on a vector is told of in the sentence.
+const FELL: f64 = 0.15;
+
+/// What happened to something from one side to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ChangeKind {
+    Lost,
+    Gained,
+    Changed,
+}
+
+impl ChangeKind {
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            ChangeKind::Lost => "lost",
+            ChangeKind::Gained => "gained",
+            ChangeKind::Changed => "changed",
+        }
+    }
+}
+
+/// A difference.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Difference")]
+pub struct Change {
+    /// The dimension it is in, as in `compared`.
+    pub dimension: &'static str,
+    /// What happened.
+    #[serde(skip)]
+    pub turn: ChangeKind,
+    /// In words: `3 findings are missing`.
+    pub what: String,
+    /// What it is about, as far as it is named.
+    pub items: Vec<String>,
+}
+
+/// What lies between two sides, as git and the records know.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HistoryBetween {
+    /// Commits that only the later side's HEAD has; `None` when one of both is not here.
+    pub added: Option<u64>,
+    /// Commits that only the earlier side's HEAD has.
+    pub gone: Option<u64>,
+    /// Files that the later side's commits changed, and those that are still there though git no longer names
+    /// them; `None` when it is not known, and no file is said to have gone back.
+    pub committed: Option<BTreeSet<String>>,
+    /// Whether the sides saw different work trees: what is not committed is not compared.
+    pub elsewhere: bool,
+    /// Goals that are done or dropped by now, whoever did it.
+    pub closed: BTreeSet<Id>,
+    /// Goals that the later side's session has.
+    pub held: BTreeSet<Id>,
+}
+
 /// The differences as they are found.
 #[derive(Default)]
 pub(crate) struct Changes {
@@ -290,60 +346,4 @@ impl Changes {
 /// So many of them.
 pub(crate) fn counted(count: u64, (one, many): (&str, &str)) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// What happened to something from one side to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum ChangeKind {
-    Lost,
-    Gained,
-    Changed,
-}
-
-impl ChangeKind {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ChangeKind::Lost => "lost",
-            ChangeKind::Gained => "gained",
-            ChangeKind::Changed => "changed",
-        }
-    }
-}
-
-/// A difference.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Difference")]
-pub struct Change {
-    /// The dimension it is in, as in `compared`.
-    pub dimension: &'static str,
-    /// What happened.
-    #[serde(skip)]
-    pub turn: ChangeKind,
-    /// In words: `3 findings are missing`.
-    pub what: String,
-    /// What it is about, as far as it is named.
-    pub items: Vec<String>,
-}
-
-/// From this fall on a vector is told of in the sentence.
-const FELL: f64 = 0.15;
-
-/// What lies between two sides, as git and the records know.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct HistoryBetween {
-    /// Commits that only the later side's HEAD has; `None` when one of both is not here.
-    pub added: Option<u64>,
-    /// Commits that only the earlier side's HEAD has.
-    pub gone: Option<u64>,
-    /// Files that the later side's commits changed, and those that are still there though git no longer names
-    /// them; `None` when it is not known, and no file is said to have gone back.
-    pub committed: Option<BTreeSet<String>>,
-    /// Whether the sides saw different work trees: what is not committed is not compared.
-    pub elsewhere: bool,
-    /// Goals that are done or dropped by now, whoever did it.
-    pub closed: BTreeSet<Id>,
-    /// Goals that the later side's session has.
-    pub held: BTreeSet<Id>,
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use crate::assess::{drift, gate};
 use crate::checkpoint::snapshot::chains::{chains, path};
+use crate::fold::assessment::{drift, gate};
 use crate::fold::journal::answers;
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::assessment::{Checkpoint, Trigger};

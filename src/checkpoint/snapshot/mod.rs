@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use crate::checkpoint::snapshot;
 use crate::checkpoint::snapshot::fold::{CheckpointInput, GitPosition, RECENT, RecordTotals};
 use crate::checkpoint::snapshot::truncate::{MOST, bound};
-use crate::context::CommandContext;
+use crate::context::{CommandContext, handoffs};
 use crate::fold::assessment::confidence::round4;
 use crate::fold::session_state::SessionRecords;
-use crate::history::search;
 use crate::index::{HandoffQuery, Index, RecordQuery};
+use crate::search;
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::repository::{project, status};
 use empirica_notes::git::{Oid, history, parse_oid};
@@ -204,7 +204,7 @@ fn at_hand(index: &Index<'_>, session: &SessionId) -> Result<Scan> {
 
 fn totals(context: &CommandContext<'_>, index: &Index<'_>) -> Result<RecordTotals> {
     let count = |kind: &str| Ok::<u64, empirica_notes::error::Error>(index.count(kind)? as u64);
-    let newest = crate::context::handoffs::in_force(context, &HandoffQuery::default(), 1)?.pop();
+    let newest = handoffs::in_force(context, &HandoffQuery::default(), 1)?.pop();
     let mut active = index.sessions(true)?;
     active.sort_by(|a, b| b.began.cmp(&a.began));
     let mut agents = Vec::new();

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::context::CommandContext;
+use crate::fold::task::handoffs;
 use crate::handoff::build::relevance::{TaskProfile, relevant};
 use crate::index::by_rare_words;
-use crate::task::handoffs;
 use empirica_notes::error::Result;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::Relevant;

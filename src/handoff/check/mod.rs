@@ -7,11 +7,10 @@ pub mod view;
 
 use std::collections::BTreeSet;
 
-use crate::context::CommandContext;
+use crate::context::{CommandContext, tasks};
 use crate::handoff::build::DraftHandoff;
 use crate::handoff::check;
 use crate::handoff::check::rules::{Check, CheckFacts, PathState};
-use crate::task;
 use empirica_notes::error::Result;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
 use empirica_notes::model::Handoff;
@@ -59,7 +58,7 @@ const MANIFESTS: [&str; 31] = [
 /// The checks of a handoff that is not stored yet.
 pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<Check>> {
     let handoff = &draft.handoff;
-    let standing = handoff.task_id.as_deref().map(|id| task::list::standing(context, id)).transpose()?.flatten();
+    let standing = handoff.task_id.as_deref().map(|id| tasks::standing(context, id)).transpose()?.flatten();
     let chain: Vec<&Handoff> =
         standing.iter().flat_map(|standing| standing.chain_without(handoff.regenerates.as_ref())).collect();
     let root = context.repo.work_tree();

@@ -6,14 +6,13 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
+use crate::fold::task::handoffs;
 use crate::handoff::check::gaps::{ReportedGap, missed, missed_sentence};
-use crate::task::handoffs;
 use crate::text::imperative::{can_judge, has_imperative, steps};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// More steps than this are more than one iteration's work.
 const STEPS: usize = 7;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::task::handoffs;
-use crate::task::state::{TaskAction, TaskEvent};
+use crate::fold::task::handoffs;
+use crate::fold::task::state::{TaskAction, TaskEvent};
 
 /// A round of the task.
 #[derive(Debug, Default)]

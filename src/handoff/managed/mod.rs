@@ -7,11 +7,11 @@ pub mod view;
 
 use serde_json::{Value, json};
 
-use crate::context::CommandContext;
+use crate::context::{CommandContext, tasks};
+use crate::fold::task::handoffs;
+use crate::fold::task::state::TaskState;
 use crate::handoff::managed::formats::{Format, TYPE};
 use crate::handoff::managed::payload::Wrong;
-use crate::task::handoffs;
-use crate::task::state::TaskState;
 use empirica_notes::error::{Command, Error, Result, empirica, option, text};
 use empirica_notes::model::handoff::CONTEXT;
 use empirica_notes::model::{Handoff, Id};
@@ -194,7 +194,7 @@ fn complete(context: &CommandContext<'_>, format: &Format, again: Option<&Id>, g
     let Some(id) = given.get("task_id").and_then(Value::as_str).map(str::to_owned) else { return Ok(()) };
     let standing = match (again.is_some(), format.name) {
         // what a person asks about an escalation must be answered
-        (true, "escalation") => crate::task::list::standing(context, &id)?,
+        (true, "escalation") => tasks::standing(context, &id)?,
         _ => task_standing(context, &id, format.name)?,
     };
     let chain = standing.as_ref().map(|standing| standing.chain_without(again)).unwrap_or_default();
@@ -233,8 +233,8 @@ fn complete(context: &CommandContext<'_>, format: &Format, again: Option<&Id>, g
 
 /// Where the task stands that a handoff of this type is for; refused while the task is escalated.
 fn task_standing(context: &CommandContext<'_>, id: &str, kind: &str) -> Result<Option<TaskState>> {
-    let standing = crate::task::list::standing(context, id)?;
-    standing.iter().try_for_each(|standing| crate::task::list::may_go_on(id, standing, kind))?;
+    let standing = tasks::standing(context, id)?;
+    standing.iter().try_for_each(|standing| tasks::may_go_on(id, standing, kind))?;
     Ok(standing)
 }
 

@@ -1,12 +1,11 @@
 //! Taking up a handoff: the receiver says what it understood, decided and misses.
 
-use crate::context::CommandContext;
 use crate::context::handoffs::of_session;
 use crate::context::stored::StoreReport;
-use crate::task;
-use crate::task::questions::{Question, questions};
-use crate::task::state;
-use crate::task::state::TaskStatus;
+use crate::context::{CommandContext, tasks};
+use crate::fold::task::questions::{Question, questions};
+use crate::fold::task::state;
+use crate::fold::task::state::TaskStatus;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::journal::{Decision, Finding};
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Namespace, Record, SessionId, Verdict};
@@ -79,7 +78,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     if let (Body::Handoff(said), None) = (&handoff.body, &request.resolution)
         && let (Some(task_id), Some(verdict)) = (&said.task_id, request.decision)
         && verdict != Verdict::Escalate
-        && let Some(standing) = task::list::standing(context, task_id)?
+        && let Some(standing) = tasks::standing(context, task_id)?
         && standing.status == TaskStatus::Escalated
     {
         warnings.push(format!("the task '{task_id}' is escalated and stays so until it is resolved"));
@@ -116,23 +115,23 @@ fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, res
             .suggest("Name a handoff of that task, or give no resolution.")
             .command(empirica("task list").flag("--open"))
     })?;
-    let standing = task::list::standing(context, task_id)?.filter(|standing| standing.status == TaskStatus::Escalated);
+    let standing = tasks::standing(context, task_id)?.filter(|standing| standing.status == TaskStatus::Escalated);
     let is_named = |standing: &state::TaskState| standing.is_resolved_by(&head.id);
     if let Some(standing) = standing.as_ref().filter(|standing| !is_named(standing)) {
         return Err(Error::refused(format!("the handoff {} escalates nothing", head.id.short()))
             .reason("a resolution is for the escalation it names: there may be others")
             .suggest("Name the escalation.")
-            .commands_of(task::list::resolve_command(standing))
-            .command(task::list::show_command(task_id)));
+            .commands_of(tasks::resolve_command(standing))
+            .command(tasks::show_command(task_id)));
     }
     let Some(standing) = standing else {
         return Err(Error::refused(format!("the task '{task_id}' is not escalated"))
             .reason("a resolution is for a task that waits for a person")
             .suggest("Give instructions or a decision instead.")
-            .command(task::list::show_command(task_id)));
+            .command(tasks::show_command(task_id)));
     };
     let what = standing.escalation().and_then(|step| match &step.deed {
-        state::TaskAction::Handoff(handoff, _) => crate::task::handoffs::title(handoff),
+        state::TaskAction::Handoff(handoff, _) => crate::fold::task::handoffs::title(handoff),
         _ => None,
     });
     let what = what.unwrap_or(standing.title);
@@ -180,7 +179,7 @@ pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>)
 
 /// What the receivers of a handoff said, oldest first, and what they asked.
 pub fn of(context: &CommandContext<'_>, handoff: &Id) -> Result<ReceivedHandoff> {
-    let said = task::list::about(&context.index()?, std::slice::from_ref(handoff))?;
+    let said = tasks::about(&context.index()?, std::slice::from_ref(handoff))?;
     let accepts = said.records().filter_map(|record| match &record.body {
         Body::Accept(accept) if accept.of == *handoff => Some((record.head.clone(), accept.clone())),
         _ => None,

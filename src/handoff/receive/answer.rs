@@ -2,10 +2,10 @@
 
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
+use crate::fold::task::questions::Question;
 use crate::handoff::receive::accept;
-use crate::task::questions::Question;
 use empirica_notes::error::{Error, Result, empirica};
-use empirica_notes::model::accept::Answer;
+use empirica_notes::model::handoff::accept::Answer;
 use empirica_notes::model::{Body, Envelope, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 

@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::fold::task::questions;
+use crate::fold::task::questions::Question;
 use crate::handoff::receive::accept::{AcceptOutcome, ReceivedHandoff};
+use crate::handoff::receive::acceptance;
 use crate::handoff::receive::answer;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::task::questions::Question;
-use crate::task::{acceptance, questions};
 use empirica_notes::model::{Accept, Envelope, Id, SessionId, Verdict};
 
 /// What the receiver of a handoff said of it.

@@ -6,7 +6,7 @@ use crate::context::CommandContext;
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
 use empirica_notes::git::history::commit::{Commit, Listed};
-use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::{Body, Id, Namespace, Record};
 use empirica_notes::store::{Lookup, Note, Placements};
 

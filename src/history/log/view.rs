@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::fold::handoff_report::duration;
 use crate::handoff::pack::{Detail, each_text, lists};
+use crate::handoff::receive::acceptance;
 use crate::handoff::view::HandoffView;
 use crate::handoff::view::growth;
 use crate::history::log::reader::AnnotatedCommit;
@@ -16,7 +17,6 @@ use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::task::acceptance;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
@@ -135,7 +135,7 @@ pub fn one_line(found: &AnnotatedCommit, paint: Paint, text: &mut String) -> Res
                 Some(safe::line(&digest.task))
                     .filter(|task| !task.is_empty())
                     .map_or(String::new(), |task| format!(" of {task}")),
-                crate::handoff::lists::NoteLists::of(None, &[digest]).counts()
+                crate::handoff::note::lists::NoteLists::of(None, &[digest]).counts()
             ));
         }
         if let Body::Accept(accept) = &record.body {

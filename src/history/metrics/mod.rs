@@ -6,15 +6,15 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::CommandContext;
 use crate::context::handoffs::ListedHandoff;
 use crate::context::records::gather_from;
+use crate::context::{CommandContext, handoffs};
 use crate::fold::facts::SessionFacts;
 use crate::handoff::arrival;
 use crate::handoff::receive::accept;
 use crate::history::metrics::fold::{HandoffMetrics, Metrics, MetricsQuery, Period, Reception, metrics, reception};
-use crate::history::search::filter::date;
 use crate::index::Index;
+use crate::search::filter::date;
 use crate::session::resume::{ResumedSession, resumed};
 use crate::text::tokens;
 use empirica_notes::error::{Error, Result, empirica};
@@ -105,7 +105,7 @@ pub struct HandoffWorth {
 /// Measures the newest handoff of the current session; an error if it has none.
 pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWorth> {
     let who = context.working()?;
-    let newest = crate::context::handoffs::of_session(context, &who.id)?.ok_or_else(|| {
+    let newest = handoffs::of_session(context, &who.id)?.ok_or_else(|| {
         Error::not_found(format!("the session {} has no handoff yet", who.id.short()))
             .reason("what handing over is worth is measured on a handoff")
             .suggest("Hand over first.")
@@ -185,7 +185,7 @@ impl<'s> AllFacts<'s> {
 
     /// Handoffs with the commits they are attached to, in the given order.
     fn listed(&self, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
-        crate::context::handoffs::whole(&self.index, ids)
+        handoffs::whole(&self.index, ids)
     }
 
     /// These handoffs as resumed, in order, and warnings.

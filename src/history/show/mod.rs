@@ -18,7 +18,7 @@ use crate::handoff::{arrival, sign};
 use crate::history::show::committer::{Committed, Committers};
 use crate::index::HandoffQuery;
 use empirica_notes::error::{Error, Kind, Result, empirica, text};
-use empirica_notes::git::{Oid, parse_oid};
+use empirica_notes::git::Oid;
 use empirica_notes::model::{Body, Id, Namespace, Record};
 use empirica_notes::store::Placements;
 
@@ -163,9 +163,4 @@ fn nothing(given: &str) -> Error {
         .reason("no stored id begins or ends with it, and git knows no such revision")
         .suggest("Use an id from the list.")
         .command(empirica("log").flag("--journal"))
-}
-
-/// The short commit of a record; `None` if HEAD was unborn.
-pub fn short_commit(record_commit: Option<&str>) -> Option<String> {
-    record_commit.and_then(parse_oid).map(|id| id.to_hex_with_len(8).to_string())
 }

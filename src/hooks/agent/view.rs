@@ -1,17 +1,16 @@
 //! What a hook of an agent puts before its model.
 
-use crate::assess::gate::Gate;
-use crate::assess::view::drift_line;
-use crate::checkpoint::compaction;
+use crate::fold::assessment::gate::Gate;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::remaining;
 use crate::handoff::pack::Detail;
 use crate::hooks::agent::{Injection, SessionBrief};
 use crate::render::budget::{BudgetList, LEAST, Order, OutputForm, Press, keep, most, ordered, press};
+use crate::render::drift::drift_line;
 use crate::render::safe;
 use crate::render::template::Templates;
 use crate::session::bootstrap::sections;
-use crate::session::{bootstrap, resume};
+use crate::session::{bootstrap, compaction, resume};
 use empirica_notes::error::{Result, empirica};
 
 /// The text; empty when there is nothing to say.

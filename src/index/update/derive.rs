@@ -14,8 +14,8 @@ use crate::index::texts::{NotePlace, ParsedNotes, Texts, place};
 use crate::index::{query, schema};
 use empirica_notes::git::Repository;
 use empirica_notes::model::goal::GoalStatus;
+use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::session::Session;
-use empirica_notes::model::superseded::superseded;
 use empirica_notes::model::{Body, Id, Record, SessionId, Vector};
 
 /// A session, and where its records are stored.

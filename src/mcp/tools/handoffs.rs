@@ -6,19 +6,20 @@ use serde_json::{Map, Value};
 
 use super::{Call, Commands, Effect};
 use crate::fold::handoff_report::HandoffInput;
+use crate::handoff::managed;
 use crate::handoff::pack::Detail;
+use crate::handoff::receive;
 use crate::handoff::receive::accept;
-use crate::handoff::{self, managed, receive};
-use crate::history::search;
-use crate::history::search::filter::FilterInput;
-use crate::history::search::reports::Format;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::resources::PREFIX;
 use crate::mcp::tools::schema::{Alias, Word, Words};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::render::color::Paint;
+use crate::search::filter::FilterInput;
+use crate::search::reports::Format;
 use crate::session::resume;
+use crate::{handoff, search};
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::model::Verdict;
 

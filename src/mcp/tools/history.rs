@@ -6,14 +6,18 @@ use serde_json::json;
 
 use super::{Call, Commands, Effect};
 use crate::assess::calibration;
+use crate::history::metrics;
 use crate::history::metrics::fold::Period;
-use crate::history::{metrics, search};
 use crate::mcp::call_context::CallContext;
-use crate::mcp::tools::schema::{Alias, Word, Words};
+use crate::mcp::tools::schema::Alias;
+use crate::mcp::tools::schema::Word;
+use crate::mcp::tools::schema::Words;
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
+use crate::search;
 use crate::sync;
-use empirica_notes::error::{Error, Result};
+use empirica_notes::error::Error;
+use empirica_notes::error::Result;
 
 // The kinds that are searched.
 #[derive(Clone, Copy)]

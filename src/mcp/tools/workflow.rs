@@ -5,13 +5,17 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Call, Commands, Effect};
-use crate::assess::drift::{WINDOW, current};
-use crate::assess::submit::{self, AssessRequest};
-use crate::assess::{guide, view};
+use crate::assess::drift;
+use crate::assess::guide;
+use crate::assess::submit;
+use crate::assess::submit::AssessRequest;
+use crate::assess::view;
 use crate::claim::add;
 use crate::context::CommandContext;
+use crate::fold::assessment::drift::WINDOW;
 use crate::fold::handoff_report::HandoffInput as HandedOver;
-use crate::mcp::call_context::{CallContext, CallInput};
+use crate::mcp::call_context::CallContext;
+use crate::mcp::call_context::CallInput;
 use crate::mcp::tools::arguments::{least, unit, vectors};
 use crate::mcp::tools::schema::{Alias, Values};
 use crate::render::answer::Answer;
@@ -231,7 +235,7 @@ impl Call for Drift {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let window = self.window_size.map_or(Ok(WINDOW), |window| least("window_size", window, 2))?;
         let context = call.working(None, self.session_id)?;
-        let outcome = current::run(&context, window)?;
+        let outcome = drift::run(&context, window)?;
         let mut answer = view::drifted(&outcome);
         answer.json.insert("drift_detected".to_owned(), outcome.gate.drift.detected.into());
         Ok(answer)

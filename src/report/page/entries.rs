@@ -10,6 +10,12 @@ use crate::report::gather::{KnownFacts, ReportOutcome};
 use crate::text::shorten::short;
 use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
 
+/// The most characters of a text.
+const TEXT: usize = 1200;
+
+/// What stands for the task of a session that has none.
+pub const NO_TASK: &str = "no task was named";
+
 /// What a list has of a record.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct PageEntry {
@@ -174,9 +180,6 @@ pub fn said(text: &str) -> String {
     }
 }
 
-/// The most characters of a text.
-const TEXT: usize = 1200;
-
 /// Something there is too much of.
 #[derive(Debug, Clone, Serialize)]
 pub struct Omitted {
@@ -195,9 +198,6 @@ pub(crate) fn group(title: &str, entries: Vec<PageEntry>, gone: &Option<Omitted>
     let count = entries.len() + gone.as_ref().map_or(0, |gone| gone.count);
     (count > 0).then(|| json!({"title": title, "count": count, "entries": entries, "gone": gone}))
 }
-
-/// What stands for the task of a session that has none.
-pub const NO_TASK: &str = "no task was named";
 
 #[cfg(test)]
 mod tests {

@@ -11,10 +11,10 @@ use crate::fold::journal::by_session;
 use crate::fold::journal::goals;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::Calibration;
+use empirica_notes::model::handoff::substance::Substance;
+use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
 use empirica_notes::model::session::Session;
-use empirica_notes::model::substance::Substance;
-use empirica_notes::model::superseded::superseded;
 use empirica_notes::model::{Assessment, Body, Envelope, Handoff, Id, Phase, Record, SessionId};
 
 /// What a finding whose impact was not given counts as.

@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::history::show::short_commit;
-use crate::render::budget;
 use crate::render::budget::{BudgetEntry, BudgetList, OutputForm, brief, entry, list};
-use crate::render::{format, safe};
+use crate::render::format::short_commit;
+use crate::render::{budget, format, safe};
 use crate::session::bootstrap::memory::Memory;
 use crate::session::bootstrap::overview::{
     AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, Overview, RecentSession,

@@ -13,7 +13,7 @@ use crate::fold::session_state::SessionRecords;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::{Arrival, remaining};
 use empirica_notes::error::Result;
-use empirica_notes::model::substance::Substance;
+use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Envelope, Handoff, SessionId};
 
 /// Which sessions.

@@ -6,12 +6,12 @@ pub mod view;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::assess::drift::WINDOW;
-use crate::assess::drift::current::gate;
-use crate::assess::gate::Gate;
 use crate::context::CommandContext;
 use crate::context::active::ActiveSessions;
 use crate::context::records::gather_from;
+use crate::fold::assessment::drift::WINDOW;
+use crate::fold::assessment::gate::Gate;
+use crate::fold::assessment::session_gate::gate;
 use crate::fold::session_state::SessionRecords;
 use crate::session::status::pending::{PendingRecords, Unsynced};
 use crate::setup::record::SetupRecord;

@@ -4,13 +4,13 @@ use minijinja::{Value, context};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::assess::drift::Drift;
-use crate::assess::view::drift_line;
 use crate::fold::assessment::confidence::overall;
+use crate::fold::assessment::drift::Drift;
 use crate::fold::handoff_report::duration;
-use crate::history::show::short_commit;
 use crate::render::answer::Answer;
+use crate::render::drift::drift_line;
 use crate::render::format;
+use crate::render::format::short_commit;
 use crate::render::template::Templates;
 use crate::session::lifecycle::seconds_between;
 use crate::session::status::pending::{PendingRecords, RemoteLacks, Unsynced};

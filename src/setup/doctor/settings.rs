@@ -4,9 +4,8 @@ use std::path::Path;
 
 use crate::context::CommandContext;
 use crate::setup::doctor::check::DoctorCheck;
-use crate::setup::remotes;
-use crate::setup::remotes::sides;
-use crate::setup::settings::{choice, matches};
+use crate::setup::settings::remotes::sides;
+use crate::setup::settings::{choice, matches, remotes};
 use crate::sync::policy::SyncPolicy;
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::place;

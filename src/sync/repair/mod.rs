@@ -10,7 +10,7 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::reach::is_ancestor;
 use empirica_notes::git::rewrites::{CommitFate, LostCommit, Rule, find};
 use empirica_notes::git::{Oid, parse_oid};
-use empirica_notes::model::superseded::superseded;
+use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::{Body, Namespace, Record};
 use empirica_notes::store::{Follow, Placements, RecordEntry, Scan};
 

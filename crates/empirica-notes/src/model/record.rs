@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::model::accept::{Accept, Answer};
 use crate::model::assessment::{Assessment, Checkpoint};
 use crate::model::collected::Collected;
-use crate::model::digest::Digest;
 use crate::model::goal::{Goal, GoalDone, GoalDrop, GoalTake, Subtask};
 use crate::model::handoff::Handoff;
+use crate::model::handoff::accept::{Accept, Answer};
+use crate::model::handoff::digest::Digest;
 use crate::model::id::{Id, SessionId};
 use crate::model::journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
 use crate::model::session::{SessionEnd, SessionStart};

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::model::assessment::phase::Phase;
 use crate::model::id::{Id, SessionId};
-use crate::model::phase::Phase;
 use crate::model::vectors::Vectors;
 
 /// Uncommitted changes.

@@ -1,6 +1,6 @@
 //! `check`.
 
-use crate::assess::drift::current;
+use crate::assess::drift;
 use crate::assess::view;
 use crate::cli::commands::assess::assessment::{About, Noted, assess};
 use crate::cli::commands::prelude::*;
@@ -37,7 +37,7 @@ impl Check {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         if self.drift {
             let context = context.open(self.about.who)?;
-            return Ok(view::drifted(&current::run(&context, self.window as usize)?));
+            return Ok(view::drifted(&drift::run(&context, self.window as usize)?));
         }
         assess(context, Phase::Check, self.noted, self.about, self.confidence)
     }

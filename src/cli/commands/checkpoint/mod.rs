@@ -1,8 +1,9 @@
 //! `checkpoint`, and the commands below it.
 
-use crate::checkpoint::{compaction, save, snapshot, view};
+use crate::checkpoint::{save, snapshot, view};
 use crate::cli::commands::assess::assessment::About;
 use crate::cli::commands::prelude::*;
+use crate::session::compaction;
 use empirica_notes::model::{Phase, Trigger};
 
 mod list;

@@ -2,9 +2,9 @@
 
 use crate::cli::commands::arguments::handoff_types;
 use crate::cli::commands::prelude::*;
-use crate::history::search::filter::FilterInput;
-use crate::history::search::reports::Format;
-use crate::history::search::{self, view};
+use crate::search::filter::FilterInput;
+use crate::search::reports::Format;
+use crate::search::{self, view};
 use empirica_notes::model::handoff::Calibration;
 
 /// Find records by words, best first, or by agent, time, path, kind, likeness

@@ -1,5 +1,8 @@
 //! Finds and removes a text in another: whole, cut off, or in part.
 
+/// What stands in place of a text that is gone.
+pub const MARK: &str = "[redacted]";
+
 /// Texts with fewer characters are replaced where they stand alone in what is put together from others, not inside of texts.
 const INSIDE: usize = 12;
 /// The length limit of a truncated beginning, in characters.
@@ -96,6 +99,3 @@ fn begins_before(before: &str, gone: &str) -> Option<usize> {
     let begins = |end: usize| before.strip_suffix(gone[..end].trim_end()).map(str::len);
     ends.into_iter().rev().find_map(begins)
 }
-
-/// What stands in place of a text that is gone.
-pub const MARK: &str = "[redacted]";

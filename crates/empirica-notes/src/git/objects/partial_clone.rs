@@ -5,7 +5,7 @@ use crate::git::Oid;
 use crate::git::process::{Running, git};
 use crate::git::remotes::{is_partial, promisor};
 use crate::git::repository::Repository;
-use crate::git::repository::asking::PartialClone;
+use crate::git::repository::missing_objects::PartialClone;
 
 impl PartialClone {
     /// Whether missing objects can be fetched.

@@ -1,9 +1,9 @@
 //! The repository: its folders, HEAD, configuration and objects.
 
-pub mod asking;
 pub mod author;
 pub mod capabilities;
 pub mod config;
+pub mod missing_objects;
 pub mod objects;
 pub mod open;
 pub mod project;
@@ -22,8 +22,8 @@ use crate::git::Oid;
 use crate::git::refs::refs_cli::CliRefs;
 use crate::git::refs::refs_gix::GixRefs;
 use crate::git::refs::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, Update, UpdateError};
-use crate::git::repository::asking::PartialClone;
 use crate::git::repository::capabilities::{Capabilities, Sharing};
+use crate::git::repository::missing_objects::PartialClone;
 
 use crate::env::Env;
 use crate::error::{Error, Result, empirica};

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::format;
 use crate::format::lines;
 use crate::git::{Notes, Oid, Repository, notes, parse_oid};
-use crate::model::superseded::superseded;
+use crate::model::handoff::superseded::superseded;
 use crate::model::{Body, Id, Namespace, Record, SessionId};
 use crate::store::log;
 use crate::store::log::PendingRecord;

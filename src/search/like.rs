@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::handoffs::ListedHandoff;
 use crate::context::names::NamedObject;
-use crate::context::{CommandContext, names};
+use crate::context::{CommandContext, handoffs, names};
 use crate::fold::session_state::SessionRecords;
 use crate::index::{HandoffQuery, Index};
 use crate::text::similarity::{likeness, words};
@@ -87,7 +87,7 @@ pub(crate) fn run(
             (None, SessionWork { handoff: None, task, findings: vec![], unknowns: vec![], dead_ends: vec![] })
         }
         LikeQuery::Session(id) => (Some(id.clone()), SessionWork::of(context, index, id)?),
-        LikeQuery::Handoff(id) => match crate::context::handoffs::whole(index, std::slice::from_ref(id))?.pop() {
+        LikeQuery::Handoff(id) => match handoffs::whole(index, std::slice::from_ref(id))?.pop() {
             Some(listed) => (listed.head.session.clone(), SessionWork::handed_over(listed)),
             None => return Err(names::no_record(id.as_str(), "handoff", "it is not stored any more")),
         },
@@ -148,7 +148,7 @@ impl SessionWork {
 
     fn of(context: &CommandContext<'_>, index: &Index<'_>, id: &SessionId) -> Result<Self> {
         let wanted = HandoffQuery { session: Some(id.clone()), ..Default::default() };
-        if let Some(listed) = crate::context::handoffs::in_force(context, &wanted, 1)?.pop() {
+        if let Some(listed) = handoffs::in_force(context, &wanted, 1)?.pop() {
             return Ok(SessionWork::handed_over(listed));
         }
         let scan = index.session(id)?;

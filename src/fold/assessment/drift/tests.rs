@@ -1,7 +1,8 @@
 //! Tests drift: every edge on both sides, what counts, and what must never depend on what.
 
-use crate::assess::drift::*;
 use proptest::prelude::*;
+
+use crate::fold::assessment::drift::*;
 
 fn vectors(text: &str) -> Vectors {
     let mut v = Vectors::default();

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::context::handoffs::ListedHandoff;
 use crate::fold::assessment::trajectory::alone;
 use crate::handoff::view::growth;
-use crate::history::show::short_commit;
+use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use crate::text::width::{cut, measure};
 use empirica_notes::error::empirica;

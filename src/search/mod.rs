@@ -13,11 +13,11 @@ use chrono::DateTime;
 use crate::context::handoffs::{ListedHandoff, listed};
 use crate::context::{CommandContext, names};
 use crate::fold::journal::answers;
-use crate::history::search::filter::{Filter, FilterInput};
-use crate::history::search::like::{LikeQuery, SimilarSession};
 use crate::index::{
     HandoffQuery, HandoffRow, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable, stems,
 };
+use crate::search::filter::{Filter, FilterInput};
+use crate::search::like::{LikeQuery, SimilarSession};
 use crate::text::passage::{Passage, passage, places};
 use crate::text::query;
 use crate::text::query::{Query, Term, findable};
@@ -36,7 +36,7 @@ const RELATED: usize = 5;
 /// A search; agent and session come from the context.
 #[derive(Debug, Clone, Default)]
 pub struct SearchRequest {
-    /// The query, see [`terms::parse`]; parts are joined by spaces.
+    /// Words of the query, as compared.
     pub words: Vec<String>,
     /// Whether the query is a plan: dead ends come first.
     pub plan: bool,

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::collect::CollectOutcome;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::session::collect::CollectOutcome;
 use empirica_notes::error::{blank, empirica, text};
 use empirica_notes::model::SessionId;
 use empirica_notes::model::collected::Collected;

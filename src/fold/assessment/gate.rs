@@ -1,11 +1,10 @@
 //! The gates: may one go on without investigating, may one act?
 
+use crate::fold::assessment::confidence::{overall, round4};
+use crate::fold::assessment::drift::{Drift, EvidenceGained, Severity, of_session};
+use empirica_notes::model::{Assessment, Envelope, Vector, Vectors};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::assess::drift::{Drift, EvidenceGained, Severity, of_session};
-use crate::fold::assessment::confidence::{overall, round4};
-use empirica_notes::model::{Assessment, Envelope, Vector, Vectors};
 
 /// Above this the uncertainty is high (DESIGN §3).
 const UNCERTAIN: f64 = 0.6;

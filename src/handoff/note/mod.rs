@@ -1,17 +1,19 @@
 //! The Markdown that goes into the notes: the built-in rendering, the same bytes in every clone.
 
+pub mod lists;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::handoff::lists::NoteLists;
+use crate::handoff::note::lists::NoteLists;
 use crate::handoff::view::markdown;
 use crate::render::template::Templates;
 use crate::render::{fill, format, safe};
 use crate::text::width::measure;
 use empirica_notes::error::Result;
 use empirica_notes::format::blocks::{REVISIONS, footer};
-use empirica_notes::model::substance::Substance;
+use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Body, Digest, Envelope, Id, Record};
 use empirica_notes::store::Render;
 

@@ -5,9 +5,8 @@ pub mod view;
 use std::path::{Path, PathBuf};
 
 use crate::context::active::ActiveSessions;
-use crate::context::names;
 use crate::context::stored::StoreReport;
-use crate::context::{CommandContext, WorkingSession};
+use crate::context::{CommandContext, WorkingSession, names};
 use crate::fold::collected::{CollectedTranscript, added, known};
 use crate::index::RecordQuery;
 use empirica_notes::error::{Error, Result, blank, empirica};

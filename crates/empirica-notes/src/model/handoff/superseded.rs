@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::substance::Substance;
+use crate::model::handoff::substance::Substance;
 use crate::model::{Body, Id, Record, SessionId};
 
 /// The ids of superseded handoffs: those named by a supersede record, unless they have more [`Substance`] than their

@@ -1,20 +1,19 @@
 //! The answer of `search`: records with the words, handoffs that fit, or sessions that are alike.
 
-use crate::history::search::reports;
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use crate::history::search::like::{LikeQuery, SimilarSession};
-use crate::history::search::reports::{Format, ReportView, ReportsView};
-use crate::history::search::{SearchHit, SearchOutcome, SearchResults};
-use crate::history::show::short_commit;
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
+use crate::render::format::short_commit;
 use crate::render::{format, safe};
+use crate::search::like::{LikeQuery, SimilarSession};
+use crate::search::reports::Format;
+use crate::search::reports::{ReportView, ReportsView};
+use crate::search::{SearchHit, SearchOutcome, SearchResults, reports};
 use crate::text::passage::Passage;
 use crate::text::width::{cut, measure};
 use empirica_notes::model::handoff::{Calibration, HandoffDeadEnd};
 use empirica_notes::model::{Body, Id, Record, SessionId};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// How wide a text is that goes to no terminal, in columns.
 const WIDTH: usize = 80;

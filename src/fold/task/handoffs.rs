@@ -1,9 +1,11 @@
 //! The managed handoffs of a task, oldest first, and what follows for the next one.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::text::list::add_new;
-use empirica_notes::model::Handoff;
+use empirica_notes::model::{Body, Handoff, Id, Record};
 
 /// Default limit of recovery attempts (dual-agent handoff mechanisms, "max_retries").
 const RETRIES: u64 = 3;
@@ -120,6 +122,16 @@ pub fn title(handoff: &Handoff) -> Option<String> {
         ["/instructions", "/error_report/description", "/escalation_details/description", "/continuation_instructions"];
     let text = pointers.into_iter().find_map(|pointer| text(handoff, pointer))?;
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// The ids of handoffs that somebody of another session than theirs took up, among these records.
+pub fn taken_up<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Id> {
+    let by_others = records.into_iter().filter_map(|record| match &record.body {
+        // whose own handoff it is, it concerns no other session
+        Body::Accept(accept) if !accept.concerns.is_empty() => Some(accept.of.clone()),
+        _ => None,
+    });
+    by_others.collect()
 }
 
 #[cfg(test)]

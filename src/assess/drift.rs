@@ -1,17 +1,10 @@
 //! Drift of a session, at any time: has confidence moved without reason?
 
-use crate::assess::drift::steps;
-use crate::assess::gate;
-use crate::assess::gate::Gate;
 use crate::context::CommandContext;
+use crate::fold::assessment::gate::Gate;
+use crate::fold::assessment::session_gate::gate;
 use empirica_notes::error::Result;
 use empirica_notes::model::SessionId;
-use empirica_notes::store::Scan;
-
-/// The gate as it stands after the last of the session's assessments.
-pub fn gate(scan: &Scan, session: &SessionId, window: usize) -> Gate {
-    gate::gate(&steps(scan.records(), session), window)
-}
 
 /// The drift of a session.
 #[derive(Debug)]

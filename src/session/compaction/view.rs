@@ -5,7 +5,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::checkpoint;
-use crate::checkpoint::compaction::CompactionOutcome;
 use crate::checkpoint::compare::operand::Operand;
 use crate::checkpoint::diff::view::{DiffView, details, sentence};
 use crate::checkpoint::save::CheckpointOutcome as Taken;
@@ -14,6 +13,7 @@ use crate::render::budget::OutputForm;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::bootstrap;
+use crate::session::compaction::CompactionOutcome;
 use crate::text::shorten::short;
 use crate::text::tokens;
 use empirica_notes::error::{Result, empirica};

@@ -1,9 +1,10 @@
 //! Values that `init` adds to the repository's configuration, if missing.
 
+pub mod remotes;
+
 use crate::setup::git_hooks::scripts;
 use crate::setup::record::{AddedConfig, HookPlacement, SetupRecord};
-use crate::setup::remotes;
-use crate::setup::remotes::Remote;
+use crate::setup::settings::remotes::Remote;
 use crate::setup::steps::{SetupStep, SetupWarning};
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::task::handoffs;
-use crate::task::questions::{Question, questions};
-use empirica_notes::model::accept::Answer;
+use crate::fold::task::handoffs;
+use crate::fold::task::questions::{Question, questions};
+use empirica_notes::model::handoff::accept::Answer;
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Record, Verdict};
 
 /// An event of a task.

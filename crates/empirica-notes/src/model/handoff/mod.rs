@@ -1,14 +1,19 @@
 //! The handoff: a self-contained record, with everything its views need.
 
+pub mod accept;
+pub mod digest;
+pub mod substance;
+pub mod superseded;
+
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::assessment::CommitLine;
+use crate::model::assessment::phase::Phase;
 use crate::model::goal::GoalState;
 use crate::model::id::Id;
-use crate::model::phase::Phase;
 use crate::model::vectors::Vectors;
 
 /// The type of a handoff whose payload is composed from the session's records.

@@ -1,6 +1,5 @@
 //! Drift: confidence that moves without reason, found by comparing the newest assessment with those before it.
 
-pub mod current;
 #[cfg(test)]
 mod tests;
 

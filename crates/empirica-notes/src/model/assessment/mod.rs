@@ -1,13 +1,15 @@
 //! Assessments (an agent's confidence at a moment) and checkpoints (the state of the work).
 
+pub mod phase;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::model::assessment::phase::Phase;
 use crate::model::id::Id;
-use crate::model::phase::Phase;
 use crate::model::snapshot::{GitState, Snapshot};
 use crate::model::vectors::Vectors;
 
