@@ -14,15 +14,7 @@ fn page(name: &str) -> String {
 
 /// The words in the page's code spans; fenced examples do not count.
 fn words(page: &str) -> BTreeSet<String> {
-    let mut fenced = false;
-    let prose: Vec<&str> = page
-        .lines()
-        .filter(|line| {
-            let fence = line.starts_with("```");
-            fenced ^= fence;
-            !fenced && !fence
-        })
-        .collect();
+    let prose: Vec<&str> = prose(page).collect();
     let prose = prose.join("\n");
     let spans = prose.split('`').skip(1).step_by(2);
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -46,12 +38,23 @@ fn keys(value: &Value, out: &mut BTreeSet<String>) {
     }
 }
 
-/// What init wrote down, without the names of files, which are no keys.
-fn without_names(mut written: Value) -> Value {
-    for hooks in written["hooks"].as_array_mut().expect("hooks") {
-        hooks["files"] = Value::Null;
+/// The fields of managed handoffs, which their schemas describe.
+fn fields(out: &mut BTreeSet<String>) {
+    fn look(value: &Value, out: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) => {
+                out.extend(
+                    map.get("properties").and_then(Value::as_object).into_iter().flat_map(|map| map.keys().cloned()),
+                );
+                map.values().for_each(|inner| look(inner, out));
+            }
+            Value::Array(list) => list.iter().for_each(|inner| look(inner, out)),
+            _ => {}
+        }
     }
-    written
+    for name in ["initialization", "progress", "error_recovery", "escalation", "context"] {
+        look(&serde_json::from_str(&page(&format!("schema/{name}.json"))).expect("a schema"), out);
+    }
 }
 
 /// A handoff of which nothing is as it was.
@@ -225,7 +228,6 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     repo.write(".cursor/hooks.json", older);
     run(&["init", "--agents", "opencode,cursor"]);
     run(&["instructions", "--write"]);
-    let written = fs::read(repo.path.join(".git/empirica/init.json")).expect("a file");
     run(&["deinit"]);
     repo.git(["switch", "-q", "-c", "side"]).ok();
     repo.commit("c", "c\n", "Add c");
@@ -249,7 +251,6 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
     run(&["setup", "--dry-run"]);
     run(&["demo"]);
     exported.iter().chain([&restored]).for_each(|json| keys(json, &mut answered));
-    keys(&without_names(serde_json::from_slice(&written).expect("a document")), &mut answered);
     keys(&repo.fails(2, ["preflight", "-v", "knwo=0.5"]), &mut answered);
 
     let mut stored = BTreeSet::new();
@@ -268,7 +269,8 @@ fn every_key_that_is_answered_or_stored_stands_in_the_page() {
     let place = Place::new();
     let repo = place.repo("project");
     let (answered, stored) = all_keys(&repo);
-    let format = words(&page("format.md"));
+    let mut format = words(&page("format.md"));
+    fields(&mut format);
     let known: BTreeSet<String> = format.union(&words(&page("reference/json.md"))).cloned().collect();
     assert_eq!(answered.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "answered");
     assert_eq!(stored.difference(&format).collect::<Vec<_>>(), Vec::<&String>::new(), "stored");
@@ -361,82 +363,118 @@ fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
     }
 }
 
-#[test]
-fn every_limit_of_the_table_is_that_of_the_code() {
-    let page = page("format.md");
-    let section = page.split("\n## Limits\n").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("the section");
-    for (file, code, said) in [
-        ("../crates/empirica-notes/src/store/log/mod.rs", "FLUSH_BYTES: u64 = 64 * 1024", "flushed | 64 KB |"),
-        ("ops/compose.rs", "COMMITS: usize = 200", "commits in a handoff | 200 |"),
-        ("epistemics/bound.rs", "MOST: usize = 16 * 1024", "a checkpoint | 16 KiB |"),
-        ("ops/alias.rs", "SHORTEST: usize = 4", "abbreviation of an id | 4 characters |"),
-        (
-            "../crates/empirica-notes/src/model/id.rs",
-            "MAX_AHEAD_MS: u64 = 24 * 60 * 60 * 1000",
-            "an id counts | 24 hours |",
-        ),
-        ("ops/sync/push.rs", "TIME: Duration = Duration::from_secs(10)", "with a push | 10 s |"),
-        ("ops/hook/agent.rs", "START_BUDGET: usize = 500", "says otherwise | 500 |"),
-        ("ops/sync/travel.rs", "ROUNDS: u32 = 12", "others are faster | 12 |"),
-        ("ops/sign.rs", "MOST: usize = 20", "are checked, the newest | 20 |"),
-        ("ops/sign.rs", "LARGEST: usize = 64 * 1024", "a signed commit | 64 KiB;"),
-        (
-            "../crates/empirica-notes/src/store/read/origin.rs",
-            "COMMITS: usize = 20_000",
-            "who committed a record | 20,000;",
-        ),
-        ("ops/report.rs", "SESSIONS: usize = 500", "| 500, 200 and 200, the newest |"),
-        ("ops/report.rs", "LISTED: usize = 200", "| 500, 200 and 200, the newest |"),
-        ("ops/report.rs", "RECORDS: usize = 20_000", "reads, the newest | 20,000 |"),
-        (
-            "../crates/empirica-notes/src/store/mod.rs",
-            "HURRY: Duration = Duration::from_millis(500)",
-            "in a hook | 500 ms,",
-        ),
-        (
-            "../crates/empirica-notes/src/store/files/mod.rs",
-            "ABANDONED: Duration = Duration::from_secs(600)",
-            "after | 10 minutes |",
-        ),
-        ("ops/doctor/refs.rs", "STALE: Duration = Duration::from_secs(60)", "stale after | 60 seconds;"),
-        ("epistemics/terms.rs", "LONGEST: usize = 4000", "a query | 4,000 characters |"),
-        ("epistemics/wording.rs", "LONGEST: usize = 256", "its first 256 characters"),
-        ("mcp/frames.rs", "LONGEST: usize = 16 << 20", "a frame of MCP | 16 MiB;"),
-        ("cli/hooks.rs", "MOST: u64 = 32 << 20", "one of its hooks | 32 MiB;"),
-        ("wire/hooks.rs", "LONGEST: usize = 9_000", "answers | 9,000 characters |"),
-        (
-            "../crates/empirica-transcripts/src/read/rows.rs",
-            "LONGEST: usize = 16 << 20",
-            "a row of a transcript | 16 MiB;",
-        ),
-        (
-            "../crates/empirica-transcripts/src/read/lenient.rs",
-            "ENTRIES: usize = 4096",
-            "a row of a transcript | 4,096 |",
-        ),
-        ("../crates/empirica-transcripts/src/summary/fold.rs", "MESSAGES: usize = 10", "| 10 messages,"),
-        ("../crates/empirica-transcripts/src/summary/fold.rs", "DECISIONS: usize = 20", "20 decisions,"),
-        ("../crates/empirica-transcripts/src/summary/fold.rs", "SUBAGENTS: usize = 200", "200 subagents,"),
-        ("../crates/empirica-transcripts/src/summary/fold.rs", "TODOS: usize = 1_000", "1,000 entries"),
-        ("../crates/empirica-transcripts/src/text/limits.rs", "MESSAGE: usize = 2_000", "a message 2,000 characters,"),
-        ("../crates/empirica-transcripts/src/text/limits.rs", "DECISION: usize = 300", "a decision 300,"),
-        ("../crates/empirica-transcripts/src/text/limits.rs", "SUMMARY: usize = 20_000", "a summary 20,000 |"),
-        (
-            "../crates/empirica-notes/src/git/objects/content.rs",
-            "LARGEST: u64 = 4 << 20",
-            "checked against | 4 MiB each, 64 MiB together |",
-        ),
-        (
-            "../crates/empirica-notes/src/git/objects/content.rs",
-            "ALL: u64 = 64 << 20",
-            "checked against | 4 MiB each, 64 MiB together |",
-        ),
-        ("ops/validate.rs", "LARGEST: u64 = 4 << 20", "checked against | 4 MiB each, in 200 folders |"),
-        ("ops/validate.rs", "FOLDERS: usize = 200", "checked against | 4 MiB each, in 200 folders |"),
-    ] {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file);
-        let text = std::fs::read_to_string(path).expect("a file");
-        assert!(text.contains(code), "{file}: {code}");
-        assert!(section.contains(said), "{file}: {said}");
+/// The sources of the program and its libraries.
+fn sources() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut out, mut folders) = (Vec::new(), vec![root.join("src"), root.join("crates")]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.extension() {
+                None if path.is_dir() => folders.push(path),
+                Some(extension) if extension == "rs" => out.push(fs::read_to_string(path).expect("UTF-8")),
+                _ => {}
+            }
+        }
     }
+    out
+}
+
+#[test]
+fn every_limit_of_the_tables_is_that_of_the_code() {
+    let limits = |name: &str| {
+        let page = page(name);
+        let section = page.split("\n## Limits\n").nth(1).expect("the section");
+        section.split("\n## ").next().expect("a text").to_owned()
+    };
+    let (format, guide) = (limits("format.md"), limits("guide.md"));
+    let sources = sources();
+    // each constant, in how many files it is declared, and the words of the page
+    for (page, code, files, words) in [
+        (&format, "FLUSH_BYTES: u64 = 64 * 1024", 1, "before it is flushed | 64 KB |"),
+        (&format, "COMMITS: usize = 200", 2, "commits in a handoff | 200 |"),
+        (&format, "MOST: usize = 16 * 1024", 1, "a checkpoint | 16 KiB;"),
+        (&format, "MAX_AHEAD_MS: u64 = 24 * 60 * 60 * 1000", 1, "an id counts | 24 hours |"),
+        (&format, "MOST: usize = 200", 1, "`uncommitted` | 200 files,"),
+        (&format, "LARGEST: u64 = 4 << 20", 2, "4 MiB each, 64 MiB together |"),
+        (&format, "ALL: u64 = 64 << 20", 1, "4 MiB each, 64 MiB together |"),
+        (&format, "MOST: usize = 20", 1, "are checked, the newest | 20 |"),
+        (&format, "LARGEST: usize = 64 * 1024", 1, "a signed commit | 64 KiB;"),
+        (&guide, "SHORTEST: usize = 4", 2, "abbreviation of an id | 4 characters |"),
+        (&guide, "LONGEST: usize = 4000", 1, "a query | 4,000 characters |"),
+        (&guide, "START_BUDGET: usize = 500", 1, "unless `empirica.startBudget` is set | 500 |"),
+        (&guide, "LONGEST: usize = 9_000", 1, "the answer of an agent's hook | 9,000 characters |"),
+        (&guide, "MOST: u64 = 32 << 20", 1, "the input of an agent's hook | 32 MiB;"),
+        (&guide, "LONGEST: usize = 16 << 20", 2, "a row of a transcript | 16 MiB;"),
+        (&guide, "ENTRIES: usize = 4096", 1, "in a row of a transcript | 4,096 |"),
+        (&guide, "MESSAGES: usize = 10", 1, "| 10 messages,"),
+        (&guide, "DECISIONS: usize = 20", 1, "20 decisions,"),
+        (&guide, "SUBAGENTS: usize = 200", 1, "200 subagents,"),
+        (&guide, "TODOS: usize = 1_000", 1, "1,000 tasks |"),
+        (&guide, "MESSAGE: usize = 2_000", 1, "a message 2,000 characters,"),
+        (&guide, "DECISION: usize = 300", 1, "a decision 300,"),
+        (&guide, "SUMMARY: usize = 20_000", 1, "a summary 20,000 |"),
+        (&guide, "LARGEST: u64 = 4 << 20", 2, "checks read | 4 MiB each, 64 MiB together |"),
+        (&guide, "FOLDERS: usize = 200", 1, "checks read | 4 MiB each, in 200 folders |"),
+        (&guide, "SESSIONS: usize = 500", 1, "| the newest 500, 200 and 200 |"),
+        (&guide, "LISTED: usize = 200", 1, "| the newest 500, 200 and 200 |"),
+        (&guide, "RECORDS: usize = 20_000", 1, "`report` reads | the newest 20,000 |"),
+        (&guide, "HURRY: Duration = Duration::from_millis(500)", 1, "locks in a hook | 500 ms |"),
+        (&guide, "TIME: Duration = Duration::from_secs(10)", 1, "`empirica.syncTimeout` is set | 10 s |"),
+        (&guide, "ROUNDS: u32 = 12", 1, "while the remote changes | 12 |"),
+    ] {
+        let declaration = format!("const {code};");
+        assert_eq!(sources.iter().filter(|text| text.contains(&declaration)).count(), files, "{declaration}");
+        assert!(page.contains(words), "{words}");
+    }
+    let committed = "const COMMITS: usize = 20_000;";
+    assert_eq!(sources.iter().filter(|text| text.contains(committed)).count(), 1, "{committed}");
+    assert!(page("format.md").contains("newest 20,000"));
+    assert!(page("mcp.md").contains("A frame can have 16 MiB."));
+}
+
+/// The name by which a link finds a heading.
+fn anchor(heading: &str) -> String {
+    let plain = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    plain.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+/// The lines of a page that are not in a fenced block.
+fn prose(page: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    page.lines().filter(move |line| {
+        let fence = line.starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    })
+}
+
+#[test]
+fn every_link_between_pages_leads_to_a_heading_or_a_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md"), root.join("docs/reference/json.md")];
+    let docs = fs::read_dir(root.join("docs")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    let link = regex::Regex::new(r"\]\(([^()\s]+)\)").expect("a pattern");
+    let mut links = 0;
+    for path in &pages {
+        let text = fs::read_to_string(path).expect("a page");
+        let lines: Vec<&str> = prose(&text).collect();
+        for target in lines.iter().flat_map(|line| link.captures_iter(line)).map(|found| found[1].to_owned()) {
+            if target.contains("://") {
+                continue;
+            }
+            links += 1;
+            let (file, name) = target.split_once('#').unwrap_or((&target, ""));
+            let file = if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
+            assert!(file.exists(), "{}: {target}", path.display());
+            if !name.is_empty() {
+                let there = fs::read_to_string(&file).expect("a page");
+                let found = prose(&there).filter_map(|line| line.strip_prefix('#'));
+                let found = found.map(|line| anchor(line.trim_start_matches('#').trim())).any(|known| known == name);
+                assert!(found, "{}: {target}", path.display());
+            }
+        }
+    }
+    assert!(links > 50, "{links} links");
 }

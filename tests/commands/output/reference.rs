@@ -26,6 +26,9 @@ included. `setup --completions` and `export --jsonl` have no JSON; `-h` after a 
 Ids are whole; commits are full hex; times are RFC 3339 UTC. A key that can be empty is there all the same, as `null`, `[]` or `{}`,
 unless it is called optional. Keys are only added.
 
+A failure exits with 1 (not found, refused, invalid state), 2 (usage) or 128 (no repository, unusable storage). A record that was logged waits
+in the log by design: `storage` is `log` and `degraded_mode` false, and the next command that writes notes writes it.
+
 `token_count`, where a document has it, estimates the tokens that this very document takes.
 ";
 
