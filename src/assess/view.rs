@@ -18,7 +18,6 @@ use crate::session::compaction::SinceSnapshot;
 use empirica_notes::error::Result;
 use empirica_notes::error::Text;
 use empirica_notes::model::Phase;
-use empirica_notes::model::Vector;
 use empirica_notes::model::Vectors;
 use empirica_notes::model::goal::GoalState;
 use empirica_notes::model::goal::Priority;
@@ -58,12 +57,6 @@ fn goal_lines(goals: &[GoalState]) -> String {
     if list.is_empty() { list } else { format!("Suggested goals:\n{list}") }
 }
 
-/// The moves of vectors in a line.
-pub fn moves(deltas: &BTreeMap<Vector, f64>) -> String {
-    let move_of = |(vector, delta): (&Vector, &f64)| format!("{vector} {}", format::signed(Some(*delta)));
-    deltas.iter().map(move_of).collect::<Vec<_>>().join(", ")
-}
-
 /// Drift with what it was seen from.
 fn drift_lines(drift: &Drift) -> String {
     let line = drift_line(drift);
@@ -78,7 +71,7 @@ fn drift_lines(drift: &Drift) -> String {
     if drift.deltas.is_empty() {
         return format!("{line}: no vector that counts is in the newest assessment and in one before it\n");
     }
-    format!("{line}\n  over {} assessments: {}{learned}\n", drift.analyzed, moves(&drift.deltas))
+    format!("{line}\n  over {} assessments: {}{learned}\n", drift.analyzed, format::moves(&drift.deltas))
 }
 
 /// Goals that were suggested outside a PREFLIGHT.
@@ -250,7 +243,7 @@ pub fn assessed(outcome: &assess::submit::AssessOutcome) -> Result<Answer> {
         text.push_str(&format!(
             "Since checkpoint {}, before the compaction: {}\n",
             since.pre_checkpoint_id.short(),
-            since.vector_deltas.as_ref().map(moves).unwrap_or_default()
+            since.vector_deltas.as_ref().map(format::moves).unwrap_or_default()
         ));
     }
     if let Some(gate) = &outcome.gate {

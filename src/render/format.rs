@@ -1,5 +1,7 @@
 //! Formats words and numbers for people.
 
+use std::collections::BTreeMap;
+
 use chrono::DateTime;
 
 use crate::fold::assessment::trajectory;
@@ -27,6 +29,12 @@ pub fn signed(number: Option<f64>) -> String {
     // no sign if it rounds to zero
     let round = |n: f64| if n.abs() < 0.005 { 0.0 } else { n };
     number.map_or_else(|| "–".to_owned(), |n| format!("{:+.2}", round(n)))
+}
+
+/// The moves of vectors in a line.
+pub fn moves(deltas: &BTreeMap<Vector, f64>) -> String {
+    let move_of = |(vector, delta): (&Vector, &f64)| format!("{vector} {}", signed(Some(*delta)));
+    deltas.iter().map(move_of).collect::<Vec<_>>().join(", ")
 }
 
 /// Deltas on one line: `know +0.25, overall confidence +0.25 (know alone)`; may be empty.

@@ -148,7 +148,7 @@ fn a_reference_transaction_hook_hears_of_every_ref_and_may_refuse() {
     let id = json["handoff_id"].as_str().expect("an id");
     assert!(repo.json(["handoff", "list"]).to_string().contains(id));
     let doctor = repo.run(["doctor"]).code(1);
-    assert!(doctor.out.contains("hook refuses") && !doctor.out.contains("can be read and written"), "{}", doctor.out);
+    assert!(doctor.out.contains("hook rejects") && !doctor.out.contains("can be read and written"), "{}", doctor.out);
     fs::remove_file(place.path().join("refuse")).expect("ours");
     let json = repo.json(["flush"]);
     assert_eq!((&json["degraded_mode"], &json["waiting"]), (&false.into(), &0.into()), "{json}");

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use similar::TextDiff;
 
-use crate::assess::view::moves;
 use crate::checkpoint::compare::Comparison;
 use crate::checkpoint::compare::changes::Change;
 use crate::checkpoint::compare::changes::ChangeKind;
 use crate::checkpoint::compare::operand::Operand;
 use crate::checkpoint::diff::DiffOutcome;
 use crate::render::answer::Answer;
+use crate::render::format::moves;
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use empirica_notes::model::{Id, SessionId, Vector, Vectors};

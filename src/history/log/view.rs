@@ -20,7 +20,7 @@ use crate::render::{format, safe};
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
-/// A record on a commit, with the keys of its [kind](../format.md#kinds); of a checkpoint without `git_state` and `snapshot`.
+/// A record on a commit, with the keys of its [kind](../format.md#records); of a checkpoint without `git_state` and `snapshot`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "LoggedRecordView")]
 struct PointView<'a> {

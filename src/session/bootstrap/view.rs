@@ -132,7 +132,7 @@ pub struct ProjectListsView<'a> {
     /// The last handoff in force of each agent, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     handoffs: Option<Vec<EntryView<HandoffView<'a>>>>,
-    /// What was left out; absent when all is there.
+    /// How many entries were left out, by list; under `entries` those of all lists, where there is no room for more. Absent if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<OmittedView<'a>>,
 }

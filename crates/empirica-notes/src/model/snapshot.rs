@@ -250,6 +250,7 @@ pub struct Goals {
 #[allow(missing_docs)]
 pub struct CurrentGoal {
     pub id: Id,
+    /// What the goal is to reach.
     pub objective: String,
     /// "2/4 subtasks"; null without subtasks.
     pub progress: Option<String>,

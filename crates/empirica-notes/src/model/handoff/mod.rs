@@ -122,6 +122,7 @@ pub struct Assessed {
     pub round: u32,
     /// The time, RFC 3339 UTC.
     pub at: String,
+    /// Values given, each 0 to 1.
     pub vectors: Vectors,
     /// The confidence it claims to act with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,6 +170,7 @@ pub struct MadeIn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct Clarification {
+    /// The question asked of the sender.
     pub question: String,
     /// The agent that asked.
     pub asked_by: String,
