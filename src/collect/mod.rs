@@ -175,13 +175,13 @@ pub fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(P
 
 fn latest(context: &CommandContext<'_>, root: Option<&Path>, agent: Option<Agent>) -> Result<PathBuf> {
     let get = |name: &str| context.env.get(name).map(PathBuf::from);
-    let placements = find::Homes {
+    let folders = find::DataFolders {
         home: get("HOME"),
         claude: get("CLAUDE_CONFIG_DIR"),
         codex: get("CODEX_HOME"),
         data: context.env.xdg("XDG_DATA_HOME", ".local/share"),
     };
-    let found = root.and_then(|root| find::latest(&placements, root, &context.env.cwd, agent));
+    let found = root.and_then(|root| find::latest(&folders, root, &context.env.cwd, agent));
     found.ok_or_else(|| {
         let whose = agent.map(|agent| format!(" of {}", agent.name())).unwrap_or_default();
         let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();

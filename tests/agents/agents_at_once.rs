@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::commands::session::collect::here;
-use crate::mcp::mcp::Client;
+use crate::mcp::server::Client;
 use crate::support::harness::{Place, Ran, Repo};
 
 const SESSION: &str = "0f5e0000-0000-4000-8000-000000000001";

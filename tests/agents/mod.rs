@@ -1,6 +1,6 @@
 //! Agents: hooks, instructions, transcripts.
 
-pub mod agents;
 pub mod agents_at_once;
+pub mod hook_payloads;
 pub mod instructions;
 pub mod transcripts_hostile;

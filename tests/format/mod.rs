@@ -2,10 +2,10 @@
 
 pub mod dependencies;
 pub mod earlier_data;
-pub mod format;
 pub mod hostile;
 pub mod hostile_notes;
 pub mod hostile_refs;
+pub mod pages;
 pub mod properties;
 pub mod schema;
 pub mod schemas;

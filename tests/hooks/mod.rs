@@ -2,7 +2,7 @@
 
 pub mod doctor;
 pub mod followed;
-pub mod hooks;
+pub mod git_hooks;
 pub mod init;
 pub mod init_agents;
 pub mod init_clone;

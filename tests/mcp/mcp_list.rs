@@ -4,7 +4,7 @@ use empirica_notes::error::{Terms, blank, empirica};
 use git_empirica::mcp::Offered;
 use serde_json::{Value, json};
 
-use crate::mcp::mcp::Client;
+use crate::mcp::server::Client;
 use crate::support::harness::{self, Place};
 
 fn tokens(all: bool) -> usize {

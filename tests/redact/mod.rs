@@ -1,6 +1,6 @@
 //! Secrets and redaction.
 
-pub mod redact;
+pub mod records;
 pub mod redact_alone;
 pub mod redact_attacks;
 pub mod redact_clones;

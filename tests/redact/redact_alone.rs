@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::redact::redact::{SECRET, assert_gone, holders, shared};
+use crate::redact::records::{SECRET, assert_gone, holders, shared};
 use crate::support::harness::{Place, Repo};
 use crate::sync::team::{sync, trees};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::redact::redact::{SECRET, assert_gone, holders, say, shared};
+use crate::redact::records::{SECRET, assert_gone, holders, say, shared};
 use crate::support::harness::{Place, Repo};
 use crate::sync::team::{REFS, clones, hub, is_quiet, lines, sync, trees, work};
 

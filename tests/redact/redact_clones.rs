@@ -1,6 +1,6 @@
 //! Tests that no clone brings a redacted text back: stars and rings of clones that wrote on, quoted it, and merge later.
 
-use crate::redact::redact::{SECRET, assert_gone, say};
+use crate::redact::records::{SECRET, assert_gone, say};
 use crate::support::harness::{Place, Repo};
 use crate::sync::team::{REFS, clones, hub, is_quiet, lines, sync, trees, work};
 

@@ -1,7 +1,7 @@
 //! Secrets that would leave with more than the notes as they are now: their history, messages, other files, pushes of the user's own;
 //! and how what is no record is rid of them.
 
-use crate::redact::redact::assert_gone;
+use crate::redact::records::assert_gone;
 use crate::support::harness::{Place, Repo};
 use crate::sync::team::{clones, hub, lines, sync, tips};
 

@@ -1,11 +1,11 @@
 //! Notes exchanged with remotes and between clones.
 
+pub mod clones;
 pub mod concurrency;
 pub mod interop;
 pub mod portable;
 pub mod portable_forms;
 pub mod sharing;
-pub mod sync;
 pub mod sync_epochs;
 pub mod sync_hazards;
 pub mod sync_push;

@@ -20,7 +20,7 @@ const ROWS: usize = 100;
 
 /// The data folders of agents, from the environment. `None` means the fallback below `home`; without `home`, no folder.
 #[derive(Debug, Clone, Default)]
-pub struct Homes {
+pub struct DataFolders {
     /// The user's home folder.
     pub home: Option<PathBuf>,
     /// `CLAUDE_CONFIG_DIR`; else `.claude`.
@@ -31,7 +31,7 @@ pub struct Homes {
     pub data: Option<PathBuf>,
 }
 
-impl Homes {
+impl DataFolders {
     fn below(&self, folder: &Option<PathBuf>, fallback: &str) -> Option<PathBuf> {
         folder.clone().or_else(|| Some(self.home.as_ref()?.join(fallback)))
     }
@@ -41,14 +41,14 @@ impl Homes {
 /// CLI whose folder is named by a hash alone are matched with the folders from `root` to `cwd`. Newest is by
 /// modification time: of the file, or of the session in OpenCode's database. Skips what cannot be read; `None` without
 /// a match.
-pub fn latest(homes: &Homes, root: &Path, cwd: &Path, agent: Option<Agent>) -> Option<PathBuf> {
+pub fn latest(folders: &DataFolders, root: &Path, cwd: &Path, agent: Option<Agent>) -> Option<PathBuf> {
     let places = up_to(root, cwd);
     let agents = Agent::ALL.into_iter().filter(|known| agent.is_none_or(|agent| agent == *known));
     let newest = agents.filter_map(|agent| match agent {
-        Agent::OpenCode => open_code(homes, root),
+        Agent::OpenCode => open_code(folders, root),
         _ => {
             let mut files: Vec<(SystemTime, PathBuf)> =
-                candidates(homes, agent).into_iter().filter_map(|path| Some((modified(&path)?, path))).collect();
+                candidates(folders, agent).into_iter().filter_map(|path| Some((modified(&path)?, path))).collect();
             files.sort_by(|a, b| b.cmp(a));
             files.into_iter().find(|(_, path)| is_from(path, agent, root, &places))
         }
@@ -82,14 +82,14 @@ fn ends(paths: Vec<PathBuf>, ends: &[&str]) -> Vec<PathBuf> {
 }
 
 /// The files that may be transcripts of an agent.
-fn candidates(homes: &Homes, agent: Agent) -> Vec<PathBuf> {
-    let within = |folder: &Option<PathBuf>, fallback: &str| homes.below(folder, fallback);
+fn candidates(folders: &DataFolders, agent: Agent) -> Vec<PathBuf> {
+    let within = |folder: &Option<PathBuf>, fallback: &str| folders.below(folder, fallback);
     let files = match agent {
         Agent::ClaudeCode => {
-            within(&homes.claude, ".claude").map(|base| ends(entries_at(&base.join("projects"), 2), &["jsonl"]))
+            within(&folders.claude, ".claude").map(|base| ends(entries_at(&base.join("projects"), 2), &["jsonl"]))
         }
         Agent::Codex => {
-            within(&homes.codex, ".codex").map(|base| ends(entries_at(&base.join("sessions"), 4), &["jsonl"]))
+            within(&folders.codex, ".codex").map(|base| ends(entries_at(&base.join("sessions"), 4), &["jsonl"]))
         }
         Agent::Gemini => within(&None, ".gemini/tmp").map(|base| {
             let chats = entries_at(&base, 2).into_iter().filter(|path| path.ends_with("chats"));
@@ -177,8 +177,8 @@ fn first<R: BufRead>(rows: &mut rows::Rows<R>, agent: Agent, root: &Path, places
 }
 
 /// OpenCode's database, or a session file of its older storage, whichever has the newer session of `root`.
-fn open_code(homes: &Homes, root: &Path) -> Option<(SystemTime, PathBuf)> {
-    let base = homes.below(&homes.data, ".local/share")?.join("opencode");
+fn open_code(folders: &DataFolders, root: &Path) -> Option<(SystemTime, PathBuf)> {
+    let base = folders.below(&folders.data, ".local/share")?.join("opencode");
     let at = |ms: u64| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(ms)).unwrap_or(SystemTime::UNIX_EPOCH);
     let file = base.join(folder::DATABASE);
     let in_database = modified(&file).and_then(|_| database::list(&file).ok()).unwrap_or_default();
@@ -208,8 +208,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (home, root) = (folder.path().join("home"), folder.path().join("my repo"));
         std::fs::create_dir_all(root.join("sub")).expect("a folder");
-        let placements = Homes { home: Some(home.clone()), ..Default::default() };
-        assert_eq!(latest(&placements, &root, &root, None), None);
+        let folders = DataFolders { home: Some(home.clone()), ..Default::default() };
+        assert_eq!(latest(&folders, &root, &root, None), None);
         let cwd = root.join("sub").display().to_string();
         let row = |cwd: &str| format!("{{\"type\":\"user\",\"cwd\":\"{cwd}\"}}\n");
         let claude = put(home.join(".claude/projects/x/a.jsonl"), &format!("\n{{\n{}", row(&cwd)), 50);
@@ -236,24 +236,24 @@ mod tests {
             (Agent::Gemini, &gemini),
             (Agent::Cursor, &cursor),
         ] {
-            assert_eq!(latest(&placements, &root, &root, Some(agent)).as_ref(), Some(path), "{}", agent.name());
+            assert_eq!(latest(&folders, &root, &root, Some(agent)).as_ref(), Some(path), "{}", agent.name());
         }
-        assert_eq!(latest(&placements, &root, &root, None), Some(cursor));
+        assert_eq!(latest(&folders, &root, &root, None), Some(cursor));
         let named = put(home.join(".gemini/tmp/new/chats/session-1.jsonl"), "{}", 5);
         put(home.join(".gemini/tmp/new/.project_root"), &format!("{cwd}\n"), 5);
-        assert_eq!(latest(&placements, &root, &root, None), Some(named));
+        assert_eq!(latest(&folders, &root, &root, None), Some(named));
     }
 
     #[test]
     fn a_chat_of_gemini_is_found_by_the_hash_of_a_folder_between_the_root_and_here() {
         let folder = tempfile::tempdir().expect("a folder");
         let (home, root) = (folder.path().join("home"), folder.path().join("repo"));
-        let placements = Homes { home: Some(home.clone()), ..Default::default() };
+        let folders = DataFolders { home: Some(home.clone()), ..Default::default() };
         let here = root.join("sub/deep");
         std::fs::create_dir_all(&here).expect("a folder");
         let hash = folder::gemini_hash(&root.join("sub"));
         let named = put(home.join(format!(".gemini/tmp/{hash}/chats/session-1.json")), "{}", 20);
-        let find = |cwd: &Path| latest(&placements, &root, cwd, None);
+        let find = |cwd: &Path| latest(&folders, &root, cwd, None);
         assert_eq!([find(&here), find(&root.join("sub"))], [Some(named.clone()), Some(named)]);
         assert_eq!([find(&root), find(folder.path()), find(&root.join("other"))], [None, None, None]);
         let row = format!("{{\"projectHash\":\"{hash}\",\"messages\":[]}}");
@@ -265,7 +265,7 @@ mod tests {
     fn a_transcript_of_another_work_tree_below_the_root_is_not_taken() {
         let folder = tempfile::tempdir().expect("a folder");
         let (home, root) = (folder.path().join("home"), folder.path().join("repo"));
-        let placements = Homes { home: Some(home.clone()), ..Default::default() };
+        let folders = DataFolders { home: Some(home.clone()), ..Default::default() };
         let feat = root.join(".claude/worktrees/feat");
         put(feat.join(".git"), "gitdir: x", 0);
         let row = |cwd: &Path| format!("{{\"type\":\"user\",\"cwd\":\"{}\"}}\n", cwd.display());
@@ -274,9 +274,9 @@ mod tests {
         let session =
             |cwd: &Path| format!(r#"{{"id":"s","directory":"{}","time":{{"updated":9000000000000}}}}"#, cwd.display());
         put(home.join(".local/share/opencode/storage/session/p/s.json"), &session(&feat), 0);
-        assert_eq!(latest(&placements, &root, &root, None), Some(own));
-        assert_eq!(latest(&placements, &feat, &feat, Some(Agent::ClaudeCode)), Some(other));
-        assert!(latest(&placements, &feat, &feat, Some(Agent::OpenCode)).is_some());
+        assert_eq!(latest(&folders, &root, &root, None), Some(own));
+        assert_eq!(latest(&folders, &feat, &feat, Some(Agent::ClaudeCode)), Some(other));
+        assert!(latest(&folders, &feat, &feat, Some(Agent::OpenCode)).is_some());
     }
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
         put(sessions.join("p/old.json"), &session("old", &root, 1), 0);
         let wanted = put(sessions.join("p/new.json"), &session("x/../../y", &root.join("sub"), 2), 0);
         put(sessions.join("q/other.json"), &session("other", folder.path(), 3), 0);
-        let placements = Homes { data: Some(data), ..Default::default() };
-        assert_eq!(latest(&placements, &root, &root, Some(Agent::OpenCode)), Some(wanted));
+        let folders = DataFolders { data: Some(data), ..Default::default() };
+        assert_eq!(latest(&folders, &root, &root, Some(Agent::OpenCode)), Some(wanted));
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use git_empirica::text::tokens::{estimate, truncate_to};
 use serde_json::{Value, json};
 
-use crate::mcp::mcp::Client;
+use crate::mcp::server::Client;
 use crate::support::harness::{Place, tokens};
 
 /// The kinds of documents under `tests/fixtures/tokens/`.

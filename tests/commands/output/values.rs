@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp::mcp::Client;
+use crate::mcp::server::Client;
 use crate::support::harness::Place;
 
 #[test]

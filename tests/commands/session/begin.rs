@@ -1,6 +1,6 @@
 //! A session that begins by itself with the first record, whose it is, and what never begins one.
 
-use crate::mcp::mcp::Client;
+use crate::mcp::server::Client;
 use crate::support::harness::{Place, Repo};
 
 /// The sessions stored, each with its agent.

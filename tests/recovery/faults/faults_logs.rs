@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::recovery::faults::faults::{Wrap, answers, begun, drains, id, in_the_way, run, says_and_reads, state};
+use crate::recovery::faults::storage::{Wrap, answers, begun, drains, id, in_the_way, run, says_and_reads, state};
 use crate::support::harness::{Place, Repo};
 
 /// A fault of the repository's own log: the user's state folder takes the records, and says so.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::commands::session::collect::here;
-use crate::redact::redact::holders;
+use crate::redact::records::holders;
 use crate::support::harness::{Place, Repo};
 
 /// A write.

@@ -1,6 +1,5 @@
 //! The program dies or fails at any step of a write.
 
-pub mod faults;
 pub mod faults_damage;
 pub mod faults_logs;
 pub mod faults_rescue;
@@ -8,3 +7,4 @@ pub mod faults_rescue;
 pub mod faults_walk;
 #[cfg(feature = "fault-injection")]
 pub mod faults_writes;
+pub mod storage;
