@@ -30,6 +30,7 @@ fn command(arguments: &[&OsStr]) -> String {
     for word in arguments.iter().skip(1) {
         match word.to_str().and_then(|word| command.find_subcommand(word)) {
             Some(next) => command = next,
+            None if names.is_empty() && word == "help" => return "help".to_owned(),
             None if names.is_empty() => continue,
             None => break,
         }

@@ -246,7 +246,7 @@ const CASES: &[Case] = &[
         file_in_place_of_state,
         &["session", "start", "--ai", "ada"],
         128,
-        "stored anywhere",
+        "cannot store the record anywhere",
         &[Mended, Mended],
     ),
     ("no place for the set-up", hooks_in_the_way, &["init"], 1, "cannot write", &[Mended]),

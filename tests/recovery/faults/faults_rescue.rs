@@ -197,7 +197,7 @@ fn a_damaged_tree_loses_no_note_that_is_there_and_a_damaged_history_is_found() {
     repo.json(["flush"]);
     damage(&repo, &tip(&repo, &format!("{JOURNAL}~1")), "missing");
     let said = repo.fails(1, ["doctor"]);
-    assert!(said["reason"].as_str().is_some_and(|why| why.contains("the history of")), "{said}");
+    assert!(said["reason"].as_str().is_some_and(|why| why.contains("the whole history of")), "{said}");
     let before = all(&repo);
     mend(&repo);
     assert_eq!(all(&repo), before);

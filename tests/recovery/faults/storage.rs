@@ -218,7 +218,7 @@ fn a_full_file_system_of_objects_loses_nothing() {
             dd if=/dev/zero of=.git/objects/filler bs=1k 2>/dev/null; exec \"$@\"' sh \"$@\"";
         let ids = says_and_reads(&repo, Some(wrap), "log");
         let why = reason(&repo, Some(wrap));
-        assert!(why.contains("objects") && why.contains("no room"), "{why}");
+        assert!(why.contains("objects") && why.contains("no space"), "{why}");
         (repo.head(), ids)
     };
     drains(&mut place, &head, &ids);
