@@ -114,7 +114,7 @@ fn rescued_words(rescued: &Rescued) -> String {
         (false, 1) => "1 note is an older version, or gone".to_owned(),
         (false, notes) => format!("{notes} notes are older versions, or gone"),
     };
-    format!("{name} written anew ({what}); it was {from}.\n")
+    format!("{name} rewritten ({what}); it was {from}.\n")
 }
 
 /// The files that `setup` installed.

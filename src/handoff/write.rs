@@ -60,7 +60,7 @@ impl HandoffOutcome {
 pub struct HandoffRequest {
     pub said: HandoffInput,
     pub managed: managed::ManagedInput,
-    /// The handoff that is written anew.
+    /// The handoff that is rewritten.
     pub regenerate: Option<String>,
     /// The transcript whose session is handed over; it is collected first.
     pub transcript: Option<String>,
@@ -79,7 +79,7 @@ pub struct HandoffRequest {
 /// Lets the user change a text; `None` means that they gave up.
 pub type Editor<'e> = &'e dyn Fn(&str) -> Result<Option<String>>;
 
-/// Makes and stores the handoff of the session the command works in, or of the one whose handoff is written anew. What is
+/// Makes and stores the handoff of the session the command works in, or of the one whose handoff is rewritten. What is
 /// to be checked and has an error is not stored.
 pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Editor<'_>) -> Result<HandoffOutcome> {
     check(context, &request.said)?;

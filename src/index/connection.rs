@@ -23,7 +23,7 @@ pub struct Index<'s> {
 }
 
 impl<'s> Index<'s> {
-    /// What the database answered. When it cannot, it is made anew next time.
+    /// What the database answered. When it cannot, it is rebuilt next time.
     pub(crate) fn fine<T>(&self, answer: Result<T, IndexError>) -> Result<T> {
         answer.map_err(|fault| match fault {
             IndexError::Notes(error) => error,

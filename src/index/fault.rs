@@ -9,7 +9,7 @@ pub enum IndexError {
     File(rusqlite::Error),
     /// The notes cannot be read: nobody can help that here.
     Notes(Error),
-    /// What a note held before is not known any more: it has to be made anew.
+    /// What a note held before is not known any more: it has to be rebuilt.
     Lost,
 }
 

@@ -216,7 +216,7 @@ fn name(step: &TaskEvent) -> String {
         TaskAction::Handoff(handoff, aside) => {
             let round = handoff.iteration.map(|round| format!(" {round}")).unwrap_or_default();
             let to = handoff.to.as_ref().map(|to| format!(" to {}", safe::line(to))).unwrap_or_default();
-            let aside = if *aside { ", written anew since" } else { "" };
+            let aside = if *aside { ", rewritten since" } else { "" };
             // that an escalation escalates need not be said
             let decided = if handoff.kind == "escalation" { String::new() } else { decided };
             format!("{}{round}{to}{decided}{aside}", safe::line(&handoff.kind).replace('_', " "))

@@ -93,7 +93,7 @@ pub struct GoalSuggestions {
 
 /// Proposes goals for the weak vectors of the last assessment of the session the command works in, and stores them; `about`
 /// says what the work is about. A session without an assessment is refused.
-pub fn anew(context: &CommandContext<'_>, about: Option<String>) -> Result<GoalSuggestions> {
+pub fn suggest(context: &CommandContext<'_>, about: Option<String>) -> Result<GoalSuggestions> {
     context.optional("context", about.as_deref())?;
     let who = context.working()?;
     let gathered = gather(context, &who.id)?;

@@ -1,4 +1,4 @@
-//! A handoff written anew: what it said, what its receivers asked and missed since, and what is said otherwise now.
+//! A handoff rewritten: what it said, what its receivers asked and missed since, and what is said otherwise now.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use empirica_notes::model::handoff::CONTEXT;
 use empirica_notes::model::handoff::{Clarification, Missed};
 use empirica_notes::model::{Body, Envelope, Handoff, Record};
 
-/// How often a handoff can be written anew with all that was asked from the beginning.
+/// How often a handoff can be rewritten with all that was asked from the beginning.
 const LONGEST: usize = 100;
 
-/// A handoff that is to be written anew.
+/// A handoff that is to be rewritten.
 #[derive(Debug)]
 pub struct Revision {
     /// Its envelope.
@@ -28,7 +28,7 @@ pub struct Revision {
     /// Where it stands.
     pub on: BTreeSet<Oid>,
     handoff: Handoff,
-    /// What receivers said of it, and of those it was written anew for.
+    /// What receivers said of it, and of those it was rewritten for.
     received: Vec<ReceivedHandoff>,
 }
 
@@ -75,13 +75,13 @@ impl Revision {
         if let Some(other) = asked.kind.filter(|kind| *kind != own) {
             return Err(Error::usage(format!("the handoff {} is of the type {own}", self.head.id.short()))
                 .provided(other)
-                .reason("written anew, a handoff keeps its type")
+                .reason("rewritten, a handoff keeps its type")
                 .suggest("Leave --type out."));
         }
         if let Some(other) = asked.task_id.as_deref().filter(|id| self.handoff.task_id.as_deref() != Some(id)) {
             return Err(Error::usage(format!("the handoff {} is of another task", self.head.id.short()))
                 .provided(other)
-                .reason("written anew, a handoff keeps its task")
+                .reason("rewritten, a handoff keeps its task")
                 .suggest("Leave --task-id out."));
         }
         asked.to = asked.to.take().or_else(|| self.handoff.to.clone());

@@ -22,7 +22,7 @@ pub fn warnings(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<S
 }
 
 /// The gaps that receivers reported for handoffs of the same type, newest first, until a later handoff of the type says what
-/// was missed, or is taken up without question or gap. The one that this handoff is written anew for is looked at as well.
+/// was missed, or is taken up without question or gap. The one that this handoff is rewritten for is looked at as well.
 pub fn remembered(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<ReportedGap>> {
     let index = context.index()?;
     let accepts = index.kinds(&["accept"], RecordQuery { session: None, newest: Some(ACCEPTS) })?;

@@ -32,9 +32,9 @@ pub struct ManagedInput {
     pub document: Option<String>,
     /// Single values, `PATH=TEXT`.
     pub values: Vec<String>,
-    /// The document of the handoff that is written anew: what is given takes the place of what it says.
+    /// The document of the handoff that is rewritten: what is given takes the place of what it says.
     pub base: Option<Value>,
-    /// The handoff that is written anew: its round and attempt are counted already.
+    /// The handoff that is rewritten: its round and attempt are counted already.
     pub again: Option<Id>,
 }
 

@@ -74,7 +74,7 @@ impl Call for Generate {
                 .suggest("Leave use_epistemic_state out, or set a goal of your own with create_goal."));
         }
         let context = call.working(None, self.session_id)?;
-        Ok(assess::view::proposed(&goal_suggestions::anew(&context, self.conversation_context)?))
+        Ok(assess::view::proposed(&goal_suggestions::suggest(&context, self.conversation_context)?))
     }
 }
 

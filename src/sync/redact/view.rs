@@ -62,8 +62,8 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
         complete: complete && !outcome.dry_run,
     };
     let (gone, anew) = match outcome.dry_run {
-        true => ("would be redacted", "would be made anew without its text"),
-        false => ("redacted", "made anew without its text"),
+        true => ("would be redacted", "would be rewritten without its text"),
+        false => ("redacted", "rewritten without its text"),
     };
     let line = |(id, kind): &(Id, String), what: &str| {
         format!("{} {}: {what}\n", safe::line(&kind.replace('_', " ")), id.short())

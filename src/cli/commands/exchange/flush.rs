@@ -7,7 +7,7 @@ use crate::sync::flush;
 /// Write pending records to the notes
 ///
 /// Where objects of the notes are damaged or not here, doctor names them, and the command that puts a damaged file aside. With
-/// --without-damaged the notes are then written anew from what is left of them here: older versions in their history, what the
+/// --without-damaged the notes are then rewritten from what is left of them here: older versions in their history, what the
 /// reflog leads to, objects that nothing leads to any more. What a remote has comes back with the next sync.
 #[derive(Debug, Args)]
 pub struct Flush {

@@ -152,7 +152,7 @@ fn try_fetch(
 fn explained(repo: &Repository, place: &RemotePlace, error: Error) -> Error {
     let words = error.reason_text().to_string();
     let Some(at) = words.find(LOCKED) else { return error };
-    // a name in a remote's message is not a tracking ref of ours
+    // a name in a remote's message is not one of our tracking refs
     let ours = refspecs(&place.tracking).map(|refspec| refspec.split_once(':').map(|(_, to)| to.to_owned()));
     let is_ours = |name: &&str| {
         ours.iter().flatten().any(|to| name.starts_with(to.trim_end_matches('*'))) && !name.contains("..")

@@ -213,7 +213,7 @@ impl Repository {
                 .suggest("Remove the ref: the next fetch brings it, and what the remote has.")
                 .command(crate::git::refs::deletion(&self.common_dir(), name));
         }
-        out.suggest("Have the notes written anew from what is left of them here, and sync to get what others have; doctor names damaged files.")
+        out.suggest("Rewrite the notes from what is left of them here, and sync to get what others have; doctor names damaged files.")
             .command(empirica("flush").flag("--without-damaged"))
     }
 
