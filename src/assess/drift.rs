@@ -8,7 +8,6 @@ use empirica_notes::model::SessionId;
 
 /// The drift of a session.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct DriftOutcome {
     pub session_id: SessionId,
     pub ai_id: String,

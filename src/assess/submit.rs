@@ -28,7 +28,6 @@ use serde_json::Value;
 
 /// What is assessed.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)]
 pub struct AssessRequest {
     pub vectors: Vectors,
     pub confidence: Option<f64>,
@@ -46,7 +45,6 @@ pub struct AssessRequest {
 
 /// An assessment that was stored.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct AssessOutcome {
     pub session_id: SessionId,
     pub checkpoint_id: Id,

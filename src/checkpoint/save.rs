@@ -11,7 +11,6 @@ use empirica_notes::store::FlushTiming;
 
 /// A checkpoint that was stored.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct CheckpointOutcome {
     pub head: Envelope,
     pub session_id: SessionId,

@@ -17,7 +17,6 @@ use empirica_notes::store::FlushTiming;
 
 /// What is said.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub enum ClaimInput {
     Finding { text: String, impact: Option<f64>, memory: Option<String> },
     Unknown { text: String },
@@ -90,7 +89,6 @@ fn refuse_resolved(context: &CommandContext<'_>, resolve: &Resolve) -> Result<()
 /// How much of an answer is quoted, in characters.
 const ANSWER: usize = 300;
 
-/// The body of an entry.
 fn body(context: &CommandContext<'_>, entry: ClaimInput, led_from: Option<Id>) -> Result<Body> {
     let text = |name: &str, text: String| context.text(name, &text).map(str::to_owned);
     let optional = |name: &str, given: Option<String>| given.map(|given| text(name, given)).transpose();

@@ -15,7 +15,6 @@ use empirica_notes::store::FlushTiming;
 pub struct UndoOutcome {
     /// The session that had logged it.
     pub session_id: SessionId,
-    /// The record.
     pub record: Record,
     /// The goals that a rule had set or closed with it.
     pub goals: usize,

@@ -54,9 +54,7 @@ pub struct CollectOutcome {
     pub added: Option<Collected>,
     /// Whose work it is; `None` when nothing is stored and no session has it.
     pub session: Option<WorkingSession>,
-    /// Whether the session was made for it.
     pub is_new_session: bool,
-    /// How what is new was stored.
     pub stored: StoreReport,
 }
 

@@ -11,7 +11,6 @@ use empirica_notes::model::{Id, SessionId};
 
 /// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
 pub struct ActiveSession {
     pub id: SessionId,
     /// The record that started it.

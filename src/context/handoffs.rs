@@ -8,7 +8,6 @@ use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
 
 /// A stored handoff with its envelope.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub struct ListedHandoff {
     pub head: Envelope,
     pub handoff: Handoff,

@@ -23,9 +23,7 @@ use empirica_secrets::Replaced;
 /// Agent and session named by the user.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// `--ai`.
     pub ai: Option<String>,
-    /// `--session`.
     pub session: Option<String>,
     /// Name of the MCP client.
     pub client: Option<String>,
@@ -37,7 +35,6 @@ pub struct Selection {
 pub struct CommandContext<'a> {
     /// Environment of the process.
     pub env: &'a Env,
-    /// The repository.
     pub repo: &'a Repository,
     /// Records of the repository.
     pub store: Store<'a>,
@@ -56,7 +53,6 @@ pub struct CommandContext<'a> {
 /// Session of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkingSession {
-    /// The session.
     pub id: SessionId,
     /// The agent.
     pub ai: String,

@@ -15,7 +15,6 @@ const SHORTEST: usize = 4;
 
 /// A resolved session and its agent.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub struct SessionName {
     pub id: SessionId,
     pub ai: String,
@@ -28,9 +27,7 @@ const WORDS: usize = 40;
 /// A session or a record.
 #[derive(Debug)]
 pub enum NamedObject {
-    /// A session.
     Session(SessionName),
-    /// A record.
     Record(Box<Record>),
 }
 

@@ -45,7 +45,6 @@ pub struct HandoffFacts {
 
 /// An acknowledgement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
 pub struct AcceptFacts {
     pub id: Id,
     /// Its time in Unix milliseconds.

@@ -85,7 +85,6 @@ pub fn answers<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<Id
 pub struct OwnedGoal {
     /// The session that set it, or that took it over last.
     pub session: Option<SessionId>,
-    /// The goal.
     pub goal: GoalState,
     /// Whether it was suggested, not taken over, and closed at the end of its session.
     pub lapsed: bool,

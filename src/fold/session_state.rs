@@ -34,7 +34,6 @@ pub struct AnsweredUnknown {
 
 /// Records of a session by kind, each list oldest first.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub struct SessionRecords {
     pub session: Session,
     /// Assessments with their envelopes.

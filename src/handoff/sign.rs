@@ -58,7 +58,6 @@ pub enum SignatureState {
 
 /// A signature that was checked.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct CheckedSignature {
     pub head: Envelope,
     pub state: SignatureState,
@@ -67,7 +66,6 @@ pub struct CheckedSignature {
 
 /// What the signatures of a handoff are worth.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct Verification {
     pub of: Id,
     /// That of the best.

@@ -24,10 +24,8 @@ use empirica_notes::store::{FlushTiming, RecordEntry, Scan};
 
 /// A handoff, stored or only drafted.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct HandoffOutcome {
     pub record: Record,
-    /// Whether it is stored.
     pub is_stored: bool,
     /// What it still lacks, with the command that adds it.
     pub missing: Vec<(&'static str, Command)>,
@@ -39,7 +37,6 @@ pub struct HandoffOutcome {
 }
 
 impl HandoffOutcome {
-    /// The handoff.
     pub fn handoff(&self) -> Option<&Handoff> {
         match &self.record.body {
             Body::Handoff(handoff) => Some(handoff),
@@ -56,7 +53,6 @@ impl HandoffOutcome {
 
 /// How a handoff is made.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)]
 pub struct HandoffRequest {
     pub said: HandoffInput,
     pub managed: managed::ManagedInput,
@@ -68,7 +64,6 @@ pub struct HandoffRequest {
     pub budget: Option<usize>,
     /// Whether it only has what changed since the last handoff to the same receiver.
     pub incremental: bool,
-    /// Whether it is signed.
     pub sign: bool,
     pub edit: bool,
     /// Whether it is checked before it is stored.

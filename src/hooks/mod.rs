@@ -16,7 +16,6 @@ use empirica_notes::store::Render;
 
 /// Hooks of git that we install.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum GitHook {
     PostCommit,
     PostApplypatch,

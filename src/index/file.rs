@@ -23,7 +23,6 @@ pub struct Look(String);
 pub struct Files {
     /// The database.
     pub db: PathBuf,
-    /// The stamp.
     stamp: PathBuf,
     /// Lock held by the writer.
     pub lock: PathBuf,

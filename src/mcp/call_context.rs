@@ -39,11 +39,9 @@ pub struct CallInput {
 pub struct CallContext<'a> {
     /// What the process was given.
     pub env: &'a Env,
-    /// The repository.
     pub repo: &'a Repository,
     /// The templates of the user's.
     pub templates: Templates,
-    /// What the conversation remembers.
     pub remembered: &'a mut ConversationState,
 }
 

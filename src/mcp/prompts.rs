@@ -16,7 +16,6 @@ use empirica_notes::error::{Error, Result};
 const HAND_OVER: &str = "hand-over";
 const RESUME: &str = "resume";
 
-/// The prompts.
 pub fn list() -> ListPromptsResult {
     let argument = |name: &str, about: &str| PromptArgument::new(name).with_description(about).with_required(false);
     ListPromptsResult::with_all_items(vec![

@@ -41,7 +41,6 @@ pub struct BudgetList {
 
 /// Form whose tokens are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum OutputForm {
     Text,
     Json,

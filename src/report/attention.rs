@@ -31,7 +31,6 @@ pub struct Attention {
     pub unclaimed_more: usize,
     /// Checks that passed before the code changed, with the handoff that has them.
     pub stale: Vec<(Envelope, StaleCheck)>,
-    /// Goals not reached.
     pub goals: Vec<(Envelope, GoalState)>,
     /// How many there are beyond those.
     pub goals_more: usize,

@@ -89,7 +89,6 @@ impl SessionStory {
 
 /// What is known, with the commit it is at home on.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct KnownFacts {
     pub head: Envelope,
     pub kind: Kind,
@@ -97,13 +96,11 @@ pub struct KnownFacts {
     pub text: String,
     /// The answer, or why it failed.
     pub more: Option<String>,
-    /// The files it is about.
     pub files: Vec<String>,
 }
 
 /// How much there is of what, in the sessions that were asked for.
 #[derive(Debug, Default)]
-#[allow(missing_docs)]
 pub struct ReportTotals {
     pub sessions: usize,
     pub active: usize,
@@ -122,13 +119,11 @@ pub struct ReportTotals {
 /// What the page shows, and how much there is beyond it.
 #[derive(Debug)]
 pub struct ReportOutcome {
-    /// The name of the project.
     pub project: String,
     /// When it was asked.
     pub now: DateTime<Utc>,
     /// The agent that was asked for.
     pub ai: Option<String>,
-    /// What was asked for.
     pub asked: ReportRequest,
     /// How much there is.
     pub totals: ReportTotals,
@@ -136,7 +131,6 @@ pub struct ReportOutcome {
     pub sessions: Vec<SessionStory>,
     /// What passed between these sessions, oldest first.
     pub passings: Vec<Handover>,
-    /// What needs attention.
     pub attention: Attention,
     /// How well forecasts and outcomes of all sessions asked for agree.
     pub score: Score,

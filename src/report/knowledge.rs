@@ -43,7 +43,6 @@ impl Kind {
 
 /// Something that is known, and what it is about.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub struct Statement<'r> {
     pub record: &'r Record,
     pub kind: Kind,

@@ -21,7 +21,6 @@ const TOLD: usize = 8;
 
 /// Subject of the comparison.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub enum LikeQuery {
     Handoff(Id),
     Session(SessionId),
@@ -30,7 +29,6 @@ pub enum LikeQuery {
 
 /// A similar session.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub struct SimilarSession {
     pub session_id: SessionId,
     pub ai_id: String,

@@ -69,7 +69,6 @@ pub struct SearchHit {
 
 /// Results of a search.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct SearchOutcome {
     /// The query as given.
     pub query: String,

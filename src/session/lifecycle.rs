@@ -24,7 +24,6 @@ const CONTEXT: usize = 1250;
 
 /// What a session begins with.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)]
 pub struct StartRequest {
     pub task: Option<String>,
     pub kind: Option<String>,
@@ -214,13 +213,11 @@ fn held_up(context: &CommandContext<'_>, handoff: &Id) -> Result<Option<String>>
 
 /// A session that ended.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct EndOutcome {
     pub session_id: SessionId,
     pub ai_id: String,
     pub ended_at: String,
     pub duration_seconds: u64,
-    /// Whether a handoff of it is stored.
     pub has_handoff: bool,
     /// Whether it said anything that a handoff could be made of.
     pub said_something: bool,
@@ -271,7 +268,6 @@ pub fn seconds_between(from: &str, to: &str) -> u64 {
 
 /// The sessions stored here, newest first.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct ListedSession {
     pub sessions: Vec<Session>,
     pub warnings: Vec<String>,

@@ -30,7 +30,6 @@ pub enum Agents {
 }
 
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub struct InitRequest {
     pub agents: Agents,
     /// Whether the MCP server lists all tools.
@@ -65,7 +64,6 @@ pub struct InitOutcome {
     pub was_set_up: bool,
     /// Remotes fetched from, with the result or the reason of the failure; `None` in a dry run.
     pub fetched: Vec<(String, Option<std::result::Result<RemoteSync, String>>)>,
-    /// Whether handoffs are stored here.
     pub has_handoffs: bool,
     /// Changes in order; empty if nothing was to do.
     pub steps: Vec<SetupStep>,
@@ -73,7 +71,6 @@ pub struct InitOutcome {
     pub troubles: Vec<SetupWarning>,
 }
 
-#[allow(missing_docs)]
 pub struct InitPlan {
     pub hooks: git_hooks::HooksPlan,
     pub settings: settings::SettingsPlan,

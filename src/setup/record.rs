@@ -91,7 +91,6 @@ impl InstalledHooks {
 
 /// A value added to the repository's configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)]
 pub struct AddedConfig {
     pub key: String,
     pub value: String,

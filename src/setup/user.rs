@@ -8,7 +8,6 @@ use empirica_notes::error::{Error, Result, empirica, quote};
 
 /// A file to install.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub struct UserFile {
     pub place: UserPlace,
     pub name: String,
@@ -17,7 +16,6 @@ pub struct UserFile {
 
 /// Place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum UserPlace {
     Man,
     Bash,
@@ -28,7 +26,6 @@ pub enum UserPlace {
 
 /// Result of the user-level setup.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct UserSetupOutcome {
     pub files: Vec<PathBuf>,
     pub dry_run: bool,

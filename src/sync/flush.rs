@@ -6,7 +6,6 @@ use empirica_notes::store::Rescued;
 
 /// Result of a flush.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct FlushOutcome {
     pub flushed: usize,
     /// Number of records still pending.

@@ -11,7 +11,6 @@ use empirica_notes::model::{Body, Id, Record};
 
 /// A task with its state.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct Task {
     pub task_id: String,
     pub standing: TaskState,

@@ -17,7 +17,6 @@ use empirica_notes::model::session::Session;
 /// One session: how it is calibrated, what it forecast, what came of it.
 #[derive(Debug)]
 pub struct SessionCalibration {
-    /// The session.
     pub session: Session,
     /// Whether knowing and doubting moved together, and why.
     pub calibration: Explained,

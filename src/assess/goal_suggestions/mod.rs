@@ -81,12 +81,10 @@ pub fn run(
 
 /// Goals proposed outside a PREFLIGHT.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct GoalSuggestions {
     pub session_id: SessionId,
     /// The goals of the weak vectors, weakest first: those that stay and those that are new.
     pub goals: Vec<GoalState>,
-    /// The vectors they were proposed for.
     pub vectors: Vectors,
     pub stored: StoreReport,
 }

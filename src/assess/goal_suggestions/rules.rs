@@ -36,7 +36,6 @@ const QUOTED: usize = 160;
 
 /// Something tried before, wherever it was.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub struct EarlierAttempt {
     pub id: Id,
     pub ai: String,
@@ -46,7 +45,6 @@ pub struct EarlierAttempt {
 
 /// A session of before.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub struct EarlierSession {
     pub id: SessionId,
     pub ai: String,

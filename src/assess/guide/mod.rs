@@ -27,7 +27,6 @@ pub struct GuideOutcome {
 }
 
 impl GuideOutcome {
-    /// The last assessment; `None` when there is none.
     pub fn last(&self) -> Option<&(Envelope, Assessment)> {
         self.gathered.assessments.last()
     }

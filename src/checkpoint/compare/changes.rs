@@ -14,7 +14,6 @@ const FELL: f64 = 0.15;
 
 /// What happened to something from one side to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum ChangeKind {
     Lost,
     Gained,
@@ -68,9 +67,7 @@ pub struct HistoryBetween {
 /// The differences as they are found.
 #[derive(Default)]
 pub(crate) struct Changes {
-    /// Whether both sides are of one session.
     pub same_session: bool,
-    /// The differences.
     pub list: Vec<Change>,
     /// The dimensions both sides know.
     pub compared: Vec<&'static str>,

@@ -14,7 +14,6 @@ pub struct KnownItems {
     pub session: Option<u64>,
     /// How many the project has; `None` when that is not known.
     pub total: Option<u64>,
-    /// Those that are named.
     pub listed: Vec<(Option<Id>, String)>,
     /// Whether all of the session's are named.
     pub whole: bool,
@@ -43,13 +42,11 @@ pub struct OperandGoal {
 
 /// The goals of a side.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[allow(missing_docs)]
 pub struct OperandGoals {
     /// All of the session's.
     pub total: u64,
     pub completed: u64,
     pub active: u64,
-    /// Open ones that are named.
     pub open: Vec<OperandGoal>,
     /// The one that is worked on; `None` when that is not known.
     pub current: Option<Id>,
@@ -57,7 +54,6 @@ pub struct OperandGoals {
 
 /// One side of a comparison. What a side does not know is `None`, or empty in lists, and is not compared.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[allow(missing_docs)]
 pub struct Operand {
     /// checkpoint, assessment, handoff, or now.
     pub kind: &'static str,

@@ -21,7 +21,6 @@ use empirica_notes::store::Placements;
 
 /// What is compared.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct DiffOutcome {
     pub a: Operand,
     pub b: Operand,

@@ -19,7 +19,6 @@ pub const RECENT: usize = 5;
 pub const STEPS: usize = 20;
 /// What git knows beside the state of the work tree.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[allow(missing_docs)]
 pub struct GitPosition {
     pub project_id: Option<String>,
     pub name: String,
@@ -29,7 +28,6 @@ pub struct GitPosition {
 
 /// What is said with the checkpoint.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[allow(missing_docs)]
 pub struct CheckpointInput {
     pub phase: Option<Phase>,
     pub round: u32,
@@ -41,7 +39,6 @@ pub struct CheckpointInput {
 
 /// What all records amount to, beside those at hand.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[allow(missing_docs)]
 pub struct RecordTotals {
     pub findings: u64,
     pub unknowns: u64,

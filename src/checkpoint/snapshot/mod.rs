@@ -26,7 +26,6 @@ use empirica_notes::store::{Paths, Scan};
 
 /// What is said with a checkpoint.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)]
 pub struct SnapshotRequest {
     pub phase: Option<Phase>,
     pub round: Option<u32>,

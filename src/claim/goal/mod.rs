@@ -17,7 +17,6 @@ use empirica_notes::store::{FlushTiming, Scan};
 
 /// What is to happen.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub enum GoalRequest {
     Add {
         text: String,
@@ -44,7 +43,6 @@ pub enum GoalRequest {
 
 /// What happened.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct GoalOutcome {
     pub id: Id,
     pub kind: &'static str,
@@ -209,7 +207,6 @@ struct NamedGoal {
     goal: Id,
     /// The sessions that see the goal: the one that set it and the one that has it.
     sessions: Vec<SessionId>,
-    /// When and by whom it was closed.
     closed: Option<(String, String)>,
 }
 

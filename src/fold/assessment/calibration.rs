@@ -8,7 +8,6 @@ use empirica_notes::model::{Vector, Vectors};
 /// Self-assessment of a session, with its grounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explained {
-    /// The word.
     pub status: Calibration,
     /// Δknow, rounded to 4 decimals; `None` if missing on either side.
     pub know: Option<f64>,

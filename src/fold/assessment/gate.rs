@@ -38,7 +38,6 @@ pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-#[allow(missing_docs)]
 pub enum GateDecision {
     Proceed,
     Investigate,

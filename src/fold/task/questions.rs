@@ -5,7 +5,6 @@ use empirica_notes::model::{Body, Envelope, Id, Record};
 
 /// A receiver's question.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub struct Question {
     /// The acknowledgement that asks it.
     pub asked: Envelope,

@@ -10,7 +10,6 @@ use empirica_notes::model::{Body, Handoff, Id, Record};
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileState {
-    /// It is as it was.
     Same,
     /// Its content is another.
     Changed,

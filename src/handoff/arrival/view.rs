@@ -16,7 +16,6 @@ const LISTS: [&str; 4] = ["changed_artifacts", "missing_artifacts", "resolved_un
 
 /// What a session's answer says of it.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct PackedArrival {
     pub json: Value,
     /// Empty when there is nothing to say.

@@ -145,7 +145,6 @@ pub fn composed(
 /// A handoff that is not stored, and what git said.
 #[derive(Debug)]
 pub struct DraftHandoff {
-    /// The handoff.
     pub handoff: Handoff,
     /// What git's own diff has since the session began, deleted files as well, and what is untracked; `None` when git could not
     /// be asked.

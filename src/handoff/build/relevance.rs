@@ -18,7 +18,6 @@ const PROVEN: f64 = 1.25;
 /// How many paths and words in common are told.
 const TOLD: usize = 5;
 
-/// What a task is about.
 #[derive(Debug, Clone, Default)]
 pub struct TaskProfile {
     words: BTreeSet<String>,

@@ -11,7 +11,6 @@ use serde_json::Value;
 pub struct Format {
     /// The value of `handoff_type`.
     pub name: &'static str,
-    /// Its JSON Schema.
     pub schema: Value,
 }
 
@@ -38,7 +37,6 @@ macro_rules! formats {
 pub static FORMATS: LazyLock<[Format; 5]> =
     LazyLock::new(|| formats!["initialization", "progress", "error_recovery", "escalation", "context"]);
 
-/// The format of that name.
 pub fn named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }

@@ -26,7 +26,6 @@ pub struct ManagedInput {
     pub kind: Option<&'static str>,
     /// The agent it is for.
     pub to: Option<String>,
-    /// The task.
     pub task_id: Option<String>,
     /// A document of the format, as JSON.
     pub document: Option<String>,

@@ -13,7 +13,6 @@ use empirica_notes::store::FlushTiming;
 
 /// What the receiver says.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)]
 pub struct AcceptRequest {
     /// The handoff: its id, or a unique part of it.
     pub handoff: String,
@@ -28,7 +27,6 @@ pub struct AcceptRequest {
 
 /// An acknowledgement that was stored.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct AcceptOutcome {
     pub head: Envelope,
     pub accept: Accept,

@@ -11,7 +11,6 @@ use empirica_notes::store::FlushTiming;
 
 /// An answer that was stored.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct AnswerOutcome {
     pub head: Envelope,
     pub answer: Answer,

@@ -14,7 +14,6 @@ use empirica_notes::git::remotes::is_partial;
 use empirica_notes::store::Lookup;
 
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)]
 pub struct LogRequest {
     pub wanted: RecordFilter,
     pub selection: Selection,

@@ -12,7 +12,6 @@ use empirica_notes::store::{Lookup, Note, Placements};
 
 /// Which records.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs)]
 pub struct RecordFilter {
     /// With their acknowledgements.
     pub handoffs: bool,
@@ -47,7 +46,6 @@ impl RecordFilter {
 
 /// A commit that has records, with those at home on it, oldest first.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct AnnotatedCommit {
     pub commit: Commit,
     pub handoffs: Vec<Record>,

@@ -71,7 +71,6 @@ impl MetricsQuery {
 
 /// A part of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[allow(missing_docs)]
 pub struct Ratio {
     pub numerator: u64,
     pub denominator: u64,
@@ -157,7 +156,6 @@ pub struct Duplicate {
 
 /// A handoff in force.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub struct HandoffMetrics {
     pub id: Id,
     pub session: SessionId,
@@ -315,7 +313,6 @@ impl Metrics {
 
 /// A session that took up a handoff.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub struct Receiver {
     pub session: SessionId,
     pub ai: String,

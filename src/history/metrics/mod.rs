@@ -25,7 +25,6 @@ use empirica_notes::model::{Envelope, Id, Record, SessionId};
 const MEASURED: (usize, usize) = (3, 30);
 
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub struct MetricsRequest {
     pub since: Option<String>,
     pub until: Option<String>,
@@ -38,7 +37,6 @@ pub struct MetricsRequest {
 
 /// The metrics, and the text that `resume` would print for some handoffs.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct MetricsOutcome {
     /// The filter.
     pub asked: MetricsQuery,

@@ -7,7 +7,6 @@ use empirica_notes::store::{LineOrigin, Scan, WantedLine};
 
 /// Committers of a record and of its session's start.
 #[derive(Debug, Default)]
-#[allow(missing_docs)]
 pub struct Committed {
     pub by: Option<LineOrigin>,
     pub start: Option<LineOrigin>,
@@ -22,7 +21,6 @@ impl Committed {
 
 /// Committers of a session's records.
 #[derive(Debug, Default)]
-#[allow(missing_docs)]
 pub struct Committers {
     /// Each with its number of records, in order of first record; unknown ones last.
     pub all: Vec<(Option<LineOrigin>, usize)>,

@@ -33,7 +33,6 @@ pub enum ShowOutcome {
     Commit {
         /// Its hex ID.
         commit: String,
-        /// Its subject.
         subject: String,
         /// Records in force, oldest first.
         records: Vec<Record>,

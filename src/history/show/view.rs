@@ -44,7 +44,6 @@ pub struct CommitView<'a> {
 
 /// How `show` is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Format {
     Markdown,
     Json,

@@ -55,9 +55,7 @@ pub enum Injection {
 /// Content for the start or resumption of a session.
 #[derive(Debug)]
 pub struct SessionBrief {
-    /// The session.
     pub session: SessionId,
-    /// The project.
     pub project: bootstrap::BootstrapOutcome,
     /// The newest handoff, and its state.
     pub handed: Option<(ListedHandoff, Arrival)>,

@@ -35,7 +35,6 @@ pub struct HandoffQuery {
 
 /// A handoff in the index.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub struct HandoffRow {
     pub(crate) r: i64,
     pub id: Id,

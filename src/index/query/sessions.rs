@@ -15,7 +15,6 @@ const COLUMNS: &str = "id, began, ai, started_at, ended_at, task, kind, external
 /// A session, and the newest of its own records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRow {
-    /// The session.
     pub session: Session,
     /// The newest record it made.
     pub newest: Id,

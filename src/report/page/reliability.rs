@@ -20,7 +20,6 @@ const MOST: f64 = 0.5;
 
 /// A row of the table that says the same as the plot.
 #[derive(Debug, Serialize)]
-#[allow(missing_docs)]
 pub struct PlotBin {
     pub range: String,
     pub sessions: usize,
@@ -101,7 +100,6 @@ pub fn told(score: &Score) -> Vec<String> {
 
 /// A row of the bias of vectors.
 #[derive(Debug, Serialize)]
-#[allow(missing_docs)]
 pub struct Bias {
     pub vector: &'static str,
     pub sessions: usize,

@@ -56,7 +56,6 @@ pub struct Overview {
 /// A session at work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecentSession {
-    /// The session.
     pub session: Session,
     /// Phase and round of its last assessment; `None` before the first.
     pub phase: Option<(Phase, u32)>,
@@ -85,9 +84,7 @@ pub struct AgentWork {
     pub own: bool,
 }
 
-/// A goal that is open.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
 pub struct OpenGoal {
     pub goal: GoalState,
     /// The session that has it now; `None` when none is named.

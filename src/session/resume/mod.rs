@@ -25,7 +25,6 @@ pub struct ResumeRequest {
 
 /// One session to resume from.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub struct ResumedSession {
     pub session_id: SessionId,
     pub ai_id: String,
@@ -39,7 +38,6 @@ pub struct ResumedSession {
     pub arrival: Option<Arrival>,
     /// How many records were made after the handoff.
     pub since_handoff: usize,
-    /// Whether it is still active.
     pub active: bool,
     /// What its transcripts held, in tokens, as far as they were collected; `None` when none was, or none tells.
     pub transcript_tokens: Option<u64>,
@@ -63,7 +61,6 @@ impl ResumedSession {
 
 /// The sessions, newest first.
 #[derive(Debug)]
-#[allow(missing_docs)]
 pub struct ResumeOutcome {
     pub sessions: Vec<ResumedSession>,
     /// The newest session after them that only assessed itself.

@@ -27,7 +27,6 @@ use empirica_notes::model::{Body, Id, Phase, Record, SessionId, Vectors};
 
 /// How the answer is wanted.
 #[derive(Debug, Clone, Copy)]
-#[allow(missing_docs)]
 pub struct ResumeForm {
     pub detail: Detail,
     /// The most tokens of the whole answer.

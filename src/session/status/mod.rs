@@ -43,7 +43,6 @@ pub struct StatusOutcome {
     pub branch: Option<String>,
     /// HEAD, hex; `None` when unborn.
     pub commit: Option<String>,
-    /// The worktree's name.
     pub worktree: String,
     /// The active sessions of this worktree, newest first.
     pub sessions: Vec<WorkingState>,

@@ -11,9 +11,7 @@ pub struct AgentFiles {
     pub traces: &'static [&'static str],
     /// Its hooks; `None` for agents with a plugin instead.
     pub hooks: Option<Hooks>,
-    /// Our plugin for it.
     pub plugin: Option<Plugin>,
-    /// The MCP server.
     pub server: Server,
     /// What the user must do before using this, as a sentence.
     pub then: &'static str,

@@ -12,7 +12,6 @@ use empirica_notes::store::PREFIX;
 /// A remote that has a URL.
 #[derive(Debug, Clone, Default)]
 pub struct Remote {
-    /// Its name.
     pub name: String,
     /// Fetch refspecs.
     pub fetch: Vec<Value>,

@@ -73,9 +73,7 @@ pub enum RepairVerdict {
 /// A candidate for the replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The commit.
     pub commit: Oid,
-    /// Its subject.
     pub subject: String,
     /// Commit date, strict ISO 8601.
     pub date: String,

@@ -42,7 +42,6 @@ const CLEARER: f64 = 0.10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-#[allow(missing_docs)]
 pub enum Severity {
     #[default]
     None,

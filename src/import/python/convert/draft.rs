@@ -28,7 +28,6 @@ pub struct Original {
 
 /// A record made of an original.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)]
 pub struct ConvertedLine {
     pub head: Envelope,
     pub body: Body,

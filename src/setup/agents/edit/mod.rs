@@ -37,7 +37,6 @@ pub struct AddedEntry {
 pub enum FileFormat {
     /// JSON, with comments and trailing commas.
     Json,
-    /// TOML.
     Toml,
 }
 
