@@ -1,7 +1,6 @@
 //! Duplicate inquiries: texts equal or nearly equal to those of another session.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::text::similarity::is_dense;
 
@@ -9,12 +8,11 @@ use crate::text::similarity::is_dense;
 const SHARED: usize = 9;
 const OF_BOTH: usize = 4;
 
-/// An inquiry of a session.
+/// The text of an inquiry, and its session.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'t> {
+pub struct SessionText<'t> {
     /// Number of its session.
     pub session: usize,
-    /// Its text.
     pub text: &'t str,
 }
 
@@ -49,14 +47,16 @@ fn words(normal: &str) -> BTreeSet<String> {
     out
 }
 
-/// Words that two sets of these sizes must share.
-fn needed(a: usize, b: usize) -> usize {
-    (OF_BOTH * (a + b)).div_ceil(SHARED)
+/// Whether two texts share enough words.
+fn is_like(a: &[u32], b: &[u32]) -> bool {
+    let needed = (OF_BOTH * (a.len() + b.len())).div_ceil(SHARED);
+    needed <= a.len().min(b.len()) && shared(a, b) >= needed
 }
 
-/// Possible sizes of a set similar to one of this size.
-fn sizes(size: usize) -> std::ops::RangeInclusive<usize> {
-    (size * OF_BOTH).div_ceil(SHARED - OF_BOTH)..=size * (SHARED - OF_BOTH) / OF_BOTH
+/// The rarest words of a text: any text like it has one of them among its own rarest words.
+fn rarest(words: &[u32]) -> &[u32] {
+    let fewest_shared = (words.len() * OF_BOTH).div_ceil(SHARED - OF_BOTH);
+    &words[..=words.len() - fewest_shared]
 }
 
 /// Inquiries with the same normal form.
@@ -70,19 +70,27 @@ struct Group {
 /// The inquiries that another session made before, in chronological order of `inquiries`: equal in normal form, or
 /// with a Jaccard index of 0.8 or more. Each is paired with the first such inquiry, so there are at most as many
 /// pairs as texts. Repetitions in a session, and texts without words, do not count.
-pub fn repeats(inquiries: &[Said<'_>]) -> Vec<Repeat> {
+pub fn repeats(inquiries: &[SessionText<'_>]) -> Vec<Repeat> {
     let groups = groups(inquiries);
     let (session, mut out) = (|at: usize| inquiries[at].session, Vec::new());
-    let index = index(&groups);
+    let mut with_word: HashMap<u32, Vec<usize>> = HashMap::new();
     for (at, group) in groups.iter().enumerate() {
         // the first two of different sessions: one is not of the repeating session
         let (mut first, mut second) = (None::<(usize, usize)>, None::<(usize, usize)>);
-        for other in candidates(&index, at, group) {
+        let mut candidates: Vec<usize> = Vec::new();
+        for word in rarest(&group.words) {
+            let groups = with_word.entry(*word).or_default();
+            candidates.extend(&*groups);
+            groups.push(at);
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        for other in candidates {
             let theirs = &groups[other];
             if second.is_some_and(|(known, _)| theirs.inquiries[0] >= known) {
                 break;
             }
-            if shared(&group.words, &theirs.words) < needed(group.words.len(), theirs.words.len()) {
+            if !is_like(&group.words, &theirs.words) {
                 continue;
             }
             for inquiry in theirs.inquiries.iter().copied().take(2) {
@@ -113,7 +121,7 @@ pub fn repeats(inquiries: &[Said<'_>]) -> Vec<Repeat> {
 }
 
 /// Groups texts by normal form, in order of first occurrence.
-fn groups(inquiries: &[Said<'_>]) -> Vec<Group> {
+fn groups(inquiries: &[SessionText<'_>]) -> Vec<Group> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let (mut normals, mut members): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
     let mut known: HashSet<(usize, usize)> = HashSet::new();
@@ -147,94 +155,6 @@ fn groups(inquiries: &[Said<'_>]) -> Vec<Group> {
     all.iter().zip(members).map(|(words, inquiries)| Group { words: numbered(words), inquiries }).collect()
 }
 
-/// Number of words hashed together, by size of the larger text. Short texts have few combinations: hashing more words
-/// together is more selective, so fewer texts are compared in vain.
-const TOGETHER: [(usize, std::ops::RangeInclusive<usize>); 3] = [(4, 1..=24), (2, 25..=200), (1, 201..=usize::MAX)];
-
-/// Hash of some of the rarest words of a group: similar groups have such a hash in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Sign {
-    hash: u64,
-    /// Number of words of the group.
-    size: usize,
-    /// Index of the last hashed word.
-    last: usize,
-    /// Index of the group.
-    group: usize,
-}
-
-/// The signs of a group, for one row of [`TOGETHER`]. If two groups share `needed` words, the first of these are near
-/// the front of both, since the rest must follow.
-fn signs(row: &(usize, std::ops::RangeInclusive<usize>), group: usize, words: &[u32]) -> Vec<Sign> {
-    let (together, of) = (row.0.min(words.len()), &row.1);
-    let (smallest, largest) = sizes(words.len()).into_inner();
-    let mut out = Vec::new();
-    if together == 0 || words.len() > *of.end() || largest < *of.start() {
-        return out;
-    }
-    let front = words.len() - needed(words.len(), smallest).min(words.len()) + together;
-    let mut at: Vec<usize> = (0..together).collect();
-    loop {
-        // multiplication by an odd number and rotation spread all bits
-        let mix =
-            |hash: u64, at: &usize| (hash ^ u64::from(words[*at])).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        let hash = at.iter().fold(together as u64, mix);
-        out.push(Sign { hash, size: words.len(), last: at[together - 1], group });
-        // the next combination of indexes in the front
-        let Some(moved) = (0..together).rev().find(|n| at[*n] < front - together + n) else { return out };
-        at[moved] += 1;
-        (moved + 1..together).for_each(|n| at[n] = at[n - 1] + 1);
-    }
-}
-
-/// Signs shared by several groups, sorted, for each row of [`TOGETHER`].
-type Index = Vec<Vec<Sign>>;
-
-fn index(groups: &[Group]) -> Index {
-    let of_row = |row| {
-        let mut all: Vec<Sign> =
-            groups.iter().enumerate().flat_map(|(at, group)| signs(row, at, &group.words)).collect();
-        all.sort_unstable();
-        let shared = all.chunk_by(|a, b| a.hash == b.hash).filter(|run| run.len() > 1);
-        shared.flatten().copied().collect()
-    };
-    TOGETHER.iter().map(of_row).collect()
-}
-
-/// Earlier groups that may be similar to this one, distinct and in order.
-fn candidates<'i>(index: &'i Index, at: usize, group: &Group) -> impl Iterator<Item = usize> + use<'i> {
-    let size = group.words.len();
-    let mut heap: BinaryHeap<Reverse<(usize, &[Sign])>> = BinaryHeap::new();
-    for (row, all) in TOGETHER.iter().zip(index) {
-        for sign in signs(row, at, &group.words) {
-            let from = all.partition_point(|other| other.hash < sign.hash);
-            let run = &all[from..];
-            let run = &run[..run.partition_point(|other| other.hash == sign.hash)];
-            for list in run.chunk_by(|a, b| (a.size, a.last) == (b.size, b.last)) {
-                let Some((first, rest)) = list.split_first() else { continue };
-                let (together, larger) = (row.0.min(size), size.max(first.size));
-                let follow = (size - sign.last).min(first.size - first.last);
-                let is_like = sizes(size).contains(&first.size) && row.1.contains(&larger);
-                if is_like && first.group < at && follow + together > needed(size, first.size) {
-                    heap.push(Reverse((first.group, rest)));
-                }
-            }
-        }
-    }
-    let mut before = None;
-    std::iter::from_fn(move || {
-        while let Some(Reverse((other, rest))) = heap.pop() {
-            if let Some((next, rest)) = rest.split_first().filter(|(next, _)| next.group < at) {
-                heap.push(Reverse((next.group, rest)));
-            }
-            if before.replace(other) != Some(other) {
-                return Some(other);
-            }
-        }
-        None
-    })
-}
-
 /// Number of common elements of two sorted lists.
 fn shared(a: &[u32], b: &[u32]) -> usize {
     let (mut at, mut there, mut out) = (0, 0, 0);
@@ -260,7 +180,7 @@ mod tests {
     use super::*;
 
     /// Reference implementation: compares each text with all earlier ones.
-    fn naive(inquiries: &[Said<'_>]) -> Vec<(usize, usize)> {
+    fn naive(inquiries: &[SessionText<'_>]) -> Vec<(usize, usize)> {
         let normals: Vec<String> = inquiries.iter().map(|one| normal(one.text)).collect();
         let sets: Vec<BTreeSet<String>> = normals.iter().map(|normal| words(normal)).collect();
         let is_new = |at: usize| {
@@ -282,7 +202,8 @@ mod tests {
     }
 
     fn found(texts: &[(usize, &str)]) -> Vec<(usize, usize)> {
-        let inquiries: Vec<Said<'_>> = texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
+        let inquiries: Vec<SessionText<'_>> =
+            texts.iter().map(|(session, text)| SessionText { session: *session, text }).collect();
         repeats(&inquiries).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect()
     }
 
@@ -301,7 +222,7 @@ mod tests {
         assert_eq!(found(&[(0, "a b c"), (1, "a b c d")]), [], "3 of 4");
         assert_eq!(found(&[(0, "a b c d e f g h i"), (1, "i h g f e d c b x")]), [(1, 0)], "8 of 10");
         assert_eq!(found(&[(0, "a b c d e f g h"), (1, "a b c d e f g x")]), [], "7 of 9");
-        let inquiries = [Said { session: 0, text: "a b c d" }, Said { session: 1, text: "a b c d e" }];
+        let inquiries = [SessionText { session: 0, text: "a b c d" }, SessionText { session: 1, text: "a b c d e" }];
         assert_eq!(repeats(&inquiries)[0].likeness, 0.8);
     }
 
@@ -317,24 +238,14 @@ mod tests {
         assert_eq!(found(&texts), [(1, 0), (2, 0), (3, 1)]);
     }
 
-    #[test]
-    fn many_texts_that_differ_in_a_word_are_not_compared_with_each_other() {
-        let texts: Vec<String> = (0..20_000).map(|n| format!("Why does the parser fail in case {n}?")).collect();
-        let inquiries: Vec<Said<'_>> = texts.iter().enumerate().map(|(session, text)| Said { session, text }).collect();
-        assert_eq!(repeats(&inquiries), []);
-        let all = groups(&inquiries);
-        let index = index(&all);
-        let compared = |(at, group): (usize, &Group)| candidates(&index, at, group).count();
-        assert_eq!(all.iter().enumerate().map(compared).sum::<usize>(), 0);
-    }
-
     fn texts(inquiries: Vec<(usize, Vec<u16>)>) -> Vec<(usize, String)> {
         let text = |words: Vec<u16>| words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ");
         inquiries.into_iter().map(|(session, words)| (session, text(words))).collect()
     }
 
     fn both(texts: &[(usize, String)]) -> [Vec<(usize, usize)>; 2] {
-        let inquiries: Vec<Said<'_>> = texts.iter().map(|(session, text)| Said { session: *session, text }).collect();
+        let inquiries: Vec<SessionText<'_>> =
+            texts.iter().map(|(session, text)| SessionText { session: *session, text }).collect();
         [repeats(&inquiries).into_iter().map(|repeat| (repeat.later, repeat.earlier)).collect(), naive(&inquiries)]
     }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::fold::assessment::confidence::round4;
 use crate::fold::facts::{AcceptFacts, HandoffFacts, Inquiry, InquiryKind, SessionFacts};
-use crate::history::metrics::duplicates::{Said, repeats};
+use crate::history::metrics::duplicates::{SessionText, repeats};
 use empirica_notes::model::{Id, SessionId, Verdict};
 
 /// Length of a period, in UTC.
@@ -292,8 +292,8 @@ impl Metrics {
             inquiries.extend(facts.inquiries.iter().filter(|i| i.kind == kind).map(|inquiry| (session, inquiry)));
         }
         inquiries.sort_by(|a, b| a.1.id.cmp(&b.1.id));
-        let texts: Vec<Said<'_>> =
-            inquiries.iter().map(|(session, inquiry)| Said { session: *session, text: &inquiry.text }).collect();
+        let texts: Vec<SessionText<'_>> =
+            inquiries.iter().map(|(session, inquiry)| SessionText { session: *session, text: &inquiry.text }).collect();
         let asker = |(session, inquiry): (usize, &Inquiry)| DatedInquiry {
             id: inquiry.id.clone(),
             session: all[session].session.clone(),
