@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use std::{fs, io};
 
 use empirica_notes::error::{Command, Error, Result};
@@ -10,24 +9,21 @@ use empirica_notes::fault;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::File;
 use empirica_notes::git::{Repository, Sharing};
+use empirica_notes::store::files;
 
 /// A change to files or configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupStep {
-    /// Create a folder.
     Folder(PathBuf),
     /// Write a script, or make it executable.
     Write {
-        /// Its path.
         path: PathBuf,
-        /// Its content.
         content: Vec<u8>,
     },
     /// Write a worktree file; an existing one keeps its permissions.
     Put {
         /// Its path, symlinks resolved.
         path: PathBuf,
-        /// Its content.
         content: Vec<u8>,
         /// Whether the file is new.
         new: bool,
@@ -52,23 +48,18 @@ pub enum SetupStep {
     RemoveFolder(PathBuf),
     /// Add a value to the configuration.
     Add {
-        /// The key.
         key: String,
-        /// The value.
         value: String,
     },
     /// Remove a value from the configuration.
     Unset {
-        /// The key.
         key: String,
-        /// The value.
         value: String,
     },
     /// Replace the values of a key.
     Set {
         /// The configuration file.
         file: File,
-        /// The key.
         key: String,
         /// Present values.
         former: Vec<String>,
@@ -158,29 +149,9 @@ fn replace(path: &Path, content: &[u8], prepare: impl Fn(&Path) -> io::Result<()
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let begin = format!(".{name}.empirica-");
     let temporary = folder.join(format!("{begin}{}", empirica_notes::store::unique()));
-    let written = (|| {
-        fault::point("set-up: file to be written")?;
-        fs::write(&temporary, content)?;
-        prepare(&temporary)?;
-        fault::point("set-up: file to be renamed")?;
-        fs::rename(&temporary, path)
-    })();
-    written.inspect(|()| sweep(folder, &begin)).inspect_err(|_| {
-        // the first error matters
-        let _ = fs::remove_file(&temporary);
-    })
-}
-
-/// Removes temporary files older than ten minutes, left by a process that died while replacing the same file.
-fn sweep(folder: &Path, begin: &str) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(begin)) {
-        let age = entry.metadata().and_then(|file| file.modified()).map(|at| at.elapsed().unwrap_or_default());
-        if age.is_ok_and(|age| age > Duration::from_secs(600)) {
-            // another process may remove it too
-            let _ = fs::remove_file(entry.path());
-        }
-    }
+    files::replace_prepared(&temporary, path, content, prepare)?;
+    files::sweep(folder, |name| name.starts_with(&begin));
+    Ok(())
 }
 
 /// Error: a file or folder cannot be changed.

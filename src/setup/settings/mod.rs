@@ -10,7 +10,7 @@ use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::preferred;
 use empirica_notes::git::repository::config;
-use empirica_notes::git::repository::config::{File, Value};
+use empirica_notes::git::repository::config::{File, Value, matches};
 use empirica_notes::store::MARKDOWN_REF;
 
 /// Value for `notes.displayRef`. A glob, since git warns at every `git log` about a plain name that does not exist
@@ -49,35 +49,7 @@ impl SettingsPlan {
     }
 }
 
-/// Whether a pattern matches a ref as git matches notes refs: `*` and `?` match a slash, too.
-pub fn matches(pattern: &str, name: &str) -> bool {
-    let (mut pattern, mut name) = (pattern.chars(), name.chars());
-    match pattern.next() {
-        None => name.next().is_none(),
-        Some('*') => {
-            let rest = pattern.as_str();
-            let mut left = name.as_str();
-            loop {
-                if matches(rest, left) {
-                    return true;
-                }
-                let mut chars = left.chars();
-                if chars.next().is_none() {
-                    return false;
-                }
-                left = chars.as_str();
-            }
-        }
-        Some('?') => name.next().is_some() && matches(pattern.as_str(), name.as_str()),
-        Some('[') => {
-            let Some((set, rest)) = pattern.as_str().split_once(']') else { return false };
-            name.next().is_some_and(|c| set.contains(c)) && matches(rest, name.as_str())
-        }
-        Some(c) => name.next() == Some(c) && matches(pattern.as_str(), name.as_str()),
-    }
-}
-
-/// Whether plain `git log` shows the Markdown, according to `notes.displayRef`.
+/// Whether plain `git log` shows the Markdown, by what `notes.displayRef` says.
 pub fn is_displayed(values: &[Value]) -> bool {
     values.iter().any(|value| matches(&value.value, MARKDOWN_REF))
 }

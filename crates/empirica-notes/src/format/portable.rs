@@ -1,8 +1,11 @@
 //! Lines of an export, to and from stored lines. The bytes of a record are copied, not re-encoded.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
-use serde::de::IgnoredAny;
+use serde::Deserializer;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::format::lines;
@@ -200,42 +203,25 @@ fn is_object(bytes: &[u8]) -> bool {
 
 /// The members of a JSON object with the bytes of their values; `None` if the text is not one object.
 fn members(text: &[u8]) -> Option<Vec<(String, &[u8])>> {
-    let mut at = after(text, 0, b'{')?;
-    let mut out = Vec::new();
-    if let Some(end) = after(text, at, b'}') {
-        return (spaces(text, end) == text.len()).then_some(out);
-    }
-    loop {
-        let (start, end) = value(text, at)?;
-        let key = serde_json::from_slice::<String>(&text[start..end]).ok()?;
-        let (start, end) = value(text, after(text, end, b':')?)?;
-        out.push((key, &text[start..end]));
-        match after(text, end, b',') {
-            Some(next) => at = next,
-            None => {
-                let end = after(text, end, b'}')?;
-                return (spaces(text, end) == text.len()).then_some(out);
+    struct Members;
+    impl<'de> Visitor<'de> for Members {
+        type Value = Vec<(String, &'de [u8])>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut out = Vec::new();
+            while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
+                out.push((key, value.get().as_bytes()));
             }
+            Ok(out)
         }
     }
-}
-
-/// The range of the next value.
-fn value(text: &[u8], at: usize) -> Option<(usize, usize)> {
-    let start = spaces(text, at);
-    let mut values = serde_json::Deserializer::from_slice(&text[start..]).into_iter::<IgnoredAny>();
-    values.next()?.ok()?;
-    Some((start, start + values.byte_offset()))
-}
-
-/// The offset after `byte`, if that is the next token.
-fn after(text: &[u8], at: usize, byte: u8) -> Option<usize> {
-    let at = spaces(text, at);
-    (text.get(at) == Some(&byte)).then_some(at + 1)
-}
-
-fn spaces(text: &[u8], at: usize) -> usize {
-    at + text[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let members = json.deserialize_map(Members).ok()?;
+    json.end().ok().map(|()| members)
 }
 
 fn to_hex(bytes: &[u8]) -> String {

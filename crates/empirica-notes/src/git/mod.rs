@@ -10,7 +10,6 @@ pub mod repository;
 pub mod rewrites;
 
 pub use crate::git::notes::NotesTree;
-pub use crate::git::notes::lookup::Notes;
 pub use crate::git::refs::{HeadState, RefUpdate, UpdateError};
 pub use crate::git::repository::Repository;
 pub use crate::git::repository::capabilities::Sharing;

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::format::redact::Texts;
 use crate::format::{lines, portable};
 use crate::git::notes::difference::Other;
-use crate::git::{Notes, Oid, notes};
+use crate::git::{NotesTree, Oid, notes};
 use crate::model::Namespace;
 use crate::store::log;
 use crate::store::log::PendingRecord;
@@ -192,7 +192,7 @@ impl Store<'_> {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
             let tip = self.repo.find_ref(&data_ref(namespace))?;
             let epoch = Epoch::of(self.repo, tip)?;
-            let mut tree = Notes::open(self.repo, tip, lines::union)?;
+            let mut tree = NotesTree::open(self.repo, tip, lines::union)?;
             self.whole(tree.tree(), of_namespace)?;
             for of_note in of_namespace.chunk_by(|a, b| a.on == b.on) {
                 let Some(on) = of_note.first().map(|line| line.on) else { continue };

@@ -2,7 +2,6 @@
 
 pub mod difference;
 pub mod foreign;
-pub mod lookup;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

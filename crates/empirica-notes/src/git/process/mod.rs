@@ -6,9 +6,11 @@ pub mod version;
 
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::{Error, Result};
 
@@ -53,7 +55,7 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>> {
 
 /// As [`output`], but `None` if git exits with 1 or 5 without a message, which means there is none.
 pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
-    let out = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().map_err(not_started)?;
+    let out = ended(command, Vec::new())?;
     match out.status.code() {
         Some(0) => Ok(Some(out.stdout)),
         Some(1 | 5) if out.stderr.is_empty() => Ok(None),
@@ -62,7 +64,7 @@ pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
 }
 
 /// Runs git with `input` on its standard input, and returns its result even on failure.
-pub fn ended(command: &mut Command, input: Vec<u8>) -> Result<std::process::Output> {
+pub fn ended(command: &mut Command, input: Vec<u8>) -> Result<Output> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(not_started)?;
     write_in_background(child.stdin.take(), input);
@@ -71,10 +73,7 @@ pub fn ended(command: &mut Command, input: Vec<u8>) -> Result<std::process::Outp
 
 /// Runs git with `input` on its standard input and returns its standard output. Failures have git's message.
 pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
-    let mut running = Running::feed(command, input)?;
-    let mut out = Vec::new();
-    running.stdout.read_to_end(&mut out).map_err(unreadable_output)?;
-    running.finish().map(|()| out)
+    printed(ended(command, input)?)
 }
 
 /// A git process running in the background.
@@ -88,9 +87,12 @@ impl Pending {
 
     /// Waits for it and returns its standard output. Failures have git's message.
     pub fn output(self) -> Result<Vec<u8>> {
-        let out = self.0?.wait_with_output().map_err(not_started)?;
-        if out.status.success() { Ok(out.stdout) } else { Err(failure(&out.stderr)) }
+        printed(self.0?.wait_with_output().map_err(not_started)?)
     }
+}
+
+fn printed(out: Output) -> Result<Vec<u8>> {
+    if out.status.success() { Ok(out.stdout) } else { Err(failure(&out.stderr)) }
 }
 
 /// The result of a command with a deadline.
@@ -159,12 +161,13 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
 
 /// Terminates a child and its descendants: by SIGTERM, so that git removes its lock files, then by SIGKILL.
 fn end(child: &mut Child) {
-    let ids: Vec<String> = descendants(child.id()).iter().map(u32::to_string).collect();
-    for signal in ["TERM", "KILL"] {
-        let mut kill = Command::new("sh");
-        kill.args(["-c", "kill -s \"$0\" \"$@\"", signal]).args(&ids);
-        // they may have exited meanwhile
-        let _ = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let raw = |id: u32| Pid::from_raw(i32::try_from(id).ok()?);
+    let ids: Vec<Pid> = descendants(child.id()).into_iter().filter_map(raw).collect();
+    for signal in [Signal::TERM, Signal::KILL] {
+        for id in &ids {
+            // it may have exited meanwhile
+            let _ = kill_process(*id, signal);
+        }
         for _ in 0..100 {
             if matches!(child.try_wait(), Ok(Some(_))) {
                 break;

@@ -115,3 +115,8 @@ pub fn runs_hooks(cwd: &Path) -> bool {
 pub fn valid_ref(name: &str) -> bool {
     gix::refs::FullName::try_from(name).is_ok()
 }
+
+/// Whether a ref name matches a pattern as git matches notes refs: `*` and `?` match a slash, too.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    gix::glob::wildmatch(pattern.into(), name.into(), gix::glob::wildmatch::Mode::empty())
+}

@@ -132,14 +132,6 @@ impl Repository {
     pub fn complete_trees(&self) {
         fetch_trees(self, &self.asking, OURS, None);
     }
-
-    /// The content of a tree that notes are in; fetched, where a partial clone left it out.
-    pub(crate) fn tree(&self, id: Oid) -> gix::error::Result<gix::Tree<'_>> {
-        if self.asking.is_of_use(self) && !self.has_object(id) {
-            fetch_trees(self, &self.asking, OURS, Some(id));
-        }
-        self.inner.find_tree(id)
-    }
 }
 
 impl gix::objs::Find for Repository {

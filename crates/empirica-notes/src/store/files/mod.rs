@@ -51,15 +51,26 @@ pub fn replace_by_way_of(sharing: &Sharing, folder: &Path, path: &Path, content:
     sharing.make_folder(path.parent().unwrap_or(folder))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = folder.join(format!(".{name}.{}", unique()));
-    let written = fault::point("file: to be written")
-        .and_then(|()| fs::write(&temporary, content))
-        .and_then(|()| sharing.apply(&temporary))
-        .and_then(|()| fault::point("file: to be renamed"))
-        .and_then(|()| fs::rename(&temporary, path));
+    let written = replace_prepared(&temporary, path, content.as_bytes(), |temporary| sharing.apply(temporary));
     fault::step("file: replaced");
+    written
+}
+
+/// Replaces a file by `temporary`, of the same file system, which `prepare` sees before it gets the name.
+pub fn replace_prepared(
+    temporary: &Path,
+    path: &Path,
+    content: &[u8],
+    prepare: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let written = fault::point("file: to be written")
+        .and_then(|()| fs::write(temporary, content))
+        .and_then(|()| prepare(temporary))
+        .and_then(|()| fault::point("file: to be renamed"))
+        .and_then(|()| fs::rename(temporary, path));
     written.inspect_err(|_| {
         // the first error is the one to report
-        let _ = fs::remove_file(&temporary);
+        let _ = fs::remove_file(temporary);
     })
 }
 
@@ -73,7 +84,7 @@ pub fn sync(path: &Path) -> io::Result<()> {
 const ABANDONED: Duration = Duration::from_secs(600);
 
 /// Removes abandoned temporary files from a folder.
-pub fn sweep(folder: &Path) {
+pub fn sweep(folder: &Path, is_temporary: impl Fn(&str) -> bool) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| is_temporary(&entry.file_name().to_string_lossy())) {
         let age = entry.metadata().and_then(|file| file.modified()).map(|at| at.elapsed().unwrap_or_default());
@@ -96,7 +107,7 @@ pub fn remove_unfinished(path: &Path) {
 }
 
 /// Whether a name is that of a temporary file of [`replace`].
-fn is_temporary(name: &str) -> bool {
+pub fn is_temporary(name: &str) -> bool {
     let parts = name.strip_prefix('.').and_then(|name| name.rsplit_once('.'));
     // 0.1.0 wrote no random part
     let is_unique = |id: &str| {
@@ -134,7 +145,7 @@ mod tests {
         make(".tips.7", true);
         make(".probe.8", true);
         make(&format!(".tips.{}", unique()), true);
-        sweep(folder.path());
+        sweep(folder.path(), is_temporary);
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         let mut wanted: Vec<_> = kept.iter().map(|(name, _)| std::ffi::OsString::from(name)).collect();
         left.sort();

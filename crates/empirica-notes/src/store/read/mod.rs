@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::format;
 use crate::format::lines;
-use crate::git::{Notes, Oid, Repository, notes, parse_oid};
+use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
 use crate::model::handoff::superseded::superseded;
 use crate::model::{Body, Id, Namespace, Record, SessionId};
 use crate::store::log;
@@ -115,7 +115,7 @@ pub enum Note {
 pub struct Lookup<'s> {
     repo: &'s Repository,
     /// Each with the redactions that it lacks.
-    trees: Vec<(Notes<'s>, Epoch)>,
+    trees: Vec<(NotesTree<'s>, Epoch)>,
     waiting: Vec<PendingRecord>,
     /// The redactions of the namespace, over all sources.
     pub redacted: Epoch,
@@ -150,9 +150,9 @@ impl<'s> Lookup<'s> {
         let (sources, redacted) = store.sources(namespace, reading);
         let waiting = reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line));
         let waiting = waiting.cloned().collect();
-        let mut trees: Vec<(Notes<'s>, Epoch)> = Vec::new();
+        let mut trees: Vec<(NotesTree<'s>, Epoch)> = Vec::new();
         for NotesSource { tip, required, stale } in sources {
-            let tree = match Notes::open(store.repo, Some(tip), lines::union) {
+            let tree = match NotesTree::open(store.repo, Some(tip), lines::union) {
                 Err(_) if !required => continue,
                 tree => tree?,
             };

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::format::lines;
 use crate::git::repository::author;
 use crate::git::repository::author::Author;
-use crate::git::{Notes, Oid, Repository};
+use crate::git::{NotesTree, Oid, Repository};
 use crate::model::{Id, Namespace};
 use crate::store::Store;
 
@@ -69,7 +69,7 @@ impl Walk<'_> {
             return cached.clone();
         }
         let mut held = HeldLines::new();
-        if let Ok(mut tree) = Notes::open(self.repo, Some(commit), lines::union) {
+        if let Ok(mut tree) = NotesTree::open(self.repo, Some(commit), lines::union) {
             for target in self.targets.clone() {
                 if let Ok(Some(blob)) = tree.blob(target) {
                     held.extend(self.of_note(target, blob));

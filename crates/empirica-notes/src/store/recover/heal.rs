@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Result, empirica};
 use crate::git::notes::difference::differences;
-use crate::git::notes::lookup;
-use crate::git::{Oid, notes};
+use crate::git::{NotesTree, Oid, notes};
 use crate::model::{Id, Namespace};
 use crate::store::log::lock::Lock;
 use crate::store::redact::forget::Removal;
@@ -284,7 +283,7 @@ impl Store<'_> {
     /// The notes of `known` whose content is not contained in `now`.
     fn missing(&self, known: Oid, now: Option<Oid>, unite: notes::Unite) -> Result<Notes> {
         let mut out = Notes::new();
-        let mut current = lookup::Notes::open(self.repo, now, unite)?;
+        let mut current = NotesTree::open(self.repo, now, unite)?;
         // a saved tip with missing objects cannot be united
         for (on, blob) in self.newer(now, Some(known)).unwrap_or_default() {
             let Some(content) = self.repo.read_blob(blob)? else { continue };

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::error::{Error, Result, empirica};
 use crate::format::{blocks, lines};
-use crate::git::notes::lookup::Notes;
+use crate::git::NotesTree;
 use crate::git::objects::unpushed::{Object, object, objects};
 use crate::git::{Oid, parse_oid};
 use crate::model::Namespace;
@@ -43,8 +43,8 @@ impl ScannedObjects {
 struct Sides<'r> {
     name: String,
     form: Form,
-    ours: Notes<'r>,
-    theirs: Option<Notes<'r>>,
+    ours: NotesTree<'r>,
+    theirs: Option<NotesTree<'r>>,
     handoffs: HandoffTexts<'r>,
 }
 
@@ -80,8 +80,8 @@ impl Store<'_> {
         let mut sides = Sides {
             name: name.to_owned(),
             form,
-            ours: Notes::open(self.repo, Some(tip), form.unite())?,
-            theirs: theirs.map(|theirs| Notes::open(self.repo, Some(theirs), form.unite())).transpose()?,
+            ours: NotesTree::open(self.repo, Some(tip), form.unite())?,
+            theirs: theirs.map(|theirs| NotesTree::open(self.repo, Some(theirs), form.unite())).transpose()?,
             handoffs: HandoffTexts::new(self),
         };
         let (mut seen, mut found) = (ScannedObjects::default(), Vec::new());

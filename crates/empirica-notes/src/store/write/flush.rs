@@ -91,7 +91,7 @@ impl Store<'_> {
         self.write_pending(&pending, beside, tips, &mut flushed.warnings, &mut |_, _| {})?;
         tips.save(&self.paths);
         log::discard(&self.paths, &taken);
-        self.paths.folders().iter().for_each(|folder| files::sweep(folder));
+        self.paths.folders().iter().for_each(|folder| files::sweep(folder, files::is_temporary));
         flushed.records += pending.len();
         Ok(())
     }
