@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fold::session_state::SessionRecords;
@@ -65,24 +64,14 @@ impl AcceptFacts {
     }
 }
 
-/// Kind of inquiry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-#[serde(rename_all = "snake_case")]
-pub enum InquiryKind {
-    /// A question.
-    Unknown,
-    /// A failed approach.
-    DeadEnd,
-}
-
-impl InquiryKind {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            InquiryKind::Unknown => "unknown",
-            InquiryKind::DeadEnd => "dead_end",
-        }
+empirica_notes::words! {
+    /// Kind of inquiry.
+    #[derive(PartialOrd, Ord)]
+    pub enum InquiryKind {
+        /// A question.
+        Unknown = "unknown",
+        /// A failed approach.
+        DeadEnd = "dead_end",
     }
 }
 

@@ -13,27 +13,20 @@ use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::{Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item};
 
-/// How much of a handoff is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Detail {
-    /// The key points, at most 400 tokens a session.
-    Summary,
-    /// With tools and artifacts, at most 800.
-    Detailed,
-    /// With all assessments, at most 1,250.
-    Full,
+empirica_notes::words! {
+    /// How much of a handoff is wanted.
+    #[derive(PartialOrd, Ord)]
+    pub enum Detail {
+        /// The key points, at most 400 tokens a session.
+        Summary = "summary",
+        /// With tools and artifacts, at most 800.
+        Detailed = "detailed",
+        /// With all assessments, at most 1,250.
+        Full = "full",
+    }
 }
 
 impl Detail {
-    /// The word used in arguments and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Detail::Summary => "summary",
-            Detail::Detailed => "detailed",
-            Detail::Full => "full",
-        }
-    }
-
     /// The most tokens a session may take (DESIGN §3).
     pub fn budget(self) -> usize {
         match self {

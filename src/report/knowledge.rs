@@ -16,28 +16,17 @@ const FILES: usize = 3;
 /// How far it is followed what led to a statement.
 const STEPS: usize = 16;
 
-/// What a statement is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Something learned.
-    Finding,
-    /// Something decided.
-    Decision,
-    /// A question that was answered.
-    Answered,
-    /// An approach that failed.
-    DeadEnd,
-}
-
-impl Kind {
-    /// The word shown.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Finding => "finding",
-            Kind::Decision => "decision",
-            Kind::Answered => "answered",
-            Kind::DeadEnd => "dead end",
-        }
+empirica_notes::words! {
+    /// What a statement is.
+    pub enum Kind {
+        /// Something learned.
+        Finding = "finding",
+        /// Something decided.
+        Decision = "decision",
+        /// A question that was answered.
+        Answered = "answered",
+        /// An approach that failed.
+        DeadEnd = "dead end",
     }
 }
 

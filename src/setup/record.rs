@@ -1,6 +1,5 @@
 //! Record of what `init` did, for `deinit` to revert exactly that: `$GIT_COMMON_DIR/empirica/init.json`.
 
-use schemars::JsonSchema;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,27 +12,15 @@ use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
 
-/// Where the hooks are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum HookPlacement {
-    /// In git's configuration: `hook.<name>.command`.
-    Config,
-    /// In our own folder, set by core.hooksPath; calls hooks of the folder set before.
-    Folder,
-    /// In the repository's hooks folder.
-    Default,
-}
-
-impl HookPlacement {
-    /// Its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            HookPlacement::Config => "config",
-            HookPlacement::Folder => "folder",
-            HookPlacement::Default => "default",
-        }
+empirica_notes::words! {
+    /// Where the hooks are.
+    pub enum HookPlacement {
+        /// In git's configuration: `hook.<name>.command`.
+        Config = "config",
+        /// In our own folder, set by core.hooksPath; calls hooks of the folder set before.
+        Folder = "folder",
+        /// In the repository's hooks folder.
+        Default = "default",
     }
 }
 

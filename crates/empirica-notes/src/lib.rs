@@ -20,3 +20,4 @@ pub mod format;
 pub mod git;
 pub mod model;
 pub mod store;
+mod words;

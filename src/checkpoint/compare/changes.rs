@@ -12,22 +12,12 @@ use empirica_notes::model::{Id, Vector};
 /// From this fall on a vector is told of in the sentence.
 const FELL: f64 = 0.15;
 
-/// What happened to something from one side to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    Lost,
-    Gained,
-    Changed,
-}
-
-impl ChangeKind {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ChangeKind::Lost => "lost",
-            ChangeKind::Gained => "gained",
-            ChangeKind::Changed => "changed",
-        }
+empirica_notes::words! {
+    /// What happened to something from one side to the other.
+    pub enum ChangeKind {
+        Lost = "lost",
+        Gained = "gained",
+        Changed = "changed",
     }
 }
 

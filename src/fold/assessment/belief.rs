@@ -13,30 +13,17 @@ const PRIOR_SD: f64 = 0.2;
 /// Fewest sessions for a conclusion.
 pub const FEWEST: usize = 3;
 
-/// What can be said of a bias.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Tendency {
-    /// The mean is more than 2 sd above 0.
-    Overestimates,
-    /// The mean is more than 2 sd below 0.
-    Underestimates,
-    /// The mean is nearer to 0.
-    NoClearBias,
-    /// Fewer than 3 observations.
-    TooFew,
-}
-
-impl Tendency {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Tendency::Overestimates => "overestimates",
-            Tendency::Underestimates => "underestimates",
-            Tendency::NoClearBias => "no_clear_bias",
-            Tendency::TooFew => "too_few",
-        }
+empirica_notes::words! {
+    /// What can be said of a bias.
+    pub enum Tendency {
+        /// The mean is more than 2 sd above 0.
+        Overestimates = "overestimates",
+        /// The mean is more than 2 sd below 0.
+        Underestimates = "underestimates",
+        /// The mean is nearer to 0.
+        NoClearBias = "no_clear_bias",
+        /// Fewer than 3 observations.
+        TooFew = "too_few",
     }
 }
 

@@ -34,22 +34,11 @@ pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
     .collect()
 }
 
-/// What a check decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum GateDecision {
-    Proceed,
-    Investigate,
-}
-
-impl GateDecision {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            GateDecision::Proceed => "proceed",
-            GateDecision::Investigate => "investigate",
-        }
+empirica_notes::words! {
+    /// What a check decides.
+    pub enum GateDecision {
+        Proceed = "proceed",
+        Investigate = "investigate",
     }
 }
 

@@ -17,25 +17,15 @@ const TREND: f64 = 0.05;
 /// Number of bins in the reliability table.
 pub const BINS: usize = 5;
 
-/// Source of a forecast.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ForecastSource {
-    /// `--confidence` of the last CHECK.
-    Confidence,
-    /// The vectors of the last CHECK.
-    Check,
-    /// The vectors of the last PREFLIGHT.
-    Preflight,
-}
-
-impl ForecastSource {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ForecastSource::Confidence => "check_confidence",
-            ForecastSource::Check => "check_vectors",
-            ForecastSource::Preflight => "preflight_vectors",
-        }
+empirica_notes::words! {
+    /// Source of a forecast.
+    pub enum ForecastSource {
+        /// `--confidence` of the last CHECK.
+        Confidence = "check_confidence",
+        /// The vectors of the last CHECK.
+        Check = "check_vectors",
+        /// The vectors of the last PREFLIGHT.
+        Preflight = "preflight_vectors",
     }
 }
 
@@ -172,30 +162,17 @@ pub struct ReliabilityBin {
     pub observed: Option<f64>,
 }
 
-/// Where the Brier score is going.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum ScoreTrend {
-    /// Lower in the later half by 0.05 or more.
-    Improving,
-    /// Higher in the later half by 0.05 or more.
-    Worsening,
-    /// A smaller difference.
-    Steady,
-    /// Fewer than 4 sessions.
-    Unknown,
-}
-
-impl ScoreTrend {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ScoreTrend::Improving => "improving",
-            ScoreTrend::Worsening => "worsening",
-            ScoreTrend::Steady => "steady",
-            ScoreTrend::Unknown => "unknown",
-        }
+empirica_notes::words! {
+    /// Where the Brier score is going.
+    pub enum ScoreTrend {
+        /// Lower in the later half by 0.05 or more.
+        Improving = "improving",
+        /// Higher in the later half by 0.05 or more.
+        Worsening = "worsening",
+        /// A smaller difference.
+        Steady = "steady",
+        /// Fewer than 4 sessions.
+        Unknown = "unknown",
     }
 }
 

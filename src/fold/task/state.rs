@@ -2,9 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::fold::task::handoffs;
 use crate::fold::task::questions::{Question, questions};
 use empirica_notes::model::handoff::accept::Answer;
@@ -42,27 +39,15 @@ impl TaskEvent {
     }
 }
 
-/// Whether work can continue (dual-agent handoff mechanisms, "Human Handoff").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum TaskStatus {
-    /// Work can continue.
-    Open,
-    /// A person must decide first.
-    Escalated,
-    /// It is done.
-    Complete,
-}
-
-impl TaskStatus {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            TaskStatus::Open => "open",
-            TaskStatus::Escalated => "escalated",
-            TaskStatus::Complete => "complete",
-        }
+empirica_notes::words! {
+    /// Whether work can continue (dual-agent handoff mechanisms, "Human Handoff").
+    pub enum TaskStatus {
+        /// Work can continue.
+        Open = "open",
+        /// A person must decide first.
+        Escalated = "escalated",
+        /// It is done.
+        Complete = "complete",
     }
 }
 

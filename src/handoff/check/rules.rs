@@ -23,30 +23,18 @@ const CRITERIA: usize = 10;
 /// How many paths a message names.
 const NAMED: usize = 5;
 
-/// What came of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[schemars(inline)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// It does not concern handoffs of this type, or nothing in this one.
-    NotApplicable,
-    /// It holds.
-    Pass,
-    /// The receiver can work with it, and will have to ask.
-    Warning,
-    /// The receiver cannot work with it.
-    Error,
-}
-
-impl Level {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::NotApplicable => "not_applicable",
-            Level::Pass => "pass",
-            Level::Warning => "warning",
-            Level::Error => "error",
-        }
+empirica_notes::words! {
+    /// What came of a check.
+    #[derive(PartialOrd, Ord)]
+    pub enum Level {
+        /// It does not concern handoffs of this type, or nothing in this one.
+        NotApplicable = "not_applicable",
+        /// It holds.
+        Pass = "pass",
+        /// The receiver can work with it, and will have to ask.
+        Warning = "warning",
+        /// The receiver cannot work with it.
+        Error = "error",
     }
 }
 

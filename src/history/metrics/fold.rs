@@ -14,29 +14,19 @@ use crate::fold::facts::{AcceptFacts, HandoffFacts, Inquiry, InquiryKind, Sessio
 use crate::history::metrics::duplicates::{SessionText, repeats};
 use empirica_notes::model::{Id, SessionId, Verdict};
 
-/// Length of a period, in UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(inline)]
-#[serde(rename_all = "snake_case")]
-pub enum Period {
-    /// As `2026-03-01`.
-    Day,
-    /// As `2026-W09`, ISO 8601.
-    Week,
-    /// As `2026-03`.
-    Month,
+empirica_notes::words! {
+    /// Length of a period, in UTC.
+    pub enum Period {
+        /// As `2026-03-01`.
+        Day = "day",
+        /// As `2026-W09`, ISO 8601.
+        Week = "week",
+        /// As `2026-03`.
+        Month = "month",
+    }
 }
 
 impl Period {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Period::Day => "day",
-            Period::Week => "week",
-            Period::Month => "month",
-        }
-    }
-
     /// The period of a time: `2026-01-31`, `2026-W05` (ISO 8601) or `2026-01`. Empty for times outside the calendar.
     pub fn of(self, ms: i64) -> String {
         let Some(at) = DateTime::<Utc>::from_timestamp_millis(ms) else { return String::new() };

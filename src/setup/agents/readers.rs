@@ -27,58 +27,31 @@ pub const FILES: [InstructionFile; 8] = [
     file(".github/copilot-instructions.md", Some("copilot"), ""),
 ];
 
-/// An agent that can be instructed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex CLI.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// Cursor.
-    Cursor,
-    /// OpenCode.
-    OpenCode,
-    /// GitHub Copilot.
-    Copilot,
-    /// Qwen Code.
-    Qwen,
-    /// MiniMax.
-    Minimax,
-    /// Rovo Dev.
-    RovoDev,
+empirica_notes::words! {
+    /// An agent that can be instructed.
+    pub enum Reader {
+        /// Claude Code.
+        ClaudeCode = "claude-code",
+        /// Codex CLI.
+        Codex = "codex",
+        /// Gemini CLI.
+        Gemini = "gemini",
+        /// Cursor.
+        Cursor = "cursor",
+        /// OpenCode.
+        OpenCode = "opencode",
+        /// GitHub Copilot.
+        Copilot = "copilot",
+        /// Qwen Code.
+        Qwen = "qwen",
+        /// MiniMax.
+        Minimax = "minimax",
+        /// Rovo Dev.
+        RovoDev = "rovodev",
+    }
 }
 
 impl Reader {
-    /// All of them.
-    pub const ALL: [Reader; 9] = [
-        Reader::ClaudeCode,
-        Reader::Codex,
-        Reader::Gemini,
-        Reader::Cursor,
-        Reader::OpenCode,
-        Reader::Copilot,
-        Reader::Qwen,
-        Reader::Minimax,
-        Reader::RovoDev,
-    ];
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reader::ClaudeCode => "claude-code",
-            Reader::Codex => "codex",
-            Reader::Gemini => "gemini",
-            Reader::Cursor => "cursor",
-            Reader::OpenCode => "opencode",
-            Reader::Copilot => "copilot",
-            Reader::Qwen => "qwen",
-            Reader::Minimax => "minimax",
-            Reader::RovoDev => "rovodev",
-        }
-    }
-
     /// The file it reads.
     pub fn file(self) -> InstructionFile {
         let path = match self {

@@ -5,26 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::id::{Id, SessionId};
 
-/// How urgent a goal is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, Default)]
-#[schemars(inline)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum Priority {
-    High,
-    #[default]
-    Medium,
-    Low,
-}
-
-impl Priority {
-    /// The name in arguments and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Priority::High => "high",
-            Priority::Medium => "medium",
-            Priority::Low => "low",
-        }
+crate::words! {
+    /// How urgent a goal is.
+    #[derive(PartialOrd, Ord, Default)]
+    pub enum Priority {
+        High = "high",
+        #[default]
+        Medium = "medium",
+        Low = "low",
     }
 }
 
@@ -96,25 +84,12 @@ pub struct GoalTake {
     pub concerns: Vec<SessionId>,
 }
 
-/// The status of a goal or subtask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum GoalStatus {
-    Open,
-    Done,
-    Dropped,
-}
-
-impl GoalStatus {
-    /// The word shown.
-    pub fn name(self) -> &'static str {
-        match self {
-            GoalStatus::Open => "open",
-            GoalStatus::Done => "done",
-            GoalStatus::Dropped => "dropped",
-        }
+crate::words! {
+    /// The status of a goal or subtask.
+    pub enum GoalStatus {
+        Open = "open",
+        Done = "done",
+        Dropped = "dropped",
     }
 }
 

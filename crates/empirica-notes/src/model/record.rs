@@ -15,30 +15,20 @@ use crate::model::session::{SessionEnd, SessionStart};
 /// The record version this program writes. Records of other versions are kept and passed on unchanged.
 pub const VERSION: u32 = 1;
 
-/// The data ref that holds a kind of record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Namespace {
-    /// Sessions, findings and all kinds not in the other two.
-    Journal,
-    /// Assessments and snapshots.
-    Checkpoints,
-    /// Handoffs, digests, acknowledgements and answers.
-    Handoffs,
+crate::words! {
+    /// The data ref that holds a kind of record.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Namespace {
+        /// Sessions, findings and all kinds not in the other two.
+        Journal = "journal",
+        /// Assessments and snapshots.
+        Checkpoints = "checkpoints",
+        /// Handoffs, digests, acknowledgements and answers.
+        Handoffs = "handoffs",
+    }
 }
 
 impl Namespace {
-    /// All, in writing order.
-    pub const ALL: [Namespace; 3] = [Namespace::Journal, Namespace::Checkpoints, Namespace::Handoffs];
-
-    /// The last component of the ref's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Namespace::Journal => "journal",
-            Namespace::Checkpoints => "checkpoints",
-            Namespace::Handoffs => "handoffs",
-        }
-    }
-
     /// The namespace of that name; `None` for any other.
     pub fn parse(name: &str) -> Option<Self> {
         Namespace::ALL.into_iter().find(|namespace| namespace.name() == name)

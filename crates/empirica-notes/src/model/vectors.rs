@@ -5,41 +5,39 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{self, MapAccess, Visitor};
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
-/// One of the 13 vectors, in display order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-#[serde(rename_all = "lowercase")]
-pub enum Vector {
-    /// Alignment with the task.
-    Engagement,
-    /// What is understood.
-    Know,
-    /// Capability to act.
-    Do,
-    /// Situational awareness.
-    Context,
-    /// Sharpness of the mental model.
-    Clarity,
-    /// Internal consistency.
-    Coherence,
-    /// Quality of the information.
-    Signal,
-    /// Complexity still to be absorbed; less is better.
-    Density,
-    /// Grasp of the present state of the work.
-    State,
-    /// Grasp of what changed.
-    Change,
-    /// How much of the work is done.
-    Completion,
-    /// Grasp of what the work will affect.
-    Impact,
-    /// What is unknown; less is better.
-    Uncertainty,
+crate::words! {
+    /// One of the 13 vectors, in display order.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Vector {
+        /// Alignment with the task.
+        Engagement = "engagement",
+        /// What is understood.
+        Know = "know",
+        /// Capability to act.
+        Do = "do",
+        /// Situational awareness.
+        Context = "context",
+        /// Sharpness of the mental model.
+        Clarity = "clarity",
+        /// Internal consistency.
+        Coherence = "coherence",
+        /// Quality of the information.
+        Signal = "signal",
+        /// Complexity still to be absorbed; less is better.
+        Density = "density",
+        /// Grasp of the present state of the work.
+        State = "state",
+        /// Grasp of what changed.
+        Change = "change",
+        /// How much of the work is done.
+        Completion = "completion",
+        /// Grasp of what the work will affect.
+        Impact = "impact",
+        /// What is unknown; less is better.
+        Uncertainty = "uncertainty",
+    }
 }
 
 /// The part of the overall confidence that a vector counts towards (DESIGN: foundation, comprehension, execution,
@@ -57,42 +55,6 @@ pub enum Tier {
 }
 
 impl Vector {
-    /// All, in display order.
-    pub const ALL: [Vector; 13] = [
-        Vector::Engagement,
-        Vector::Know,
-        Vector::Do,
-        Vector::Context,
-        Vector::Clarity,
-        Vector::Coherence,
-        Vector::Signal,
-        Vector::Density,
-        Vector::State,
-        Vector::Change,
-        Vector::Completion,
-        Vector::Impact,
-        Vector::Uncertainty,
-    ];
-
-    /// The name in arguments and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Vector::Engagement => "engagement",
-            Vector::Know => "know",
-            Vector::Do => "do",
-            Vector::Context => "context",
-            Vector::Clarity => "clarity",
-            Vector::Coherence => "coherence",
-            Vector::Signal => "signal",
-            Vector::Density => "density",
-            Vector::State => "state",
-            Vector::Change => "change",
-            Vector::Completion => "completion",
-            Vector::Impact => "impact",
-            Vector::Uncertainty => "uncertainty",
-        }
-    }
-
     /// The meaning of the value 1.
     pub fn meaning(self) -> &'static str {
         match self {
@@ -181,7 +143,8 @@ impl FromStr for Vector {
 }
 
 /// Values for some of the vectors, each in [0, 1].
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(from = "serde_json::Map<String, serde_json::Value>")]
 pub struct Vectors([Option<f64>; 13]);
 
 impl Vectors {
@@ -240,11 +203,7 @@ impl Vectors {
 
 impl Serialize for Vectors {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (vector, value) in self.iter() {
-            map.serialize_entry(vector.name(), &value)?;
-        }
-        map.end()
+        serializer.collect_map(self.iter().map(|(vector, value)| (vector.name(), value)))
     }
 }
 
@@ -263,27 +222,16 @@ impl JsonSchema for Vectors {
     }
 }
 
-impl<'de> Deserialize<'de> for Vectors {
+impl From<serde_json::Map<String, serde_json::Value>> for Vectors {
     /// Skips unknown names and values out of range: other programs also write notes.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Lenient;
-        impl<'de> Visitor<'de> for Lenient {
-            type Value = Vectors;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map of vector names to numbers")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vectors, A::Error> {
-                let mut out = Vectors::default();
-                while let Some(name) = map.next_key::<String>()? {
-                    let value = map.next_value::<serde_json::Value>().map_err(de::Error::custom)?;
-                    if let (Ok(vector), Some(number)) = (name.parse::<Vector>(), value.as_f64()) {
-                        out.set(vector, number);
-                    }
-                }
-                Ok(out)
+    fn from(map: serde_json::Map<String, serde_json::Value>) -> Self {
+        let mut out = Vectors::default();
+        for (name, value) in map {
+            if let (Ok(vector), Some(number)) = (name.parse::<Vector>(), value.as_f64()) {
+                out.set(vector, number);
             }
         }
-        deserializer.deserialize_map(Lenient)
+        out
     }
 }
 

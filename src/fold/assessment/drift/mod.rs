@@ -38,29 +38,19 @@ const FALLEN: f64 = -0.15;
 /// A rise above this shows that complexity was discovered.
 const CLEARER: f64 = 0.10;
 
-/// How much was moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Severity {
-    #[default]
-    None,
-    Minor,
-    Moderate,
-    Severe,
+empirica_notes::words! {
+    /// How much was moved.
+    #[derive(PartialOrd, Ord, Default)]
+    pub enum Severity {
+        #[default]
+        None = "none",
+        Minor = "minor",
+        Moderate = "moderate",
+        Severe = "severe",
+    }
 }
 
 impl Severity {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Severity::None => "none",
-            Severity::Minor => "minor",
-            Severity::Moderate => "moderate",
-            Severity::Severe => "severe",
-        }
-    }
-
     /// By the largest counted move: none below 0.05, minor below 0.15, moderate to 0.30, severe above.
     fn of(largest: f64) -> Self {
         match round4(largest) {
@@ -72,39 +62,27 @@ impl Severity {
     }
 }
 
-/// What sort of move it is. A label: the severity goes by size alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Kind {
-    /// Nothing moved by 0.05.
-    #[default]
-    None,
-    /// Confidence rose and nothing was learned, or too little for so large a gain.
-    Overconfidence,
-    /// Knowledge, clarity and context fell together: what was known is no longer there.
-    TrueDrift,
-    /// Confidence rose with what was learned, or knowledge fell as the matter became clearer.
-    Learning,
-    /// Knowledge fell as the task grew.
-    ScopeDrift,
-    /// Something fell.
-    Decline,
+empirica_notes::words! {
+    /// What sort of move it is. A label: the severity goes by size alone.
+    #[derive(Default)]
+    pub enum Kind {
+        /// Nothing moved by 0.05.
+        #[default]
+        None = "none",
+        /// Confidence rose and nothing was learned, or too little for so large a gain.
+        Overconfidence = "overconfidence",
+        /// Knowledge, clarity and context fell together: what was known is no longer there.
+        TrueDrift = "true_drift",
+        /// Confidence rose with what was learned, or knowledge fell as the matter became clearer.
+        Learning = "learning",
+        /// Knowledge fell as the task grew.
+        ScopeDrift = "scope_drift",
+        /// Something fell.
+        Decline = "decline",
+    }
 }
 
 impl Kind {
-    /// The word used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::None => "none",
-            Kind::Overconfidence => "overconfidence",
-            Kind::TrueDrift => "true_drift",
-            Kind::Learning => "learning",
-            Kind::ScopeDrift => "scope_drift",
-            Kind::Decline => "decline",
-        }
-    }
-
     /// The pattern, a sentence.
     pub fn pattern(self) -> &'static str {
         match self {

@@ -5,32 +5,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::id::{Id, SessionId};
 
-/// What the receiver decides about the task (DESIGN §4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Verdict {
-    /// It is done.
-    Complete,
-    /// It goes on as handed over.
-    Continue,
-    /// Somebody else must decide.
-    Escalate,
-    /// What was handed over must be made better first.
-    Refine,
+crate::words! {
+    /// What the receiver decides about the task (DESIGN §4).
+    pub enum Verdict {
+        /// It is done.
+        Complete = "COMPLETE",
+        /// It goes on as handed over.
+        Continue = "CONTINUE",
+        /// Somebody else must decide.
+        Escalate = "ESCALATE",
+        /// What was handed over must be made better first.
+        Refine = "REFINE",
+    }
 }
 
 impl Verdict {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Complete => "COMPLETE",
-            Verdict::Continue => "CONTINUE",
-            Verdict::Escalate => "ESCALATE",
-            Verdict::Refine => "REFINE",
-        }
-    }
-
     /// The verdict of that name; `None` for any other text.
     pub fn parse(word: &str) -> Option<Self> {
         let all = [Verdict::Complete, Verdict::Continue, Verdict::Escalate, Verdict::Refine];

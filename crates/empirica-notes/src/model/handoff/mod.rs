@@ -217,30 +217,19 @@ pub struct ToolUse {
     pub count: u32,
 }
 
-/// Whether know and uncertainty moved consistently over the session (DESIGN §3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
-#[schemars(inline)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs)]
-pub enum Calibration {
-    WellCalibrated,
-    Overconfident,
-    Underconfident,
-    #[default]
-    NotAssessable,
+crate::words! {
+    /// Whether know and uncertainty moved consistently over the session (DESIGN §3).
+    #[derive(Default)]
+    pub enum Calibration {
+        WellCalibrated = "well_calibrated",
+        Overconfident = "overconfident",
+        Underconfident = "underconfident",
+        #[default]
+        NotAssessable = "not_assessable",
+    }
 }
 
 impl Calibration {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Calibration::WellCalibrated => "well_calibrated",
-            Calibration::Overconfident => "overconfident",
-            Calibration::Underconfident => "underconfident",
-            Calibration::NotAssessable => "not_assessable",
-        }
-    }
-
     /// The word shown. Not "calibrated": that would mean a comparison of forecasts with outcomes.
     pub fn word(self) -> &'static str {
         match self {

@@ -1,33 +1,19 @@
 //! When records are written, where they are stored, and the outcome.
 
 use empirica_secrets::Replaced;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::error::Error;
 use crate::model::Record;
 
-/// Where records are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Storage {
-    /// In the notes.
-    GitNotes,
-    /// In the repository's log, from where the next flush writes them to the notes.
-    Log,
-    /// In the log of the user's state folder, because the repository's could not be written.
-    UserState,
-}
-
-impl Storage {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Storage::GitNotes => "git_notes",
-            Storage::Log => "log",
-            Storage::UserState => "user_state",
-        }
+crate::words! {
+    /// Where records are stored.
+    pub enum Storage {
+        /// In the notes.
+        GitNotes = "git_notes",
+        /// In the repository's log, from where the next flush writes them to the notes.
+        Log = "log",
+        /// In the log of the user's state folder, because the repository's could not be written.
+        UserState = "user_state",
     }
 }
 
