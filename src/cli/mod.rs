@@ -3,11 +3,11 @@
 pub mod aliases;
 mod commands;
 
-mod context;
 mod editor;
 mod error;
 pub mod help;
 mod input;
+mod invocation;
 mod output;
 mod progress;
 pub mod reference;
@@ -22,9 +22,9 @@ use crate::render::answer::{failure, failure_text};
 use crate::render::color::Paint;
 use crate::render::safe;
 pub use commands::Cli;
-use context::Invocation;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Kind, Shell};
+use invocation::Invocation;
 use output::{Output, is_broken_pipe};
 
 /// The process's streams.

@@ -66,7 +66,7 @@ mod prelude {
     pub use clap::{Args, Subcommand};
 
     pub use super::arguments::{Filter, Form, Speaker, Who, named, one_of, unit};
-    pub use crate::cli::context::Invocation;
+    pub use crate::cli::invocation::Invocation;
     pub use crate::context::Selection;
     pub use crate::render::answer::Answer;
     pub use empirica_notes::error::{Error, Result, empirica};
