@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 
-use super::Serve;
 use super::input::Input;
 use super::output::Output;
 use super::progress::Progress;
@@ -16,6 +15,9 @@ use crate::render::template::Templates;
 use empirica_notes::env::Env;
 use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
+
+/// Serves one MCP client on the process's own streams, with all tools or the core ones, and returns the exit code.
+pub type Serve<'a> = &'a dyn Fn(bool) -> u8;
 
 /// The context of one command.
 pub struct Invocation<'a> {

@@ -11,10 +11,11 @@ mod invocation;
 mod output;
 mod progress;
 pub mod reference;
+mod streams;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Write;
 
 use clap::Parser;
 
@@ -25,28 +26,9 @@ pub use commands::Cli;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Kind, Shell};
 use invocation::Invocation;
+pub use invocation::Serve;
 use output::{Output, is_broken_pipe};
-
-/// The process's streams.
-pub struct Streams {
-    /// Standard input.
-    pub stdin: Box<dyn Read>,
-    /// Standard output: data.
-    pub out: Box<dyn Write>,
-    /// Standard error: everything else.
-    pub err: Box<dyn Write>,
-    /// Whether standard output is a terminal.
-    pub out_is_terminal: bool,
-    /// How many columns that terminal has; `None` when it does not say, and when it is none.
-    pub out_width: Option<usize>,
-    /// Whether standard error is a terminal.
-    pub err_is_terminal: bool,
-    /// Whether standard input is a terminal.
-    pub in_is_terminal: bool,
-}
-
-/// Serves one MCP client on the process's own streams, with all tools or the core ones, and returns the exit code.
-pub type Serve<'a> = &'a dyn Fn(bool) -> u8;
+pub use streams::Streams;
 
 /// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a gate says stop,
 /// 128 no repository or storage beyond help.

@@ -2,7 +2,6 @@
 // doc comments are the help, which names placeholders as <ai>
 #![allow(rustdoc::invalid_html_tags)]
 
-mod arguments;
 mod assess {
     pub mod assessment;
     pub mod check;
@@ -59,18 +58,8 @@ mod receive {
     pub mod answer;
     pub mod task;
 }
+mod prelude;
 mod session;
-
-/// What the file of a command needs.
-mod prelude {
-    pub use clap::{Args, Subcommand};
-
-    pub use super::arguments::{Filter, Form, Speaker, Who, named, one_of, unit};
-    pub use crate::cli::invocation::Invocation;
-    pub use crate::context::Selection;
-    pub use crate::render::answer::Answer;
-    pub use empirica_notes::error::{Error, Result, empirica};
-}
 
 use std::ffi::OsString;
 

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Call, Commands, Effect};
 use crate::assess::calibration;
 use crate::history::metrics;
 use crate::history::metrics::fold::Period;
@@ -12,6 +11,7 @@ use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::schema::Word;
 use crate::mcp::tools::schema::Words;
+use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::search;

@@ -3,12 +3,12 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
-use super::{Call, Commands, Effect};
 use crate::claim::add::{self, ClaimInput};
 use crate::claim::view;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::unit;
 use crate::mcp::tools::schema::Alias;
+use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::journal::MEMORY;

@@ -1,6 +1,5 @@
 //! `search`.
 
-use crate::cli::commands::arguments::handoff_types;
 use crate::cli::commands::prelude::*;
 use crate::search::filter::FilterInput;
 use crate::search::reports::Format;
