@@ -25,6 +25,8 @@ pub struct Invocation<'a> {
     /// Empty until a command asks for it.
     pub repo: &'a OnceCell<Repository>,
     pub output: &'a mut Output,
+    /// The definition of the whole command line.
+    pub program: fn() -> clap::Command,
     /// Serves an MCP client; `None` in a program that was built without it.
     pub serve: Option<Serve<'a>>,
 }

@@ -17,7 +17,7 @@ use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::render::answer::{failure, failure_text};
 use crate::render::color::Paint;
@@ -71,7 +71,7 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
     let mut output = Output::new(streams, as_json, wants_quiet);
     output.pages = !cli.no_pager;
     let repo = OnceCell::new();
-    let mut context = Invocation { env, repo: &repo, output: &mut output, serve };
+    let mut context = Invocation { env, repo: &repo, output: &mut output, program: Cli::command, serve };
     match cli.command.run(&mut context) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => 0,

@@ -88,9 +88,9 @@ pub const DOCUMENTS: &[Document] = documents! {
     ["deinit"], "": setup::view::DeinitView;
     ["instructions"], "": agents::view::ShownView;
     ["instructions"], "with `--write`": agents::view::WrittenView;
-    ["setup"], "": claim::view::SetUpView;
+    ["setup"], "": setup::view::SetUpView;
     ["demo"], "": crate::setup::demo::DemoOutcome;
-    ["flush"], "": claim::view::FlushedView;
+    ["flush"], "": crate::sync::view::FlushedView;
     ["doctor"], "": doctor::view::DoctorView;
     ["doctor --repairs"], "": repair::view::RepairsView, StoredView;
     ["redact"], "": redact::view::RedactView;
