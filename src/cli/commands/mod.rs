@@ -29,18 +29,9 @@ mod install {
     pub mod setup;
 }
 mod journal {
-    pub mod activity;
     pub mod collect;
-    pub mod deadend;
-    pub mod decision;
     pub mod entry;
-    pub mod evidence;
-    pub mod finding;
-    pub mod mistake;
-    pub mod resolve;
-    pub mod source;
     pub mod undo;
-    pub mod unknown;
 }
 mod query {
     pub mod calibration;
@@ -63,8 +54,9 @@ mod session;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{FromArgMatches, Parser};
 
+use journal::entry::EntryCommand;
 use prelude::*;
 
 /// Keep what AI agents learned, doubted, tried and decided inside the repository, as git notes
@@ -96,15 +88,8 @@ pub enum Command {
     Postflight(assess::postflight::Postflight),
     #[command(aliases = ["checkpoint-create", "assess-state"])]
     Checkpoint(checkpoint::Checkpoint),
-    Finding(journal::finding::Finding),
-    Unknown(journal::unknown::Unknown),
-    Resolve(journal::resolve::Resolve),
-    Deadend(journal::deadend::DeadEnd),
-    Mistake(journal::mistake::Mistake),
-    Decision(journal::decision::Decision),
-    Source(journal::source::Source),
-    Evidence(journal::evidence::Evidence),
-    Activity(journal::activity::Activity),
+    #[command(flatten)]
+    Entry(journal::entry::EntryCommand),
     Undo(journal::undo::Undo),
     #[command(subcommand)]
     Goal(goal::GoalCommand),
@@ -154,15 +139,7 @@ impl Command {
             Command::Check(command) => command.run(context),
             Command::Postflight(command) => command.run(context),
             Command::Checkpoint(command) => command.run(context),
-            Command::Finding(command) => command.run(context),
-            Command::Unknown(command) => command.run(context),
-            Command::Resolve(command) => command.run(context),
-            Command::Deadend(command) => command.run(context),
-            Command::Mistake(command) => command.run(context),
-            Command::Decision(command) => command.run(context),
-            Command::Source(command) => command.run(context),
-            Command::Evidence(command) => command.run(context),
-            Command::Activity(command) => command.run(context),
+            Command::Entry(command) => command.run(context),
             Command::Undo(command) => command.run(context),
             Command::Goal(command) => command.run(context),
             Command::Handoff(command) => command.run(context),
@@ -200,25 +177,18 @@ impl Cli {
     ///
     /// `None` for every other command, and for arguments that are wrong or ask for help: the whole parser answers then.
     pub fn quickly(arguments: &[OsString]) -> Option<Self> {
-        fn parsed<A: Args>(words: &[OsString]) -> Option<A> {
-            let command = A::augment_args(clap::Command::new("git empirica"));
+        fn parsed<A: FromArgMatches>(add: fn(clap::Command) -> clap::Command, words: &[OsString]) -> Option<A> {
             // the process is about to do one thing and end: freeing the parser is for nobody
-            let mut command = std::mem::ManuallyDrop::new(command);
+            let mut command = std::mem::ManuallyDrop::new(add(clap::Command::new("git empirica")));
             A::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
         }
         let words = arguments.get(1..)?;
         let command = match words.first()?.to_str()? {
-            "finding" => Command::Finding(parsed(words)?),
-            "unknown" => Command::Unknown(parsed(words)?),
-            "resolve" => Command::Resolve(parsed(words)?),
-            "deadend" => Command::Deadend(parsed(words)?),
-            "mistake" => Command::Mistake(parsed(words)?),
-            "decision" => Command::Decision(parsed(words)?),
-            "source" => Command::Source(parsed(words)?),
-            "evidence" => Command::Evidence(parsed(words)?),
-            "activity" => Command::Activity(parsed(words)?),
-            "handoff" => Command::Handoff(parsed(words)?),
-            "hook" => Command::Hook(parsed(words)?),
+            "handoff" => Command::Handoff(parsed(handoff::Handoff::augment_args, words)?),
+            "hook" => Command::Hook(parsed(install::hook::Hook::augment_args, words)?),
+            name if EntryCommand::has_subcommand(name) => {
+                Command::Entry(parsed(EntryCommand::augment_subcommands, arguments)?)
+            }
             _ => return None,
         };
         Some(Cli { no_pager: false, command })
