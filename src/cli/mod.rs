@@ -22,7 +22,7 @@ use clap::{CommandFactory, Parser};
 use crate::render::answer::{failure, failure_text};
 use crate::render::color::Paint;
 use crate::render::safe;
-pub use commands::Cli;
+pub use commands::{Cli, DOCUMENTS};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Kind, Shell};
 use invocation::Invocation;

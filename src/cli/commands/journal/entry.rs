@@ -18,6 +18,10 @@ pub struct EntryArguments {
     pub who: Speaker,
 }
 
+/// The names of the commands.
+pub const NAMES: [&str; 9] =
+    ["finding", "unknown", "resolve", "deadend", "mistake", "decision", "source", "evidence", "activity"];
+
 /// The entries, a command each.
 #[derive(Debug, Subcommand)]
 pub enum EntryCommand {
