@@ -7,13 +7,24 @@ use crate::claim::{add, view};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::unit;
 use crate::mcp::tools::schema::Alias;
-use crate::mcp::tools::tool::{Call, Commands, Effect};
+use crate::mcp::tools::tool::{Call, Commands, Effect, Tool, tool};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, MEMORY, Mistake, Unknown};
 
 const RETURNS: &str = "id kind session_id";
+
+/// The tools that log an entry.
+pub const TOOLS: &[Tool] = &[
+    tool::<LogFinding>(),
+    tool::<LogUnknown>(),
+    tool::<ResolveUnknown>(),
+    tool::<LogDeadEnd>(),
+    tool::<LogDecision>(),
+    tool::<LogMistake>(),
+    tool::<LogEvidence>(),
+];
 
 fn log(call: &CallContext<'_>, session: Option<Alias>, entry: Body) -> Result<Answer> {
     Ok(view::logged(&add::log(&call.working(None, session)?, entry, None)?))

@@ -17,51 +17,49 @@ use empirica_notes::error::{Command, Error, Result, Terms};
 use tool::{Tool, argument, tool};
 
 /// All of them, in the order of a session.
-static ALL: [Tool; 40] = [
-    tool::<sessions::BootstrapSession>(),
-    tool::<handoffs::Resume>(),
-    tool::<workflow::ExecutePreflight>(),
-    tool::<workflow::SubmitPreflight>(),
-    tool::<journal::LogFinding>(),
-    tool::<journal::LogUnknown>(),
-    tool::<journal::ResolveUnknown>(),
-    tool::<journal::LogDeadEnd>(),
-    tool::<journal::LogDecision>(),
-    tool::<workflow::ExecuteCheck>(),
-    tool::<workflow::SubmitCheck>(),
-    tool::<workflow::ExecutePostflight>(),
-    tool::<workflow::SubmitPostflight>(),
-    tool::<handoffs::Generate>(),
-    tool::<sessions::EndSession>(),
-    tool::<journal::LogMistake>(),
-    tool::<journal::LogEvidence>(),
-    tool::<history::Search>(),
-    tool::<sessions::BootstrapProject>(),
-    tool::<sessions::ListSessions>(),
-    tool::<sessions::Summary>(),
-    tool::<workflow::State>(),
-    tool::<workflow::Drift>(),
-    tool::<history::CalibrationReport>(),
-    tool::<history::Beliefs>(),
-    tool::<checkpoints::Create>(),
-    tool::<checkpoints::Load>(),
-    tool::<checkpoints::Diff>(),
-    tool::<history::Measure>(),
-    tool::<history::Report>(),
-    tool::<goals::Cascade>(),
-    tool::<goals::Generate>(),
-    tool::<goals::Query>(),
-    tool::<goals::Create>(),
-    tool::<goals::AddSubtask>(),
-    tool::<goals::CompleteSubtask>(),
-    tool::<goals::Progress>(),
-    tool::<handoffs::Query>(),
-    tool::<handoffs::Accept>(),
-    tool::<history::Sync>(),
+static ALL: [&[Tool]; 3] = [
+    &[
+        tool::<sessions::BootstrapSession>(),
+        tool::<handoffs::Resume>(),
+        tool::<workflow::ExecutePreflight>(),
+        tool::<workflow::SubmitPreflight>(),
+    ],
+    journal::TOOLS,
+    &[
+        tool::<workflow::ExecuteCheck>(),
+        tool::<workflow::SubmitCheck>(),
+        tool::<workflow::ExecutePostflight>(),
+        tool::<workflow::SubmitPostflight>(),
+        tool::<handoffs::Generate>(),
+        tool::<sessions::EndSession>(),
+        tool::<history::Search>(),
+        tool::<sessions::BootstrapProject>(),
+        tool::<sessions::ListSessions>(),
+        tool::<sessions::Summary>(),
+        tool::<workflow::State>(),
+        tool::<workflow::Drift>(),
+        tool::<history::CalibrationReport>(),
+        tool::<history::Beliefs>(),
+        tool::<checkpoints::Create>(),
+        tool::<checkpoints::Load>(),
+        tool::<checkpoints::Diff>(),
+        tool::<history::Measure>(),
+        tool::<history::Report>(),
+        tool::<goals::Cascade>(),
+        tool::<goals::Generate>(),
+        tool::<goals::Query>(),
+        tool::<goals::Create>(),
+        tool::<goals::AddSubtask>(),
+        tool::<goals::CompleteSubtask>(),
+        tool::<goals::Progress>(),
+        tool::<handoffs::Query>(),
+        tool::<handoffs::Accept>(),
+        tool::<history::Sync>(),
+    ],
 ];
 
 fn offered(all: bool) -> impl Iterator<Item = &'static Tool> {
-    ALL.iter().filter(move |tool| all || tool.core)
+    ALL.into_iter().flatten().filter(move |tool| all || tool.core)
 }
 
 /// The commands that a tool does.
@@ -94,7 +92,7 @@ impl Terms for Offered {
 
 /// The tool of a name, whether it is listed or not: a client may know it from elsewhere. An error names tools of the list.
 pub fn find(name: &str, all: bool) -> Result<&'static Tool> {
-    ALL.iter().find(|tool| tool.name == name).ok_or_else(|| {
+    offered(true).find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<&str> = offered(all).map(|tool| tool.name).collect();
         let name: &str = &name.chars().take(100).collect::<String>();
         let out = Error::not_found(format!("there is no tool '{name}'")).provided(name);
