@@ -3,50 +3,32 @@
 pub mod aliases;
 mod commands;
 
-mod context;
 mod editor;
 mod error;
 pub mod help;
 mod input;
+mod invocation;
 mod output;
 mod progress;
 pub mod reference;
+mod streams;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Write;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::render::answer::{failure, failure_text};
 use crate::render::color::Paint;
 use crate::render::safe;
-pub use commands::Cli;
-use context::Invocation;
+pub use commands::{Cli, DOCUMENTS};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Kind, Shell};
+use invocation::Invocation;
+pub use invocation::Serve;
 use output::{Output, is_broken_pipe};
-
-/// The process's streams.
-pub struct Streams {
-    /// Standard input.
-    pub stdin: Box<dyn Read>,
-    /// Standard output: data.
-    pub out: Box<dyn Write>,
-    /// Standard error: everything else.
-    pub err: Box<dyn Write>,
-    /// Whether standard output is a terminal.
-    pub out_is_terminal: bool,
-    /// How many columns that terminal has; `None` when it does not say, and when it is none.
-    pub out_width: Option<usize>,
-    /// Whether standard error is a terminal.
-    pub err_is_terminal: bool,
-    /// Whether standard input is a terminal.
-    pub in_is_terminal: bool,
-}
-
-/// Serves one MCP client on the process's own streams, with all tools or the core ones, and returns the exit code.
-pub type Serve<'a> = &'a dyn Fn(bool) -> u8;
+pub use streams::Streams;
 
 /// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a gate says stop,
 /// 128 no repository or storage beyond help.
@@ -89,7 +71,7 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
     let mut output = Output::new(streams, as_json, wants_quiet);
     output.pages = !cli.no_pager;
     let repo = OnceCell::new();
-    let mut context = Invocation { env, repo: &repo, output: &mut output, serve };
+    let mut context = Invocation { env, repo: &repo, output: &mut output, program: Cli::command, serve };
     match cli.command.run(&mut context) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => 0,

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use clap::ValueEnum;
 
-use super::Streams;
+use super::streams::Streams;
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::render::safe;

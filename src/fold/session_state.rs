@@ -143,7 +143,6 @@ impl SessionRecords {
             let before = out.entries;
             let item = |text: &str| Item { id: Some(record.head.id.clone()), text: text.to_owned() };
             match &record.body {
-                Body::Finding(finding) => out.findings.push(item(&finding.text)),
                 Body::Unknown(unknown) => match answers.get(&record.head.id) {
                     Some(answer) => out.answered.push(AnsweredUnknown {
                         id: record.head.id.clone(),
@@ -217,7 +216,11 @@ impl SessionRecords {
                 | Body::Attach(_)
                 | Body::Retract(_)
                 | Body::Supersede(_) => out.entries -= 1,
-                _ => {}
+                // a finding, or a claim that has no list of its own
+                body => out.findings.extend(body.claim().map(|claim| match body {
+                    Body::Finding(_) => item(claim.text),
+                    _ => item(&format!("{}: {}", body.kind().replace('_', " "), claim.line())),
+                })),
             }
             let is_proposed = matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());
             if out.first_entry_at.is_none() && out.entries == before && !is_proposed {

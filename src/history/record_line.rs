@@ -14,10 +14,7 @@ pub fn said(record: &Record) -> String {
         Body::SessionEnd(b) => {
             format!("session ended{}", b.reason.as_ref().map(|t| format!(": {t}")).unwrap_or_default())
         }
-        Body::Finding(b) => b.text.clone(),
-        Body::Unknown(b) => b.text.clone(),
         Body::Resolve(b) => format!("{} → {}", b.of.short(), b.text),
-        Body::DeadEnd(b) => format!("{} — {}", b.approach, b.why),
         Body::Mistake(b) => match &b.prevention {
             Some(prevention) => format!("{} — prevention: {prevention}", b.text),
             None => b.text.clone(),
@@ -46,6 +43,7 @@ pub fn said(record: &Record) -> String {
             let by = b.redacted_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
             with(&b.was.replace('_', " "), &format!(" redacted{by}"), &b.reason)
         }
+        body => body.claim().map(|claim| claim.line()).unwrap_or_default(),
     }
 }
 

@@ -3,9 +3,6 @@
 use crate::text::words;
 use empirica_notes::model::Body;
 
-/// Kinds that can be searched, by `kind` key.
-pub const KINDS: [&str; 6] = ["finding", "unknown", "dead_end", "decision", "mistake", "handoff"];
-
 /// Searchable text of a record, a line per part; `None` for other kinds.
 pub fn of(body: &Body) -> Option<String> {
     Some(parts(body)?.join("\n"))
@@ -28,17 +25,6 @@ pub fn compared(body: &Body) -> Option<String> {
 pub fn parts(body: &Body) -> Option<Vec<&str>> {
     let mut out: Vec<&str> = Vec::new();
     match body {
-        Body::Finding(entry) => out.push(&entry.text),
-        Body::Unknown(entry) => out.push(&entry.text),
-        Body::DeadEnd(entry) => out.extend([entry.approach.as_str(), &entry.why]),
-        Body::Decision(entry) => {
-            out.extend([entry.text.as_str(), &entry.why]);
-            out.extend(entry.alternatives.iter().map(String::as_str));
-        }
-        Body::Mistake(entry) => {
-            out.push(&entry.text);
-            out.extend(entry.prevention.as_deref());
-        }
         Body::Handoff(h) => {
             out.extend([h.task.as_str(), &h.context]);
             out.extend(h.findings.iter().chain(&h.unknowns).map(|item| item.text.as_str()));
@@ -49,7 +35,11 @@ pub fn parts(body: &Body) -> Option<Vec<&str>> {
             out.extend(h.mistakes.iter().map(|slip| slip.text.as_str()));
             out.extend(h.accomplished.iter().chain(&h.next_steps).map(String::as_str));
         }
-        _ => return None,
+        _ => {
+            let claim = body.claim()?;
+            out.push(claim.text);
+            out.extend(claim.more);
+        }
     }
     out.retain(|part| !part.trim().is_empty());
     Some(out)

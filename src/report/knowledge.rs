@@ -97,7 +97,7 @@ impl<'r> Places<'r> {
                 continue;
             };
             out.by_id.insert(&record.head.id, record);
-            if let Some(from) = led_from(record) {
+            if let Some(from) = record.body.led_from() {
                 out.led.entry(from).or_default().push(record);
             }
             if !named(record).is_empty() {
@@ -114,7 +114,7 @@ impl<'r> Places<'r> {
         let mut linked: Vec<&str> = Vec::new();
         let mut at = Some(statement.record);
         for _ in 0..STEPS {
-            at = at.and_then(led_from).and_then(|from| self.by_id.get(from)).copied();
+            at = at.and_then(|record| record.body.led_from()).and_then(|from| self.by_id.get(from)).copied();
             linked.extend(at.iter().flat_map(|record| named(record)).map(String::as_str));
         }
         linked.extend(self.led.get(id).into_iter().flatten().flat_map(|record| named(record)).map(String::as_str));
@@ -147,20 +147,6 @@ fn named(record: &Record) -> &[String] {
         Body::Evidence(b) => &b.files,
         Body::Handoff(b) => &b.artifacts,
         _ => &[],
-    }
-}
-
-fn led_from(record: &Record) -> Option<&Id> {
-    match &record.body {
-        Body::Finding(b) => b.led_from.as_ref(),
-        Body::Unknown(b) => b.led_from.as_ref(),
-        Body::DeadEnd(b) => b.led_from.as_ref(),
-        Body::Mistake(b) => b.led_from.as_ref(),
-        Body::Decision(b) => b.led_from.as_ref(),
-        Body::Source(b) => b.led_from.as_ref(),
-        Body::Evidence(b) => b.led_from.as_ref(),
-        Body::Activity(b) => b.led_from.as_ref(),
-        _ => None,
     }
 }
 

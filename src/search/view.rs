@@ -24,13 +24,8 @@ const INDENT: &str = "  ";
 /// What a record says in its main key: of a dead end what was tried, of a handoff its task.
 pub fn main_text(record: &Record) -> &str {
     match &record.body {
-        Body::Finding(body) => &body.text,
-        Body::Unknown(body) => &body.text,
-        Body::DeadEnd(body) => &body.approach,
-        Body::Decision(body) => &body.text,
-        Body::Mistake(body) => &body.text,
         Body::Handoff(body) => &body.task,
-        _ => "",
+        body => body.claim().map_or("", |claim| claim.text),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The answers of `init` and `deinit`: what was set up and what came; every change on a line for a dry run.
+//! The answers of `init`, `deinit` and `setup`: what was set up and what came; every change on a line for a dry run.
 
 use crate::sync::exchange::Transfer;
 use schemars::JsonSchema;
@@ -12,6 +12,7 @@ use crate::setup::agents::entries;
 use crate::setup::init::InitOutcome;
 use crate::setup::record::HookPlacement;
 use crate::setup::steps::SetupStep;
+use crate::setup::user::UserSetupOutcome;
 use crate::sync::exchange::RemoteSync;
 use empirica_notes::error::Command;
 use empirica_notes::error::blank;
@@ -244,4 +245,26 @@ pub fn taken_back(outcome: &InitOutcome) -> Answer {
         text = "not set up\n".to_owned();
     }
     with_troubles(outcome, Answer::new(DeinitView { dry_run: outcome.dry_run, changes }).text(text).say(said))
+}
+
+/// The files that `setup` installed.
+#[derive(Serialize, JsonSchema)]
+pub struct SetUpView<'a> {
+    /// The paths, absolute.
+    files: &'a [String],
+    /// Whether nothing was written.
+    dry_run: bool,
+    /// What is left to the user.
+    hints: &'a [String],
+}
+
+/// The answer of `setup`.
+pub fn installed(outcome: &UserSetupOutcome) -> Answer {
+    let files: Vec<String> = outcome.files.iter().map(|file| file.display().to_string()).collect();
+    let text: String = files.iter().map(|file| format!("{file}\n")).collect();
+    let word = if outcome.dry_run { "Would install" } else { "Installed" };
+    let answer = Answer::new(SetUpView { files: &files, dry_run: outcome.dry_run, hints: &outcome.hints })
+        .text(text)
+        .say(format!("{word} {}.", format::count(files.len(), "file")));
+    outcome.hints.iter().fold(answer, |answer, hint| answer.hint(hint.clone()))
 }

@@ -1,9 +1,15 @@
-//! The answer of `sync`.
+//! The answers of `sync` and `flush`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::sync::exchange::{RemoteSync, Transfer};
+use crate::sync::flush::FlushOutcome;
 use crate::sync::run::SyncOutcome;
+use empirica_notes::error::Command;
+use empirica_notes::store::Rescued;
 
 /// The answer of `sync`.
 pub fn answer(outcome: &SyncOutcome) -> Answer {
@@ -40,4 +46,59 @@ fn text(synced: &RemoteSync, dry_run: bool) -> String {
         out.push_str(&format!("  {}: {} out, {} in\n", r.name, r.outgoing, r.incoming));
     }
     out
+}
+
+/// How many pending records were written to the notes.
+#[derive(Serialize, JsonSchema)]
+pub struct FlushedView<'a> {
+    /// How many records were written.
+    flushed: usize,
+    /// How many are still pending.
+    waiting: usize,
+    /// Whether pending records could not be written.
+    degraded_mode: bool,
+    /// With `--without-damaged`: the refs that were rewritten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rescued: Option<&'a [Rescued]>,
+    /// With `degraded_mode` true: the commands that mend that, or show more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<String>>")]
+    recovery_commands: Option<&'a [Command]>,
+}
+
+/// The answer of `flush`.
+pub fn flushed(outcome: &FlushOutcome) -> Answer {
+    let view = FlushedView {
+        flushed: outcome.flushed,
+        waiting: outcome.waiting,
+        degraded_mode: outcome.degraded.is_some(),
+        rescued: outcome.rescued.as_deref(),
+        recovery_commands: outcome.degraded.as_ref().map(|error| error.commands()),
+    };
+    let mut text = String::new();
+    if let Some(rescued) = view.rescued {
+        rescued.iter().for_each(|rescued| text += &rescued_words(rescued));
+        if rescued.is_empty() {
+            text += "Nothing that the notes lead to is damaged.\n";
+        }
+    }
+    text +=
+        &format!("{} written to the notes, {} waiting.\n", format::count(outcome.flushed, "record"), outcome.waiting);
+    let mut answer = Answer::new(view).text(text).warn(outcome.warnings.clone());
+    if let Some(error) = &outcome.degraded {
+        answer.warnings.push(format!("the notes could not be written: {}", error.in_one_line()).into());
+        answer.advise(&[(error.suggestion_text(), error.commands().to_vec())]);
+    }
+    answer
+}
+
+fn rescued_words(rescued: &Rescued) -> String {
+    let Rescued { name, from, notes, is_whole } = rescued;
+    let what = match (is_whole, notes) {
+        (true, _) => "every note is as it was; what came before it was damaged".to_owned(),
+        (false, 0) => "from what is left of it: what was written last may be gone".to_owned(),
+        (false, 1) => "1 note is an older version, or gone".to_owned(),
+        (false, notes) => format!("{notes} notes are older versions, or gone"),
+    };
+    format!("{name} rewritten ({what}); it was {from}.\n")
 }

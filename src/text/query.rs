@@ -2,16 +2,18 @@
 
 use crate::text::words::words;
 use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::model::record::CLAIMS;
 
-/// Searchable kinds: names in queries, and values of the `kind` key.
-const KINDS: [(&str, &str); 6] = [
-    ("deadend", "dead_end"),
-    ("finding", "finding"),
-    ("unknown", "unknown"),
-    ("decision", "decision"),
-    ("mistake", "mistake"),
-    ("handoff", "handoff"),
-];
+/// Searchable kinds, by `kind` key: claims and handoffs.
+pub const KINDS: [&str; CLAIMS.len() + 1] = {
+    let mut out = ["handoff"; CLAIMS.len() + 1];
+    let mut at = 0;
+    while at < CLAIMS.len() {
+        out[at] = CLAIMS[at];
+        at += 1;
+    }
+    out
+};
 
 /// Most characters of a query.
 pub const LONGEST: usize = 4000;
@@ -49,7 +51,12 @@ pub struct Query {
 pub fn kind(word: &str) -> Option<&'static str> {
     let plain: String = word.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
     let one = plain.strip_suffix('s').unwrap_or(&plain);
-    KINDS.iter().find(|(name, _)| *name == one).map(|(_, kind)| *kind)
+    KINDS.into_iter().find(|kind| name(kind) == one)
+}
+
+/// The name of a kind in queries: `deadend`.
+pub fn name(kind: &str) -> String {
+    kind.replace('_', "")
 }
 
 /// Parses a query. Unknown fields, and fields without a value, are text; an unclosed quote is punctuation. Unknown
@@ -110,7 +117,7 @@ fn no_kind(word: &str) -> Error {
         .provided(word)
         .reason("kind: takes the name of a kind")
         .suggest("Use one of these, or put the word into quotes to search for it is.");
-    KINDS.iter().fold(error, |error, (name, _)| error.alternative(format!("kind:{name}")))
+    KINDS.iter().fold(error, |error, kind| error.alternative(format!("kind:{}", name(kind))))
 }
 
 /// Splits at the first white space after the beginning.

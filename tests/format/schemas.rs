@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use clap::{Command, CommandFactory};
 use git_empirica::cli::Cli;
+use git_empirica::cli::DOCUMENTS;
 use git_empirica::cli::aliases::expand;
-use git_empirica::cli::reference::DOCUMENTS;
 use serde_json::Value;
 
 /// Options with which a command answers otherwise, and its name in the reference then.

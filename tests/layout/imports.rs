@@ -119,10 +119,15 @@ impl Sources {
             "crate" => (&module[..0], &path[1..]),
             "self" => (&module[..], &path[1..]),
             "super" => (&module[..module.len().checked_sub(ups)?], &path[ups..]),
-            child if self.files.contains_key(&[&module[..], &[child.to_owned()]].concat()) => (&module[..], path),
+            // also one written inline that holds files
+            child if self.has_below(&[&module[..], &[child.to_owned()]].concat()) => (&module[..], path),
             _ => return None,
         };
         Some([from, rest].concat())
+    }
+
+    fn has_below(&self, module: &[String]) -> bool {
+        self.files.keys().any(|other| other.starts_with(module))
     }
 
     fn uses(&self, module: &Module) -> Vec<Used> {

@@ -2,7 +2,6 @@
 // doc comments are the help, which names placeholders as <ai>
 #![allow(rustdoc::invalid_html_tags)]
 
-mod arguments;
 mod assess {
     pub mod assessment;
     pub mod check;
@@ -30,18 +29,9 @@ mod install {
     pub mod setup;
 }
 mod journal {
-    pub mod activity;
     pub mod collect;
-    pub mod deadend;
-    pub mod decision;
     pub mod entry;
-    pub mod evidence;
-    pub mod finding;
-    pub mod mistake;
-    pub mod resolve;
-    pub mod source;
     pub mod undo;
-    pub mod unknown;
 }
 mod query {
     pub mod calibration;
@@ -59,23 +49,17 @@ mod receive {
     pub mod answer;
     pub mod task;
 }
+mod prelude;
 mod session;
-
-/// What the file of a command needs.
-mod prelude {
-    pub use clap::{Args, Subcommand};
-
-    pub use super::arguments::{Filter, Form, Speaker, Who, named, one_of, unit};
-    pub use crate::cli::context::Invocation;
-    pub use crate::context::Selection;
-    pub use crate::render::answer::Answer;
-    pub use empirica_notes::error::{Error, Result, empirica};
-}
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{FromArgMatches, Parser};
+use schemars::SchemaGenerator;
 
+use crate::cli::reference::{CountedView, Document};
+use crate::render::answer::StoredView;
+use journal::entry::EntryCommand;
 use prelude::*;
 
 /// Keep what AI agents learned, doubted, tried and decided inside the repository, as git notes
@@ -96,57 +80,184 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The commands.
-#[derive(Debug, Subcommand)]
-#[allow(clippy::large_enum_variant)]
-pub enum Command {
-    #[command(subcommand)]
-    Session(session::SessionCommand),
-    Preflight(assess::preflight::Preflight),
-    Check(assess::check::Check),
-    Postflight(assess::postflight::Postflight),
-    #[command(aliases = ["checkpoint-create", "assess-state"])]
-    Checkpoint(checkpoint::Checkpoint),
-    Finding(journal::finding::Finding),
-    Unknown(journal::unknown::Unknown),
-    Resolve(journal::resolve::Resolve),
-    Deadend(journal::deadend::DeadEnd),
-    Mistake(journal::mistake::Mistake),
-    Decision(journal::decision::Decision),
-    Source(journal::source::Source),
-    Evidence(journal::evidence::Evidence),
-    Activity(journal::activity::Activity),
-    Undo(journal::undo::Undo),
-    #[command(subcommand)]
-    Goal(goal::GoalCommand),
-    Handoff(handoff::Handoff),
-    Accept(receive::accept::Accept),
-    Answer(receive::answer::AnswerTo),
-    #[command(subcommand)]
-    Task(receive::task::TaskCommand),
-    Collect(journal::collect::Collect),
-    Show(query::show::Show),
-    Diff(query::diff::Diff),
-    Resume(query::resume::Resume),
-    Log(query::log::Log),
-    Search(query::search::Search),
-    Calibration(query::calibration::Calibration),
-    Metrics(query::metrics::Metrics),
-    Report(query::report::Report),
-    Status(query::status::Status),
-    Flush(exchange::flush::Flush),
-    Sync(exchange::sync::Sync),
-    Export(exchange::export::Export),
-    Import(exchange::import::Import),
-    Redact(exchange::redact::Redact),
-    Init(install::init::Init),
-    Deinit(install::deinit::Deinit),
-    Doctor(install::doctor::Doctor),
-    Instructions(install::instructions::Instructions),
-    Demo(install::demo::Demo),
-    Setup(install::setup::Setup),
-    Hook(install::hook::Hook),
-    Mcp(install::mcp::Mcp),
+/// Declares each command once: below the heading that `help -a` has it under, unless `-h` lists it; with its arguments; and with
+/// the documents it answers with, each of views from the root of the crate, then those of any command. A type of several commands
+/// says their names.
+macro_rules! commands {
+    ($($heading:literal {
+        $($(#[$attribute:meta])* $command:ident($arguments:ty) $(as $names:expr)? => {
+            $($commands:expr, $when:literal: $($($view:ident)::+),+ $(+ $common:ident)*;)*
+        })*
+    })*) => {
+        /// The commands.
+        #[derive(Debug, Subcommand)]
+        #[allow(clippy::large_enum_variant)]
+        pub enum Command {
+            $($($(#[$attribute])* $command($arguments),)*)*
+        }
+
+        impl Command {
+            fn answer(self, context: &mut Invocation) -> Result<u8> {
+                match self {
+                    $($(Command::$command(command) => command.run(context)?.finish(context),)*)*
+                }
+            }
+        }
+
+        /// The headings, each with the variants below it, or the names of their commands.
+        pub const GROUPS: &[(&str, &[&[&str]])] = &[$(($heading, &[$(commands!(names $command $(as $names)?)),*])),*];
+
+        /// All documents, in the order of the reference.
+        pub const DOCUMENTS: &[Document] = &[$($($(Document {
+            commands: &$commands,
+            when: $when,
+            parts: &[
+                $(SchemaGenerator::root_schema_for::<$crate::$($view)::+>,)+
+                $(SchemaGenerator::root_schema_for::<$common>,)*
+            ],
+        },)*)*)*];
+    };
+    (names $command:ident) => { &[stringify!($command)] };
+    (names $command:ident as $names:expr) => { &$names };
+}
+
+commands! {
+    "sessions" {
+        #[command(subcommand)]
+        Session(session::SessionCommand) => {
+            ["session start"], "": session::lifecycle::StartOutcome + StoredView;
+            ["session end"], "": session::view::EndedView + StoredView;
+            ["session list"], "": session::view::ListView;
+            ["session show"], "": session::view::ShownView, history::show::trust::CommittersView;
+        }
+        Status(query::status::Status) => {
+            ["status"], "": session::status::view::StatusView;
+            ["status --all"], "": session::bootstrap::view::ProjectView, session::bootstrap::view::ProjectListsView + CountedView;
+        }
+    }
+    "more to log" {
+        #[command(flatten)]
+        Entry(journal::entry::EntryCommand) as journal::entry::NAMES => {
+            journal::entry::NAMES, "": claim::add::AddedClaim + StoredView;
+        }
+        Undo(journal::undo::Undo) => { ["undo"], "": claim::view::UndoneView + StoredView; }
+        Collect(journal::collect::Collect) => { ["collect"], "": collect::view::CollectedView + StoredView; }
+    }
+    "state of the work, and how it was judged" {
+        #[command(subcommand)]
+        Goal(goal::GoalCommand) => {
+            ["goal add", "goal sub", "goal done", "goal drop", "goal take"], "": claim::goal::view::ChangedView + StoredView;
+            ["goal list"], "": claim::goal::view::ListView;
+            ["goal show"], "": claim::goal::view::ShownView;
+        }
+        Preflight(assess::preflight::Preflight) => { ["preflight", "check"], "": assess::view::AssessedView + StoredView; }
+        Check(assess::check::Check) => { ["check --drift"], "": assess::view::DriftedView; }
+        Postflight(assess::postflight::Postflight) => {
+            ["postflight"], "": assess::view::AssessedView, assess::view::HandedOverView + StoredView;
+        }
+        #[command(aliases = ["checkpoint-create", "assess-state"])]
+        Checkpoint(checkpoint::Checkpoint) => {
+            ["checkpoint"], "": checkpoint::view::StoredCheckpointView + StoredView + CountedView;
+            ["checkpoint"], "with `--trigger post_compact`":
+                checkpoint::view::StoredCheckpointView, session::compaction::view::CompactionView + StoredView + CountedView;
+            ["checkpoint list"], "": history::show::record::PointsView;
+            ["checkpoint show"], "of a checkpoint": checkpoint::view::StoredCheckpointView;
+            ["checkpoint show"], "of an assessment": history::show::record::StoredAssessmentView;
+        }
+        Diff(query::diff::Diff) => { ["diff"], "": checkpoint::diff::view::DiffView; }
+        Calibration(query::calibration::Calibration) => { ["calibration"], "": assess::calibration::view::CalibrationView; }
+        Metrics(query::metrics::Metrics) => {
+            ["metrics"], "": history::metrics::view::MetricsView;
+            ["metrics"], "with a handoff": history::metrics::view::HandedOverView;
+        }
+    }
+    "the receiver's side of managed tasks" {
+        Handoff(handoff::Handoff) => {
+            ["handoff"], "": handoff::view::WrittenView + StoredView;
+            ["handoff"], "with `--example`": handoff::managed::view::ExampleView;
+            ["handoff sign"], "": handoff::sign::SignOutcome + StoredView;
+            ["handoff list"], "": handoff::view::ListView;
+        }
+        Accept(receive::accept::Accept) => { ["accept"], "": handoff::receive::view::AcceptedView + StoredView; }
+        Answer(receive::answer::AnswerTo) => { ["answer"], "": handoff::receive::view::AnsweredView + StoredView; }
+        #[command(subcommand)]
+        Task(receive::task::TaskCommand) => {
+            ["task list"], "": task::view::ListView;
+            ["task show"], "": task::view::ShownView;
+        }
+    }
+    "more to ask" {
+        Resume(query::resume::Resume) => { ["resume"], "": session::resume::view::ResumeView; }
+        Show(query::show::Show) => {
+            ["show"], "of a handoff": handoff::view::HandoffView, handoff::arrival::view::ArrivalView,
+                handoff::receive::view::ReceivedView, history::show::trust::CommittedView, history::show::trust::VerifiedView;
+            ["show"], "of a handoff, with `--format compact`": handoff::view::CompactView;
+            ["show"], "of a session": session::view::ShownView, history::show::trust::CommittersView;
+            ["show"], "of a checkpoint": checkpoint::view::StoredCheckpointView, history::show::trust::CommittedView,
+                history::show::view::RetractedView;
+            ["show"], "of an assessment": history::show::record::StoredAssessmentView, history::show::trust::CommittedView,
+                history::show::view::RetractedView;
+            ["show"], "of another record": history::show::record::StoredRecordView, history::show::trust::CommittedView,
+                history::show::view::RetractedView;
+            ["show"], "of a commit": history::show::view::CommitView;
+        }
+        Log(query::log::Log) => { ["log"], "": history::log::view::LogView; }
+        Search(query::search::Search) => {
+            ["search", "search --handoffs"], "for records": search::view::HitsView;
+            ["search", "search --handoffs"], "for handoffs": search::reports::ReportsView;
+            ["search --like"], "": search::view::AlikesView;
+        }
+        Report(query::report::Report) => { ["report"], "": report::view::ReportView; }
+    }
+    "remove, copy, move" {
+        Sync(exchange::sync::Sync) => { ["sync"], "": sync::run::SyncOutcome; }
+        Redact(exchange::redact::Redact) => {
+            ["redact"], "": sync::redact::view::RedactView;
+            ["redact"], "with `--secrets`": sync::redact::ScrubOutcome;
+        }
+        Export(exchange::export::Export) => { ["export"], "with `--markdown`": import::markdown::MarkdownOutcome; }
+        Import(exchange::import::Import) => {
+            ["import"], "from the Python tool": import::python::view::ImportedView + StoredView;
+            ["import"], "with `--jsonl`": import::lines::ImportOutcome + StoredView;
+        }
+    }
+    "set-up of parts" {
+        Init(install::init::Init) => { ["init"], "": setup::view::InitView; }
+        Deinit(install::deinit::Deinit) => { ["deinit"], "": setup::view::DeinitView; }
+        Doctor(install::doctor::Doctor) => {
+            ["doctor"], "": setup::doctor::view::DoctorView;
+            ["doctor --repairs"], "": sync::repair::view::RepairsView + StoredView;
+        }
+        Instructions(install::instructions::Instructions) => {
+            ["instructions"], "": setup::agents::view::ShownView;
+            ["instructions"], "with `--write`": setup::agents::view::WrittenView;
+        }
+        Demo(install::demo::Demo) => { ["demo"], "": setup::demo::DemoOutcome; }
+        Setup(install::setup::Setup) => { ["setup"], "": setup::view::SetUpView; }
+    }
+    "plumbing" {
+        Flush(exchange::flush::Flush) => { ["flush"], "": sync::view::FlushedView; }
+        Hook(install::hook::Hook) => {}
+        Mcp(install::mcp::Mcp) => {}
+    }
+}
+
+/// What the call of a command gives: an answer, or the exit code of one that answered its caller itself.
+trait Finish {
+    /// Writes it, and returns the exit code.
+    fn finish(self, context: &mut Invocation) -> Result<u8>;
+}
+
+impl Finish for Answer {
+    fn finish(self, context: &mut Invocation) -> Result<u8> {
+        context.finish(self)
+    }
+}
+
+impl Finish for u8 {
+    fn finish(self, _: &mut Invocation) -> Result<u8> {
+        Ok(self)
+    }
 }
 
 impl Command {
@@ -156,53 +267,7 @@ impl Command {
             // without a repository nothing else is looked at
             context.repo()?;
         }
-        let answer = match self {
-            // these answer their callers themselves
-            Command::Hook(command) => return Ok(command.run(context)),
-            Command::Mcp(command) => return command.run(context),
-            Command::Session(command) => command.run(context),
-            Command::Preflight(command) => command.run(context),
-            Command::Check(command) => command.run(context),
-            Command::Postflight(command) => command.run(context),
-            Command::Checkpoint(command) => command.run(context),
-            Command::Finding(command) => command.run(context),
-            Command::Unknown(command) => command.run(context),
-            Command::Resolve(command) => command.run(context),
-            Command::Deadend(command) => command.run(context),
-            Command::Mistake(command) => command.run(context),
-            Command::Decision(command) => command.run(context),
-            Command::Source(command) => command.run(context),
-            Command::Evidence(command) => command.run(context),
-            Command::Activity(command) => command.run(context),
-            Command::Undo(command) => command.run(context),
-            Command::Goal(command) => command.run(context),
-            Command::Handoff(command) => command.run(context),
-            Command::Accept(command) => command.run(context),
-            Command::Answer(command) => command.run(context),
-            Command::Task(command) => command.run(context),
-            Command::Collect(command) => command.run(context),
-            Command::Show(command) => command.run(context),
-            Command::Diff(command) => command.run(context),
-            Command::Resume(command) => command.run(context),
-            Command::Log(command) => command.run(context),
-            Command::Search(command) => command.run(context),
-            Command::Calibration(command) => command.run(context),
-            Command::Metrics(command) => command.run(context),
-            Command::Report(command) => command.run(context),
-            Command::Status(command) => command.run(context),
-            Command::Flush(command) => command.run(context),
-            Command::Sync(command) => command.run(context),
-            Command::Export(command) => command.run(context),
-            Command::Import(command) => command.run(context),
-            Command::Redact(command) => command.run(context),
-            Command::Init(command) => command.run(context),
-            Command::Deinit(command) => command.run(context),
-            Command::Doctor(command) => command.run(context),
-            Command::Instructions(command) => command.run(context),
-            Command::Demo(command) => command.run(context),
-            Command::Setup(command) => command.run(context),
-        }?;
-        context.finish(answer)
+        self.answer(context)
     }
 }
 
@@ -211,25 +276,18 @@ impl Cli {
     ///
     /// `None` for every other command, and for arguments that are wrong or ask for help: the whole parser answers then.
     pub fn quickly(arguments: &[OsString]) -> Option<Self> {
-        fn parsed<A: Args>(words: &[OsString]) -> Option<A> {
-            let command = A::augment_args(clap::Command::new("git empirica"));
+        fn parsed<A: FromArgMatches>(add: fn(clap::Command) -> clap::Command, words: &[OsString]) -> Option<A> {
             // the process is about to do one thing and end: freeing the parser is for nobody
-            let mut command = std::mem::ManuallyDrop::new(command);
+            let mut command = std::mem::ManuallyDrop::new(add(clap::Command::new("git empirica")));
             A::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
         }
         let words = arguments.get(1..)?;
         let command = match words.first()?.to_str()? {
-            "finding" => Command::Finding(parsed(words)?),
-            "unknown" => Command::Unknown(parsed(words)?),
-            "resolve" => Command::Resolve(parsed(words)?),
-            "deadend" => Command::Deadend(parsed(words)?),
-            "mistake" => Command::Mistake(parsed(words)?),
-            "decision" => Command::Decision(parsed(words)?),
-            "source" => Command::Source(parsed(words)?),
-            "evidence" => Command::Evidence(parsed(words)?),
-            "activity" => Command::Activity(parsed(words)?),
-            "handoff" => Command::Handoff(parsed(words)?),
-            "hook" => Command::Hook(parsed(words)?),
+            "handoff" => Command::Handoff(parsed(handoff::Handoff::augment_args, words)?),
+            "hook" => Command::Hook(parsed(install::hook::Hook::augment_args, words)?),
+            name if EntryCommand::has_subcommand(name) => {
+                Command::Entry(parsed(EntryCommand::augment_subcommands, arguments)?)
+            }
             _ => return None,
         };
         Some(Cli { no_pager: false, command })

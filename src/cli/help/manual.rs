@@ -1,9 +1,8 @@
 //! Manual pages and completions, from the same definitions as the help.
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::Shell;
 
-use crate::cli::commands::Cli;
 use crate::setup::user::{UserFile, UserPlace};
 
 /// What the first page says beyond the help.
@@ -128,17 +127,17 @@ pub fn sections() -> String {
     out
 }
 
-/// The whole command, ready to be asked for its parts.
-fn command() -> Command {
-    let mut command = Cli::command();
-    command.build();
-    command
+/// The definition of the program with that of its commands complete.
+fn built(program: &Command) -> Command {
+    let mut program = program.clone();
+    program.build();
+    program
 }
 
 /// The manual pages, `git-empirica.1` first, then one a command.
-pub fn pages() -> Vec<(String, Vec<u8>)> {
+pub fn pages(program: &Command) -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
-    collect(&command(), "git-empirica", &mut out);
+    collect(&built(program), "git-empirica", &mut out);
     out
 }
 
@@ -163,9 +162,9 @@ fn collect(command: &Command, name: &str, out: &mut Vec<(String, Vec<u8>)>) {
 }
 
 /// The completions of a shell, for `git-empirica` and for `git empirica`.
-pub fn completions(shell: Shell) -> Vec<u8> {
+pub fn completions(program: &Command, shell: Shell) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut plain = Cli::command().bin_name("git-empirica");
+    let mut plain = program.clone().bin_name("git-empirica");
     clap_complete::generate(shell, &mut plain, "git-empirica", &mut bytes);
     if shell == Shell::Bash {
         // the help says `git empirica`, a command line of this program says `git-empirica`
@@ -183,11 +182,11 @@ pub fn completions(shell: Shell) -> Vec<u8> {
 }
 
 /// The completions of fish for `git empirica`. They are read when fish starts, for its own file for git does not know us.
-fn fish_for_git() -> String {
+fn fish_for_git(program: &Command) -> String {
     let mut out = String::from(
         "complete -c git -n '__fish_git_needs_command' -f -a empirica -d 'Keep what agents learned as git notes'\n",
     );
-    let all: Vec<Command> = command().get_subcommands().cloned().collect();
+    let all: Vec<Command> = built(program).get_subcommands().cloned().collect();
     let names: Vec<&str> = all.iter().map(|sub| sub.get_name()).collect();
     let given = names.join(" ");
     let at = format!("__fish_git_using_command empirica; and not __fish_seen_subcommand_from {given}");
@@ -207,9 +206,9 @@ fn fish_for_git() -> String {
 }
 
 /// Everything `setup` installs.
-pub fn files() -> Vec<UserFile> {
+pub fn files(program: &Command) -> Vec<UserFile> {
     let mut out: Vec<UserFile> =
-        pages().into_iter().map(|(name, content)| UserFile { place: UserPlace::Man, name, content }).collect();
+        pages(program).into_iter().map(|(name, content)| UserFile { place: UserPlace::Man, name, content }).collect();
     let shells = [
         (UserPlace::Bash, "git-empirica", Shell::Bash),
         (UserPlace::Zsh, "_git-empirica", Shell::Zsh),
@@ -218,13 +217,13 @@ pub fn files() -> Vec<UserFile> {
     let fish = UserFile {
         place: UserPlace::FishStart,
         name: "git-empirica.fish".to_owned(),
-        content: fish_for_git().into_bytes(),
+        content: fish_for_git(program).into_bytes(),
     };
     out.push(fish);
     out.extend(shells.map(|(place, name, shell)| UserFile {
         place,
         name: name.to_owned(),
-        content: completions(shell),
+        content: completions(program, shell),
     }));
     out
 }

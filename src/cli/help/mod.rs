@@ -8,31 +8,18 @@ use clap::{Command, CommandFactory};
 use serde_json::json;
 
 use crate::cli::aliases;
-use crate::cli::commands::Cli;
+use crate::cli::commands::{Cli, GROUPS};
 use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::Vector;
 
-/// A heading, and the commands below it.
-type Group = (&'static str, &'static [&'static str]);
-
-/// The commands of `-h`: at most 24.
-const EVERYDAY: &[Group] = &[
+/// The commands of `-h`, at most 24, below their headings; all others are in `help -a`.
+const EVERYDAY: &[(&str, &[&str])] = &[
     ("begin, share, mend", &["init", "demo", "session", "sync", "doctor"]),
     ("log as you go", &["finding", "unknown", "resolve", "deadend", "decision", "mistake", "evidence", "undo"]),
     ("hand over, take up", &["handoff", "resume", "log", "show"]),
     ("ask", &["status", "search", "report"]),
     ("say how sure you are", &["preflight", "check", "postflight", "goal"]),
-];
-
-/// The commands of `help -a`: all others.
-const REST: &[Group] = &[
-    ("more to log", &["source", "activity", "collect"]),
-    ("state of the work, and how it was judged", &["checkpoint", "diff", "calibration", "metrics"]),
-    ("the receiver's side of managed tasks", &["accept", "answer", "task"]),
-    ("remove, copy, move", &["redact", "export", "import"]),
-    ("set-up of parts", &["deinit", "instructions", "setup"]),
-    ("plumbing", &["flush", "hook", "mcp"]),
 ];
 
 /// The topics that are no command, and what each is about.
@@ -71,22 +58,22 @@ pub fn answer(words: &[String]) -> Result<Answer> {
     Ok(Answer::new(json!({"help": text})).text(text).paged())
 }
 
-fn listed(command: &Command, groups: &[Group]) -> String {
-    let mut out = String::new();
-    for (heading, names) in groups {
-        out.push_str(&format!("\n{heading}\n"));
-        for sub in names.iter().filter_map(|name| command.find_subcommand(name)) {
-            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
-            let line = if about.len() > LINE { about.split([':', ';']).next().unwrap_or_default() } else { &about };
-            out.push_str(&format!("  {:<13} {line}\n", sub.get_name()));
-        }
+/// A heading, and the commands below it.
+fn listed(command: &Command, heading: &str, names: &[String]) -> String {
+    let mut out = if names.is_empty() { String::new() } else { format!("\n{heading}\n") };
+    for sub in names.iter().filter_map(|name| command.find_subcommand(name)) {
+        let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+        let line = if about.len() > LINE { about.split([':', ';']).next().unwrap_or_default() } else { &about };
+        out.push_str(&format!("  {:<13} {line}\n", sub.get_name()));
     }
     out
 }
 
 /// What `-h` prints: one screen.
 pub fn screen() -> String {
-    let listed = listed(&Cli::command(), EVERYDAY);
+    let command = Cli::command();
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let listed: String = EVERYDAY.iter().map(|(heading, list)| listed(&command, heading, &names(list))).collect();
     format!(
         "usage: git empirica [--no-pager] <command> [--json] [-q] [<args>]\n{listed}\n\
          'git empirica help -a' lists the rest and the topics, 'git empirica help <name>' shows one.\n"
@@ -94,8 +81,14 @@ pub fn screen() -> String {
 }
 
 fn all() -> String {
-    let mut out =
-        format!("The commands that 'git empirica -h' does not list:\n{}\ntopics\n", listed(&Cli::command(), REST));
+    let command = Cli::command();
+    let is_rest = |name: &String| !EVERYDAY.iter().any(|(_, names)| names.contains(&name.as_str()));
+    let mut out = String::from("The commands that 'git empirica -h' does not list:\n");
+    for (heading, names) in GROUPS {
+        let names: Vec<String> = names.concat().iter().map(|name| name.to_lowercase()).filter(is_rest).collect();
+        out.push_str(&listed(&command, heading, &names));
+    }
+    out.push_str("\ntopics\n");
     for (name, about) in TOPICS {
         out.push_str(&format!("  {name:<13} {about}\n"));
     }

@@ -70,18 +70,7 @@ impl Content {
         let named: BTreeSet<&Id> =
             all.iter().copied().filter(|record| names_of(record)).flat_map(Record::names).collect();
         let is_news = |record: &Record| {
-            let is_said = matches!(
-                record.body,
-                Body::Finding(_)
-                    | Body::Unknown(_)
-                    | Body::DeadEnd(_)
-                    | Body::Mistake(_)
-                    | Body::Decision(_)
-                    | Body::Source(_)
-                    | Body::Evidence(_)
-                    | Body::Activity(_)
-                    | Body::Handoff(_)
-            );
+            let is_said = !record.body.own_texts().is_empty() || matches!(record.body, Body::Handoff(_));
             !is_said || record.head.id > *since || named.contains(&record.head.id)
         };
         let news: Vec<&Record> = all.iter().copied().filter(|record| is_news(record)).collect();

@@ -88,22 +88,19 @@ struct Candidate<'r> {
 
 /// `None` for kinds that tell no receiver anything.
 fn told(record: &Record) -> Option<Candidate<'_>> {
-    let (text, why, sign): (&str, Option<&str>, _) = match &record.body {
-        Body::Finding(finding) => {
-            let sign = match finding.memory.as_deref() {
-                Some("strategy" | "pattern") => "worked",
-                Some("trouble") => "failed",
-                _ => "known",
-            };
-            (&finding.text, None, sign)
-        }
-        Body::Decision(decision) => (&decision.text, Some(&decision.why), "decided"),
-        Body::DeadEnd(dead_end) => (&dead_end.approach, Some(&dead_end.why), "failed"),
-        Body::Mistake(mistake) => (&mistake.text, mistake.prevention.as_deref(), "failed"),
-        Body::Unknown(unknown) => (&unknown.text, None, "open"),
-        _ => return None,
+    let claim = record.body.claim()?;
+    let sign = match &record.body {
+        Body::Finding(finding) => match finding.memory.as_deref() {
+            Some("strategy" | "pattern") => "worked",
+            Some("trouble") => "failed",
+            _ => "known",
+        },
+        Body::Decision(_) => "decided",
+        Body::DeadEnd(_) | Body::Mistake(_) => "failed",
+        Body::Unknown(_) => "open",
+        _ => "known",
     };
-    Some(Candidate { record, text, why, sign })
+    Some(Candidate { record, text: claim.text, why: claim.more.first().copied(), sign })
 }
 
 /// The records that bear on a task, the most relevant first, `most` of them; `now_ms` since 1970. A record with no path and no

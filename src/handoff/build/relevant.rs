@@ -9,14 +9,13 @@ use crate::index::by_rare_words;
 use empirica_notes::error::Result;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::Relevant;
+use empirica_notes::model::record::CLAIMS;
 use empirica_notes::model::{Handoff, Id};
 
 /// How many records are looked at: those that have most of the rare words of the task.
 const RECORDS: usize = 200;
 /// How many of them a handoff has.
 const MOST: usize = 10;
-/// The kinds that can bear on a task.
-const KINDS: [&str; 5] = ["finding", "decision", "dead_end", "mistake", "unknown"];
 
 /// What bears on the task of a handoff, the most relevant first: on its task, instructions and open goals, and on the files it
 /// names. Empty when the task says nothing.
@@ -36,7 +35,7 @@ pub fn of(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<Relevan
     }
     let index = context.index()?;
     let text = [texts.join("\n"), paths.join("\n")].join("\n");
-    let (_, found) = by_rare_words(&index, &text, &KINDS, RECORDS)?;
+    let (_, found) = by_rare_words(&index, &text, CLAIMS, RECORDS)?;
     let ids: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
     if ids.is_empty() {
         return Ok(Vec::new());

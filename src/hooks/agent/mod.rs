@@ -10,7 +10,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::checkpoint::snapshot;
-use crate::claim::add::ClaimInput;
 use crate::context::handoffs::ListedHandoff;
 use crate::context::records::gather_from;
 use crate::context::{CommandContext, Selection, WorkingSession, active, handoffs, records};
@@ -32,7 +31,8 @@ use empirica_notes::error::{Kind, Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::in_background;
 use empirica_notes::model::assessment::Trigger;
-use empirica_notes::model::{Phase, SessionId};
+use empirica_notes::model::journal::Activity;
+use empirica_notes::model::{Body, Phase, SessionId};
 use empirica_notes::store::Render;
 use empirica_transcripts::model::Agent;
 
@@ -308,6 +308,6 @@ fn failed(
     }
     // remove secrets first: a truncated one is not recognised
     let text: String = context.store.without_secrets(text).chars().take(FAULT).collect();
-    let entry = ClaimInput::Activity { category: category.to_owned(), text, failed: true, files: Vec::new() };
-    claim::add::log(context, entry, None).map(|_| None)
+    let entry = Activity { category: category.to_owned(), text, failed: true, ..Default::default() };
+    claim::add::log(context, Body::Activity(entry), None).map(|_| None)
 }

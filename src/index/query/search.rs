@@ -5,8 +5,8 @@ use rusqlite::{Connection, params_from_iter};
 use crate::index::connection::Index;
 use crate::index::fault::IndexError;
 use crate::index::query::handoffs::HandoffRow;
-use crate::index::{schema, searchable};
-use crate::text::query::Term;
+use crate::index::schema;
+use crate::text::query::{KINDS, Term};
 use crate::text::words;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Id, SessionId};
@@ -143,8 +143,8 @@ impl Index<'_> {
             && query.since.is_none()
             && query.until.is_none()
             && query.among.is_none();
-        let kinds: Vec<&str> = if query.kinds.is_empty() { searchable::KINDS.to_vec() } else { query.kinds.to_vec() };
-        for kind in searchable::KINDS.iter().filter(|kind| kinds.contains(kind)) {
+        let kinds: Vec<&str> = if query.kinds.is_empty() { KINDS.to_vec() } else { query.kinds.to_vec() };
+        for kind in KINDS.iter().filter(|kind| kinds.contains(kind)) {
             values.insert(0, (*kind).to_owned());
             let rest = format!("FROM record o WHERE o.kind = ? AND o.aside = 0{filter}");
             let mut find = db.prepare_cached(&format!("SELECT o.id {rest} ORDER BY o.id DESC LIMIT {most}"))?;

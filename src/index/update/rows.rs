@@ -4,8 +4,9 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::index::fault::IndexError;
 use crate::index::note::ParsedLine;
+use crate::index::schema;
 use crate::index::update::Filler;
-use crate::index::{schema, searchable};
+use crate::text::query::KINDS;
 use empirica_notes::git::objects::content::inside;
 use empirica_notes::model::journal::Finding;
 use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};
@@ -46,7 +47,7 @@ impl Filler<'_> {
                 named = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
             }
             self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
-            if searchable::KINDS.contains(&kind.as_str()) {
+            if KINDS.contains(&kind.as_str()) {
                 self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
             }
         }

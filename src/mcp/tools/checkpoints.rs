@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Call, Commands, Effect};
 use crate::checkpoint::snapshot::SnapshotRequest;
 use crate::checkpoint::{diff, save, view};
 use crate::history::show::record;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::vectors;
 use crate::mcp::tools::schema::{Alias, Values, Word, Words};
+use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;

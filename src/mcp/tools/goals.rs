@@ -4,11 +4,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Call, Commands, Effect, also};
 use crate::assess::{self, goal_suggestions};
 use crate::claim::goal::{self, view};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::schema::{Alias, Word, Words};
+use crate::mcp::tools::tool::{Call, Commands, Effect, also};
 use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::goal::Priority;

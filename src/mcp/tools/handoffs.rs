@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Call, Commands, Effect};
 use crate::fold::handoff_report::HandoffInput;
 use crate::handoff::managed;
 use crate::handoff::pack::Detail;
@@ -13,6 +12,7 @@ use crate::handoff::receive::accept;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::resources::PREFIX;
 use crate::mcp::tools::schema::{Alias, Word, Words};
+use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::render::color::Paint;

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Call, Commands, Effect};
 use crate::assess::calibration;
 use crate::history::metrics;
 use crate::history::metrics::fold::Period;
@@ -12,10 +11,12 @@ use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::schema::Word;
 use crate::mcp::tools::schema::Words;
+use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::search;
 use crate::sync;
+use crate::text::query::KINDS;
 use empirica_notes::error::Error;
 use empirica_notes::error::Result;
 
@@ -24,8 +25,15 @@ use empirica_notes::error::Result;
 pub struct Kind(&'static str);
 
 impl Words for Kind {
-    const ALL: &'static [Self] =
-        &[Kind("finding"), Kind("unknown"), Kind("dead_end"), Kind("decision"), Kind("mistake"), Kind("handoff")];
+    const ALL: &'static [Self] = &{
+        let mut out = [Kind(""); KINDS.len()];
+        let mut at = 0;
+        while at < KINDS.len() {
+            out[at] = Kind(KINDS[at]);
+            at += 1;
+        }
+        out
+    };
 
     fn word(self) -> &'static str {
         self.0

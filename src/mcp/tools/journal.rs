@@ -3,21 +3,31 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
-use super::{Call, Commands, Effect};
-use crate::claim::add::{self, ClaimInput};
-use crate::claim::view;
+use crate::claim::{add, view};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::unit;
 use crate::mcp::tools::schema::Alias;
+use crate::mcp::tools::tool::{Call, Commands, Effect, Tool, tool};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
-use empirica_notes::model::journal::MEMORY;
+use empirica_notes::model::Body;
+use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, MEMORY, Mistake, Unknown};
 
 const RETURNS: &str = "id kind session_id";
 
-fn log(call: &CallContext<'_>, session: Option<Alias>, entry: ClaimInput) -> Result<Answer> {
-    let context = call.working(None, session)?;
-    Ok(view::logged(&add::log(&context, entry, None)?))
+/// The tools that log an entry.
+pub const TOOLS: &[Tool] = &[
+    tool::<LogFinding>(),
+    tool::<LogUnknown>(),
+    tool::<ResolveUnknown>(),
+    tool::<LogDeadEnd>(),
+    tool::<LogDecision>(),
+    tool::<LogMistake>(),
+    tool::<LogEvidence>(),
+];
+
+fn log(call: &CallContext<'_>, session: Option<Alias>, entry: Body) -> Result<Answer> {
+    Ok(view::logged(&add::log(&call.working(None, session)?, entry, None)?))
 }
 
 // What is kept in mind, in a word.
@@ -60,11 +70,8 @@ impl Call for LogFinding {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let impact = unit("impact", self.impact)?;
-        log(
-            call,
-            self.session_id,
-            ClaimInput::Finding { text: self.finding, impact, memory: self.r#as.map(|word| word.0) },
-        )
+        let memory = self.r#as.map(|word| word.0);
+        log(call, self.session_id, Body::Finding(Finding { text: self.finding, impact, memory, led_from: None }))
     }
 }
 
@@ -84,7 +91,7 @@ impl Call for LogUnknown {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        log(call, self.session_id, ClaimInput::Unknown { text: self.unknown })
+        log(call, self.session_id, Body::Unknown(Unknown { text: self.unknown, led_from: None }))
     }
 }
 
@@ -108,7 +115,8 @@ impl Call for ResolveUnknown {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        log(call, self.session_id, ClaimInput::Resolve { of: self.unknown_id, text: self.answer, again: self.again })
+        let context = call.working(None, self.session_id)?;
+        Ok(view::logged(&add::resolve(&context, &self.unknown_id, self.answer, self.again)?))
     }
 }
 
@@ -130,7 +138,8 @@ impl Call for LogDeadEnd {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        log(call, self.session_id, ClaimInput::DeadEnd { approach: self.approach, why: self.why })
+        let entry = DeadEnd { approach: self.approach, why: self.why, led_from: None };
+        log(call, self.session_id, Body::DeadEnd(entry))
     }
 }
 
@@ -150,8 +159,8 @@ impl Call for LogMistake {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        let entry = ClaimInput::Mistake { text: self.mistake, prevention: self.prevention };
-        log(call, self.session_id, entry)
+        let entry = Mistake { text: self.mistake, prevention: self.prevention, led_from: None };
+        log(call, self.session_id, Body::Mistake(entry))
     }
 }
 
@@ -175,8 +184,8 @@ impl Call for LogDecision {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        let entry = ClaimInput::Decision { text: self.decision, why: self.why, alternatives: self.alternatives };
-        log(call, self.session_id, entry)
+        let Self { decision: text, why, alternatives, .. } = self;
+        log(call, self.session_id, Body::Decision(Decision { text, why, alternatives, led_from: None }))
     }
 }
 
@@ -200,7 +209,7 @@ impl Call for LogEvidence {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        let entry = ClaimInput::Evidence { command: self.command, exit: self.exit_code, files: self.files };
-        log(call, self.session_id, entry)
+        let Self { command, exit_code: exit, files, .. } = self;
+        log(call, self.session_id, Body::Evidence(Evidence { command, exit, files, led_from: None }))
     }
 }

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Commands, Effect};
 use crate::history::show::{committer, trust};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::least;
 use crate::mcp::tools::schema::Alias;
+use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::session::{bootstrap, lifecycle, view};

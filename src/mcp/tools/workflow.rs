@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Call, Commands, Effect};
 use crate::assess::drift;
 use crate::assess::guide;
 use crate::assess::submit;
@@ -18,6 +17,7 @@ use crate::mcp::call_context::CallContext;
 use crate::mcp::call_context::CallInput;
 use crate::mcp::tools::arguments::{least, unit, vectors};
 use crate::mcp::tools::schema::{Alias, Values};
+use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;

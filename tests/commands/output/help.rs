@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use clap::CommandFactory;
+use git_empirica::cli::Cli;
 use git_empirica::cli::help::manual;
 
 use crate::support::harness::{Place, Repo};
@@ -13,7 +15,7 @@ fn names(text: &str) -> Vec<&str> {
 
 /// Every command with its subcommands, as its words.
 fn commands() -> Vec<Vec<String>> {
-    let pages = manual::pages().into_iter().skip(1);
+    let pages = manual::pages(&Cli::command()).into_iter().skip(1);
     pages.map(|(name, _)| name["git-empirica-".len()..name.len() - 2].split('-').map(str::to_owned).collect()).collect()
 }
 

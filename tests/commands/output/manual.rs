@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use clap::CommandFactory;
+use git_empirica::cli::Cli;
 use git_empirica::cli::help::manual;
 
 #[test]
 fn the_manual_pages_are_current() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
-    let pages = manual::pages();
+    let pages = manual::pages(&Cli::command());
     assert!(pages.len() > 30, "one page a command");
     if std::env::var_os("EMPIRICA_BLESS").is_some() {
         let _ = std::fs::remove_dir_all(&folder);
@@ -26,7 +28,7 @@ fn the_manual_pages_are_current() {
 
 #[test]
 fn the_first_page_is_what_git_opens_for_help() {
-    let (name, page) = &manual::pages()[0];
+    let (name, page) = &manual::pages(&Cli::command())[0];
     let text = String::from_utf8_lossy(page);
     assert_eq!(name, "git-empirica.1");
     for word in [".SH NAME", "git\\-empirica", "EXIT STATUS", "handoff", "CONFIGURATION"] {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
-use git_empirica::cli::Cli;
-use git_empirica::cli::reference::{DOCUMENTS, Document, common};
+use git_empirica::cli::reference::{Document, common};
+use git_empirica::cli::{Cli, DOCUMENTS};
 use serde_json::Value;
 
 use crate::format::schemas::{FORMS, holds};

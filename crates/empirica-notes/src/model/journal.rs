@@ -8,8 +8,31 @@ fn is_empty<T>(list: &[T]) -> bool {
     list.is_empty()
 }
 
+/// The texts of a key: one, none or one, or a list.
+pub(crate) trait Texts {
+    fn texts(&self) -> &[String];
+}
+
+impl Texts for String {
+    fn texts(&self) -> &[String] {
+        std::slice::from_ref(self)
+    }
+}
+
+impl Texts for Option<String> {
+    fn texts(&self) -> &[String] {
+        self.as_slice()
+    }
+}
+
+impl Texts for Vec<String> {
+    fn texts(&self) -> &[String] {
+        self
+    }
+}
+
 /// A finding.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The finding.
     pub text: String,
@@ -29,7 +52,7 @@ pub const MEMORY: &[&str] =
     &["pattern", "constraint", "standard", "architecture", "stack", "preference", "strategy", "trouble"];
 
 /// An open question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unknown {
     /// The question.
     pub text: String,
@@ -51,7 +74,7 @@ pub struct Resolve {
 }
 
 /// An approach that failed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct DeadEnd {
     pub approach: String,
@@ -62,7 +85,7 @@ pub struct DeadEnd {
 }
 
 /// A mistake and how to prevent it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Mistake {
     pub text: String,
@@ -74,7 +97,7 @@ pub struct Mistake {
 }
 
 /// A decision and its reason.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Decision {
     pub text: String,
@@ -88,7 +111,7 @@ pub struct Decision {
 }
 
 /// A document or page consulted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// A path or a URL.
     pub location: String,
@@ -98,7 +121,7 @@ pub struct Source {
 }
 
 /// A command run as a check, and its result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The command line.
     pub command: String,
@@ -113,7 +136,7 @@ pub struct Evidence {
 }
 
 /// The use of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Activity {
     /// One of [`CATEGORIES`].
     pub category: String,

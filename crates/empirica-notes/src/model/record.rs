@@ -9,7 +9,7 @@ use crate::model::handoff::Handoff;
 use crate::model::handoff::accept::{Accept, Answer};
 use crate::model::handoff::digest::Digest;
 use crate::model::id::{Id, SessionId};
-use crate::model::journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown};
+use crate::model::journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Texts, Unknown};
 use crate::model::session::{SessionEnd, SessionStart};
 
 /// The record version this program writes. Records of other versions are kept and passed on unchanged.
@@ -187,7 +187,89 @@ kinds! {
     "redacted" Redacted(Redacted) None,
 }
 
+/// Declares the entries of the journal that can name the record they follow from, each with the keys of its own texts, the main
+/// one first. Claims are searched, related to later tasks and told in handoffs.
+macro_rules! entries {
+    (claims { $($word:literal $claim:ident($($claim_key:ident),+),)* } others { $($other:ident($($other_key:ident),+),)* }) => {
+        /// The words of the kinds of claims.
+        pub const CLAIMS: &[&str] = &[$($word),*];
+
+        /// The keys of the texts of a kind of claim; `None` for any other kind.
+        pub(crate) fn claim_keys(kind: &str) -> Option<&'static [&'static str]> {
+            match kind {
+                $($word => Some(&[$(stringify!($claim_key)),+]),)*
+                _ => None,
+            }
+        }
+
+        impl Body {
+            /// The own texts of an entry with their keys, the main one first; empty for any other kind.
+            pub fn own_texts(&self) -> Vec<(&'static str, &str)> {
+                let keys = match self {
+                    $(Body::$claim(body) => vec![$((stringify!($claim_key), body.$claim_key.texts())),+],)*
+                    $(Body::$other(body) => vec![$((stringify!($other_key), body.$other_key.texts())),+],)*
+                    _ => Vec::new(),
+                };
+                keys.into_iter().flat_map(|(key, texts)| texts.iter().map(move |text| (key, text.as_str()))).collect()
+            }
+
+            /// The record that an entry follows from.
+            pub fn led_from(&self) -> Option<&Id> {
+                match self {
+                    $(Body::$claim(body) => body.led_from.as_ref(),)*
+                    $(Body::$other(body) => body.led_from.as_ref(),)*
+                    _ => None,
+                }
+            }
+
+            /// Sets the record that an entry follows from; no effect on any other kind.
+            pub fn set_led_from(&mut self, from: Option<Id>) {
+                match self {
+                    $(Body::$claim(body) => body.led_from = from,)*
+                    $(Body::$other(body) => body.led_from = from,)*
+                    _ => {}
+                }
+            }
+        }
+    };
+}
+
+entries! {
+    claims {
+        "finding" Finding(text),
+        "unknown" Unknown(text),
+        "dead_end" DeadEnd(approach, why),
+        "decision" Decision(text, why, alternatives),
+        "mistake" Mistake(text, prevention),
+    }
+    others { Source(location), Evidence(command), Activity(text), }
+}
+
+/// What a claim says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim<'a> {
+    /// Its main text.
+    pub text: &'a str,
+    /// Its other texts: reasons, alternatives.
+    pub more: Vec<&'a str>,
+}
+
+impl Claim<'_> {
+    /// All texts in one line.
+    pub fn line(&self) -> String {
+        [&[self.text], &self.more[..]].concat().join(" — ")
+    }
+}
+
 impl Body {
+    /// What it says if it is a claim.
+    pub fn claim(&self) -> Option<Claim<'_>> {
+        CLAIMS.contains(&self.kind()).then(|| {
+            let mut texts = self.own_texts().into_iter().map(|(_, text)| text);
+            Claim { text: texts.next().unwrap_or_default(), more: texts.collect() }
+        })
+    }
+
     /// Whether it only places, supersedes, retracts or signs other records.
     pub fn is_meta(&self) -> bool {
         matches!(self, Body::Attach(_) | Body::Supersede(_) | Body::Retract(_) | Body::Signature(_))

@@ -1,8 +1,7 @@
 //! `flush`.
 
-use crate::claim::view;
 use crate::cli::commands::prelude::*;
-use crate::sync::flush;
+use crate::sync::{flush, view};
 
 /// Write pending records to the notes
 ///
@@ -11,7 +10,7 @@ use crate::sync::flush;
 /// reflog leads to, objects that nothing leads to any more. What a remote has comes back with the next sync.
 #[derive(Debug, Args)]
 pub struct Flush {
-    /// First write notes anew that lead to objects which are damaged or not here, without these
+    /// First rewrite notes that lead to objects which are damaged or not here, without these
     #[arg(long)]
     pub without_damaged: bool,
     #[command(flatten)]

@@ -1,6 +1,5 @@
 //! `handoff`, and the commands below it.
 
-use crate::cli::commands::arguments::{details, handoff_types};
 use crate::cli::commands::prelude::*;
 use crate::cli::editor;
 use crate::cli::input::Input;

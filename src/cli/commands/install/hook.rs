@@ -40,11 +40,11 @@ pub enum HookName {
 
 impl Hook {
     /// Runs the hook, and returns the exit code: 0 if its caller can go on.
-    pub fn run(self, context: &mut Invocation) -> u8 {
-        match self.name {
+    pub fn run(self, context: &mut Invocation) -> Result<u8> {
+        Ok(match self.name {
             HookName::Git(name) => self.git(name, context),
             HookName::Agent => self.agent(context),
-        }
+        })
     }
 
     fn git(self, name: GitHook, context: &mut Invocation) -> u8 {

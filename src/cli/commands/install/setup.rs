@@ -2,10 +2,9 @@
 
 use clap_complete::Shell;
 
-use crate::claim::view;
 use crate::cli::commands::prelude::*;
 use crate::cli::help::manual;
-use crate::setup::user;
+use crate::setup::{user, view};
 
 /// Install the manual pages and shell completions for you
 #[derive(Debug, Args)]
@@ -23,8 +22,10 @@ pub struct Setup {
 impl Setup {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         if let Some(shell) = self.completions {
-            return Ok(Answer::default().text(String::from_utf8_lossy(&manual::completions(shell))).data());
+            return Ok(Answer::default()
+                .text(String::from_utf8_lossy(&manual::completions(&(context.program)(), shell)))
+                .data());
         }
-        Ok(view::set_up(&user::run(context.env, &manual::files(), self.dry_run)?))
+        Ok(view::installed(&user::run(context.env, &manual::files(&(context.program)()), self.dry_run)?))
     }
 }

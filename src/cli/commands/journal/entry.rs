@@ -1,10 +1,14 @@
-//! What every entry of the journal can say beside its text; a text can be `-` (standard input) or `@FILE`.
+//! The commands that log one entry of the journal; a text can be `-` (standard input) or `@FILE`.
 
-use crate::claim::add::{self, ClaimInput};
-use crate::claim::view;
+use clap::builder::PossibleValuesParser;
+
+use crate::claim::{add, view};
 use crate::cli::commands::prelude::*;
+use empirica_notes::model::Body;
+use empirica_notes::model::journal::{self, MEMORY};
+use empirica_transcripts::model::CATEGORIES;
 
-/// What every entry can say beside its text.
+/// What every entry can have beside its text.
 #[derive(Debug, Args)]
 pub struct EntryArguments {
     /// The record that led to it
@@ -14,9 +18,165 @@ pub struct EntryArguments {
     pub who: Speaker,
 }
 
-impl EntryArguments {
-    /// Logs an entry.
-    pub fn log(self, context: &mut Invocation, entry: ClaimInput) -> Result<Answer> {
-        Ok(view::logged(&add::log(&context.open(self.who)?, entry, self.led_from.as_deref())?))
+/// The names of the commands.
+pub const NAMES: [&str; 9] =
+    ["finding", "unknown", "resolve", "deadend", "mistake", "decision", "source", "evidence", "activity"];
+
+/// The entries, a command each.
+#[derive(Debug, Subcommand)]
+pub enum EntryCommand {
+    /// Log something you learned
+    Finding {
+        /// What you learned; - reads standard input, @FILE a file
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+        /// How much it matters, from 0 to 1
+        #[arg(long, value_name = "X", value_parser = unit)]
+        impact: Option<f64>,
+        /// What it is for longer memory
+        #[arg(long = "as", value_name = "KIND", value_parser = PossibleValuesParser::new(MEMORY))]
+        memory: Option<String>,
+        #[command(flatten)]
+        entry: EntryArguments,
+    },
+    /// Log an open question
+    Unknown {
+        /// The question; - reads standard input, @FILE a file
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+        #[command(flatten)]
+        entry: EntryArguments,
+    },
+    /// Answer an open question, your own or another session's
+    Resolve {
+        /// The id of the unknown, or a unique part of it
+        #[arg(value_name = "ID")]
+        id: String,
+        /// The answer; - reads standard input, @FILE a file
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+        /// Add another answer to one that is resolved
+        #[arg(long)]
+        again: bool,
+        #[command(flatten)]
+        who: Speaker,
+    },
+    /// Log an approach that failed, and why
+    Deadend {
+        /// What you tried; - reads standard input, @FILE a file
+        #[arg(value_name = "APPROACH", required = true)]
+        approach: Vec<String>,
+        /// Why it failed
+        #[arg(long, value_name = "TEXT", required = true)]
+        why: String,
+        #[command(flatten)]
+        entry: EntryArguments,
+    },
+    /// Log something you did wrong, and how to prevent it
+    Mistake {
+        /// What went wrong; - reads standard input, @FILE a file
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+        /// How to prevent it
+        #[arg(long, value_name = "TEXT")]
+        prevention: Option<String>,
+        #[command(flatten)]
+        entry: EntryArguments,
+    },
+    /// Log a decision, its reason and what you rejected
+    Decision {
+        /// What you decided; - reads standard input, @FILE a file
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+        /// Why
+        #[arg(long, value_name = "TEXT", required = true)]
+        why: String,
+        /// A rejected alternative; can be given several times
+        #[arg(long, value_name = "TEXT")]
+        alternative: Vec<String>,
+        #[command(flatten)]
+        entry: EntryArguments,
+    },
+    /// Log a document or page you consulted
+    Source {
+        /// A path or a URL
+        #[arg(value_name = "PATH|URL")]
+        location: String,
+        #[command(flatten)]
+        entry: EntryArguments,
+    },
+    /// Log a check you ran, and how it ended
+    ///
+    /// The command is not run again; only its last run counts in the handoff.
+    Evidence {
+        /// The command line you ran
+        #[arg(value_name = "CMD")]
+        command: String,
+        /// Its exit code; 0 passed
+        #[arg(long, value_name = "N", allow_negative_numbers = true)]
+        exit: i32,
+        /// A file it vouches for; can be given several times
+        #[arg(long = "file", value_name = "PATH")]
+        files: Vec<String>,
+        #[command(flatten)]
+        entry: EntryArguments,
+    },
+    /// Log the use of a tool
+    Activity {
+        #[arg(value_name = "CATEGORY", help = format!("One of {}", CATEGORIES.join(", ")))]
+        category: String,
+        /// What you did; - reads standard input, @FILE a file
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+        /// It failed
+        #[arg(long)]
+        failed: bool,
+        /// A file it touched; can be given several times
+        #[arg(long = "file", value_name = "PATH")]
+        files: Vec<String>,
+        #[command(flatten)]
+        entry: EntryArguments,
+    },
+}
+
+impl EntryCommand {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let mut input = context.input();
+        let led_from = None;
+        let (body, entry) = match self {
+            EntryCommand::Finding { text, impact, memory, entry } => {
+                let text = input.words(text)?;
+                (Body::Finding(journal::Finding { text, impact, memory, led_from }), entry)
+            }
+            EntryCommand::Unknown { text, entry } => {
+                (Body::Unknown(journal::Unknown { text: input.words(text)?, led_from }), entry)
+            }
+            EntryCommand::Resolve { id, text, again, who } => {
+                let text = input.words(text)?;
+                return Ok(view::logged(&add::resolve(&context.open(who)?, &id, text, again)?));
+            }
+            EntryCommand::Deadend { approach, why, entry } => {
+                let (approach, why) = (input.words(approach)?, input.text(why)?);
+                (Body::DeadEnd(journal::DeadEnd { approach, why, led_from }), entry)
+            }
+            EntryCommand::Mistake { text, prevention, entry } => {
+                let (text, prevention) = (input.words(text)?, input.optional(prevention)?);
+                (Body::Mistake(journal::Mistake { text, prevention, led_from }), entry)
+            }
+            EntryCommand::Decision { text, why, alternative, entry } => {
+                let (text, why, alternatives) = (input.words(text)?, input.text(why)?, input.each(alternative)?);
+                (Body::Decision(journal::Decision { text, why, alternatives, led_from }), entry)
+            }
+            EntryCommand::Source { location, entry } => (Body::Source(journal::Source { location, led_from }), entry),
+            EntryCommand::Evidence { command, exit, files, entry } => {
+                let command = input.text(command)?;
+                (Body::Evidence(journal::Evidence { command, exit, files, led_from }), entry)
+            }
+            EntryCommand::Activity { category, text, failed, files, entry } => {
+                let text = input.words(text)?;
+                (Body::Activity(journal::Activity { category, text, failed, files, led_from }), entry)
+            }
+        };
+        Ok(view::logged(&add::log(&context.open(entry.who)?, body, entry.led_from.as_deref())?))
     }
 }

@@ -1,6 +1,5 @@
 //! `resume`.
 
-use crate::cli::commands::arguments::details;
 use crate::cli::commands::prelude::*;
 use crate::handoff::pack::Detail;
 use crate::session::resume::{self, view};

@@ -1,11 +1,19 @@
 //! `search`.
 
-use crate::cli::commands::arguments::handoff_types;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
 use crate::cli::commands::prelude::*;
 use crate::search::filter::FilterInput;
 use crate::search::reports::Format;
 use crate::search::{self, view};
+use crate::text::query::{KINDS, kind, name};
 use empirica_notes::model::handoff::Calibration;
+
+/// The parser of kinds.
+fn kinds() -> impl TypedValueParser<Value = &'static str> {
+    let words = KINDS.map(|kind| PossibleValue::new(name(kind)).aliases([kind.to_owned(), kind.replace('_', "-")]));
+    PossibleValuesParser::new(words).try_map(|given| kind(&given).ok_or("it is no kind"))
+}
 
 /// Find records by words, best first, or by agent, time, path, kind, likeness
 ///
@@ -24,14 +32,7 @@ pub struct Search {
     pub words: Vec<String>,
     /// Only this kind; can be given several times
     #[arg(long, value_name = "KIND")]
-    #[arg(value_parser = one_of([
-        ("finding", "finding"),
-        ("unknown", "unknown"),
-        ("deadend|dead_end|dead-end", "dead_end"),
-        ("decision", "decision"),
-        ("mistake", "mistake"),
-        ("handoff", "handoff"),
-    ]))]
+    #[arg(value_parser = kinds())]
     pub kind: Vec<&'static str>,
     /// Only records of this agent
     #[arg(long, value_name = "ID")]

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::format::redact::quote::{Form, MARK, OneLine, is_long, without_one};
 use crate::format::{blocks, lines, record};
+use crate::model::record::claim_keys;
 
 /// Texts with fewer characters are looked for nowhere: they stand in too many others by chance.
 const SHORTEST: usize = 6;
@@ -104,10 +105,7 @@ fn own_keys(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "session_start" => &["task"],
         "session_end" => &["reason"],
-        "finding" | "unknown" | "resolve" | "subtask" | "answer" | "activity" => &["text"],
-        "dead_end" => &["approach", "why"],
-        "mistake" => &["text", "prevention"],
-        "decision" => &["text", "why", "alternatives"],
+        "resolve" | "subtask" | "answer" | "activity" => &["text"],
         "source" => &["location"],
         "evidence" => &["command"],
         "goal" => &["text", "criteria", "rationale"],
@@ -130,7 +128,7 @@ fn own_keys(kind: &str) -> Option<&'static [&'static str]> {
         ],
         "accept" => &["understanding", "instructions", "questions", "gaps", "resolution"],
         "digest" | "attach" | "supersede" | "retract" | "signature" | "goal_take" | "redacted" => &[],
-        _ => return None,
+        kind => return claim_keys(kind),
     })
 }
 

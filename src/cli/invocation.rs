@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 
-use super::Serve;
 use super::input::Input;
 use super::output::Output;
 use super::progress::Progress;
@@ -17,12 +16,17 @@ use empirica_notes::env::Env;
 use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 
+/// Serves one MCP client on the process's own streams, with all tools or the core ones, and returns the exit code.
+pub type Serve<'a> = &'a dyn Fn(bool) -> u8;
+
 /// The context of one command.
 pub struct Invocation<'a> {
     pub env: &'a Env,
     /// Empty until a command asks for it.
     pub repo: &'a OnceCell<Repository>,
     pub output: &'a mut Output,
+    /// The definition of the whole command line.
+    pub program: fn() -> clap::Command,
     /// Serves an MCP client; `None` in a program that was built without it.
     pub serve: Option<Serve<'a>>,
 }

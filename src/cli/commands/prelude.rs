@@ -1,10 +1,13 @@
-//! Arguments that commands share, and the parsers of their values.
+//! What the files of commands share: arguments, the parsers of their values, and the names that most of them use.
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+pub use clap::{Args, Subcommand};
 
-use crate::context::Selection;
+pub use crate::cli::invocation::Invocation;
+pub use crate::context::Selection;
 use crate::handoff::pack::Detail;
+pub use crate::render::answer::Answer;
+pub use empirica_notes::error::{Error, Result, empirica};
 
 /// The form of the answer.
 #[derive(Debug, Clone, Args)]
