@@ -15,7 +15,9 @@ fn main() -> ExitCode {
     let program = std::env::current_exe().unwrap_or_default();
     #[cfg(feature = "fault-injection")]
     empirica_notes::fault::arm(std::env::var("EMPIRICA_FAULT").ok().as_deref());
-    let env = Env::new(|name| std::env::var(name).ok(), cwd, program);
+    let variables =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let env = Env::new(variables, cwd, program);
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let streams = Streams {
         out_is_terminal: stdout.is_terminal(),

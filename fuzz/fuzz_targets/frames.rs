@@ -36,7 +36,7 @@ impl Write for Said {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let env = Env::new(|_| None, NOWHERE.clone(), PathBuf::new());
+    let env = Env::new([], NOWHERE.clone(), PathBuf::new());
     // half of the inputs begin a conversation themselves, or fail to
     let begin = if data.first().is_some_and(|byte| *byte == b'!') { "" } else { BEGIN };
     let input = [begin.as_bytes(), data.strip_prefix(b"!").unwrap_or(data)].concat();

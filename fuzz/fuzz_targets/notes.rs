@@ -48,7 +48,7 @@ fn place() -> Place {
     let path = folder.path().canonicalize().expect("its path");
     gix::init(&path).expect("a repository");
     let raw = gix::open(&path).expect("a repository");
-    let env = Env::new(|_| None, path, PathBuf::new());
+    let env = Env::new([], path, PathBuf::new());
     let repo = Repository::discover(&env).expect("a repository");
     Place { folder, env, repo, raw, left: 5_000 }
 }

@@ -133,7 +133,7 @@ mod tests {
             err_is_terminal: false,
             in_is_terminal: false,
         };
-        let env = Env::new(|_| None, "/".into(), "/git-empirica".into());
+        let env = Env::new([], "/".into(), "/git-empirica".into());
         let all = ["git-empirica", "mcp"].iter().chain(arguments).map(OsString::from).collect();
         let code = run(all, &env, streams, None);
         let text = |written: &RefCell<Vec<u8>>| String::from_utf8_lossy(&written.borrow()).into_owned();

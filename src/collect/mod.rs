@@ -172,14 +172,8 @@ pub fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(P
 }
 
 fn latest(context: &CommandContext<'_>, root: Option<&Path>, agent: Option<Agent>) -> Result<PathBuf> {
-    let get = |name: &str| context.env.get(name).map(PathBuf::from);
-    let folders = find::DataFolders {
-        home: get("HOME"),
-        claude: get("CLAUDE_CONFIG_DIR"),
-        codex: get("CODEX_HOME"),
-        data: context.env.xdg("XDG_DATA_HOME", ".local/share"),
-    };
-    let found = root.and_then(|root| find::latest(&folders, root, &context.env.cwd, agent));
+    let variable = |name: &str| context.env.get(name).map(PathBuf::from);
+    let found = root.and_then(|root| find::latest(&variable, root, &context.env.cwd, agent));
     found.ok_or_else(|| {
         let whose = agent.map(|agent| format!(" of {}", agent.name())).unwrap_or_default();
         let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();

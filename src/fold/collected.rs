@@ -16,7 +16,7 @@ const SAMPLES: usize = 3;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Transcript")]
 pub struct CollectedTranscript {
-    /// The agent that wrote it: claude-code, codex, gemini, copilot, cursor or opencode.
+    /// The agent that wrote it, as `collect --agent` names it.
     pub agent: String,
     /// The transcript: the agent's own id of its session, or what stands for it.
     #[serde(rename = "transcript_id")]

@@ -180,7 +180,7 @@ pub fn set_up(outcome: &InitOutcome) -> Answer {
     };
     answer.text.extend(next.map(|command| format!("Next: {command}\n")));
     for agent in outcome.agents.iter().filter(|_| !outcome.files.is_empty() && !outcome.dry_run) {
-        answer = answer.hint(entries::files(*agent).then);
+        answer = answer.hint(entries::entry(*agent).then);
     }
     if !outcome.undecided.is_empty() {
         let used = outcome.undecided.iter().map(|agent| agent.name()).collect::<Vec<_>>().join(", ");

@@ -43,8 +43,9 @@ fn every_agent_gets_hooks_and_the_server_and_all_of_it_is_taken_back() {
         let json = repo.json(["init", "--agents", agent.name()]);
         assert_eq!(json["agents"], json!([agent.name()]));
         let there = read(&repo, hooks);
-        let about = entries::files(agent);
-        for (event, _) in about.hooks.iter().flat_map(|hooks| hooks.events) {
+        let about = entries::entry(agent);
+        let is_entered = |kind| about.hooks.is_some_and(|hooks| hooks.seconds(kind).is_some());
+        for (event, _) in about.dialect.events.iter().filter(|(_, kind)| is_entered(*kind)) {
             assert!(there.contains(&format!("git-empirica hook agent {} {event} ", agent.name())), "{event}: {there}");
         }
         assert!(read(&repo, server).contains("\"git-empirica\""), "{server}");

@@ -18,7 +18,7 @@ use crate::sync::team::{REFS, all_refs, clones, hook, hub, lines, sync, tips, wo
 
 /// The use case in a repository, with these variables.
 fn call(variables: HashMap<String, String>, cwd: PathBuf, remote: &str, url: &str, lines: &[String]) -> BeforePush {
-    let env = Env::new(|name| variables.get(name).cloned(), cwd, PathBuf::new());
+    let env = Env::new(variables, cwd, PathBuf::new());
     let repo = Repository::discover(&env).expect("a repository");
     let context = CommandContext::new(&env, &repo, &BuiltIn, Selection::default()).expect("a context");
     before_push(&context, remote, url, lines)

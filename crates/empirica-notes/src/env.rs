@@ -5,68 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SubsecRound, Utc};
-
-/// The variables the program reads.
-const VARIABLES: &[&str] = &[
-    "EMPIRICA_SESSION",
-    "EMPIRICA_AI",
-    "EMPIRICA_NOW",
-    "GIT_REFLOG_ACTION",
-    "EMPIRICA_IN_HOOK",
-    "GIT_SSH_COMMAND",
-    "GIT_SSH",
-    "GIT_SSH_VARIANT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CEILING_DIRECTORIES",
-    "HOME",
-    "XDG_STATE_HOME",
-    "XDG_DATA_HOME",
-    "XDG_CONFIG_HOME",
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
-    "EMPIRICA_BESIDE",
-    "CLAUDE_ENV_FILE",
-    "CURSOR_VERSION",
-    "GEMINI_SESSION_ID",
-    "GEMINI_CLI",
-    "COPILOT_CLI",
-    "COPILOT_AGENT_SESSION_ID",
-    "CLAUDECODE",
-    "CODEX_THREAD_ID",
-    "CODEX_SANDBOX",
-    "CODEX_CI",
-    "OPENCODE",
-    "CURSOR_AGENT",
-    "CLAUDE_PROJECT_DIR",
-    "CURSOR_PROJECT_DIR",
-    "GEMINI_PROJECT_DIR",
-    "COPILOT_PROJECT_DIR",
-    "NO_COLOR",
-    "TERM",
-    "COLUMNS",
-    "GIT_PAGER_IN_USE",
-    "TMPDIR",
-    "PATH",
-];
-
-/// Agents, with the variables that each sets for its child processes. Agents are often started from the shell of Claude
-/// Code or Cursor, so these two come last.
-pub const AGENTS: &[(&str, &[&str])] = &[
-    ("codex", &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"]),
-    ("gemini", &["GEMINI_CLI"]),
-    ("opencode", &["OPENCODE"]),
-    ("copilot", &["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"]),
-    ("claude-code", &["CLAUDECODE"]),
-    ("cursor", &["CURSOR_AGENT"]),
-];
+use empirica_transcripts::model::Agent;
 
 /// The environment a command runs in.
 #[derive(Debug, Clone)]
 pub struct Env {
-    variables: HashMap<&'static str, String>,
+    variables: HashMap<String, String>,
     /// The working folder at start, absolute.
     pub cwd: PathBuf,
     /// The path of the running executable, for commands that name or call it.
@@ -74,22 +18,19 @@ pub struct Env {
 }
 
 impl Env {
-    /// Reads the variables through `lookup`; drops empty ones.
-    pub fn new(lookup: impl Fn(&str) -> Option<String>, cwd: PathBuf, program: PathBuf) -> Self {
-        let variables =
-            VARIABLES.iter().filter_map(|&name| lookup(name).filter(|v| !v.is_empty()).map(|v| (name, v))).collect();
-        Env { variables, cwd, program }
+    /// The environment with these variables; drops empty ones.
+    pub fn new(variables: impl IntoIterator<Item = (String, String)>, cwd: PathBuf, program: PathBuf) -> Self {
+        Env { variables: variables.into_iter().filter(|(_, value)| !value.is_empty()).collect(), cwd, program }
     }
 
-    /// The value of a variable; `None` if it is unset, empty or not one the program reads.
+    /// The value of a variable; `None` if it is unset or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }
 
     /// The agent running the command, by the variables it sets; `None` if none is set.
     pub fn agent(&self) -> Option<&'static str> {
-        let is_set = |names: &[&str]| names.iter().any(|name| self.get(name).is_some());
-        AGENTS.iter().find(|(_, names)| is_set(names)).map(|(agent, _)| *agent)
+        Agent::running(|name| self.get(name).is_some()).map(Agent::name)
     }
 
     /// The executable that a shell would find in the absolute folders of `PATH`.

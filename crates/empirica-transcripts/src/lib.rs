@@ -30,8 +30,8 @@ mod tests;
 #[cfg(feature = "read")]
 mod text;
 
-pub use crate::error::{Error, Result};
 #[cfg(feature = "read")]
-pub use crate::read::call::category;
+pub use crate::agents::category;
+pub use crate::error::{Error, Result};
 #[cfg(feature = "read")]
 pub use crate::reader::{read, read_from, recognise};

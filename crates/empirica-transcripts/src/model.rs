@@ -11,45 +11,59 @@ pub const MARGIN: usize = 1_000;
 pub const CATEGORIES: &[&str] =
     &["shell", "read", "write", "edit", "grep", "glob", "search", "fetch", "task", "ask", "mcp"];
 
-/// The supported agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-#[allow(missing_docs)]
-pub enum Agent {
-    #[serde(rename = "claude-code")]
-    ClaudeCode,
-    #[serde(rename = "codex")]
-    Codex,
-    #[serde(rename = "gemini")]
-    Gemini,
-    #[serde(rename = "copilot")]
-    Copilot,
-    #[serde(rename = "cursor")]
-    Cursor,
-    #[serde(rename = "opencode")]
-    OpenCode,
+/// Defines the agents: of each its name, and the variables that it sets for the programs it runs.
+macro_rules! agents {
+    ($($agent:ident $name:literal [$($variable:literal),*])*) => {
+        /// The supported agents.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[schemars(inline)]
+        #[allow(missing_docs)]
+        pub enum Agent {
+            $(#[serde(rename = $name)] $agent,)*
+        }
+
+        impl Agent {
+            /// All, in display order.
+            pub const ALL: [Agent; [$($name),*].len()] = [$(Agent::$agent),*];
+
+            /// The name: lower-case letters and `-`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Agent::$agent => $name,)*
+                }
+            }
+
+            /// The variables that it sets for the programs it runs.
+            pub fn variables(self) -> &'static [&'static str] {
+                match self {
+                    $(Agent::$agent => &[$($variable),*],)*
+                }
+            }
+        }
+    };
+}
+
+agents! {
+    ClaudeCode "claude-code" ["CLAUDECODE"]
+    Codex "codex" ["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"]
+    Gemini "gemini" ["GEMINI_CLI"]
+    Copilot "copilot" ["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"]
+    Cursor "cursor" ["CURSOR_AGENT"]
+    OpenCode "opencode" ["OPENCODE"]
 }
 
 impl Agent {
-    /// All, in display order.
-    pub const ALL: [Agent; 6] =
-        [Agent::ClaudeCode, Agent::Codex, Agent::Gemini, Agent::Copilot, Agent::Cursor, Agent::OpenCode];
-
-    /// `claude-code`, `codex`, `gemini`, `copilot`, `cursor` or `opencode`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Agent::ClaudeCode => "claude-code",
-            Agent::Codex => "codex",
-            Agent::Gemini => "gemini",
-            Agent::Copilot => "copilot",
-            Agent::Cursor => "cursor",
-            Agent::OpenCode => "opencode",
-        }
-    }
-
     /// The agent of that name; `None` for any other text.
     pub fn parse(name: &str) -> Option<Self> {
         Agent::ALL.into_iter().find(|agent| agent.name() == name)
+    }
+
+    /// The agent that runs a program with these variables. Agents are often started from the shell of Claude Code or
+    /// Cursor, so these two come last.
+    pub fn running(is_set: impl Fn(&str) -> bool) -> Option<Self> {
+        let hosts = [Agent::ClaudeCode, Agent::Cursor];
+        let others = Agent::ALL.into_iter().filter(|agent| !hosts.contains(agent));
+        others.chain(hosts).find(|agent| agent.variables().iter().any(|name| is_set(name)))
     }
 }
 
@@ -246,6 +260,14 @@ mod tests {
             assert_eq!(serde_json::to_value(agent).unwrap(), agent.name());
         }
         assert_eq!(Agent::parse("Codex"), None);
+    }
+
+    #[test]
+    fn an_agent_started_from_the_shell_of_another_is_the_one_that_runs() {
+        let running = |names: &[&str]| Agent::running(|name| names.contains(&name));
+        assert_eq!(running(&["CLAUDECODE", "CURSOR_AGENT", "CODEX_CI"]), Some(Agent::Codex));
+        assert_eq!(running(&["CURSOR_AGENT", "CLAUDECODE"]), Some(Agent::ClaudeCode));
+        assert_eq!(running(&["HOME"]), None);
     }
 
     #[test]

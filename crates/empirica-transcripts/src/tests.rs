@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::agents::opencode::storage;
 use crate::model::{Agent, Transcript};
 use crate::model::{Role, ToolSummary};
+use crate::read::files::entries;
 use crate::*;
 use std::path::Path;
 
@@ -238,14 +239,12 @@ fn database(folder: &Path, journal: &str) -> PathBuf {
     for (_, info) in storage::list(&storage) {
         let values = (&info.id, &info.parent, &info.folder, &info.title, info.updated as i64);
         db.execute("INSERT INTO session VALUES(?1, 'p', ?2, ?3, ?4, '1', ?5, ?5)", values).unwrap();
-        for file in storage::entries(&storage.join("message").join(&info.id)) {
+        for file in entries(&storage.join("message").join(&info.id)) {
             let mut data: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
             let (at, id) = (data["time"]["created"].as_i64(), data.as_object_mut().unwrap().remove("id").unwrap());
             db.execute("INSERT INTO message VALUES(?1, ?2, ?3, ?3, ?4)", (id.as_str(), &info.id, at, data.to_string()))
                 .unwrap();
-            for (number, part) in
-                storage::entries(&storage.join("part").join(id.as_str().unwrap())).into_iter().enumerate()
-            {
+            for (number, part) in entries(&storage.join("part").join(id.as_str().unwrap())).into_iter().enumerate() {
                 let name = format!("prt_{}_{number:02}", id.as_str().unwrap());
                 let data = std::fs::read_to_string(part).unwrap();
                 db.execute("INSERT INTO part VALUES(?1, ?2, ?3, 0, 0, ?4)", (name, id.as_str(), &info.id, data))
@@ -261,10 +260,10 @@ fn open_code_is_read_from_its_database_and_nothing_is_left_beside_it() {
     for journal in ["WAL", "DELETE"] {
         let folder = tempfile::tempdir().unwrap();
         let path = database(folder.path(), journal);
-        let before = (storage::entries(folder.path()), std::fs::read(&path).unwrap());
+        let before = (entries(folder.path()), std::fs::read(&path).unwrap());
         is_first_session(&read(&path, Some(Path::new("/home/dev/repo"))).unwrap());
         assert_eq!(recognise(&path), Some(Agent::OpenCode));
-        assert_eq!(before, (storage::entries(folder.path()), std::fs::read(&path).unwrap()), "{journal}");
+        assert_eq!(before, (entries(folder.path()), std::fs::read(&path).unwrap()), "{journal}");
     }
 }
 

@@ -9,6 +9,7 @@ use crate::hooks::agent;
 use crate::hooks::agent::event::{self, HookEvent, HookKind};
 use crate::hooks::agent::view;
 use crate::render::template::Templates;
+use crate::setup::agents::entries::entry;
 use empirica_notes::env::Env;
 use empirica_notes::git::Repository;
 use empirica_notes::store::Render;
@@ -45,14 +46,7 @@ pub fn run(env: &Env, render: &dyn Render, agent: &str, event: &str, input: impl
 
 /// Where the project is: as the agent's environment says, else as it told.
 fn folder(told: &HookEvent, env: &Env) -> Option<PathBuf> {
-    let variable = match told.agent {
-        Agent::ClaudeCode => Some("CLAUDE_PROJECT_DIR"),
-        Agent::Cursor => Some("CURSOR_PROJECT_DIR"),
-        Agent::Gemini => Some("GEMINI_PROJECT_DIR"),
-        Agent::Copilot => Some("COPILOT_PROJECT_DIR"),
-        Agent::Codex | Agent::OpenCode => None,
-    };
-    let named = variable.and_then(|name| env.get(name)).map(PathBuf::from);
+    let named = entry(told.agent).dialect.project.and_then(|name| env.get(name)).map(PathBuf::from);
     named
         .filter(|folder| folder.is_absolute() && folder.is_dir())
         .or_else(|| told.folder.clone().filter(|folder| folder.is_dir()))

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
+use crate::setup::agents::entries::{Dialect, EventKind, entry};
 use empirica_transcripts::category;
 use empirica_transcripts::model::Agent;
 
@@ -72,47 +73,56 @@ pub struct HookEvent {
     pub transcript: Option<PathBuf>,
 }
 
-/// The first non-empty string of these keys.
-fn text(payload: &Value, keys: &[&str]) -> Option<String> {
-    let of = |key: &&str| payload.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    keys.iter().find_map(of).map(str::to_owned)
+/// The values of a common key: first of the agent's own keys for it.
+fn values<'p>(dialect: &Dialect, payload: &'p Value, key: &str) -> impl Iterator<Item = &'p Value> {
+    let own = dialect.keys.iter().filter(|(_, common)| *common == key).map(|(own, _)| *own);
+    own.chain([key]).filter_map(|key| payload.get(key)).collect::<Vec<_>>().into_iter()
 }
 
-/// The event of a name, in any of the agents' spellings: `SessionStart`, `sessionStart`, `session.created`.
+/// The first string among the values of a common key that is not blank; of a list, its first entry.
+fn text(dialect: &Dialect, payload: &Value, key: &str) -> Option<String> {
+    let texts = values(dialect, payload, key).filter_map(|value| value.as_str().or_else(|| value.get(0)?.as_str()));
+    texts.map(str::to_owned).find(|text| !text.trim().is_empty())
+}
+
+/// The kind of an event by its name.
+fn kind(dialect: &Dialect, name: &str) -> Option<EventKind> {
+    let bare = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    dialect.events.iter().find(|(known, _)| bare(known) == bare(name)).map(|(_, kind)| *kind)
+}
+
+/// The event of a name.
 fn event(agent: Agent, name: &str, payload: &Value) -> Option<HookKind> {
-    let bare: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    Some(match bare.as_str() {
-        "sessionstart" | "sessioncreated" => HookKind::Begins(match text(payload, &["source"]).as_deref() {
+    let dialect = &entry(agent).dialect;
+    Some(match kind(dialect, name)? {
+        EventKind::Begins => HookKind::Begins(match text(dialect, payload, "source").as_deref() {
             Some("resume") => StartSource::Resume,
             Some("compact") => StartSource::Compact,
             _ => StartSource::Startup,
         }),
-        "userpromptsubmit" | "userpromptsubmitted" | "beforeagent" | "beforesubmitprompt" | "chatmessage" => {
-            HookKind::Prompt
-        }
-        "precompact" | "precompress" | "sessioncompacting" | "experimentalsessioncompacting" => HookKind::Compacts,
-        "postcompact" | "sessioncompacted" => HookKind::Compacted,
-        "stop" | "agentstop" | "afteragent" | "sessionidle" => HookKind::Stops,
-        "sessionend" | "sessiondeleted" | "dispose" => {
-            HookKind::Ends { reason: text(payload, &["reason"]).unwrap_or_default() }
-        }
-        // of message parts, only failed tools matter
-        "posttoolusefailure" | "messagepartupdated" => failed(agent, payload, true),
-        "posttooluse" | "aftertool" => failed(agent, payload, false),
-        _ => return None,
+        EventKind::Prompt => HookKind::Prompt,
+        EventKind::Compacts => HookKind::Compacts,
+        EventKind::Compacted | EventKind::CompactedWithReply => HookKind::Compacted,
+        EventKind::Stops => HookKind::Stops,
+        EventKind::Ends => HookKind::Ends { reason: text(dialect, payload, "reason").unwrap_or_default() },
+        EventKind::Failed => failed(agent, payload, true),
+        EventKind::ToolEnded => failed(agent, payload, false),
     })
 }
 
 /// Whether and how a tool failed. `surely` for events that report only failures.
 fn failed(agent: Agent, payload: &Value, surely: bool) -> HookKind {
-    let tool = text(payload, &["tool_name", "toolName", "tool"]).unwrap_or_else(|| "tool".to_owned());
+    let dialect = &entry(agent).dialect;
+    let tool = text(dialect, payload, "tool_name").unwrap_or_else(|| "tool".to_owned());
     let interrupted = payload.get("is_interrupt").and_then(Value::as_bool).unwrap_or(false);
-    let response = payload.get("tool_response").or_else(|| payload.get("tool_output")).unwrap_or(&Value::Null);
-    let message = text(payload, &["error", "error_message"])
-        .or_else(|| payload.get("error").and_then(|error| text(error, &["message", "name"])))
-        .or_else(|| response.get("error").and_then(|error| error.as_str().map(str::to_owned)))
-        .or_else(|| response.get("error").and_then(|error| text(error, &["message"])))
-        .or_else(|| exited(response));
+    let response = values(dialect, payload, "tool_response").next().unwrap_or(&Value::Null);
+    // a text, or an object with one
+    let of = |error: &Value| {
+        let texts = [Some(error), error.get("message"), error.get("name")].into_iter().flatten();
+        texts.filter_map(Value::as_str).find(|text| !text.trim().is_empty()).map(str::to_owned)
+    };
+    let message = values(dialect, payload, "error").chain(response.get("error")).find_map(of);
+    let message = message.or_else(|| exited(response));
     let Some(category) = category(agent, &tool).filter(|_| !interrupted && (surely || message.is_some())) else {
         return HookKind::Nothing;
     };
@@ -143,43 +153,24 @@ fn exited(response: &Value) -> Option<String> {
 /// The agent that runs us, by keys or variables unique to it, since agents also run hooks of others. `None` if
 /// unknown.
 pub fn running(payload: &Value, env: &dyn Fn(&str) -> bool) -> Option<Agent> {
-    let says = |key: &str| payload.get(key).is_some();
-    if says("cursor_version") || env("CURSOR_VERSION") {
-        Some(Agent::Cursor)
-    } else if env("GEMINI_SESSION_ID") {
-        Some(Agent::Gemini)
-    } else if env("COPILOT_CLI") {
-        Some(Agent::Copilot)
-    } else {
-        None
-    }
+    let signed = |is_there: &dyn Fn(&str) -> bool| {
+        Agent::ALL.into_iter().find(|agent| entry(*agent).dialect.signs.iter().any(|sign| is_there(sign)))
+    };
+    // an agent's own payload says more than variables that it may have from another
+    signed(&|key| payload.get(key).is_some()).or_else(|| signed(env))
 }
 
-/// Keys to read from a payload; others, such as the user's prompt, are skipped.
-const KEYS: [&str; 20] = [
-    "session_id",
-    "sessionId",
-    "conversation_id",
-    "sessionID",
-    "cwd",
-    "directory",
-    "workspace_roots",
-    "transcript_path",
-    "transcriptPath",
-    "source",
-    "reason",
-    "cursor_version",
-    "tool_name",
-    "toolName",
-    "tool",
-    "error",
-    "error_message",
-    "is_interrupt",
-    "tool_response",
-    "tool_output",
-];
+/// The common keys of payloads.
+const KEYS: [&str; 9] =
+    ["session_id", "cwd", "transcript_path", "source", "reason", "tool_name", "error", "is_interrupt", "tool_response"];
 
-/// A payload reduced to those keys.
+/// Whether to read a key of a payload; others, such as the user's prompt, are skipped.
+fn is_read(key: &str) -> bool {
+    let is_own = |dialect: Dialect| dialect.signs.contains(&key) || dialect.keys.iter().any(|(own, _)| *own == key);
+    KEYS.contains(&key) || Agent::ALL.into_iter().any(|agent| is_own(entry(agent).dialect))
+}
+
+/// A payload reduced to these keys.
 struct EventPayload(Value);
 
 impl<'de> serde::Deserialize<'de> for EventPayload {
@@ -195,7 +186,7 @@ impl<'de> serde::Deserialize<'de> for EventPayload {
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<EventPayload, A::Error> {
                 let mut out = serde_json::Map::new();
                 while let Some(key) = map.next_key::<String>()? {
-                    if KEYS.contains(&key.as_str()) {
+                    if is_read(&key) {
                         // half a surrogate pair, as in a truncated text, spoils only its own value
                         let raw: Box<RawValue> = map.next_value()?;
                         out.insert(key, serde_json::from_str(raw.get()).unwrap_or(Value::Null));
@@ -222,43 +213,30 @@ pub fn payload(input: impl std::io::Read) -> serde_json::Result<Value> {
 /// Parses an event. `None` if it is unknown.
 pub fn read(agent: Agent, name: &str, payload: &Value) -> Option<HookEvent> {
     let event = event(agent, name, payload)?;
-    let roots = payload.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
-    let folder = roots.map(str::to_owned).or_else(|| text(payload, &["cwd", "directory"])).map(PathBuf::from);
+    let text = |key| text(&entry(agent).dialect, payload, key);
     Some(HookEvent {
         agent,
         name: name.to_owned(),
         event,
-        session: text(payload, &["session_id", "sessionId", "conversation_id", "sessionID"]),
-        folder: folder.filter(|folder| folder.is_absolute()),
-        transcript: text(payload, &["transcript_path", "transcriptPath"]).map(PathBuf::from),
+        session: text("session_id"),
+        folder: text("cwd").map(PathBuf::from).filter(|folder| folder.is_absolute()),
+        transcript: text("transcript_path").map(PathBuf::from),
     })
 }
 
 /// The reply that adds a text to the model's context; `None` if the event does not allow it.
 pub fn answer(event: &HookEvent, context: &str) -> Option<Value> {
-    let has_place = matches!(event.event, HookKind::Begins(_) | HookKind::Prompt)
-        || (event.agent == Agent::OpenCode && matches!(event.event, HookKind::Compacted));
-    if !has_place || context.is_empty() {
-        return None;
-    }
-    let mut context: String = context.chars().take(LONGEST).collect();
-    Some(match event.agent {
-        Agent::ClaudeCode | Agent::Codex | Agent::Gemini => {
-            if event.agent == Agent::Gemini {
-                // Gemini CLI replaces them by entities
-                context = context.replace('<', "‹").replace('>', "›");
-            }
-            json!({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": context}})
-        }
-        Agent::Cursor if event.event == HookKind::Prompt => json!({"continue": true, "additional_context": context}),
-        Agent::Cursor => json!({"additional_context": context}),
-        // our own OpenCode plugin reads this
-        Agent::Copilot | Agent::OpenCode => json!({"additionalContext": context}),
-    })
+    let dialect = &entry(event.agent).dialect;
+    let kind = kind(dialect, &event.name)?;
+    let has_place = matches!(kind, EventKind::Begins | EventKind::Prompt | EventKind::CompactedWithReply);
+    let context: String = context.chars().take(LONGEST).collect();
+    (has_place && !context.is_empty()).then(|| (dialect.reply)(&event.name, kind, context))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn event_of(agent: Agent, name: &str, payload: Value) -> HookEvent {

@@ -25,6 +25,7 @@ use crate::hooks::agent::event::{HookEvent, HookKind, StartSource};
 use crate::hooks::trouble::in_one_line;
 use crate::index::HandoffQuery;
 use crate::session::{bootstrap, compaction, lifecycle};
+use crate::setup::agents::entries::entry;
 use crate::{checkpoint, claim, collect, handoff};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Kind, Result, empirica};
@@ -34,7 +35,6 @@ use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::journal::Activity;
 use empirica_notes::model::{Body, Phase, SessionId};
 use empirica_notes::store::Render;
-use empirica_transcripts::model::Agent;
 
 /// From this size in bytes on, a transcript is collected in the background.
 const LARGE: u64 = 2 << 20;
@@ -159,9 +159,7 @@ fn begins(context: &mut CommandContext<'_>, event: &HookEvent, source: StartSour
     }
     let went_on = known(context, event)?.is_some();
     let Some(id) = own(context, event, true)? else { return Ok(None) };
-    if event.agent == Agent::ClaudeCode {
-        tell_shell(context, &id);
-    }
+    tell_shell(context, event, &id);
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
     if budget == 0 {
         return Ok(None);
@@ -177,8 +175,8 @@ fn begins(context: &mut CommandContext<'_>, event: &HookEvent, source: StartSour
 }
 
 /// Sets the session in the agent's shell, if the agent has a file for that.
-fn tell_shell(context: &CommandContext<'_>, id: &SessionId) {
-    let Some(file) = context.env.get("CLAUDE_ENV_FILE") else { return };
+fn tell_shell(context: &CommandContext<'_>, event: &HookEvent, id: &SessionId) {
+    let Some(file) = entry(event.agent).dialect.shell.and_then(|name| context.env.get(name)) else { return };
     let line = format!("export EMPIRICA_SESSION={id}\n");
     let append = || std::fs::OpenOptions::new().append(true).create(true).open(file)?.write_all(line.as_bytes());
     // otherwise the active session is found as usual

@@ -1,27 +1,37 @@
-//! Project files that tell an agent which hooks to run, which MCP server to start and which plugin to load.
+//! What the program knows of each agent: the files it writes for it, and how it speaks with the program's hooks.
 
 use empirica_transcripts::model::Agent;
+use serde_json::{Value, json};
 
-/// Configuration of an agent: what and where.
+use crate::setup::agents::entries::EventKind::*;
+
+/// An agent.
 #[derive(Debug, Clone, Copy)]
-pub struct AgentFiles {
+pub struct AgentEntry {
     /// The agent's program.
     pub program: &'static str,
     /// Files and folders, from the worktree root, that only its users have.
     pub traces: &'static [&'static str],
-    /// Its hooks; `None` for agents with a plugin instead.
-    pub hooks: Option<Hooks>,
+    /// The files it reads instructions from; the first is the one to create.
+    pub instructions: &'static [&'static str],
+    /// Its prefix of MCP tool names.
+    pub tool_prefix: &'static str,
+    /// Where its hooks are entered; `None` for agents with a plugin instead.
+    pub hooks: Option<HookFile>,
+    /// Our plugin for it.
     pub plugin: Option<Plugin>,
     pub server: Server,
     /// What the user must do before using this, as a sentence.
     pub then: &'static str,
+    /// How it calls hooks.
+    pub dialect: Dialect,
 }
 
-/// The hooks of an agent.
+/// The file with the hooks of an agent.
 #[derive(Debug, Clone, Copy)]
-pub struct Hooks {
+pub struct HookFile {
     /// The file, from the worktree root.
-    pub file: &'static str,
+    pub path: &'static str,
     /// Whether the file needs `"version": 1`.
     pub versioned: bool,
     /// Whether hooks are listed in a group: `{"hooks": [{…}]}`.
@@ -34,8 +44,8 @@ pub struct Hooks {
     pub timeout: &'static str,
     /// Timeout units per second.
     pub second: u64,
-    /// Events by the agent's names, with their timeouts in seconds.
-    pub events: &'static [(&'static str, u64)],
+    /// Timeout of the last event, in seconds.
+    pub end: u64,
 }
 
 /// A file entirely ours.
@@ -60,6 +70,46 @@ pub struct Server {
     pub schema: Option<&'static str>,
 }
 
+/// How an agent calls hooks, and what it reads of their replies.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialect {
+    /// Its events. Case and punctuation of names are ignored.
+    pub events: &'static [(&'static str, EventKind)],
+    /// Keys of its payloads that are not the common ones, each with the common one.
+    pub keys: &'static [(&'static str, &'static str)],
+    /// The variable with the project's folder.
+    pub project: Option<&'static str>,
+    /// The variable that names a file of commands for the agent's shell.
+    pub shell: Option<&'static str>,
+    /// Variables, or keys of payloads, that no other agent has when it runs a hook.
+    pub signs: &'static [&'static str],
+    /// The reply that adds a text to the model's context, for an event by its name and kind.
+    pub reply: fn(&str, EventKind, String) -> Value,
+}
+
+/// What an event is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// A session starts or resumes.
+    Begins,
+    /// The user submits a prompt.
+    Prompt,
+    /// The context will be compacted.
+    Compacts,
+    /// The context was compacted.
+    Compacted,
+    /// The same, by an agent that reads the reply.
+    CompactedWithReply,
+    /// A tool failed.
+    Failed,
+    /// A tool failed or not.
+    ToolEnded,
+    /// The agent finished its turn.
+    Stops,
+    /// The session ends.
+    Ends,
+}
+
 /// Name of our MCP server in those files.
 pub const SERVER: &str = "empirica";
 
@@ -68,106 +118,147 @@ pub fn server_arguments(all: bool) -> [&'static str; 3] {
     ["mcp", "--tools", if all { "all" } else { "core" }]
 }
 
-const JSON_SERVERS: Server = Server { files: &[".mcp.json"], key: "mcpServers", joined: false, schema: None };
+const HOOKS: HookFile = HookFile {
+    path: "",
+    versioned: false,
+    grouped: true,
+    typed: true,
+    command: "command",
+    timeout: "timeout",
+    second: 1,
+    end: 10,
+};
 
-/// Configuration of an agent.
-pub fn files(agent: Agent) -> AgentFiles {
-    let grouped = Hooks {
-        file: "",
-        versioned: false,
-        grouped: true,
-        typed: true,
-        command: "command",
-        timeout: "timeout",
-        second: 1,
-        events: &[],
-    };
+const SERVERS: Server = Server { files: &[".mcp.json"], key: "mcpServers", joined: false, schema: None };
+
+const DIALECT: Dialect = Dialect { events: &[], keys: &[], project: None, shell: None, signs: &[], reply: nested };
+
+fn nested(event: &str, _: EventKind, context: String) -> Value {
+    json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
+}
+
+fn flat(_: &str, _: EventKind, context: String) -> Value {
+    json!({"additionalContext": context})
+}
+
+const ENTRY: AgentEntry = AgentEntry {
+    program: "",
+    traces: &[],
+    instructions: &["AGENTS.md"],
+    tool_prefix: "",
+    hooks: None,
+    plugin: None,
+    server: SERVERS,
+    then: "",
+    dialect: DIALECT,
+};
+
+/// What is known of an agent.
+pub fn entry(agent: Agent) -> AgentEntry {
     match agent {
-        Agent::ClaudeCode => AgentFiles {
+        Agent::ClaudeCode => AgentEntry {
             program: "claude",
             traces: &[".claude", "CLAUDE.md"],
-            hooks: Some(Hooks {
-                file: ".claude/settings.json",
-                events: &[
-                    ("SessionStart", 10),
-                    ("UserPromptSubmit", 5),
-                    ("PreCompact", 5),
-                    ("PostToolUseFailure", 5),
-                    ("Stop", 10),
-                    ("SessionEnd", 10),
-                ],
-                ..grouped
-            }),
-            plugin: None,
-            server: JSON_SERVERS,
+            instructions: &["CLAUDE.md"],
+            tool_prefix: "mcp__empirica__",
+            hooks: Some(HookFile { path: ".claude/settings.json", ..HOOKS }),
             then: "Claude Code asks once whether it may use the server of .mcp.json",
+            dialect: Dialect {
+                events: &[
+                    ("SessionStart", Begins),
+                    ("UserPromptSubmit", Prompt),
+                    ("PreCompact", Compacts),
+                    ("PostCompact", Compacted),
+                    ("PostToolUseFailure", Failed),
+                    ("Stop", Stops),
+                    ("SessionEnd", Ends),
+                ],
+                project: Some("CLAUDE_PROJECT_DIR"),
+                shell: Some("CLAUDE_ENV_FILE"),
+                ..DIALECT
+            },
+            ..ENTRY
         },
-        Agent::Codex => AgentFiles {
+        Agent::Codex => AgentEntry {
             program: "codex",
             traces: &[".codex"],
-            hooks: Some(Hooks {
-                file: ".codex/hooks.json",
-                events: &[
-                    ("SessionStart", 10),
-                    ("UserPromptSubmit", 5),
-                    ("PreCompact", 5),
-                    ("PostToolUse", 5),
-                    ("Stop", 10),
-                    // the agent warns of longer timeouts
-                    ("SessionEnd", 3),
-                ],
-                ..grouped
-            }),
-            plugin: None,
-            server: Server { files: &[".codex/config.toml"], key: "mcp_servers", ..JSON_SERVERS },
+            // the agent warns of longer timeouts at the end
+            hooks: Some(HookFile { path: ".codex/hooks.json", end: 3, ..HOOKS }),
+            server: Server { files: &[".codex/config.toml"], key: "mcp_servers", ..SERVERS },
             then: "Codex CLI runs hooks of a trusted project once you have reviewed them with /hooks",
+            dialect: Dialect {
+                events: &[
+                    ("SessionStart", Begins),
+                    ("UserPromptSubmit", Prompt),
+                    ("PreCompact", Compacts),
+                    ("PostCompact", Compacted),
+                    ("PostToolUse", ToolEnded),
+                    ("Stop", Stops),
+                    ("SessionEnd", Ends),
+                ],
+                ..DIALECT
+            },
+            ..ENTRY
         },
-        Agent::Gemini => AgentFiles {
+        Agent::Gemini => AgentEntry {
             program: "gemini",
             traces: &[".gemini", "GEMINI.md"],
-            hooks: Some(Hooks {
-                file: ".gemini/settings.json",
-                second: 1_000,
-                events: &[
-                    ("SessionStart", 10),
-                    ("BeforeAgent", 5),
-                    ("PreCompress", 5),
-                    ("AfterTool", 5),
-                    ("AfterAgent", 10),
-                    ("SessionEnd", 10),
-                ],
-                ..grouped
-            }),
-            plugin: None,
-            server: Server { files: &[".gemini/settings.json"], ..JSON_SERVERS },
+            instructions: &["GEMINI.md"],
+            hooks: Some(HookFile { path: ".gemini/settings.json", second: 1_000, ..HOOKS }),
+            server: Server { files: &[".gemini/settings.json"], ..SERVERS },
             then: "Gemini CLI reads the settings of folders that you trust",
+            dialect: Dialect {
+                events: &[
+                    ("SessionStart", Begins),
+                    ("BeforeAgent", Prompt),
+                    ("PreCompress", Compacts),
+                    ("AfterTool", ToolEnded),
+                    ("AfterAgent", Stops),
+                    ("SessionEnd", Ends),
+                ],
+                project: Some("GEMINI_PROJECT_DIR"),
+                signs: &["GEMINI_SESSION_ID"],
+                // Gemini CLI replaces angle brackets by entities
+                reply: |event, kind, context| nested(event, kind, context.replace('<', "‹").replace('>', "›")),
+                ..DIALECT
+            },
+            ..ENTRY
         },
-        Agent::Cursor => AgentFiles {
+        Agent::Cursor => AgentEntry {
             program: "cursor-agent",
             traces: &[".cursor", ".cursorrules"],
-            hooks: Some(Hooks {
-                file: ".cursor/hooks.json",
+            hooks: Some(HookFile {
+                path: ".cursor/hooks.json",
                 versioned: true,
                 grouped: false,
                 typed: false,
-                events: &[
-                    ("sessionStart", 10),
-                    ("beforeSubmitPrompt", 5),
-                    ("preCompact", 5),
-                    ("postToolUseFailure", 5),
-                    ("stop", 10),
-                    ("sessionEnd", 10),
-                ],
-                ..grouped
+                ..HOOKS
             }),
-            plugin: None,
-            server: Server { files: &[".cursor/mcp.json"], ..JSON_SERVERS },
+            server: Server { files: &[".cursor/mcp.json"], ..SERVERS },
             then: "Cursor starts the server empirica once you have switched it on in its settings",
+            dialect: Dialect {
+                events: &[
+                    ("sessionStart", Begins),
+                    ("beforeSubmitPrompt", Prompt),
+                    ("preCompact", Compacts),
+                    ("postToolUseFailure", Failed),
+                    ("stop", Stops),
+                    ("sessionEnd", Ends),
+                ],
+                keys: &[("conversation_id", "session_id"), ("workspace_roots", "cwd"), ("error_message", "error")],
+                project: Some("CURSOR_PROJECT_DIR"),
+                signs: &["cursor_version", "CURSOR_VERSION"],
+                reply: |_, kind, context| match kind {
+                    Prompt => json!({"continue": true, "additional_context": context}),
+                    _ => json!({"additional_context": context}),
+                },
+                ..DIALECT
+            },
+            ..ENTRY
         },
-        Agent::OpenCode => AgentFiles {
+        Agent::OpenCode => AgentEntry {
             program: "opencode",
             traces: &[".opencode", "opencode.json", "opencode.jsonc"],
-            hooks: None,
             plugin: Some(Plugin {
                 file: ".opencode/plugins/git-empirica.ts",
                 content: include_str!("../../../hooks/opencode-plugin.ts"),
@@ -179,30 +270,65 @@ pub fn files(agent: Agent) -> AgentFiles {
                 schema: Some("https://opencode.ai/config.json"),
             },
             then: "OpenCode loads plugins when it starts",
+            // our plugin's
+            dialect: Dialect {
+                events: &[
+                    ("session.created", Begins),
+                    ("chat.message", Prompt),
+                    ("experimental.session.compacting", Compacts),
+                    ("session.compacted", CompactedWithReply),
+                    ("message.part.updated", Failed),
+                    ("session.idle", Stops),
+                    ("session.deleted", Ends),
+                    ("dispose", Ends),
+                ],
+                reply: flat,
+                ..DIALECT
+            },
+            ..ENTRY
         },
-        Agent::Copilot => AgentFiles {
+        Agent::Copilot => AgentEntry {
             program: "copilot",
             traces: &[".github/copilot-instructions.md", ".github/hooks/git-empirica.json", "COPILOT_CLAUDE.md"],
-            hooks: Some(Hooks {
-                file: ".github/hooks/git-empirica.json",
+            instructions: &[".github/copilot-instructions.md", "COPILOT_CLAUDE.md"],
+            hooks: Some(HookFile {
+                path: ".github/hooks/git-empirica.json",
                 versioned: true,
                 grouped: false,
                 command: "bash",
                 timeout: "timeoutSec",
-                events: &[
-                    ("sessionStart", 10),
-                    ("userPromptSubmitted", 5),
-                    ("preCompact", 5),
-                    ("postToolUseFailure", 5),
-                    ("agentStop", 10),
-                    ("sessionEnd", 10),
-                ],
-                ..grouped
+                ..HOOKS
             }),
-            plugin: None,
-            server: JSON_SERVERS,
             then: "Copilot CLI runs the hooks of folders that you trust; its cloud agent those of the default branch",
+            dialect: Dialect {
+                events: &[
+                    ("sessionStart", Begins),
+                    ("userPromptSubmitted", Prompt),
+                    ("preCompact", Compacts),
+                    ("postToolUseFailure", Failed),
+                    ("agentStop", Stops),
+                    ("sessionEnd", Ends),
+                ],
+                keys: &[("sessionId", "session_id"), ("transcriptPath", "transcript_path"), ("toolName", "tool_name")],
+                project: Some("COPILOT_PROJECT_DIR"),
+                signs: &["COPILOT_CLI"],
+                reply: flat,
+                ..DIALECT
+            },
+            ..ENTRY
         },
+    }
+}
+
+impl HookFile {
+    /// The timeout of an event in seconds; `None` for events that need no hook.
+    pub fn seconds(&self, kind: EventKind) -> Option<u64> {
+        match kind {
+            Begins | Stops => Some(10),
+            Ends => Some(self.end),
+            Prompt | Compacts | Failed | ToolEnded => Some(5),
+            Compacted | CompactedWithReply => None,
+        }
     }
 }
 
@@ -219,15 +345,14 @@ mod tests {
     #[test]
     fn every_agent_has_hooks_or_a_plugin_and_a_server() {
         for agent in Agent::ALL {
-            let files = files(agent);
-            assert!(files.hooks.is_some() != files.plugin.is_some(), "{agent:?}");
-            assert!(!files.server.files.is_empty() && !files.then.is_empty(), "{agent:?}");
-            assert!(!files.program.is_empty() && !files.traces.is_empty(), "{agent:?}");
-            for (event, seconds) in files.hooks.iter().flat_map(|hooks| hooks.events) {
-                assert!((1..=10).contains(seconds), "{agent:?} {event}");
+            let entry = entry(agent);
+            assert!(entry.hooks.is_some() != entry.plugin.is_some(), "{agent:?}");
+            assert!(!entry.server.files.is_empty() && !entry.then.is_empty(), "{agent:?}");
+            assert!(!entry.program.is_empty() && !entry.traces.is_empty(), "{agent:?}");
+            assert!(!entry.instructions.is_empty(), "{agent:?}");
+            for kinds in [&[Begins][..], &[Prompt], &[Compacts], &[Failed, ToolEnded], &[Stops], &[Ends]] {
+                assert!(entry.dialect.events.iter().any(|(_, kind)| kinds.contains(kind)), "{agent:?}: {kinds:?}");
             }
-            let events = files.hooks.map_or(6, |hooks| hooks.events.len());
-            assert_eq!(events, 6, "{agent:?}: start, prompt, compaction, failure, stop, end");
         }
     }
 }

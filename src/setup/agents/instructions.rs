@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::setup::agents::files;
-use crate::setup::agents::files::EditableWorkTree;
+use crate::setup::agents::files::{EditableWorkTree, LocatedFile, broken};
 use crate::setup::agents::marked;
-use crate::setup::agents::readers::{FILES, InstructionFile, Reader};
+use crate::setup::agents::readers;
+use crate::setup::agents::readers::{InstructionFile, Reader};
 use crate::setup::record::{EditedFile, Insertion, SetupRecord, hash};
 use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result};
@@ -26,7 +26,7 @@ pub struct InstructionsOutcome {
 pub type RenderInstructions<'a> = &'a mut dyn FnMut(Option<InstructionFile>) -> Result<String>;
 
 /// Updates the block in the file of `reader`, creating the file if missing. Without a reader, updates the existing
-/// files among the eight, or creates the first if there are none. With `dry_run`, changes nothing.
+/// files, or creates the first if there are none. With `dry_run`, changes nothing.
 ///
 /// Reads and plans everything before it writes.
 pub fn write(
@@ -41,11 +41,12 @@ pub fn write(
     let mut record = before.clone();
     let mut out = InstructionsOutcome { dry_run, ..Default::default() };
     let there = |file: &&InstructionFile| std::fs::symlink_metadata(site.top.join(file.path)).is_ok();
+    let files = readers::files();
     let wanted = match reader {
         Some(reader) => vec![reader.file()],
-        None => FILES.iter().filter(there).copied().collect(),
+        None => files.iter().filter(there).copied().collect(),
     };
-    let wanted = if wanted.is_empty() { vec![FILES[0]] } else { wanted };
+    let wanted = if wanted.is_empty() { vec![files[0]] } else { wanted };
     let mut done = Vec::new();
     for file in wanted {
         let located = site.locate(file.path)?;
@@ -57,12 +58,12 @@ pub fn write(
         let shared = |other: &InstructionFile| {
             located.inode.is_some() && site.locate(other.path).is_ok_and(|other| other.inode == located.inode)
         };
-        let names = FILES.iter().filter(|other| shared(other)).count();
+        let names = files.iter().filter(|other| shared(other)).count();
         let body = render((names < 2).then_some(file))?;
         if marked::find(&body).is_ok_and(|found| found.is_none()) {
             let text = site.read(&located)?;
             let put = marked::put(text.as_deref().unwrap_or_default(), &body)
-                .map_err(|broken| files::broken(&located.path, &broken))?;
+                .map_err(|fault| broken(&located.path, &fault))?;
             if text.as_ref() == Some(&put.text) {
                 out.current.push(located.path);
                 continue;
@@ -83,7 +84,7 @@ pub fn write(
 }
 
 /// Records what was added to a file; keeps the record of what preceded our first block.
-fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &files::LocatedFile, put: &marked::MarkedText) {
+fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &LocatedFile, put: &marked::MarkedText) {
     let block = marked::find(&put.text).ok().flatten().map(|range| marked::plain(&put.text[range])).unwrap_or_default();
     let (before, after, former) = (put.before, put.after, put.former.clone());
     let mut edited =

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::setup::agents::edit::spot::EntryPath;
 use crate::setup::agents::edit::{AddedEntry, FileFormat, MARK};
-use crate::setup::agents::entries::{AgentFiles, Hooks, Plugin, SERVER, Server};
+use crate::setup::agents::entries::{AgentEntry, Dialect, HookFile, Plugin, SERVER, Server};
 use crate::setup::agents::files::{EditableWorkTree, LocatedFile, faulty};
 use crate::setup::git_hooks::scripts::shell_path;
 use crate::setup::record::{EditedFile, Insertion, SetupRecord, hash};
@@ -74,7 +74,7 @@ struct Planning<'a> {
 pub fn used(env: &Env, repo: &Repository) -> Vec<Agent> {
     let Some(top) = repo.work_tree() else { return Vec::new() };
     let is_used = |agent: &Agent| {
-        let AgentFiles { program, traces, .. } = entries::files(*agent);
+        let AgentEntry { program, traces, .. } = entries::entry(*agent);
         traces.iter().any(|name| top.join(name).exists()) || env.find_program(program).is_some()
     };
     Agent::ALL.into_iter().filter(is_used).collect()
@@ -90,15 +90,15 @@ pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut S
     let mut planning = Planning { site: &site, all_tools, drafts: Vec::new(), plan: AgentPlan::default() };
     let mut plugins = Vec::new();
     for agent in agents {
-        let files = entries::files(*agent);
-        if let Some(hooks) = &files.hooks {
-            planning.hooks(*agent, hooks)?;
+        let entry = entries::entry(*agent);
+        if let Some(hooks) = &entry.hooks {
+            planning.hooks(*agent, hooks, &entry.dialect)?;
         }
-        plugins.extend(files.plugin);
-        planning.server(&files.server)?;
+        plugins.extend(entry.plugin.map(|plugin| (*agent, plugin)));
+        planning.server(&entry.server)?;
     }
-    for plugin in plugins {
-        planning.plugin(&plugin, record)?;
+    for (agent, plugin) in plugins {
+        planning.plugin(agent, &plugin, record)?;
     }
     let Planning { drafts, mut plan, .. } = planning;
     for draft in drafts.into_iter().filter(|draft| !draft.entries.is_empty()) {
@@ -134,13 +134,14 @@ impl Planning<'_> {
         Ok(&mut self.drafts[at])
     }
 
-    fn hooks(&mut self, agent: Agent, hooks: &Hooks) -> Result<()> {
+    fn hooks(&mut self, agent: Agent, hooks: &HookFile, dialect: &Dialect) -> Result<()> {
         let first = if hooks.versioned { json!({"version": 1}) } else { json!({}) };
-        let draft = self.draft(hooks.file, || beginning(&first))?;
+        let draft = self.draft(hooks.path, || beginning(&first))?;
         if hooks.versioned && draft.read()?.get("version").is_none() {
             draft.put(&EntryPath::key(&["version"]), &json!(1))?;
         }
-        for (event, seconds) in hooks.events {
+        for (event, kind) in dialect.events {
+            let Some(seconds) = hooks.seconds(*kind) else { continue };
             let spot = EntryPath::list(&["hooks", event]);
             let command = entries::command(agent, event);
             let document = draft.read()?;
@@ -149,7 +150,7 @@ impl Planning<'_> {
             let ours = format!("{MARK}{} ", agent.name());
             let older: Vec<&str> = lines.into_iter().filter(|line| line.contains(&ours)).collect();
             if older.is_empty() {
-                draft.put(&spot, &hook(hooks, &command, *seconds))?;
+                draft.put(&spot, &hook(hooks, &command, seconds))?;
             }
             for was in older.iter().filter(|was| **was != command && edit::is_our_line(was)) {
                 if let Some((now, entry)) = edit::reword(&draft.now, &spot, was, &command) {
@@ -209,7 +210,7 @@ impl Planning<'_> {
         draft.put(&spot, &value)
     }
 
-    fn plugin(&mut self, plugin: &Plugin, record: &mut SetupRecord) -> Result<()> {
+    fn plugin(&mut self, agent: Agent, plugin: &Plugin, record: &mut SetupRecord) -> Result<()> {
         let located = self.site.locate(plugin.file)?;
         let now = self.site.read(&located)?;
         let place = EditedFile::at(
@@ -234,7 +235,7 @@ impl Planning<'_> {
                 self.plan.troubles.push(SetupWarning {
                     what: format!("{} {why}; it is kept as it is", located.path.display()),
                     commands: vec![
-                        format!("mv {path} {path}.old && {}", empirica("init").option("--agents", "opencode")).into(),
+                        format!("mv {path} {path}.old && {}", empirica("init").option("--agents", agent.name())).into(),
                     ],
                 });
                 return Ok(());
@@ -247,7 +248,7 @@ impl Planning<'_> {
 }
 
 /// A hook in an agent's format.
-fn hook(hooks: &Hooks, command: &str, seconds: u64) -> Value {
+fn hook(hooks: &HookFile, command: &str, seconds: u64) -> Value {
     let mut hook = Map::new();
     if hooks.typed {
         hook.insert("type".to_owned(), json!("command"));

@@ -1,5 +1,12 @@
 //! Instruction files, and which agent reads which.
 
+use empirica_transcripts::model::Agent;
+
+use crate::setup::agents::entries;
+
+/// The file that most agents read.
+const COMMON: &str = "AGENTS.md";
+
 /// A file that agents read instructions from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstructionFile {
@@ -11,73 +18,57 @@ pub struct InstructionFile {
     pub prefix: &'static str,
 }
 
-const fn file(path: &'static str, ai: Option<&'static str>, prefix: &'static str) -> InstructionFile {
-    InstructionFile { path, ai, prefix }
+/// An agent that can be instructed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reader {
+    name: &'static str,
+    /// The files it reads; the first is the one to create.
+    files: &'static [&'static str],
+    prefix: &'static str,
 }
 
-/// The first is the one most agents read.
-pub const FILES: [InstructionFile; 8] = [
-    file("AGENTS.md", None, ""),
-    file("CLAUDE.md", Some("claude-code"), "mcp__empirica__"),
-    file("GEMINI.md", Some("gemini"), ""),
-    file("QWEN.md", Some("qwen"), ""),
-    file("MINIMAX.md", Some("minimax"), ""),
-    file("ROVODEV.md", Some("rovodev"), ""),
-    file("COPILOT_CLAUDE.md", Some("copilot"), ""),
-    file(".github/copilot-instructions.md", Some("copilot"), ""),
+/// Those without hooks and transcripts.
+const OTHERS: [Reader; 3] = [
+    Reader { name: "qwen", files: &["QWEN.md"], prefix: "" },
+    Reader { name: "minimax", files: &["MINIMAX.md"], prefix: "" },
+    Reader { name: "rovodev", files: &["ROVODEV.md"], prefix: "" },
 ];
 
-empirica_notes::words! {
-    /// An agent that can be instructed.
-    pub enum Reader {
-        /// Claude Code.
-        ClaudeCode = "claude-code",
-        /// Codex CLI.
-        Codex = "codex",
-        /// Gemini CLI.
-        Gemini = "gemini",
-        /// Cursor.
-        Cursor = "cursor",
-        /// OpenCode.
-        OpenCode = "opencode",
-        /// GitHub Copilot.
-        Copilot = "copilot",
-        /// Qwen Code.
-        Qwen = "qwen",
-        /// MiniMax.
-        Minimax = "minimax",
-        /// Rovo Dev.
-        RovoDev = "rovodev",
-    }
-}
-
 impl Reader {
+    /// All of them.
+    pub fn all() -> [Reader; Agent::ALL.len() + OTHERS.len()] {
+        std::array::from_fn(|index| match Agent::ALL.get(index) {
+            Some(agent) => {
+                let entry = entries::entry(*agent);
+                Reader { name: agent.name(), files: entry.instructions, prefix: entry.tool_prefix }
+            }
+            None => OTHERS[index - Agent::ALL.len()],
+        })
+    }
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
     /// The file it reads.
     pub fn file(self) -> InstructionFile {
-        let path = match self {
-            Reader::ClaudeCode => "CLAUDE.md",
-            Reader::Codex | Reader::Cursor | Reader::OpenCode => "AGENTS.md",
-            Reader::Gemini => "GEMINI.md",
-            Reader::Copilot => ".github/copilot-instructions.md",
-            Reader::Qwen => "QWEN.md",
-            Reader::Minimax => "MINIMAX.md",
-            Reader::RovoDev => "ROVODEV.md",
-        };
-        FILES.into_iter().find(|file| file.path == path).unwrap_or(FILES[0])
+        self.at(self.files[0])
+    }
+
+    fn at(self, path: &'static str) -> InstructionFile {
+        let is_own = path != COMMON;
+        InstructionFile { path, ai: is_own.then_some(self.name), prefix: if is_own { self.prefix } else { "" } }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_reader_has_a_file_of_the_list_that_is_for_it_or_for_all() {
-        use Reader::*;
-        for reader in [ClaudeCode, Codex, Gemini, Cursor, OpenCode, Copilot, Qwen, Minimax, RovoDev] {
-            let ai = reader.file().ai;
-            assert!(ai.is_none_or(|ai| ai == reader.name()), "{reader:?}: {ai:?}");
-            assert_eq!(ai.is_none(), matches!(reader, Codex | Cursor | OpenCode), "{reader:?}");
+/// All files, each once; the first is the one most agents read.
+pub fn files() -> Vec<InstructionFile> {
+    let mut out = vec![InstructionFile { path: COMMON, ai: None, prefix: "" }];
+    for file in Reader::all().into_iter().flat_map(|reader| reader.files.iter().map(move |path| reader.at(path))) {
+        if !out.contains(&file) {
+            out.push(file);
         }
     }
+    out
 }

@@ -8,10 +8,11 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use empirica_notes::env::{AGENTS, Env};
+use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::git;
 use empirica_notes::git::repository::quote;
+use empirica_transcripts::model::Agent;
 
 /// A step of the demonstration.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -111,7 +112,7 @@ impl Play<'_> {
             "GIT_CONFIG_GLOBAL",
         ]
         .iter()
-        .chain(AGENTS.iter().flat_map(|(_, names)| *names))
+        .chain(Agent::ALL.iter().flat_map(|agent| agent.variables()))
         {
             command.env_remove(name);
         }

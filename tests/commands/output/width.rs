@@ -27,15 +27,15 @@ impl Write for Kept {
 /// What a command prints to a terminal of so many columns.
 fn printed(repo: &Repo<'_>, columns: usize, arguments: &[&str]) -> String {
     let (home, now) = (repo.place.path().join("home"), repo.place.now.clone());
-    let env = move |name: &str| match name {
-        "PATH" => std::env::var(name).ok(),
-        "HOME" => Some(home.to_string_lossy().into_owned()),
-        "GIT_CONFIG_NOSYSTEM" => Some("1".to_owned()),
-        "TERM" => Some("dumb".to_owned()),
-        "EMPIRICA_NOW" => Some(now.clone()),
-        _ => None,
-    };
-    let env = Env::new(env, repo.path.clone(), env!("CARGO_BIN_EXE_git-empirica").into());
+    let variables = [
+        ("PATH", std::env::var("PATH").unwrap_or_default()),
+        ("HOME", home.to_string_lossy().into_owned()),
+        ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+        ("TERM", "dumb".to_owned()),
+        ("EMPIRICA_NOW", now),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value));
+    let env = Env::new(variables, repo.path.clone(), env!("CARGO_BIN_EXE_git-empirica").into());
     let (out, err) = (Kept::default(), Kept::default());
     let streams = Streams {
         in_is_terminal: false,

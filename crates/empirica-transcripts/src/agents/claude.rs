@@ -1,17 +1,48 @@
 //! Transcripts of Claude Code: one row per block of a message; subagents in rows or files of their own.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
 
 use serde_json::value::RawValue;
 
-use crate::agents::reader::Reader;
+use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions, read_rows};
 use crate::model::{Agent, Role, Tokens};
+use crate::read::block::{Block, Blocks};
 use crate::read::call::Call;
-use crate::read::input::Input;
-use crate::read::lenient::{Content, Count, Flag, Text, lenient};
+use crate::read::files::{entries, modified};
+use crate::read::keys::Keys;
+use crate::read::lenient::{Count, Flag, Text, lenient};
+use crate::read::rows;
 use crate::summary::answers;
 use crate::summary::fold::{Fold, Owner};
 use crate::text::words;
+
+pub(crate) static FORMAT: Format = Format {
+    agent: Agent::ClaudeCode,
+    tools: &[],
+    data: (Some("CLAUDE_CONFIG_DIR"), ".claude"),
+    sessions: Sessions::Rows(RowFormat {
+        files: &["projects/*/*.jsonl"],
+        is_own,
+        reader: || Box::<Claude>::default(),
+        made_in: |_, _| None,
+        // a transcript that starts in a subagent is no session of its own
+        row_made_in: |row, _| row.text("cwd").filter(|_| !row.is_true("isSidechain")),
+    }),
+};
+
+fn is_own(row: &Keys) -> Certainty {
+    let kind = row.text("type").unwrap_or_default();
+    let is_event = ["system", "progress"].contains(&kind.as_str());
+    let is_identified = row.text("uuid").or(row.text("sessionId")).is_some() || row.has("parentUuid");
+    Certainty::of(
+        (is_event || ["user", "assistant"].contains(&kind.as_str()))
+            && (row.has_object("message") || is_identified && (is_event || row.has("message")))
+            || kind == "summary" && row.text("leafUuid").is_some(),
+    )
+}
 
 lenient! {
     /// The tokens of an API message.
@@ -20,22 +51,6 @@ lenient! {
         output: Count = "output_tokens",
         cache_write: Count = "cache_creation_input_tokens",
         cache_read: Count = "cache_read_input_tokens",
-        /// Unused; gives the struct its lifetime.
-        tier: Text<'a> = "service_tier",
-    }
-}
-
-lenient! {
-    /// A block of a message.
-    Block {
-        kind: Text<'a> = "type",
-        text: Text<'a> = "text",
-        id: Text<'a> = "id",
-        name: Text<'a> = "name",
-        input: Option<&'a RawValue> = "input",
-        of: Text<'a> = "tool_use_id",
-        content: Option<&'a RawValue> = "content",
-        is_error: Flag = "is_error",
     }
 }
 
@@ -44,7 +59,7 @@ lenient! {
     Message {
         id: Text<'a> = "id",
         model: Text<'a> = "model",
-        content: Content<'a, Block<'a>> = "content",
+        content: Blocks<'a> = "content",
         usage: Option<Usage<'a>> = "usage",
     }
 }
@@ -84,9 +99,20 @@ pub struct Claude {
 }
 
 impl Claude {
-    /// Starts the file of a subagent.
-    pub fn begin_file(&mut self, agent: &str) {
-        self.file = Some(agent.to_owned());
+    /// Reads the file of a subagent.
+    fn subagent(&mut self, path: &Path, fold: &mut Fold) -> Option<()> {
+        let id = path.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
+        modified(path)?;
+        let (_, mut rows) = rows::rows(BufReader::new(File::open(path).ok()?)).ok()?;
+        let torn = std::mem::take(&mut fold.out.torn);
+        self.file = Some(id.to_owned());
+        // a read error ends it
+        let _ = read_rows(self, &mut rows, fold);
+        if std::mem::replace(&mut fold.out.torn, torn) {
+            fold.out.skipped_rows -= 1;
+        }
+        fold.out.size = fold.out.size.saturating_add(rows.size);
+        Some(())
     }
 
     fn owner(&mut self, row: &Row, fold: &mut Fold) -> Owner {
@@ -112,14 +138,9 @@ impl Claude {
 
     fn user(&self, row: &Row, owner: Owner, fold: &mut Fold) {
         let meta = row.is_meta.is_set() || row.is_hidden.is_set();
-        let parts: Vec<&str> = match &row.message.content {
-            Content::Text(text) => vec![text],
-            Content::Parts(blocks) => blocks.iter().filter_map(|block| block.text.get()).collect(),
-        };
-        if let Content::Parts(blocks) = &row.message.content {
-            for block in blocks.iter().filter(|block| block.kind.get() == Some("tool_result")) {
-                result(block, row.result, fold);
-            }
+        let parts = row.message.content.texts();
+        for block in row.message.content.of_kind("tool_result") {
+            result(block, row.result, fold);
         }
         if owner.is_some() {
             parts.first().inspect(|text| fold.name_after_prompt(owner, text));
@@ -143,29 +164,16 @@ impl Claude {
             };
             fold.add_usage(owner, message.id.get(), tokens);
         }
-        if let Some(model) = message.model.get().filter(|_| real && owner.is_none()) {
-            fold.out.model = Some(model.to_owned());
+        if real && owner.is_none() {
+            message.model.set(&mut fold.out.model);
+            for text in message.content.texts() {
+                fold.add_message(Role::Assistant, text, row.timestamp.get());
+            }
         }
-        let blocks = match &message.content {
-            Content::Text(text) if real && owner.is_none() => {
-                return fold.add_message(Role::Assistant, text, row.timestamp.get());
-            }
-            Content::Text(_) => return,
-            Content::Parts(blocks) => blocks,
-        };
-        for block in blocks {
-            match block.kind.get() {
-                Some("text") if real && owner.is_none() => {
-                    fold.add_message(Role::Assistant, block.text.get().unwrap_or_default(), row.timestamp.get());
-                }
-                Some("tool_use") => {
-                    let name = block.name.get().unwrap_or_default();
-                    let cwd = fold.folder.as_deref();
-                    let call = Input::with(block.input, |input| Call::of(Agent::ClaudeCode, name, input, cwd));
-                    fold.add_call(owner, block.id.get(), call);
-                }
-                _ => {}
-            }
+        for block in message.content.of_kind("tool_use") {
+            let name = block.name.get().unwrap_or_default();
+            let call = Call::of(FORMAT.tools, name, block.input, fold.folder.as_deref());
+            fold.add_call(owner, block.id.get(), call);
         }
     }
 }
@@ -177,15 +185,8 @@ fn result(block: &Block, whole: Option<&RawValue>, fold: &mut Fold) {
     if failed || open.questions.is_empty() {
         return;
     }
-    let text = block.content.and_then(|raw| serde_json::from_str::<Content<Block>>(raw.get()).ok());
-    let text = match text {
-        Some(Content::Text(text)) => text.into_owned(),
-        Some(Content::Parts(blocks)) => {
-            blocks.iter().map(|block| block.text.to_string()).collect::<Vec<_>>().join("\n")
-        }
-        None => String::new(),
-    };
-    answers::take(&open.questions, whole.map(RawValue::get).unwrap_or_default(), &text, fold);
+    let content = block.content.and_then(|raw| serde_json::from_str::<Blocks>(raw.get()).ok()).unwrap_or_default();
+    answers::take(&open.questions, whole.map(RawValue::get).unwrap_or_default(), &content.texts().join("\n"), fold);
 }
 
 impl Reader for Claude {
@@ -196,20 +197,12 @@ impl Reader for Claude {
         {
             return true;
         }
-        if let Some(time) = row.timestamp.get() {
-            fold.add_time(time);
-        }
-        if let Some(cwd) = row.cwd.get() {
-            fold.set_cwd(cwd);
-        }
+        fold.add_time(row.timestamp.get());
+        fold.set_cwd(row.cwd.get());
         let owner = self.owner(&row, fold);
         if owner.is_none() {
-            if let Some(session) = row.session.get() {
-                fold.out.session_id = Some(session.to_owned());
-            }
-            if let Some(branch) = row.branch.get() {
-                fold.out.branch = Some(branch.to_owned());
-            }
+            row.session.set(&mut fold.out.session_id);
+            row.branch.set(&mut fold.out.branch);
         }
         match row.kind.get() {
             Some("user") => self.user(&row, owner, fold),
@@ -218,5 +211,11 @@ impl Reader for Claude {
             _ => {}
         }
         true
+    }
+
+    fn beside(&mut self, path: &Path, fold: &mut Fold) {
+        for file in entries(&path.with_extension("").join("subagents")) {
+            self.subagent(&file, fold);
+        }
     }
 }

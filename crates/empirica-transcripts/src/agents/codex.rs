@@ -4,14 +4,32 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use crate::agents::reader::Reader;
+use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role, Tokens};
+use crate::read::block::Blocks;
 use crate::read::call::Call;
-use crate::read::input::Input;
-use crate::read::lenient::{Content, Count, Flag, Text, lenient, string};
+use crate::read::keys::Keys;
+use crate::read::lenient::{Count, Flag, Text, lenient, string};
 use crate::summary::answers;
 use crate::summary::fold::Fold;
 use crate::text::words;
+
+pub(crate) static FORMAT: Format = Format {
+    agent: Agent::Codex,
+    tools: &[("shell", "shell"), ("local_shell", "shell"), ("container.exec", "shell"), ("exec", "shell")],
+    data: (Some("CODEX_HOME"), ".codex"),
+    sessions: Sessions::Rows(RowFormat {
+        files: &["sessions/*/*/*/*.jsonl"],
+        is_own: |row| {
+            let kinds = ["session_meta", "turn_context", "response_item", "event_msg", "compacted"];
+            let is_known = row.text("type").is_some_and(|kind| kinds.contains(&kind.as_str()));
+            Certainty::of(is_known && row.has_object("payload"))
+        },
+        reader: || Box::<Codex>::default(),
+        made_in: |_, _| None,
+        row_made_in: |row, _| row.object("payload").text("cwd"),
+    }),
+};
 
 lenient! {
     /// Numbers of tokens; `input` includes cached ones.
@@ -19,8 +37,6 @@ lenient! {
         input: Count = "input_tokens",
         cached: Count = "cached_input_tokens",
         output: Count = "output_tokens",
-        /// Unused; gives the struct its lifetime.
-        note: Text<'a> = "note",
     }
 }
 
@@ -41,22 +57,6 @@ lenient! {
 }
 
 lenient! {
-    /// A part of a message.
-    Part {
-        text: Text<'a> = "text",
-    }
-}
-
-lenient! {
-    /// The input of a shell call or web search.
-    Action {
-        query: Text<'a> = "query",
-        kind: Text<'a> = "type",
-        url: Text<'a> = "url",
-    }
-}
-
-lenient! {
     /// The content of a row.
     Payload {
         kind: Text<'a> = "type",
@@ -66,7 +66,7 @@ lenient! {
         model: Text<'a> = "model",
         git: Git<'a> = "git",
         role: Text<'a> = "role",
-        content: Content<'a, Part<'a>> = "content",
+        content: Blocks<'a> = "content",
         message: Text<'a> = "message",
         name: Text<'a> = "name",
         arguments: Option<&'a RawValue> = "arguments",
@@ -99,7 +99,7 @@ lenient! {
     /// A structured output.
     Output {
         output: Text<'a> = "output",
-        content: Content<'a, Part<'a>> = "content",
+        content: Blocks<'a> = "content",
         success: Flag = "success",
         metadata: Metadata<'a> = "metadata",
         exit: Option<&'a RawValue> = "exit_code",
@@ -144,13 +144,10 @@ impl Codex {
     }
 
     fn item(&mut self, payload: &Payload, at: Option<&str>, fold: &mut Fold) {
-        let call = payload.call.get();
+        let (call, name) = (payload.call.get(), payload.name.get().unwrap_or_default());
         match payload.kind.get() {
             Some("message") => {
-                let parts: Vec<&str> = match &payload.content {
-                    Content::Text(text) => vec![text],
-                    Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect(),
-                };
+                let parts = payload.content.texts();
                 match payload.role.get() {
                     Some("user") => {
                         let own: Vec<&str> = parts.into_iter().filter_map(words::of_user).collect();
@@ -160,19 +157,14 @@ impl Codex {
                     _ => {}
                 }
             }
-            Some("function_call") => self.call(payload, payload.arguments, call, fold),
-            Some("custom_tool_call") => self.call(payload, payload.input.or(payload.arguments), call, fold),
-            Some("local_shell_call") => {
-                let made = Input::with(payload.action, |input| {
-                    Call::of(Agent::Codex, "local_shell", input, fold.folder.as_deref())
-                });
-                fold.add_call(None, call.or(payload.id.get()), made);
-            }
+            Some("function_call") => self.call(name, payload.arguments, call, fold),
+            Some("custom_tool_call") => self.call(name, payload.input.or(payload.arguments), call, fold),
+            Some("local_shell_call") => self.call("local_shell", payload.action, call.or(payload.id.get()), fold),
             Some("web_search_call") => {
-                let action: Action = parse(payload.action);
-                let name = if action.url.get().is_some() { "web_fetch" } else { "web_search" };
-                let made = Input::with(payload.action, |input| Call::of(Agent::Codex, name, input, None));
-                fold.add_call(None, call.or(payload.id.get()), made);
+                let action = payload.action.and_then(|raw| serde_json::from_str::<Keys>(raw.get()).ok());
+                let is_page = action.is_some_and(|action| action.text("url").is_some());
+                let name = if is_page { "web_fetch" } else { "web_search" };
+                self.call(name, payload.action, call.or(payload.id.get()), fold);
             }
             Some("function_call_output" | "custom_tool_call_output") => {
                 if let Some(id) = call {
@@ -183,10 +175,8 @@ impl Codex {
         }
     }
 
-    fn call(&self, payload: &Payload, input: Option<&RawValue>, id: Option<&str>, fold: &mut Fold) {
-        let name = payload.name.get().unwrap_or_default();
-        let made = Input::with(input, |input| Call::of(Agent::Codex, name, input, fold.folder.as_deref()));
-        fold.add_call(None, id, made);
+    fn call(&self, name: &str, input: Option<&RawValue>, id: Option<&str>, fold: &mut Fold) {
+        fold.add_call(None, id, Call::of(FORMAT.tools, name, input, fold.folder.as_deref()));
     }
 
     fn event(&mut self, payload: &Payload, at: Option<&str>, fold: &mut Fold) {
@@ -233,10 +223,8 @@ impl Codex {
         let inner = if raw.starts_with('{') { raw } else { text.trim_start() };
         let output: Output =
             if inner.starts_with('{') { serde_json::from_str(inner).unwrap_or_default() } else { Output::default() };
-        let parts = match (&output.content, raw.starts_with('[')) {
-            (_, true) => joined(&serde_json::from_str(raw).unwrap_or_default()),
-            (content, false) => joined(content),
-        };
+        let listed = raw.starts_with('[').then(|| serde_json::from_str::<Blocks>(raw).unwrap_or_default());
+        let parts = listed.as_ref().unwrap_or(&output.content).texts().join("\n");
         let output_text = [output.output.get(), Some(parts.as_str()), Some(text.as_str())];
         let output_text = output_text.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
         let number = |code: Option<&RawValue>| serde_json::from_str::<f64>(code?.get()).ok();
@@ -255,20 +243,9 @@ impl Codex {
     }
 }
 
-fn parse<'a, T: Default + serde::Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
-}
-
 fn tokens(usage: &Usage) -> Tokens {
     let cached = usage.cached.get().min(usage.input.get());
     Tokens { input: usage.input.get() - cached, output: usage.output.get(), cache_read: cached, cache_write: 0 }
-}
-
-fn joined(content: &Content<Part>) -> String {
-    match content {
-        Content::Text(text) => text.to_string(),
-        Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect::<Vec<_>>().join("\n"),
-    }
 }
 
 /// The maximal number of lines before the output of a command.
@@ -305,35 +282,20 @@ impl Reader for Codex {
     fn row(&mut self, text: &str, fold: &mut Fold) -> bool {
         let Ok(row) = serde_json::from_str::<Row>(text) else { return false };
         let (payload, at) = (&row.payload, row.timestamp.get());
-        if let Some(time) = at {
-            fold.add_time(time);
-        }
+        fold.add_time(at);
         match row.kind.get() {
             Some("session_meta") => {
-                if let Some(cwd) = payload.cwd.get() {
-                    fold.set_cwd(cwd);
-                }
-                if let Some(time) = payload.timestamp.get() {
-                    fold.add_time(time);
-                }
+                fold.set_cwd(payload.cwd.get());
+                fold.add_time(payload.timestamp.get());
                 // in a forked session, the rows of the original session follow
                 let out = &mut fold.out;
-                let first = |place: &mut Option<String>, text: &Text| {
-                    if place.is_none() {
-                        *place = text.get().map(str::to_owned);
-                    }
-                };
-                first(&mut out.session_id, &payload.id);
-                first(&mut out.commit, &payload.git.commit);
-                first(&mut out.branch, &payload.git.branch);
+                payload.id.set_first(&mut out.session_id);
+                payload.git.commit.set_first(&mut out.commit);
+                payload.git.branch.set_first(&mut out.branch);
             }
             Some("turn_context") => {
-                if let Some(cwd) = payload.cwd.get() {
-                    fold.set_cwd(cwd);
-                }
-                if let Some(model) = payload.model.get() {
-                    fold.out.model = Some(model.to_owned());
-                }
+                fold.set_cwd(payload.cwd.get());
+                payload.model.set(&mut fold.out.model);
             }
             Some("response_item") => self.item(payload, at, fold),
             Some("event_msg") => self.event(payload, at, fold),

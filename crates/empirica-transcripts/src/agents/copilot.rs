@@ -1,14 +1,41 @@
 //! Events of Copilot CLI.
 
+use std::path::Path;
+
 use serde_json::value::RawValue;
 
-use crate::agents::reader::Reader;
+use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::call::Call;
-use crate::read::input::Input;
+use crate::read::files::small;
 use crate::read::lenient::{Count, Flag, List, Text, lenient};
 use crate::summary::fold::Fold;
 use crate::text::words;
+
+pub(crate) static FORMAT: Format = Format {
+    agent: Agent::Copilot,
+    tools: &[],
+    data: (None, ".copilot"),
+    sessions: Sessions::Rows(RowFormat {
+        files: &["session-state/*/events.jsonl"],
+        is_own: |row| {
+            let kinds = ["session.", "user.", "assistant.", "tool.", "subagent.", "hook.", "system."];
+            let is_known = row.text("type").is_some_and(|kind| kinds.iter().any(|start| kind.starts_with(start)));
+            Certainty::of(is_known && row.has_object("data"))
+        },
+        reader: || Box::<Copilot>::default(),
+        made_in: |path, _| workspace_folder(path),
+        row_made_in: |row, _| row.object("data").object("context").text("cwd"),
+    }),
+};
+
+/// The folder of a session, from `workspace.yaml` beside its events.
+fn workspace_folder(path: &Path) -> Option<String> {
+    let text = small(&path.with_file_name("workspace.yaml"))?;
+    let value = text.lines().find_map(|line| line.strip_prefix("cwd:"))?.trim();
+    let quoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    Some(quoted.unwrap_or(value).to_owned()).filter(|value| !value.is_empty())
+}
 
 lenient! {
     /// The context of a session.
@@ -67,8 +94,7 @@ pub struct Copilot {
 }
 
 fn called(id: Option<&str>, name: &str, arguments: Option<&RawValue>, fold: &mut Fold) {
-    let call = Input::with(arguments, |input| Call::of(Agent::Copilot, name, input, fold.folder.as_deref()));
-    fold.add_call(None, id, call);
+    fold.add_call(None, id, Call::of(FORMAT.tools, name, arguments, fold.folder.as_deref()));
 }
 
 impl Reader for Copilot {
@@ -80,23 +106,17 @@ impl Reader for Copilot {
             return true;
         }
         let (data, at) = (&event.data, event.timestamp.get());
-        if let Some(time) = at {
-            fold.add_time(time);
-        }
-        let owned = |text: &Text| text.get().map(str::to_owned);
+        fold.add_time(at);
         match event.kind.get() {
             Some("session.start" | "session.resume") => {
-                if let Some(cwd) = data.context.cwd.get() {
-                    fold.set_cwd(cwd);
-                }
-                fold.own_root = owned(&data.context.root).or(fold.own_root.take());
-                let out = &mut fold.out;
-                out.session_id = owned(&data.session).or(out.session_id.take());
-                out.model = owned(&data.model).or(out.model.take());
-                out.branch = owned(&data.context.branch).or(out.branch.take());
-                out.commit = out.commit.take().or(owned(&data.context.commit));
+                fold.set_cwd(data.context.cwd.get());
+                data.context.root.set(&mut fold.own_root);
+                data.session.set(&mut fold.out.session_id);
+                data.model.set(&mut fold.out.model);
+                data.context.branch.set(&mut fold.out.branch);
+                data.context.commit.set_first(&mut fold.out.commit);
             }
-            Some("session.model_change") => fold.out.model = owned(&data.new_model).or(fold.out.model.take()),
+            Some("session.model_change") => data.new_model.set(&mut fold.out.model),
             Some("session.compaction_complete") => fold.set_summary(data.summary.get().unwrap_or_default()),
             Some("user.message") => {
                 let own = data.content.get().and_then(words::of_user);

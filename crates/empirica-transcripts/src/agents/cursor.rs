@@ -1,28 +1,48 @@
 //! Transcripts of Cursor: messages without times, ids and results.
 
-use serde_json::value::RawValue;
+use std::path::Path;
 
-use crate::agents::reader::Reader;
+use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role};
+use crate::read::block::Blocks;
 use crate::read::call::Call;
-use crate::read::input::Input;
-use crate::read::lenient::{Content, Text, lenient};
+use crate::read::files::{name_above, names};
+use crate::read::lenient::{Text, lenient};
 use crate::summary::fold::Fold;
 use crate::text::words;
 
-lenient! {
-    /// A part of a message.
-    Block {
-        kind: Text<'a> = "type",
-        text: Text<'a> = "text",
-        name: Text<'a> = "name",
-        input: Option<&'a RawValue> = "input",
-    }
+pub(crate) static FORMAT: Format = Format {
+    agent: Agent::Cursor,
+    tools: &[("Delete", "edit")],
+    data: (None, ".cursor"),
+    sessions: Sessions::Rows(RowFormat {
+        files: &["projects/*/agent-transcripts/*/*.jsonl"],
+        is_own: |row| {
+            let is_message = row.text("role").is_some_and(|role| role == "user" || role == "assistant");
+            Certainty::of(is_message && row.text("type").is_none() && row.has_object("message"))
+        },
+        reader: || Box::<Cursor>::default(),
+        made_in: |path, folder| {
+            let folder = folder.filter(|folder| name_above(path, 3).is_some_and(|slug| is_slug_of(slug, folder)));
+            folder?.to_str().map(str::to_owned)
+        },
+        row_made_in: |_, _| None,
+    }),
+};
+
+/// Whether a slug is Cursor's folder name for `folder`: its path with everything but letters and digits as `-`.
+fn is_slug_of(slug: &str, folder: &Path) -> bool {
+    let plain = |text: &str| {
+        let text: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        text.trim_matches('-').to_owned()
+    };
+    !plain(slug).is_empty()
+        && names(folder).iter().filter_map(|name| name.to_str()).any(|name| plain(name) == plain(slug))
 }
 
 lenient! {
     Message {
-        content: Content<'a, Block<'a>> = "content",
+        content: Blocks<'a> = "content",
     }
 }
 
@@ -53,23 +73,24 @@ impl Reader for Cursor {
             Some("assistant") => Role::Assistant,
             _ => return true,
         };
-        let texts: Vec<&str> = match &row.message.content {
-            Content::Text(text) => vec![text],
-            Content::Parts(blocks) => blocks.iter().filter_map(|block| block.text.get()).collect(),
-        };
+        let texts = row.message.content.texts();
         let own: Vec<&str> = match role {
             Role::User => texts.into_iter().filter_map(query).collect(),
             Role::Assistant => texts,
         };
         fold.add_message(role, &own.join("\n"), None);
-        let Content::Parts(blocks) = &row.message.content else { return true };
-        for block in blocks.iter().filter(|block| block.kind.get() == Some("tool_use")) {
+        for block in row.message.content.of_kind("tool_use") {
             let name = block.name.get().unwrap_or_default();
-            let call = Input::with(block.input, |input| Call::of(Agent::Cursor, name, input, fold.folder.as_deref()));
+            let call = Call::of(FORMAT.tools, name, block.input, fold.folder.as_deref());
             // there are no results: assume success
-            fold.add_files(None, call.files.clone());
-            fold.add_call(None, None, call);
+            fold.add_ended_call(None, call, Some(false));
         }
         true
+    }
+
+    fn beside(&mut self, path: &Path, fold: &mut Fold) {
+        // the file is named after the session
+        let name = path.file_stem().and_then(|name| name.to_str());
+        fold.out.session_id = fold.out.session_id.take().or(name.map(str::to_owned));
     }
 }

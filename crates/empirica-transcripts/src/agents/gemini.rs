@@ -1,18 +1,62 @@
 //! Chats of Gemini CLI, as one JSON document or rows: messages can be replaced by id, and rewound.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
-use crate::agents::reader::Reader;
+use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role, Tokens};
+use crate::read::block::Blocks;
 use crate::read::call::{Call, category_index};
-use crate::read::input::Input;
-use crate::read::lenient::{Content, Count, List, Text, lenient, repaired};
+use crate::read::files::{name_above, names, small};
+use crate::read::keys::Keys;
+use crate::read::lenient::{Count, List, Text, is_read, lenient};
 use crate::read::paths;
 use crate::summary::fold::Fold;
 use crate::text::limits::{MESSAGE, held};
 use crate::text::words;
+
+pub(crate) static FORMAT: Format = Format {
+    agent: Agent::Gemini,
+    tools: &[("read_many_files", "read"), ("google_web_search", "search")],
+    data: (None, ".gemini"),
+    sessions: Sessions::Rows(RowFormat {
+        files: &["tmp/*/chats/*.json", "tmp/*/chats/*.jsonl"],
+        is_own,
+        reader: || Box::<Gemini>::default(),
+        made_in: |path, folder| project_root(path).or_else(|| named(folder?, name_above(path, 2)?)),
+        row_made_in: |row, folder| named(folder, &row.text("projectHash")?),
+    }),
+};
+
+fn is_own(row: &Keys) -> Certainty {
+    let kind = row.text("type").unwrap_or_default();
+    let has_mark = row.text("projectHash").or(row.text("$rewindTo")).is_some() || row.has_object("$set");
+    if has_mark || kind == "gemini" {
+        return Certainty::Certain;
+    }
+    let is_message = ["user", "info", "error", "warning"].contains(&kind.as_str()) && row.has("content");
+    let is_foreign = row.has("message") || row.text("uuid").is_some();
+    if is_message && !is_foreign && row.text("id").is_some() { Certainty::Possible } else { Certainty::No }
+}
+
+/// The folder of a session, from `.project_root` above its chats.
+fn project_root(path: &Path) -> Option<String> {
+    let text = small(&path.ancestors().nth(2)?.join(".project_root"))?;
+    Some(text.trim_end_matches(['\n', '\r']).to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The folder, if Gemini CLI names it so: by the SHA-256 of its path, in hex.
+fn named(folder: &Path, hash: &str) -> Option<String> {
+    let is_named = names(folder).iter().any(|name| hash_of(name) == hash);
+    is_named.then(|| folder.to_str().map(str::to_owned))?
+}
+
+pub(crate) fn hash_of(folder: &Path) -> String {
+    Sha256::digest(folder.as_os_str().as_encoded_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// The number of newest messages whose text is kept, in case later ones are rewound.
 const WORDS: usize = 400;
@@ -25,15 +69,6 @@ lenient! {
         cached: Count = "cached",
         thoughts: Count = "thoughts",
         tool: Count = "tool",
-        /// Unused; gives the struct its lifetime.
-        note: Text<'a> = "note",
-    }
-}
-
-lenient! {
-    /// A part of a message.
-    Part {
-        text: Text<'a> = "text",
     }
 }
 
@@ -67,21 +102,13 @@ lenient! {
         id: Text<'a> = "id",
         kind: Text<'a> = "type",
         timestamp: Text<'a> = "timestamp",
-        content: Content<'a, Part<'a>> = "content",
+        content: Blocks<'a> = "content",
         model: Text<'a> = "model",
         tokens: Option<Usage<'a>> = "tokens",
         calls: List<ToolCall<'a>> = "toolCalls",
         set: Option<&'a RawValue> = "$set",
         rewind: Text<'a> = "$rewindTo",
     }
-}
-
-/// The status of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Open,
-    Done,
-    Failed,
 }
 
 /// A message, without its full text.
@@ -94,7 +121,8 @@ struct KeptMessage {
     decisions: Vec<String>,
     model: Option<String>,
     tokens: Option<Tokens>,
-    calls: Vec<(Call, End)>,
+    /// The calls, and whether they failed, if they ended.
+    calls: Vec<(Call, Option<bool>)>,
 }
 
 /// Reads the rows of a chat.
@@ -108,35 +136,24 @@ pub struct Gemini {
 
 impl Gemini {
     fn session(&mut self, row: &Row, fold: &mut Fold) {
-        if let Some(session) = row.session.get() {
-            fold.out.session_id = Some(session.to_owned());
-        }
-        for time in [&row.start, &row.updated].into_iter().filter_map(Text::get) {
-            fold.add_time(time);
-        }
+        row.session.set(&mut fold.out.session_id);
+        fold.add_time(row.start.get());
+        fold.add_time(row.updated.get());
         fold.set_summary(row.summary.get().unwrap_or_default());
-        if let Some(folder) = row.folders.0.first().and_then(Text::get)
-            && fold.folder.is_none()
-        {
-            fold.set_cwd(folder);
+        if fold.folder.is_none() {
+            fold.set_cwd(row.folders.0.first().and_then(Text::get));
         }
         // a list of messages is the model's present context, not all messages: it adds and replaces some
         for raw in row.messages.0.iter().flatten() {
-            if let Ok(message) = serde_json::from_str::<Row>(raw.get()) {
-                self.message(&message, fold);
-            } else if let Some(text) = repaired(raw.get())
-                && let Ok(message) = serde_json::from_str::<Row>(&text)
-            {
-                self.message(&message, fold);
-            }
+            is_read(raw.get(), |text| {
+                serde_json::from_str::<Row>(text).map(|message| self.message(&message, fold)).is_ok()
+            });
         }
     }
 
     fn message(&mut self, row: &Row, fold: &mut Fold) {
         let id = row.id.get().map(|id| fold.hash(id));
-        if let Some(time) = row.timestamp.get() {
-            fold.add_time(time);
-        }
+        fold.add_time(row.timestamp.get());
         let mut kept = kept(row, fold);
         kept.id = id;
         let is_first = |index: usize, first: Option<usize>| first.is_none_or(|first| index < first);
@@ -182,18 +199,15 @@ fn kept(row: &Row, fold: &Fold) -> KeptMessage {
         Some("gemini") => Role::Assistant,
         _ => return KeptMessage::default(),
     };
-    let text = match &row.content {
-        Content::Text(text) => text.to_string(),
-        Content::Parts(parts) => parts.iter().filter_map(|part| part.text.get()).collect(),
-    };
+    let text = row.content.texts().concat();
     let own = if role == Role::User { words::of_user(&text).unwrap_or_default() } else { text.trim() };
     let calls = row.calls.0.iter().map(|call| {
         let name = call.name.get().unwrap_or_default();
-        let mut made = Input::with(call.args, |input| Call::of(Agent::Gemini, name, input, fold.folder.as_deref()));
-        let end = match call.status.get() {
-            Some("success") => End::Done,
-            Some("error" | "cancelled") => End::Failed,
-            _ => End::Open,
+        let mut made = Call::of(FORMAT.tools, name, call.args, fold.folder.as_deref());
+        let failed = match call.status.get() {
+            Some("success") => Some(false),
+            Some("error" | "cancelled") => Some(true),
+            _ => None,
         };
         // reading tools also display files
         let edits =
@@ -202,7 +216,7 @@ fn kept(row: &Row, fold: &Fold) -> KeptMessage {
         if let Some(shown) = shown.and_then(|path| paths::normalized(path, fold.folder.as_deref())) {
             made.files = vec![shown];
         }
-        (made, end)
+        (made, failed)
     });
     KeptMessage {
         id: None,
@@ -255,14 +269,8 @@ impl Reader for Gemini {
             if let Some(tokens) = kept.tokens {
                 fold.add_usage(None, None, tokens);
             }
-            for (call, end) in kept.calls {
-                let (category, files) = (call.category, call.files.clone());
-                fold.add_call(None, None, call);
-                match (end, category) {
-                    (End::Failed, Some(category)) => fold.add_failure(None, category),
-                    (End::Done, _) => fold.add_files(None, files),
-                    _ => {}
-                }
+            for (call, failed) in kept.calls {
+                fold.add_ended_call(None, call, failed);
             }
         }
     }

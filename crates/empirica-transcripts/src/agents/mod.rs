@@ -1,76 +1,49 @@
-//! The readers for each agent's rows and files.
+//! The supported agents, a file or folder for each.
 
-pub mod claude;
-pub mod codex;
-pub mod copilot;
-pub mod cursor;
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+pub mod format;
 pub mod gemini;
 pub mod opencode;
-pub mod reader;
 
-use std::io::BufRead;
-
-use crate::agents::reader::Reader;
+use crate::agents::format::{Certainty, Format, RowFormat, Sessions};
 use crate::model::Agent;
-use crate::read::lenient;
-use crate::read::rows::{Piece, Rows};
-use crate::summary::fold::Fold;
+use crate::read::call;
+use crate::read::keys::Keys;
 
-/// The reader of one agent's rows.
-pub(crate) enum Any {
-    Claude(claude::Claude),
-    Codex(codex::Codex),
-    Gemini(gemini::Gemini),
-    Copilot(copilot::Copilot),
-    Cursor(cursor::Cursor),
+/// All formats, in the order in which rows are compared with them.
+pub(crate) static FORMATS: [&Format; 6] =
+    [&gemini::FORMAT, &codex::FORMAT, &copilot::FORMAT, &claude::FORMAT, &cursor::FORMAT, &opencode::store::FORMAT];
+
+/// The agent of a row.
+pub(crate) fn of_row(row: &Keys) -> Option<(Agent, &'static RowFormat)> {
+    let formats = FORMATS.iter().filter_map(|format| match &format.sessions {
+        Sessions::Rows(rows) => Some((format.agent, rows, (rows.is_own)(row))),
+        Sessions::Store(_) => None,
+    });
+    let surest = |wanted| formats.clone().find(|(_, _, certainty)| *certainty == wanted);
+    surest(Certainty::Certain).or_else(|| surest(Certainty::Possible)).map(|(agent, rows, _)| (agent, rows))
 }
 
-impl Any {
-    pub(crate) fn of(agent: Agent) -> Option<Any> {
-        Some(match agent {
-            Agent::ClaudeCode => Any::Claude(Default::default()),
-            Agent::Codex => Any::Codex(Default::default()),
-            Agent::Gemini => Any::Gemini(Default::default()),
-            Agent::Copilot => Any::Copilot(Default::default()),
-            Agent::Cursor => Any::Cursor(Default::default()),
-            Agent::OpenCode => return None,
-        })
-    }
-
-    pub(crate) fn reader(&mut self) -> &mut dyn Reader {
-        match self {
-            Any::Claude(reader) => reader,
-            Any::Codex(reader) => reader,
-            Any::Gemini(reader) => reader,
-            Any::Copilot(reader) => reader,
-            Any::Cursor(reader) => reader,
-        }
-    }
-
-    /// Reads a row, repaired if necessary, and counts it; members of a document are not counted. Returns whether it
-    /// could be read.
-    pub(crate) fn take(&mut self, text: &str, piece: Piece, fold: &mut Fold) -> bool {
-        let reader = self.reader();
-        let read = reader.row(text, fold) || lenient::repaired(text).is_some_and(|text| reader.row(&text, fold));
-        match (read, piece) {
-            (true, Piece::Member) => {}
-            (true, _) => fold.out.rows += 1,
-            (false, _) => fold.out.skipped_rows += 1,
-        }
-        read
-    }
+/// The category of an agent's tool; `None` for task lists. Names are case-sensitive.
+pub fn category(agent: Agent, tool: &str) -> Option<&'static str> {
+    let format = FORMATS.iter().find(|format| format.agent == agent);
+    call::category(format.map_or(&[], |format| format.tools), tool)
 }
 
-pub(crate) fn take<R: BufRead>(any: &mut Any, piece: Piece, row: &[u8], rows: &mut Rows<R>, fold: &mut Fold) {
-    if piece == Piece::Lost {
-        fold.out.skipped_rows += 1;
-        fold.out.torn = rows.is_torn();
-    } else if !row.trim_ascii().is_empty() {
-        let read = any.take(&String::from_utf8_lossy(row), piece, fold);
-        let unended = piece == (Piece::Row { whole: false });
-        if read && unended {
-            rows.keep_last();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_has_a_format_and_its_own_names_of_tools() {
+        for agent in Agent::ALL {
+            assert_eq!(FORMATS.iter().filter(|format| format.agent == agent).count(), 1, "{agent:?}");
         }
-        fold.out.torn = !read && unended;
+        assert_eq!(category(Agent::OpenCode, "write"), Some("write"));
+        assert_eq!(category(Agent::Codex, "shell"), Some("shell"));
+        assert_eq!(category(Agent::ClaudeCode, "shell"), Some("mcp"));
     }
 }

@@ -1,6 +1,7 @@
 //! Tool calls: their category, subject, and the files they would modify.
 
-use crate::model::Agent;
+use serde_json::value::RawValue;
+
 use crate::model::CATEGORIES;
 use crate::read::input::{Input, Todo};
 use crate::read::lenient::{Content, Text};
@@ -54,9 +55,11 @@ pub struct Call {
     pub task: Option<(String, String)>,
 }
 
-/// The category of a tool; `None` for task lists. Names are case-sensitive; names specific to one agent come after the
-/// common ones.
-pub fn category(agent: Agent, name: &str) -> Option<&'static str> {
+/// The categories of tools, by name.
+pub type Tools = &'static [(&'static str, &'static str)];
+
+/// The category of a tool; `None` for task lists. Names are case-sensitive; `own` has those specific to one agent.
+pub fn category(own: Tools, name: &str) -> Option<&'static str> {
     Some(match name {
         "Bash"
         | "bash"
@@ -80,21 +83,7 @@ pub fn category(agent: Agent, name: &str) -> Option<&'static str> {
         "TodoWrite" | "todo_write" | "update_plan" | "todowrite" | "todoread" | "update_todo" | "write_todos" => {
             return None;
         }
-        _ => match (agent, name) {
-            (Agent::Codex, "shell" | "local_shell" | "container.exec" | "exec") => "shell",
-            (Agent::Cursor, "Delete") => "edit",
-            (Agent::OpenCode, "read") => "read",
-            (Agent::OpenCode, "write") => "write",
-            (Agent::OpenCode, "patch" | "multiedit") => "edit",
-            (Agent::OpenCode, "list") => "glob",
-            (Agent::OpenCode, "websearch") => "search",
-            (Agent::OpenCode, "webfetch") => "fetch",
-            (Agent::OpenCode, "task") => "task",
-            (Agent::OpenCode, "question") => "ask",
-            (Agent::Gemini, "read_many_files") => "read",
-            (Agent::Gemini, "google_web_search") => "search",
-            _ => "mcp",
-        },
+        name => own.iter().find(|(own, _)| *own == name).map_or("mcp", |(_, category)| category),
     })
 }
 
@@ -111,8 +100,12 @@ pub fn line(text: &str) -> Option<Sample> {
 
 impl Call {
     /// Reads a call of the tool `name` with `input`, made in the normalized folder `cwd`.
-    pub fn of(agent: Agent, name: &str, input: &Input, cwd: Option<&str>) -> Call {
-        let Some(mut category) = category(agent, name) else {
+    pub fn of(tools: Tools, name: &str, input: Option<&RawValue>, cwd: Option<&str>) -> Call {
+        Input::with(input, |input| Call::with(tools, name, input, cwd))
+    }
+
+    fn with(tools: Tools, name: &str, input: &Input, cwd: Option<&str>) -> Call {
+        let Some(mut category) = category(tools, name) else {
             return Call { todos: todos(input), ..Default::default() };
         };
         if name == "str_replace_editor" && matches!(&input.command, Content::Text(command) if command.trim() == "view")
@@ -230,8 +223,9 @@ fn ticked(text: &str) -> Vec<Entry> {
 mod tests {
     use super::*;
 
-    fn call(agent: Agent, name: &str, input: &str) -> Call {
-        Input::with_text(input, |input| Call::of(agent, name, input, Some("/r")))
+    fn call(name: &str, input: &str) -> Call {
+        let own = &[("shell", "shell"), ("exec", "shell")];
+        Input::with_text(input, |input| Call::with(own, name, input, Some("/r")))
     }
 
     fn named(call: &Call) -> &'static str {
@@ -251,11 +245,10 @@ mod tests {
             ("TodoWrite", "none"),
             ("todoread", "none"),
         ] {
-            assert_eq!(named(&call(Agent::ClaudeCode, name, "{}")), category, "{name}");
+            assert_eq!(named(&call(name, "{}")), category, "{name}");
         }
-        assert_eq!(call(Agent::ClaudeCode, "mcp__x__y", "{}").sample, Some(Sample::Text("mcp__x__y".into())));
-        assert_eq!(named(&call(Agent::OpenCode, "write", "{}")), "write");
-        assert_eq!(named(&call(Agent::Codex, "shell", "{}")), "shell");
+        assert_eq!(call("mcp__x__y", "{}").sample, Some(Sample::Text("mcp__x__y".into())));
+        assert_eq!(named(&call("shell", "{}")), "shell");
     }
 
     #[test]
@@ -283,20 +276,18 @@ mod tests {
             ("Bash", r#"{"command":"rm a"}"#.to_owned(), vec![]),
             ("Write", "5".to_owned(), vec![]),
         ] {
-            assert_eq!(call(Agent::Codex, name, &input).files, files, "{name} {input}");
+            assert_eq!(call(name, &input).files, files, "{name} {input}");
         }
     }
 
     #[test]
     fn a_list_of_tasks_is_read_from_objects_and_from_markdown() {
-        let plan = call(Agent::Codex, "update_plan", r#"{"plan":[{"step":"a","status":"completed"},{"step":"b"},7]}"#)
-            .todos
-            .unwrap();
+        let plan = call("update_plan", r#"{"plan":[{"step":"a","status":"completed"},{"step":"b"},7]}"#).todos.unwrap();
         assert_eq!(
             plan.entries.iter().map(|entry| entry.status.as_str()).collect::<Vec<_>>(),
             ["completed", "pending"]
         );
-        let ticks = call(Agent::Copilot, "update_todo", r#"{"todos":"- [x] a\n- [ ] b"}"#).todos.unwrap();
+        let ticks = call("update_todo", r#"{"todos":"- [x] a\n- [ ] b"}"#).todos.unwrap();
         assert_eq!((ticks.entries[0].status.as_str(), ticks.entries[1].text.as_str()), ("completed", "b"));
     }
 }

@@ -1,14 +1,13 @@
 //! Reads JSON of any form: values of an unexpected form count as absent, and are never errors.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// The limit of entries read from a list; longer lists in a row of 16 MB are not by an agent.
-const ENTRIES: usize = 4096;
+pub const ENTRIES: usize = 4096;
 
 /// Skips the rest of a list.
 pub fn past_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<(), A::Error> {
@@ -59,6 +58,7 @@ macro_rules! lenient {
         #[derive(Debug, Default)]
         pub(crate) struct $name<'a> {
             $($(#[$of])* pub(crate) $field: $kind,)*
+            _row: std::marker::PhantomData<&'a ()>,
         }
 
         impl<'de: 'a, 'a> serde::de::Deserialize<'de> for $name<'a> {
@@ -93,6 +93,20 @@ impl<'a> Text<'a> {
     /// The text, unless absent or blank.
     pub fn get(&self) -> Option<&str> {
         self.0.as_deref().filter(|text| !text.trim().is_empty())
+    }
+
+    /// Sets `place`, unless the text is absent or blank.
+    pub fn set(&self, place: &mut Option<String>) {
+        if let Some(text) = self.get() {
+            *place = Some(text.to_owned());
+        }
+    }
+
+    /// As [`Text::set`], unless `place` has a text already.
+    pub fn set_first(&self, place: &mut Option<String>) {
+        if place.is_none() {
+            self.set(place);
+        }
     }
 
     /// Wraps a text.
@@ -263,10 +277,9 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Content<'a, T> {
     }
 }
 
-impl fmt::Display for Text<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.get().unwrap_or_default())
-    }
+/// Calls `read` with a text, then with the repaired one if it failed. Returns whether it succeeded.
+pub fn is_read(text: &str, mut read: impl FnMut(&str) -> bool) -> bool {
+    read(text) || repaired(text).is_some_and(|text| read(&text))
 }
 
 /// Parses a JSON string, repaired if necessary; `None` for other values.

@@ -118,18 +118,16 @@ impl Fold {
         self.hasher.hash_one(text)
     }
 
-    /// Sets the folder of the rows that follow; the first one is the transcript's.
-    pub fn set_cwd(&mut self, cwd: &str) {
-        let Some(folder) = paths::normalized(cwd, None) else { return };
+    /// Sets the folder of the rows that follow, if there is one; the first one is the transcript's.
+    pub fn set_cwd(&mut self, cwd: Option<&str>) {
+        let Some((cwd, folder)) = cwd.and_then(|cwd| Some((cwd, paths::normalized(cwd, None)?))) else { return };
         self.out.cwd.get_or_insert_with(|| cwd.to_owned());
-        if self.folder.as_ref() != Some(&folder) {
-            self.folder = Some(folder);
-        }
+        self.folder = Some(folder);
     }
 
     /// Extends the time range; ignores invalid times.
-    pub fn add_time(&mut self, time: &str) {
-        let Some(time) = parsed(time) else { return };
+    pub fn add_time(&mut self, time: Option<&str>) {
+        let Some(time) = time.and_then(parsed) else { return };
         let (first, last) = self.times.get_or_insert((time, time));
         (*first, *last) = (time.min(*first), time.max(*last));
     }
@@ -242,6 +240,17 @@ impl Fold {
         }
         if let Some(number) = number {
             self.calls.insert(number, Some(OpenCall { owner, category, files, questions }));
+        }
+    }
+
+    /// Adds a call without an id, and whether it failed, if it ended.
+    pub fn add_ended_call(&mut self, owner: Owner, mut call: Call, failed: Option<bool>) {
+        let (category, files) = (call.category, std::mem::take(&mut call.files));
+        self.add_call(owner, None, call);
+        match (failed, category) {
+            (Some(true), Some(category)) => self.add_failure(owner, category),
+            (Some(false), _) => self.add_files(owner, files),
+            _ => {}
         }
     }
 

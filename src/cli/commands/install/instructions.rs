@@ -6,13 +6,13 @@ use crate::setup::agents::{instructions, view};
 
 /// Print instructions for an agent, or keep them in the files agents read
 ///
-/// With --write the text is kept in a marked block of AGENTS.md, CLAUDE.md, GEMINI.md, QWEN.md, MINIMAX.md, ROVODEV.md,
-/// COPILOT_CLAUDE.md and .github/copilot-instructions.md: of those that are there, else AGENTS.md is made. Nothing outside
-/// of the block is changed; what stands in it is replaced. deinit takes the blocks out again.
+/// With --write the text is kept in a marked block of the files agents read, such as AGENTS.md, CLAUDE.md and GEMINI.md: of
+/// those that are there, else AGENTS.md is made. Nothing outside of the block is changed; what stands in it is replaced.
+/// deinit takes the blocks out again.
 #[derive(Debug, Args)]
 pub struct Instructions {
     /// The agent: its words, and with --write its file only, which is made when it is not there
-    #[arg(long, value_name = "AGENT", value_parser = named(Reader::ALL, Reader::name))]
+    #[arg(long, value_name = "AGENT", value_parser = named(Reader::all(), Reader::name))]
     pub agent: Option<Reader>,
     /// Write the block into the files instead of printing the text
     #[arg(long)]

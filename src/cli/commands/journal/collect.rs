@@ -6,9 +6,9 @@ use empirica_transcripts::model::Agent;
 
 /// Log from an agent's transcript: tools, files, todos, decisions, tokens
 ///
-/// Understands the transcripts of Claude Code, Codex CLI, Gemini CLI, Copilot CLI, Cursor and OpenCode, by their content. What is
-/// new goes into the session of the transcript: the one that has the agent's own id, else one that is made for it. A
-/// transcript that has grown adds only what is new. Secrets are replaced; rows that cannot be read are counted.
+/// Understands the transcripts of the agents that --agent takes, by their content. What is new goes into the session of the
+/// transcript: the one that has the agent's own id, else one that is made for it. A transcript that has grown adds only
+/// what is new. Secrets are replaced; rows that cannot be read are counted.
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("which").required(true).args(["transcript", "latest"])))]
 pub struct Collect {

@@ -1,5 +1,7 @@
 //! Reads OpenCode's database without writing to it or beside it.
 
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -7,15 +9,14 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::agents::opencode;
-use crate::agents::opencode::{Info, OpenCode};
+use crate::agents::opencode::{Info, OpenCode, read_document};
 use crate::error::{Error, Result};
-use crate::model::{Agent, Transcript};
-use crate::read::lenient::repaired;
+use crate::model::Transcript;
 use crate::read::rows::LONGEST;
 use crate::summary::fold::Fold;
 
-/// The magic bytes of an SQLite file.
-pub const MAGIC: &[u8] = b"SQLite format 3\0";
+/// The first bytes of an SQLite file.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The time SQLite waits for a writing process.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
@@ -61,12 +62,24 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     })
 }
 
+/// Whether a file is an SQLite file.
+pub fn is_database(path: &Path) -> bool {
+    head(path).starts_with(MAGIC)
+}
+
 /// Whether the header of the database says WAL mode.
 fn is_wal_mode(path: &Path) -> bool {
-    use std::io::Read;
+    head(path)[18..].contains(&2)
+}
+
+/// The first 20 bytes of a regular file; zeros if it has fewer.
+fn head(path: &Path) -> [u8; 20] {
     let mut head = [0; 20];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && (head[18] == 2 || head[19] == 2)
+    let file = Some(path).filter(|path| path.is_file()).and_then(|path| File::open(path).ok());
+    match file.map(|mut file| file.read_exact(&mut head)) {
+        Some(Ok(())) => head,
+        _ => [0; 20],
+    }
 }
 
 fn text(row: &Row, column: usize) -> rusqlite::Result<Option<String>> {
@@ -103,19 +116,10 @@ pub fn list(path: &Path) -> Result<Vec<Info>> {
 pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
     let db = open(path).map_err(|error| unreadable(path, error))?;
     let sessions = sessions(&db).map_err(|error| unreadable(path, error))?;
-    let Some(main) = opencode::newest(&sessions, root) else { return Err(crate::error::Error::no_session(path, root)) };
-    let mut fold = Fold::new(Agent::OpenCode);
-    fold.out.session_id = Some(main.id.clone());
-    let all = std::iter::once(main).chain(opencode::subagents_of(&sessions, &main.id));
-    for (number, session) in all.enumerate() {
-        let owner = if number == 0 { None } else { fold.add_subagent(Some(&session.id)) };
-        fold.set_cwd(&session.folder);
-        messages(&db, session, &mut OpenCode::new(owner), &mut fold).map_err(|error| unreadable(path, error))?;
-        if !session.title.trim().is_empty() {
-            fold.name(owner, &session.title);
-        }
-    }
-    Ok(fold.finish(root))
+    let Some(main) = opencode::newest(&sessions, root) else { return Err(Error::no_session(path, root)) };
+    opencode::read(&sessions, main, root, |session, reader, fold| {
+        messages(&db, session, reader, fold).map_err(|error| unreadable(path, error))
+    })
 }
 
 /// Reads the column `data`, unless it is null or too long.
@@ -123,17 +127,14 @@ fn read_column(
     row: &Row,
     column: usize,
     fold: &mut Fold,
-    mut take: impl FnMut(&str, &mut Fold) -> bool,
+    read: impl FnMut(&str, &mut Fold) -> bool,
 ) -> rusqlite::Result<()> {
     let bytes = match row.get_ref(column)? {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
         _ => &[],
     };
     fold.out.size = fold.out.size.saturating_add(bytes.len() as u64);
-    let text = String::from_utf8_lossy(bytes);
-    let read = take(&text, fold) || repaired(&text).is_some_and(|text| take(&text, fold));
-    let counter = if read { &mut fold.out.rows } else { &mut fold.out.skipped_rows };
-    *counter += 1;
+    read_document(&String::from_utf8_lossy(bytes), fold, read);
     Ok(())
 }
 

@@ -1,18 +1,34 @@
 //! Messages of OpenCode and their parts, in its database and its older storage.
 
-pub mod database;
+mod database;
 pub mod storage;
+pub mod store;
+
+use std::path::Path;
 
 use serde_json::value::RawValue;
 
-use crate::model::{Agent, Role, Tokens};
-use crate::read::call::Call;
-use crate::read::input::Input;
-use crate::read::lenient::{Count, Flag, List, Text, lenient};
+use crate::error::Result;
+use crate::model::{Agent, Role, Tokens, Transcript};
+use crate::read::call::{Call, Tools};
+use crate::read::lenient::{Count, Flag, List, Text, is_read, lenient};
 use crate::read::paths;
 use crate::summary::answers;
 use crate::summary::fold::{Fold, Owner, from_millis};
 use crate::text::words;
+
+/// The tools that OpenCode alone has by these names.
+const TOOLS: Tools = &[
+    ("read", "read"),
+    ("write", "write"),
+    ("patch", "edit"),
+    ("multiedit", "edit"),
+    ("list", "glob"),
+    ("websearch", "search"),
+    ("webfetch", "fetch"),
+    ("task", "task"),
+    ("question", "ask"),
+];
 
 lenient! {
     /// Times in milliseconds since 1970.
@@ -22,8 +38,6 @@ lenient! {
         completed: Count = "completed",
         start: Count = "start",
         end: Count = "end",
-        /// Unused; gives the struct its lifetime.
-        note: Text<'a> = "note",
     }
 }
 
@@ -42,8 +56,6 @@ lenient! {
     Cache {
         read: Count = "read",
         write: Count = "write",
-        /// Unused; gives the struct its lifetime.
-        note: Text<'a> = "note",
     }
 }
 
@@ -127,19 +139,13 @@ impl OpenCode {
         };
         self.is_summary = message.summary.is_set();
         self.at = message.time.created.known().and_then(from_millis);
-        for time in [message.time.created, message.time.completed] {
-            seen(time, fold);
-        }
-        if let Some(cwd) = message.path.cwd.get() {
-            fold.set_cwd(cwd);
-        }
+        add_times([message.time.created, message.time.completed], fold);
+        fold.set_cwd(message.path.cwd.get());
         if self.owner.is_none() {
-            if let Some(root) = message.path.root.get().filter(|root| *root != "/") {
-                fold.own_root = Some(root.to_owned());
+            if message.path.root.get() != Some("/") {
+                message.path.root.set(&mut fold.own_root);
             }
-            if let Some(model) = message.model.get() {
-                fold.out.model = Some(model.to_owned());
-            }
+            message.model.set(&mut fold.out.model);
         }
         if let Some(usage) = &message.tokens {
             let tokens = Tokens {
@@ -185,29 +191,20 @@ impl OpenCode {
 
     fn tool(&self, part: &Part, fold: &mut Fold) {
         let state = &part.state;
-        for time in [state.time.start, state.time.end] {
-            seen(time, fold);
-        }
+        add_times([state.time.start, state.time.end], fold);
         let name = part.tool.get().unwrap_or_default();
-        let call = Input::with(state.input, |input| Call::of(Agent::OpenCode, name, input, fold.folder.as_deref()));
-        let end = match state.status.get() {
+        let call = Call::of(TOOLS, name, state.input, fold.folder.as_deref());
+        let failed = match state.status.get() {
             Some("completed") => Some(false),
             Some("error") => Some(true),
             _ => None,
         };
         let Some(id) = part.call.get() else {
             // its result comes with it, but cannot be matched by id
-            let (category, files) = (call.category, call.files.clone());
-            fold.add_call(self.owner, None, call);
-            match (end, category) {
-                (Some(true), Some(category)) => fold.add_failure(self.owner, category),
-                (Some(false), _) => fold.add_files(self.owner, files),
-                _ => {}
-            }
-            return;
+            return fold.add_ended_call(self.owner, call, failed);
         };
         fold.add_call(self.owner, Some(id), call);
-        let Some(failed) = end else { return };
+        let Some(failed) = failed else { return };
         if let Some(open) = fold.end_call(id, failed)
             && !failed
             && !open.questions.is_empty()
@@ -218,9 +215,9 @@ impl OpenCode {
     }
 }
 
-fn seen(time: Count, fold: &mut Fold) {
-    if let Some(time) = time.known().filter(|ms| *ms > 0).and_then(from_millis) {
-        fold.add_time(&time);
+fn add_times(times: [Count; 2], fold: &mut Fold) {
+    for time in times.into_iter().filter_map(Count::known).filter(|ms| *ms > 0) {
+        fold.add_time(from_millis(time).as_deref());
     }
 }
 
@@ -253,13 +250,39 @@ impl Info {
 }
 
 /// The newest session that has no parent and was made in `root`; without a root, the newest of all.
-pub fn newest<'i>(sessions: &'i [Info], root: Option<&std::path::Path>) -> Option<&'i Info> {
+fn newest<'i>(sessions: &'i [Info], root: Option<&Path>) -> Option<&'i Info> {
     let inside = |info: &&Info| root.is_none_or(|root| paths::is_inside(&info.folder, root));
     sessions.iter().filter(|info| info.parent.is_none()).filter(inside).max_by_key(|info| info.updated)
 }
 
+/// Reads the session `main` and its subagents; `messages` reads the messages of one session.
+fn read(
+    sessions: &[Info],
+    main: &Info,
+    root: Option<&Path>,
+    mut messages: impl FnMut(&Info, &mut OpenCode, &mut Fold) -> Result<()>,
+) -> Result<Transcript> {
+    let mut fold = Fold::new(Agent::OpenCode);
+    fold.out.session_id = Some(main.id.clone());
+    for (number, session) in std::iter::once(main).chain(subagents_of(sessions, &main.id)).enumerate() {
+        let owner = if number == 0 { None } else { fold.add_subagent(Some(&session.id)) };
+        fold.set_cwd(Some(&session.folder));
+        messages(session, &mut OpenCode::new(owner), &mut fold)?;
+        if !session.title.trim().is_empty() {
+            fold.name(owner, &session.title);
+        }
+    }
+    Ok(fold.finish(root))
+}
+
+/// Reads a document, repaired if necessary, and counts it.
+fn read_document(text: &str, fold: &mut Fold, mut read: impl FnMut(&str, &mut Fold) -> bool) {
+    let counter = if is_read(text, |text| read(text, fold)) { &mut fold.out.rows } else { &mut fold.out.skipped_rows };
+    *counter += 1;
+}
+
 /// The direct and indirect subagents of `main`, breadth first.
-pub fn subagents_of<'i>(sessions: &'i [Info], main: &str) -> Vec<&'i Info> {
+fn subagents_of<'i>(sessions: &'i [Info], main: &str) -> Vec<&'i Info> {
     let mut ids = std::collections::HashSet::from([main]);
     let mut out: Vec<&Info> = Vec::new();
     loop {

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::agents::opencode;
-use crate::agents::opencode::{Info, OpenCode};
+use crate::agents::opencode::{Info, read_document};
 use crate::error::{Error, Result};
-use crate::model::{Agent, Transcript};
-use crate::read::lenient::{Text, lenient, repaired};
+use crate::model::Transcript;
+use crate::read::files::entries;
+use crate::read::lenient::{Count, Text, lenient};
 use crate::read::rows::LONGEST;
 use crate::summary::fold::Fold;
 
@@ -18,9 +19,7 @@ const SESSION: u64 = 1 << 20;
 lenient! {
     /// A creation time, in milliseconds since 1970.
     Made {
-        created: crate::read::lenient::Count = "created",
-        /// Unused; gives the struct its lifetime.
-        note: Text<'a> = "note",
+        created: Count = "created",
     }
 }
 
@@ -30,14 +29,6 @@ lenient! {
         id: Text<'a> = "id",
         time: Made<'a> = "time",
     }
-}
-
-/// The entries of a folder, sorted by name; empty if it cannot be read.
-pub fn entries(folder: &Path) -> Vec<PathBuf> {
-    let read = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut out: Vec<PathBuf> = read.collect();
-    out.sort();
-    out
 }
 
 /// The JSON files of a folder, sorted by name.
@@ -79,32 +70,21 @@ pub fn read(storage: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Tra
         Some(id) => sessions.iter().find(|info| info.id == id),
         None => opencode::newest(&sessions, root),
     };
-    let Some(main) = main else { return Err(crate::error::Error::no_session(storage, root)) };
-    let mut fold = Fold::new(Agent::OpenCode);
-    fold.out.session_id = Some(main.id.clone());
+    let Some(main) = main else { return Err(Error::no_session(storage, root)) };
     let by_name = |kind: &str| -> HashMap<String, PathBuf> {
         let folders = entries(&storage.join(kind)).into_iter();
         folders.filter_map(|path| Some((path.file_name()?.to_str()?.to_owned(), path))).collect()
     };
     let (messages, parts) = (by_name("message"), by_name("part"));
-    let all = std::iter::once(main).chain(opencode::subagents_of(&sessions, &main.id));
-    for (number, session) in all.enumerate() {
-        let owner = if number == 0 { None } else { fold.add_subagent(Some(&session.id)) };
-        fold.set_cwd(&session.folder);
-        if let Some(folder) = messages.get(&session.id) {
-            let mut reader = OpenCode::new(owner);
-            for (_, id, path) in in_order(folder) {
-                take(&path, &mut fold, |text, fold| reader.message(text, &id, fold))?;
-                for part in parts.get(&id).into_iter().flat_map(|folder| documents(folder)) {
-                    take(&part, &mut fold, |text, fold| reader.part(text, fold))?;
-                }
+    opencode::read(&sessions, main, root, |session, reader, fold| {
+        for (_, id, path) in messages.get(&session.id).into_iter().flat_map(|folder| in_order(folder)) {
+            take(&path, fold, |text, fold| reader.message(text, &id, fold))?;
+            for part in parts.get(&id).into_iter().flat_map(|folder| documents(folder)) {
+                take(&part, fold, |text, fold| reader.part(text, fold))?;
             }
         }
-        if !session.title.trim().is_empty() {
-            fold.name(owner, &session.title);
-        }
-    }
-    Ok(fold.finish(root))
+        Ok(())
+    })
 }
 
 /// The message files, ordered by time and id.
@@ -130,11 +110,9 @@ fn text(path: &Path) -> std::io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&std::fs::read(path)?).into_owned()))
 }
 
-fn take(path: &Path, fold: &mut Fold, mut take: impl FnMut(&str, &mut Fold) -> bool) -> Result<()> {
-    let text = text(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?.unwrap_or_default();
+fn take(path: &Path, fold: &mut Fold, read: impl FnMut(&str, &mut Fold) -> bool) -> Result<()> {
+    let text = text(path).map_err(|error| Error::unreadable(path, error))?.unwrap_or_default();
     fold.out.size = fold.out.size.saturating_add(text.len() as u64);
-    let read = take(&text, fold) || repaired(&text).is_some_and(|text| take(&text, fold));
-    let counter = if read { &mut fold.out.rows } else { &mut fold.out.skipped_rows };
-    *counter += 1;
+    read_document(&text, fold, read);
     Ok(())
 }

@@ -87,7 +87,7 @@ fn the_union_of_trees_is_commutative_and_associative() {
     let folder = tempfile::tempdir().unwrap();
     output(git(folder.path()).args(["init", "-q"])).unwrap();
     let cwd = folder.path().canonicalize().unwrap();
-    let env = Env::new(|_| None, cwd.clone(), PathBuf::new());
+    let env = Env::new([], cwd.clone(), PathBuf::new());
     let repo = Repository::discover(&env).unwrap();
     let store = Store::new(&repo, &env, &Nothing).unwrap();
     assert_eq!(REF, data_ref(crate::model::Namespace::Journal));
@@ -123,7 +123,7 @@ fn a_folder_with_a_fan_out_name_does_not_make_a_union_unstable() {
     let folder = tempfile::tempdir().unwrap();
     output(git(folder.path()).args(["init", "-q"])).unwrap();
     let cwd = folder.path().canonicalize().unwrap();
-    let env = Env::new(|_| None, cwd.clone(), PathBuf::new());
+    let env = Env::new([], cwd.clone(), PathBuf::new());
     let repo = Repository::discover(&env).unwrap();
     let store = Store::new(&repo, &env, &Nothing).unwrap();
     let tree = |entries: &[(&str, &str, Oid)]| {
@@ -154,7 +154,7 @@ fn a_union_with_an_unsorted_tree_is_sorted() {
     let folder = tempfile::tempdir().unwrap();
     output(git(folder.path()).args(["init", "-q"])).unwrap();
     let cwd = folder.path().canonicalize().unwrap();
-    let env = Env::new(|_| None, cwd.clone(), PathBuf::new());
+    let env = Env::new([], cwd.clone(), PathBuf::new());
     let repo = Repository::discover(&env).unwrap();
     let store = Store::new(&repo, &env, &Nothing).unwrap();
     let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();

@@ -1,0 +1,121 @@
+//! What is known of an agent's transcripts: where they are, how they are recognised, and what reads them.
+
+use std::io::{self, BufRead};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::error::Result;
+use crate::model::{Agent, Transcript};
+use crate::read::call::Tools;
+use crate::read::keys::Keys;
+use crate::read::lenient::is_read;
+use crate::read::rows::{Piece, Rows};
+use crate::summary::fold::Fold;
+
+/// An agent, and what is specific to its transcripts.
+pub(crate) struct Format {
+    pub agent: Agent,
+    /// The categories of its tools, by name; of those with names that several agents use, none.
+    pub tools: Tools,
+    /// The variable that names its data folder, if any, and that folder below the home folder without it.
+    pub data: (Option<&'static str>, &'static str),
+    pub sessions: Sessions,
+}
+
+/// How an agent keeps its sessions.
+pub(crate) enum Sessions {
+    /// Each in a file of rows.
+    Rows(RowFormat),
+    /// Several in one place.
+    Store(Store),
+}
+
+/// A file of rows.
+pub(crate) struct RowFormat {
+    /// The files in the data folder that may be transcripts, as patterns of [`matching`](crate::read::files::matching).
+    pub files: &'static [&'static str],
+    /// Whether a row is of this agent.
+    pub is_own: fn(&Keys) -> Certainty,
+    /// The reader of a file's rows.
+    pub reader: fn() -> Box<dyn Reader>,
+    /// The folder a transcript was made in, by its path and the files beside it. The second path is a folder to compare
+    /// names with.
+    pub made_in: fn(&Path, Option<&Path>) -> Option<String>,
+    /// The same by a row.
+    pub row_made_in: fn(&Keys, &Path) -> Option<String>,
+}
+
+/// How surely a row is of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    No,
+    /// If it is of no other agent.
+    Possible,
+    Certain,
+}
+
+impl Certainty {
+    /// Certain or not at all.
+    pub(crate) fn of(is_own: bool) -> Self {
+        if is_own { Certainty::Certain } else { Certainty::No }
+    }
+}
+
+/// A place with several sessions.
+pub(crate) struct Store {
+    /// Whether a file or folder is one, or in one.
+    pub is_own: fn(&Path) -> bool,
+    /// Reads the session of a file, else the newest made in the root; without a root, the newest of all. `None` if the
+    /// file or folder is none.
+    pub read: fn(&Path, Option<&Path>) -> Option<Result<Transcript>>,
+    /// The newest session in the data folder made in the root: its time, and a path to read it from.
+    pub newest: fn(&Path, &Path) -> Option<(SystemTime, PathBuf)>,
+}
+
+/// Reads the rows of one agent.
+pub(crate) trait Reader {
+    /// Reads a row. `false`, and nothing read, if it is invalid JSON.
+    fn row(&mut self, text: &str, fold: &mut Fold) -> bool;
+
+    /// Reads what is beside the file, after its rows.
+    fn beside(&mut self, _path: &Path, _fold: &mut Fold) {}
+
+    /// Ends the transcript.
+    fn end(&mut self, _fold: &mut Fold) {}
+}
+
+/// Reads the remaining rows.
+pub(crate) fn read_rows<R: BufRead>(reader: &mut dyn Reader, rows: &mut Rows<R>, fold: &mut Fold) -> io::Result<()> {
+    while let Some(piece) = rows.next()? {
+        let row = std::mem::take(&mut rows.row);
+        read_row(reader, piece, &row, rows, fold);
+        rows.row = row;
+    }
+    Ok(())
+}
+
+/// Reads a row, repaired if necessary, and counts it; members of a document are not counted.
+pub(crate) fn read_row<R: BufRead>(
+    reader: &mut dyn Reader,
+    piece: Piece,
+    row: &[u8],
+    rows: &mut Rows<R>,
+    fold: &mut Fold,
+) {
+    if piece == Piece::Lost {
+        fold.out.skipped_rows += 1;
+        fold.out.torn = rows.is_torn();
+    } else if !row.trim_ascii().is_empty() {
+        let read = is_read(&String::from_utf8_lossy(row), |text| reader.row(text, fold));
+        match (read, piece) {
+            (true, Piece::Member) => {}
+            (true, _) => fold.out.rows += 1,
+            (false, _) => fold.out.skipped_rows += 1,
+        }
+        let is_unended = piece == (Piece::Row { whole: false });
+        if read && is_unended {
+            rows.keep_last();
+        }
+        fold.out.torn = !read && is_unended;
+    }
+}
