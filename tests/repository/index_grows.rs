@@ -299,7 +299,7 @@ const ASKED: [&str; 8] = [
 
 #[expect(clippy::disallowed_methods, reason = "a switch of this test, not of the program")]
 fn cases() -> u32 {
-    if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 60 } else { 2 }
+    if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 60 } else { 1 }
 }
 
 proptest! {
