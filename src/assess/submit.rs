@@ -225,7 +225,7 @@ fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> T
         ],
         (Phase::Preflight, _) => "Proceed; log findings, decisions and dead ends as you go.".into(),
         (Phase::Check, Some("stop")) => text![
-            "Stop: do not act on this confidence. Log what really changed as findings or evidence, assess yourself anew, \
+            "Stop: do not act on this confidence. Log what really changed as findings or evidence, assess yourself again, \
              then run: ",
             assess("check")
         ],

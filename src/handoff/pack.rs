@@ -27,7 +27,7 @@ empirica_notes::words! {
 }
 
 impl Detail {
-    /// The most tokens a session may take (DESIGN §3).
+    /// The most tokens a session may take.
     pub fn budget(self) -> usize {
         match self {
             Detail::Summary => 400,

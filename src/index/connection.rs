@@ -40,7 +40,7 @@ impl<'s> Index<'s> {
 
 pub(crate) fn unusable(error: rusqlite::Error) -> Error {
     Error::storage("the index over the notes cannot be used")
-        .reason("it is derived from the notes, and nothing is lost with it; the next command makes it anew")
+        .reason("it is derived from the notes, so nothing is lost with it; the next command rebuilds it")
         .suggest("Run the command again.")
         .caused_by(error)
 }

@@ -71,7 +71,7 @@ impl<'a> CallContext<'a> {
 
     /// The session this client began; one that has ended meanwhile is an error: what is said in it now, nobody would see.
     fn own(&self, id: &str) -> Result<String> {
-        match lifecycle::goes_on(&self.reading(None, None)?, id) {
+        match lifecycle::is_active(&self.reading(None, None)?, id) {
             true => Ok(id.to_owned()),
             false => Err(Error::refused("the session you began has ended")
                 .provided(id)

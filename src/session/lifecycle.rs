@@ -19,25 +19,25 @@ use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
-/// How large the context of a session is that is continued, in tokens: as `handoff --type context` makes it.
-const CONTEXT: usize = 1250;
+/// Budget of the context handoff written for a continued session, in tokens, as for `handoff --type context`.
+const CONTEXT_BUDGET: usize = 1250;
 
-/// What a session begins with.
+/// A session to begin.
 #[derive(Debug, Clone, Default)]
 pub struct StartRequest {
     pub task: Option<String>,
     pub kind: Option<String>,
     pub external_id: Option<String>,
-    /// Whether a hook of the agent's begins it.
+    /// Whether an agent's hook begins it.
     pub by_hook: bool,
-    /// When who asks began to run, in milliseconds since 1970: of several sessions that hooks of the agent began here, the one that
-    /// began then goes on, else the newest; `None` when a hook asks.
+    /// Start time of the calling process, in milliseconds since 1970. If hooks of this agent began several sessions
+    /// here, the one begun at that time is resumed, else the newest. `None` if the caller is a hook.
     pub since_ms: Option<u64>,
     /// The session or handoff it continues.
     pub from: Option<String>,
 }
 
-/// The session that another continues.
+/// The session that a new one continues.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Continuation {
     /// The session.
@@ -46,10 +46,10 @@ pub struct Continuation {
     pub ai_id: String,
     /// Its handoff.
     pub handoff_id: Id,
-    /// Whether the handoff was written just now, because there was none.
+    /// Whether the handoff was written now, because there was none.
     #[serde(rename = "handoff_written")]
     pub is_written: bool,
-    /// What it is about.
+    /// Its task.
     #[serde(skip)]
     pub task: Option<String>,
 }
@@ -63,22 +63,22 @@ pub struct StartOutcome {
     pub ai_id: String,
     /// When it began.
     pub started_at: String,
-    /// What it is going to do.
+    /// Its task.
     pub task: Option<String>,
-    /// Whether an active session of this `--external-id` goes on.
+    /// Whether an active session with this `--external-id` was resumed.
     pub resumed: bool,
-    /// With `--from`: what it continues.
+    /// With `--from`: the session it continues.
     #[serde(rename = "from")]
     pub continues: Option<Continuation>,
     /// The sessions that were active in this worktree before.
     #[serde(skip)]
     pub others: Vec<ActiveSession>,
-    /// What storing left to say.
+    /// Warnings and remedies of storing.
     #[serde(skip)]
     pub stored: StoreReport,
 }
 
-/// Begins a session. With an `external_id` that an active session of this worktree has, that one goes on.
+/// Begins a session, or resumes the active session of this worktree with the given `external_id`.
 pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<StartOutcome> {
     for (name, text) in [("task", &request.task), ("type", &request.kind), ("external id", &request.external_id)] {
         context.optional(name, text.as_deref())?;
@@ -86,24 +86,24 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     context.stored_as_it_is("external id", request.external_id.as_deref())?;
     let current = ActiveSessions::load(context)?;
     let ai = context.author(None);
-    let known = match (&request.external_id, request.since_ms) {
+    let resumed = match (&request.external_id, request.since_ms) {
         (Some(external), _) => current.active.iter().find(|s| s.external_id.as_ref() == Some(external)),
-        (None, Some(since)) => of_hook(&current.active, &ai, since),
+        (None, Some(since)) => session_of_hook(&current.active, &ai, since),
         (None, None) => None,
     };
-    if let Some(known) = known {
-        let session = match context.index()?.session_row(&known.id)? {
-            Some(known) => known.session,
-            None => return Err(nothing_of(&known.id)),
+    if let Some(resumed) = resumed {
+        let session = match context.index()?.session_row(&resumed.id)? {
+            Some(row) => row.session,
+            None => return Err(nothing_of(&resumed.id)),
         };
-        // it began before: what it continues was said then
+        // a resumed session keeps its origin
         let text =
-            "the session goes on as it began: only one that begins continues another. Accept the handoff instead";
+            "--from ignored: the session was resumed, and only a new one continues another. Accept the handoff instead";
         let mut warnings: Vec<String> = request.from.iter().map(|_| text.to_owned()).collect();
         if let Some(task) = request.task.as_ref().filter(|_| session.task.is_none()) {
-            let told = ActiveSession { task: Some(context.store.without_secrets(task)), ..known.clone() };
-            if let Err(error) = active::begin(context, &told) {
-                warnings.push(format!("the task cannot be remembered ({error}); say it with the next assessment"));
+            let updated = ActiveSession { task: Some(context.store.without_secrets(task)), ..resumed.clone() };
+            if let Err(error) = active::begin(context, &updated) {
+                warnings.push(format!("cannot remember the task ({error}); give it with the next assessment"));
             }
         }
         return Ok(StartOutcome {
@@ -120,7 +120,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     let who = WorkingSession { id: SessionId::random(), ai: context.author(None), note: None };
     let mut first = StoreReport::default();
     let continues = match &request.from {
-        Some(given) => Some(continued(context, given, &who.ai, &mut first)?),
+        Some(given) => Some(continue_from(context, given, &who.ai, &mut first)?),
         None => None,
     };
     let body = SessionStart {
@@ -143,28 +143,32 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     Ok(StartOutcome { continues, others, session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
 }
 
-/// How far the begin of a session and of a program that belong together lie apart at most, in milliseconds.
+/// Maximum time between the start of an agent's process and of the session its hook begins, in milliseconds.
 const TOGETHER_MS: u64 = 120_000;
 
-/// The session that a hook of the agent's began for who asks: of several the one that began with it, else the newest; one that a
-/// killed agent left behind is neither, as long as there is another.
-fn of_hook<'a>(active: &'a [ActiveSession], ai: &str, since_ms: u64) -> Option<&'a ActiveSession> {
+/// The session that the agent's hook began for a process started at `since_ms`: the one closest in time, else the newest.
+/// A session left behind by a killed agent is taken only if it is the only one.
+fn session_of_hook<'a>(active: &'a [ActiveSession], ai: &str, since_ms: u64) -> Option<&'a ActiveSession> {
     let of_hooks = || active.iter().filter(|session| session.by_hook && session.ai == ai);
     let apart = |session: &&ActiveSession| session.began.ms().abs_diff(since_ms);
     let together = of_hooks().filter(|session| apart(session) <= TOGETHER_MS).min_by_key(apart);
     together.or_else(|| of_hooks().max_by(|a, b| a.began.cmp(&b.began)))
 }
 
-/// The session or handoff of that name, to be continued by an agent. Of a session that has none, the handoff of its context is
-/// written, in that session.
-fn continued(context: &CommandContext<'_>, given: &str, by: &str, stored: &mut StoreReport) -> Result<Continuation> {
+/// Resolves the session or handoff to continue. If the session has no handoff, a context handoff is written in it.
+fn continue_from(
+    context: &CommandContext<'_>,
+    given: &str,
+    by: &str,
+    stored: &mut StoreReport,
+) -> Result<Continuation> {
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
     let (id, named) = match names::thing(context, given, "session or handoff", &[Namespace::Handoffs], is_handoff)? {
         NamedObject::Session(session) => (session.id, None),
         NamedObject::Record(handoff) => match handoff.head.session.clone() {
             Some(session) => (session, Some(handoff.head.id)),
             None => {
-                return Err(Error::refused(format!("the handoff {} is of no session", handoff.head.id.short()))
+                return Err(Error::refused(format!("the handoff {} belongs to no session", handoff.head.id.short()))
                     .provided(given)
                     .reason("only a session can be continued")
                     .suggest(text!["Start without ", option("--from"), ", and accept the handoff."])
@@ -180,14 +184,14 @@ fn continued(context: &CommandContext<'_>, given: &str, by: &str, stored: &mut S
     };
     let is_written = newest.is_none();
     if let Some(handoff) = &newest {
-        stored.warnings.extend(held_up(context, handoff)?);
+        stored.warnings.extend(escalation_warning(context, handoff)?);
     }
     let handoff_id = match newest {
         Some(handoff) => handoff,
         None => {
             let owner = WorkingSession { id: id.clone(), ai: session.ai.clone(), note: None };
             let managed = CheckedHandoff::context(Some(by));
-            let what = Content { managed, budget: Some(CONTEXT), automatic: true, ..Content::default() };
+            let what = Content { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..Content::default() };
             let written = handoff::write::write(context, &owner, HandoffInput::default(), &what)?;
             stored.before(written.stored);
             written.record.head.id
@@ -196,8 +200,8 @@ fn continued(context: &CommandContext<'_>, given: &str, by: &str, stored: &mut S
     Ok(Continuation { session_id: id, ai_id: session.ai.clone(), handoff_id, is_written, task: session.task.clone() })
 }
 
-/// That the task of a handoff waits for a person, when it does.
-fn held_up(context: &CommandContext<'_>, handoff: &Id) -> Result<Option<String>> {
+/// A warning if the task of a handoff is escalated.
+fn escalation_warning(context: &CommandContext<'_>, handoff: &Id) -> Result<Option<String>> {
     let found = context.index()?.ids([handoff])?;
     let task_id = found.records().find_map(|record| match &record.body {
         Body::Handoff(handoff) => handoff.task_id.clone(),
@@ -205,8 +209,8 @@ fn held_up(context: &CommandContext<'_>, handoff: &Id) -> Result<Option<String>>
     });
     let Some(task_id) = task_id else { return Ok(None) };
     let standing = tasks::standing(context, &task_id)?;
-    let waits = standing.is_some_and(|standing| standing.status == TaskStatus::Escalated);
-    Ok(waits.then(|| {
+    let is_escalated = standing.is_some_and(|standing| standing.status == TaskStatus::Escalated);
+    Ok(is_escalated.then(|| {
         format!("the task '{task_id}' is escalated and waits for a person: {}", tasks::show_command(&task_id))
     }))
 }
@@ -219,17 +223,17 @@ pub struct EndOutcome {
     pub ended_at: String,
     pub duration_seconds: u64,
     pub has_handoff: bool,
-    /// Whether it said anything that a handoff could be made of.
-    pub said_something: bool,
+    /// Whether it has entries for a handoff.
+    pub has_entries: bool,
     pub stored: StoreReport,
 }
 
-/// Ends the session the command works in, and writes what waits.
+/// Ends the session of the command, and flushes.
 pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOutcome> {
     context.optional("reason", reason.as_deref())?;
     let who = context.working()?;
     if let Some(named) = context.selection.ai.as_deref().filter(|_| who.note.is_some()) {
-        // who speaks in another's session does not end it
+        // another agent's session is not ended
         return Err(Error::not_found(format!("{named} has no active session here"))
             .provided(named)
             .reason("another agent's session is active here, and ends by its own name or its id")
@@ -252,12 +256,12 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
         ai_id: who.ai,
         ended_at,
         has_handoff: !gathered.handoffs.is_empty(),
-        said_something: !gathered.entry_ids.is_empty(),
+        has_entries: !gathered.entry_ids.is_empty(),
         stored,
     })
 }
 
-/// From one RFC 3339 time to another, in seconds; 0 when either is none or they are the wrong way round.
+/// Seconds between two RFC 3339 times; 0 if either is invalid or they are in reverse order.
 pub fn seconds_between(from: &str, to: &str) -> u64 {
     let parse = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
     match (parse(from), parse(to)) {
@@ -268,27 +272,27 @@ pub fn seconds_between(from: &str, to: &str) -> u64 {
 
 /// The sessions stored here, newest first.
 #[derive(Debug)]
-pub struct ListedSession {
+pub struct SessionList {
     pub sessions: Vec<Session>,
     pub warnings: Vec<String>,
 }
 
-/// Lists sessions, those of `--ai` only when it is given, active ones only when asked for.
-pub fn list(context: &CommandContext<'_>, active_only: bool) -> Result<ListedSession> {
+/// Lists sessions, of `--ai` if given.
+pub fn list(context: &CommandContext<'_>, active_only: bool) -> Result<SessionList> {
     let warnings = context.store.reconcile();
     let mut sessions = context.index()?.sessions(active_only)?;
     sessions.retain(|s| context.selection.ai.as_ref().is_none_or(|ai| s.ai == *ai));
     sessions.reverse();
-    Ok(ListedSession { sessions, warnings })
+    Ok(SessionList { sessions, warnings })
 }
 
-/// Whether a session goes on, in this worktree or another.
-pub fn goes_on(context: &CommandContext<'_>, id: &str) -> bool {
+/// Whether a session is active, in this worktree or another.
+pub fn is_active(context: &CommandContext<'_>, id: &str) -> bool {
     let is_stored = || show(context, Some(id)).is_ok_and(|(gathered, _)| gathered.session.is_active());
     active::anywhere(context, id).is_some() || is_stored()
 }
 
-/// One session, whole. Without a name, the one the command works in.
+/// The records of one session; without a name, of the session of the command.
 pub fn show(context: &CommandContext<'_>, given: Option<&str>) -> Result<(SessionRecords, Vec<String>)> {
     let warnings = context.store.reconcile();
     let id = match given {

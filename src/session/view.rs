@@ -18,7 +18,7 @@ use crate::render::answer::Answer;
 use crate::render::sparkline;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::lifecycle::{EndOutcome, ListedSession, StartOutcome, seconds_between};
+use crate::session::lifecycle::{EndOutcome, SessionList, StartOutcome, seconds_between};
 use empirica_notes::error::{Result, blank, empirica, text};
 use empirica_notes::model::goal::GoalState;
 use empirica_notes::model::handoff::{HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item, ToolUse};
@@ -92,7 +92,7 @@ pub fn ended(outcome: &EndOutcome) -> Answer {
     let answer = Answer::new(view)
         .text(format!("Session {} ended after {}.\n", outcome.session_id.short(), duration(outcome.duration_seconds)))
         .stored(&outcome.stored);
-    if outcome.has_handoff || !outcome.said_something {
+    if outcome.has_handoff || !outcome.has_entries {
         return answer;
     }
     answer.hint(text![
@@ -161,7 +161,7 @@ pub struct ListView<'a> {
 }
 
 /// The answer of `session list`.
-pub fn list(listed: &ListedSession) -> Answer {
+pub fn list(listed: &SessionList) -> Answer {
     let line = |s: &Session| {
         format!(
             "{} {} {:<7} {:<12} {}\n",

@@ -40,7 +40,7 @@ impl GoalChanges {
 }
 
 /// What an earlier proposal is dropped for.
-const ANEW: &str = "it was looked at anew, by newer vectors or another task";
+const ANEW: &str = "it was assessed again, with newer vectors or another task";
 
 /// Proposes goals for the weak vectors; nothing when nothing recommends to investigate. `gathered` is the session before
 /// the assessment.

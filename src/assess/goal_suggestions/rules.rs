@@ -11,7 +11,7 @@ use crate::text::similarity::{best, words};
 use empirica_notes::model::goal::{Goal, GoalState, Priority};
 use empirica_notes::model::{Id, SessionId, Vector, Vectors};
 
-/// Below this (less is better: above 1 − this) a vector asks for a goal (DESIGN §3).
+/// Below this (less is better: above 1 − this) a vector asks for a goal.
 const WEAK: f64 = 0.70;
 /// Below this the goal's priority is medium.
 const WEAKER: f64 = 0.60;
@@ -69,7 +69,7 @@ pub struct SuggestionInput {
 }
 
 /// One goal for each vector under 0.70 (uncertainty and density: above 0.30), at most 5: first know, uncertainty and state
-/// where they recommend to investigate, then the others, weakest first. Empty when nothing recommends it (DESIGN §3).
+/// where they recommend to investigate, then the others, weakest first. Empty when nothing recommends it.
 pub fn goals(vectors: &Vectors, at_hand: &SuggestionInput) -> Vec<(Vector, Goal)> {
     let triggers = gate::triggers(vectors);
     if triggers.is_empty() {

@@ -76,7 +76,7 @@ pub fn compare(a: &Operand, b: &Operand, way: &HistoryBetween, exists: &dyn Fn(&
     all.differ("project", "active sessions", a.active, b.active);
     let order = |change: &Change| DIMENSIONS.iter().position(|dimension| *dimension == change.dimension);
     all.list.sort_by_key(|change| (change.turn as u8, order(change)));
-    // what is stored already is never assessed anew
+    // a stored assessment is never computed again
     let is_waiting = b.is_present && vector_deltas.is_none() && !a.vectors.is_empty() && !b.vectors.is_empty();
     Comparison {
         summary: summary(&all.list, is_waiting),

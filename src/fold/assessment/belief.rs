@@ -7,7 +7,7 @@ use crate::fold::assessment::confidence::round4;
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Phase, Vector};
 
-/// Standard deviation of the prior, whose mean is 0: no bias is assumed in advance (DESIGN §3).
+/// Standard deviation of the prior, whose mean is 0: no bias is assumed in advance.
 const PRIOR_SD: f64 = 0.2;
 
 /// Fewest sessions for a conclusion.
@@ -69,7 +69,7 @@ pub fn differences(session: &SessionRecords) -> Vec<(Vector, f64)> {
 
 /// Beliefs from the differences of all sessions, in display order; vectors without differences are omitted.
 ///
-/// A normal update (DESIGN §3): with prior mean 0 and standard deviation 0.2, and 0.2 for each observation, n
+/// A normal update: with prior mean 0 and standard deviation 0.2, and 0.2 for each observation, n
 /// observations x give the mean Σx / (n + 1) and the standard deviation 0.2 / √(n + 1). From 3 observations on, a
 /// mean more than two (rounded) standard deviations from 0 is a bias.
 pub fn beliefs<'a>(differences: impl IntoIterator<Item = &'a (Vector, f64)>) -> Vec<Belief> {

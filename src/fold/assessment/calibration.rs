@@ -17,7 +17,7 @@ pub struct Explained {
     pub why: String,
 }
 
-/// Compares the gain in `know` with the fall in `uncertainty` (DESIGN §3): with k = Δknow and u = −Δuncertainty,
+/// Compares the gain in `know` with the fall in `uncertainty`: with k = Δknow and u = −Δuncertainty,
 /// |k − u| < 0.15 is well calibrated, u > k + 0.20 overconfident, k > u + 0.20 underconfident, else well calibrated.
 /// Without both vectors in both assessments it is not assessable.
 pub fn status(before: Option<&Vectors>, after: Option<&Vectors>) -> Calibration {

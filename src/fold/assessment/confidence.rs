@@ -3,11 +3,11 @@
 use empirica_notes::model::vectors::Tier;
 use empirica_notes::model::{Vector, Vectors};
 
-/// The weights of the tiers (DESIGN §3, after the Python tool's documented formula).
+/// The weights of the tiers (after the Python tool's documented formula).
 const WEIGHTS: [(Tier, f64); 4] =
     [(Tier::Foundation, 0.35), (Tier::Comprehension, 0.25), (Tier::Execution, 0.25), (Tier::Engagement, 0.15)];
 
-/// Rounds to 4 decimals, as thresholds compare values (DESIGN §3).
+/// Rounds to 4 decimals, as thresholds compare values.
 pub fn round4(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }

@@ -4,7 +4,7 @@ use crate::fold::assessment::confidence::round4;
 use empirica_notes::model::handoff::Gap;
 use empirica_notes::model::{Vector, Vectors};
 
-/// Minimum gain in a vector for a filled gap (DESIGN §3, seed `_identify_filled_gaps`).
+/// Minimum gain in a vector for a filled gap (Python tool, `_identify_filled_gaps`).
 const GAIN: f64 = 0.15;
 /// Minimum fall in uncertainty for a filled gap.
 const FALL: f64 = 0.20;

@@ -6,7 +6,7 @@ use empirica_notes::model::{Assessment, Envelope, Vector, Vectors};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Above this the uncertainty is high (DESIGN §3).
+/// Above this the uncertainty is high.
 const UNCERTAIN: f64 = 0.6;
 /// Below this too little is known to proceed.
 const KNOWING: f64 = 0.7;

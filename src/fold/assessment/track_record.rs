@@ -38,7 +38,7 @@ pub struct Forecast {
     pub source: ForecastSource,
 }
 
-/// The forecast of a session (DESIGN §3): `--confidence` of its last CHECK, otherwise that CHECK's overall
+/// The forecast of a session: `--confidence` of its last CHECK, otherwise that CHECK's overall
 /// confidence; without a CHECK, the overall confidence of its last PREFLIGHT. `None` if unknown.
 pub fn forecast(session: &SessionRecords) -> Option<Forecast> {
     let last = |phase: Phase| session.assessments.iter().rev().map(|(_, a)| a).find(|a| a.phase == phase);
@@ -95,7 +95,7 @@ pub fn ending(session: &SessionRecords) -> ActualOutcome {
 }
 
 impl ActualOutcome {
-    /// The outcome (DESIGN §3): true if all goals are done and the last run of each evidence command passed. `None`
+    /// The outcome: true if all goals are done and the last run of each evidence command passed. `None`
     /// while in progress, or without goals and evidence.
     pub fn outcome(&self) -> Option<bool> {
         let known = !self.going_on && self.goals + self.commands > 0;

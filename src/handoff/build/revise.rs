@@ -41,12 +41,12 @@ pub fn prepared(context: &CommandContext<'_>, given: &str) -> Result<Revision> {
         return Err(Error::refused(format!("a newer handoff took the place of {} already", head.id.short()))
             .provided(given)
             .reason("what receivers ask is about the one that is in force")
-            .suggest("Write that one anew.")
+            .suggest("Rewrite that one.")
             .command(empirica("handoff").option("--regenerate", newer)));
     }
     let Some(session) = head.session.clone() else {
         return Err(Error::refused(format!("the handoff {} is of no session", head.id.short()))
-            .reason("there is no journal to write it anew from")
+            .reason("there is no journal to rewrite it from")
             .suggest("Hand over from a session of your own.")
             .command(empirica("handoff")));
     };
@@ -89,7 +89,7 @@ impl Revision {
         let mut base = payload::document(&self.handoff, "");
         // it is written now
         base.iter_mut().for_each(|base| drop(base.shift_remove("timestamp")));
-        // the context of a session is drawn anew
+        // the context of a session is computed again
         asked.base = base.filter(|_| own != CONTEXT).map(serde_json::Value::Object);
         asked.kind = asked.kind.or_else(|| formats::named(own).map(|format| format.name));
         asked.again = Some(self.head.id.clone());

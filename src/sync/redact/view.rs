@@ -61,7 +61,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
         remotes: &outcome.remotes,
         complete: complete && !outcome.dry_run,
     };
-    let (gone, anew) = match outcome.dry_run {
+    let (gone, rewritten) = match outcome.dry_run {
         true => ("would be redacted", "would be rewritten without its text"),
         false => ("redacted", "rewritten without its text"),
     };
@@ -70,7 +70,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     };
     let mut text: String = here.gone.iter().map(|record| line(record, gone)).collect();
     text.extend(here.before.iter().map(|id| format!("{}: redacted before\n", id.short())));
-    text.extend(here.rewritten.iter().map(|record| line(record, anew)));
+    text.extend(here.rewritten.iter().map(|record| line(record, rewritten)));
     for remote in &outcome.remotes {
         let state = match remote.state {
             RemoteState::Redacted => "redacted there, too",

@@ -47,7 +47,7 @@ pub struct Finding {
     pub led_from: Option<Id>,
 }
 
-/// The values of `finding --as` (DESIGN §4).
+/// The values of `finding --as`.
 pub const MEMORY: &[&str] =
     &["pattern", "constraint", "standard", "architecture", "stack", "preference", "strategy", "trouble"];
 

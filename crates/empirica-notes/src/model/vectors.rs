@@ -40,7 +40,7 @@ crate::words! {
     }
 }
 
-/// The part of the overall confidence that a vector counts towards (DESIGN: foundation, comprehension, execution,
+/// The part of the overall confidence that a vector counts towards (foundation, comprehension, execution,
 /// engagement).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {

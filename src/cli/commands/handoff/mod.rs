@@ -102,8 +102,7 @@ pub struct Handoff {
     /// Only what changed since the last handoff to the same receiver
     #[arg(long, conflicts_with = "regenerate", hide_short_help = true)]
     pub incremental: bool,
-    /// Write a handoff anew, with what its receivers asked and missed; flags say otherwise what it said. It takes the place of
-    /// the old one
+    /// Rewrite a handoff with the questions and gaps of its receivers; flags override its texts. It replaces the old one
     #[arg(long, value_name = "HANDOFF", conflicts_with = "session", hide_short_help = true)]
     pub regenerate: Option<String>,
     /// Check it before it is stored: where a check has an error, nothing is, and the exit code is 3

@@ -5,7 +5,7 @@ use crate::handoff::receive::{answer, view};
 
 /// Answer a question that the receiver of a handoff asked
 ///
-/// A newer answer takes the place of an older one. handoff --regenerate writes the handoff anew with what was asked and
+/// A newer answer replaces an older one. handoff --regenerate rewrites the handoff with what was asked and
 /// answered.
 #[derive(Debug, Args)]
 pub struct AnswerTo {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::fold::assessment::confidence::round4;
 use empirica_notes::model::{Assessment, Body, Envelope, Id, Record, SessionId, Vector, Vectors};
 
-/// How many assessments are looked at when nothing else is said (DESIGN §3).
+/// Default number of assessments compared.
 pub const WINDOW: usize = 3;
 
 /// The vectors whose moves count.
@@ -177,7 +177,7 @@ impl Drift {
     }
 }
 
-/// Compares the last of the steps with the mean of those before it in the window (2 or more; DESIGN §3). Falls count. A
+/// Compares the last of the steps with the mean of those before it in the window (2 or more). Falls count. A
 /// gain counts as far as it goes beyond the assessments since which nothing was learned. Where something was learned, it
 /// counts only above 0.30, as a moderate drift, unless a check passed or 3 claims were made since. Fewer than two steps
 /// show nothing.

@@ -29,7 +29,7 @@ pub fn objects(repo: &Repository, tip: Oid, known: Option<Oid>) -> Result<Vec<(O
         Error::storage("what the notes lead to cannot be listed")
             .reason(error.in_one_line())
             .suggest(
-                "An object of the notes or their history may be damaged, or not here. See what doctor says; else have them written anew without it.",
+                "An object of the notes or their history may be damaged or missing. Run doctor; it can rewrite the notes without it.",
             )
             .command(empirica("doctor"))
             .command(empirica("flush").flag("--without-damaged"))

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::id::{Id, SessionId};
 
 crate::words! {
-    /// What the receiver decides about the task (DESIGN §4).
+    /// What the receiver decides about the task.
     pub enum Verdict {
         /// It is done.
         Complete = "COMPLETE",

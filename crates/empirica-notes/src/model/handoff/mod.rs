@@ -218,7 +218,7 @@ pub struct ToolUse {
 }
 
 crate::words! {
-    /// Whether know and uncertainty moved consistently over the session (DESIGN §3).
+    /// Whether know and uncertainty moved consistently over the session.
     #[derive(Default)]
     pub enum Calibration {
         WellCalibrated = "well_calibrated",
