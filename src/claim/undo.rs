@@ -57,7 +57,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
         let short = last.head.id.short();
         return Err(Error::refused(format!("cannot undo handoff {short}: it was handed over, not logged"))
             .reason("it is the last thing the session did; what was logged before it is told there")
-            .suggest("Hand over again: a handoff that says as much takes the place of the one before.")
+            .suggest("Hand over again: a handoff with as much in it supersedes the one before.")
             .command(empirica("handoff")));
     }
     let mut gone = vec![*last];

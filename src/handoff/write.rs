@@ -291,7 +291,7 @@ fn lacking(handoff: &Handoff) -> Vec<(&'static str, Command)> {
     if handoff.payload.is_some() { Vec::new() } else { missing(handoff) }
 }
 
-/// The session's earlier handoffs that the new one takes the place of, and where they stand: those that say no more.
+/// The session's earlier handoffs that the new one supersedes, those that say no more, and where each is.
 fn set_aside(scan: &Scan, new: &Record) -> Vec<(Id, BTreeSet<Oid>)> {
     let Body::Handoff(handoff) = &new.body else { return Vec::new() };
     let says = Substance::of(handoff);

@@ -40,7 +40,7 @@ pub fn imported(outcome: &ImportOutcome) -> Answer {
     }
     if let Some(secrets @ 1..) = outcome.secrets {
         let lines = format::count(secrets, "line");
-        answer.warnings.push(format!("what is imported seems to hold a secret in {lines}; stored as it is").into());
+        answer.warnings.push(format!("imported a probable secret in {lines} unchanged").into());
     }
     if outcome.new >= MANY {
         answer = answer.hint("git gc packs the many objects this made.");

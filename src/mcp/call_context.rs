@@ -93,7 +93,7 @@ impl<'a> CallContext<'a> {
         Some(agent.map_or_else(|| name.to_owned(), |agent| agent.name().to_owned()))
     }
 
-    /// Keeps what was said for the assessment that follows; what is said now takes the place of what was said before.
+    /// Keeps input for the assessment that follows, in place of earlier input.
     pub fn keep(&mut self, session: &str, phase: Phase, said: CallInput) {
         let kept = self.remembered.said.entry((session.to_owned(), phase.name())).or_default();
         kept.task = said.task.or_else(|| kept.task.take());

@@ -83,7 +83,7 @@ fn sync(
         return Ok(None);
     }
     if Instant::now() >= began + time {
-        return Err(Error::refused("the time for syncing was over before anything was sent (empirica.syncTimeout)")
+        return Err(Error::refused("timed out before anything was sent (empirica.syncTimeout)")
             .reason("pending records were written to the notes first: a reference-transaction hook or the disk is slow")
             .suggest("Your records are safe here. Send them when you have the time.")
             .command(empirica("sync")));

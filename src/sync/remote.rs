@@ -166,7 +166,7 @@ impl Sync<'_, '_> {
             }
             self.rest(round)?;
         }
-        Err(Error::refused(format!("others were faster than we {ROUNDS} times"))
+        Err(Error::refused(format!("gave up after {ROUNDS} attempts: the remote kept changing"))
             .reason(format!("{} received other notes between each of our fetches and pushes", self.place.name))
             .suggest("Your records are safe here. Run it again.")
             .command(empirica("sync")))
@@ -177,7 +177,7 @@ impl Sync<'_, '_> {
         let pause = pause(round) * 4;
         let left = self.manner.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left <= pause + Duration::from_millis(1)) {
-            return Err(Error::refused("the time for syncing was over (empirica.syncTimeout)")
+            return Err(Error::refused("timed out while syncing (empirica.syncTimeout)")
                 .reason("others pushed at the same moment")
                 .suggest("Your records are safe here. Run it when you have the time.")
                 .command(empirica("sync")));

@@ -275,7 +275,7 @@ fn a_secret_is_stored_as_it_was_and_told_of() {
     assert_eq!(import(&repo, &text)["secrets"], Value::Null, "nobody looked");
     let clone = place.clone(&repo, "clone", false);
     let ran = clone.run_with_input(["import", "--jsonl", "-"], text.as_bytes()).ok();
-    assert!(ran.err.contains("warning: what is imported seems to hold a secret in 1 line"), "{}", ran.err);
+    assert!(ran.err.contains("warning: imported a probable secret in 1 line"), "{}", ran.err);
     assert_eq!(export(&clone), text);
     assert_eq!(import(&clone, &text)["secrets"], 1);
 }

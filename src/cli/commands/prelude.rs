@@ -23,7 +23,7 @@ pub struct Form {
 /// Who speaks, in which session, and the form of the answer.
 #[derive(Debug, Clone, Args)]
 pub struct Who {
-    /// The agent that speaks [default: EMPIRICA_AI, else the session's agent, else the agent that runs
+    /// The agent that the record is by [default: EMPIRICA_AI, else the session's agent, else the agent that runs
     /// the command, else empirica.ai, else user.name]
     #[arg(long, value_name = "ID", hide_short_help = true)]
     pub ai: Option<String>,
@@ -38,7 +38,7 @@ pub struct Who {
 /// The same for a command that stores texts.
 #[derive(Debug, Clone, Args)]
 pub struct Speaker {
-    /// The agent that speaks [default: EMPIRICA_AI, else the session's agent, else the agent that runs
+    /// The agent that the record is by [default: EMPIRICA_AI, else the session's agent, else the agent that runs
     /// the command, else empirica.ai, else user.name]
     #[arg(long, value_name = "ID", hide_short_help = true)]
     pub ai: Option<String>,

@@ -87,7 +87,7 @@ color.ui, core.pager, GIT_PAGER, core.editor and GIT_EDITOR mean what they mean 
 .SH ENVIRONMENT
 .TP
 EMPIRICA_AI
-The agent that speaks, as \-\-ai.
+The agent that the record is by, as \-\-ai.
 .TP
 EMPIRICA_SESSION
 The session, as \-\-session.

@@ -70,7 +70,7 @@ pub struct TaskState {
     pub questions: Vec<Question>,
     /// What happened, oldest first.
     pub steps: Vec<TaskEvent>,
-    /// Indexes of steps in effective order: a revised handoff takes the place of the original, and a step that refers
+    /// Indexes of steps in effective order: a revised handoff replaces the original, and a step that refers
     /// to another follows it, whatever their clocks.
     pub order: Vec<usize>,
 }

@@ -40,7 +40,7 @@ const COMMITS: usize = 200;
 pub struct Content {
     /// What it says for its type.
     pub managed: CheckedHandoff,
-    /// The handoff it takes the place of.
+    /// The handoff it supersedes.
     pub again: Option<Revision>,
     /// The transcript of its session, when it is at hand.
     pub transcript: Option<Transcript>,
@@ -227,7 +227,7 @@ fn made_in(context: &CommandContext<'_>, status: &Status) -> MadeIn {
 }
 
 /// The newest handoff of the same type to the receiver of this one, by the same session or for the same task, that left nothing out;
-/// `None` when there is none: then everything is new to it. What takes the place of the session's earlier handoffs has to be whole.
+/// `None` when there is none: then everything is new to it. A handoff that supersedes the session's earlier ones has to be whole.
 pub fn since_last(
     context: &CommandContext<'_>,
     who: &WorkingSession,
@@ -245,9 +245,7 @@ pub fn since_last(
     let Some(kind) = managed.kind() else {
         return Err(Error::usage("an epistemic handoff is always whole")
             .provided("--incremental")
-            .reason(
-                "it takes the place of the session's earlier ones, so that what it leaves out would be lost from view",
-            )
+            .reason("it supersedes the session's earlier ones, so whatever it omits would be hidden")
             .suggest("Hand over the context instead.")
             .command(empirica("handoff").option("--type", "context").option("--to", to).flag("--incremental")));
     };

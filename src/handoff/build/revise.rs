@@ -38,14 +38,14 @@ pub fn prepared(context: &CommandContext<'_>, given: &str) -> Result<Revision> {
         return Err(Error::unstored());
     };
     if let Some(newer) = accept::newer(context, &head.id, head.session.as_ref())? {
-        return Err(Error::refused(format!("a newer handoff took the place of {} already", head.id.short()))
+        return Err(Error::refused(format!("cannot rewrite handoff {}: it is superseded", head.id.short()))
             .provided(given)
             .reason("what receivers ask is about the one that is in force")
             .suggest("Rewrite that one.")
             .command(empirica("handoff").option("--regenerate", newer)));
     }
     let Some(session) = head.session.clone() else {
-        return Err(Error::refused(format!("the handoff {} is of no session", head.id.short()))
+        return Err(Error::refused(format!("the handoff {} belongs to no session", head.id.short()))
             .reason("there is no journal to rewrite it from")
             .suggest("Hand over from a session of your own.")
             .command(empirica("handoff")));

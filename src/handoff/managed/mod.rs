@@ -31,7 +31,7 @@ pub struct ManagedInput {
     pub document: Option<String>,
     /// Single values, `PATH=TEXT`.
     pub values: Vec<String>,
-    /// The document of the handoff that is rewritten: what is given takes the place of what it says.
+    /// The document of the handoff that is rewritten: the given fields replace its own.
     pub base: Option<Value>,
     /// The handoff that is rewritten: its round and attempt are counted already.
     pub again: Option<Id>,
@@ -47,7 +47,7 @@ impl CheckedHandoff {
         (self.0.to.as_deref(), self.0.task_id.as_deref())
     }
 
-    /// Its type when it has fields of its own: then it takes the place of no other.
+    /// Its type when it has fields of its own: then it supersedes no other.
     pub fn kind(&self) -> Option<&str> {
         self.0.payload.as_ref().map(|_| self.0.kind.as_str())
     }

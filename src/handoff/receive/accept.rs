@@ -66,7 +66,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     let (id, owner) = (handoff.head.id, handoff.head.session);
     let mut warnings = Vec::new();
     if let Some(newer) = newer(context, &id, owner.as_ref())? {
-        warnings.push(format!("the handoff {newer} took the place of {}", id.short()));
+        warnings.push(format!("handoff {} is superseded by {newer}", id.short()));
     }
     if owner.as_ref() == Some(&who.id) {
         warnings
@@ -154,7 +154,7 @@ pub fn named(context: &CommandContext<'_>, given: &str) -> Result<Record> {
     context.record(given, "handoff", &[Namespace::Handoffs], |record| matches!(record.body, Body::Handoff(_)))
 }
 
-/// The short form of the handoff that took the place of one; `None` while that is in force.
+/// The short id of the handoff that superseded one; `None` while that is in force.
 pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Option<String>> {
     let index = context.index()?;
     let is_meta = !index.aside([id])?.is_empty();

@@ -153,7 +153,7 @@ struct OmittedView {
 
 /// The lists of a session, at most so many entries as there is room for.
 #[derive(JsonSchema)]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "a schema of keys that are added one by one")]
 struct ListsView {
     /// Of a managed handoff: its fields, a line each.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,7 +212,7 @@ struct ListsView {
 #[derive(JsonSchema)]
 #[schemars(inline)]
 #[serde(untagged)]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "a schema of keys that are added one by one")]
 enum PackedGoal {
     Whole(GoalState),
     Brief { text: String, status: GoalStatus },
@@ -222,7 +222,7 @@ enum PackedGoal {
 #[derive(JsonSchema)]
 #[schemars(inline)]
 #[serde(untagged)]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "a schema of keys that are added one by one")]
 enum PackedAssessment {
     Whole(Assessed),
     Brief { phase: Phase, round: u32, vectors: Vectors },
@@ -231,7 +231,7 @@ enum PackedAssessment {
 /// What became of a handoff since, as in `show`: at most 3, 5 or 10 entries a list by `--detail`, fewer when room is short. When it is
 /// shortened, what is as it should be is absent: empty lists, no unjudged artifacts, a commit that is reachable.
 #[derive(JsonSchema)]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "a schema of keys that are added one by one")]
 struct PackedArrivalView {
     /// The commits that HEAD has and the handoff's commit has not; null when that is not known.
     commits_since: Option<usize>,
@@ -467,7 +467,7 @@ pub(crate) fn shortened(task: &str) -> String {
 fn assembled<'a>(
     session: &'a ResumedSession,
     lists: Vec<BudgetList>,
-    mut shortened: bool,
+    mut is_shortened: bool,
     how: Press,
     wanted: ResumeForm,
 ) -> Shown<'a> {
@@ -480,7 +480,7 @@ fn assembled<'a>(
     let is_cut = wanted.form == OutputForm::Json && matches!(how, Press::Texts(_) | Press::Musts(..));
     let mut view = ResumedView {
         session_id: &session.session_id,
-        ai_id: crate::session::resume::view::shortened(&session.ai_id),
+        ai_id: shortened(&session.ai_id),
         handoff_id: whole.then(|| head.map(|head| &head.id)),
         timestamp: &session.timestamp,
         duration: session_duration(handoff),
@@ -489,7 +489,7 @@ fn assembled<'a>(
         source: (whole || head.is_none()).then_some(if head.is_some() { "handoff" } else { "summary" }),
         since_handoff: (whole || session.since_handoff > 0).then_some(session.since_handoff),
         commit: whole.then(|| head.and_then(|head| head.commit.as_deref())),
-        task: crate::session::resume::view::shortened(&handoff.task),
+        task: shortened(&handoff.task),
         calibration_status: handoff.calibration_status,
         lists: Map::new(),
         arrival: None,
@@ -528,7 +528,7 @@ fn assembled<'a>(
         let packed = crate::handoff::arrival::view::packed(arrival, wanted.detail, how, wanted.form);
         view.arrival = Some(packed.json);
         arrived = packed.text;
-        shortened |= packed.shortened;
+        is_shortened |= packed.shortened;
         let more: usize = packed.omitted.iter().map(|(_, count)| count).sum();
         if more > 0 {
             left.push(format!("what became of it ({more})"));
@@ -538,11 +538,12 @@ fn assembled<'a>(
         view.arrival = Some(Value::Null);
     }
     // the brief head is less than the whole one, too
-    let shortened = shortened || (brief && counts.is_empty());
-    left.extend(shortened.then(|| "the rest of shortened texts".to_owned()));
+    let is_shortened = is_shortened || (brief && counts.is_empty());
+    left.extend(is_shortened.then(|| "the rest of shortened texts".to_owned()));
     let mut text = String::new();
     if !left.is_empty() {
-        view.omitted = Some(OmittedView { counts: Pairs(counts), shortened, command: Some(command(session)) });
+        view.omitted =
+            Some(OmittedView { counts: Pairs(counts), shortened: is_shortened, command: Some(command(session)) });
         text = format!("Left out: {}. All of it: {}", left.join(", "), command(session));
     } else if wanted.detail != Detail::Full && wanted.form == OutputForm::Text {
         text = format!("All of it: {}", command(session));

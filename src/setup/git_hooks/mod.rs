@@ -238,7 +238,7 @@ fn in_default(repo: &Repository, plan: &mut HooksPlan) {
                     let (from, to) = (shell_path(&before), shell_path(&folder.join(format!("{name}.old"))));
                     plan.troubles.push(SetupWarning {
                         what: format!(
-                            "{} took the place of our hook, and {} is still there; it does not call us",
+                            "{} replaced our hook, and {} is still there; it does not call us",
                             path.display(),
                             before.display()
                         ),

@@ -65,7 +65,7 @@ pub struct Attach {
     pub to: String,
 }
 
-/// A newer handoff of the same session took the place of an older one; lies beside the older one.
+/// A newer handoff of the same session supersedes an older one; kept in the note of the older one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Supersede {
     /// The older handoff.

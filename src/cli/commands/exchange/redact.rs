@@ -5,7 +5,7 @@ use crate::sync::redact::{self, view};
 
 /// Remove records from the notes and their history, here and on the remotes
 ///
-/// A stub takes the place of each record: that it was, of what kind, who redacted it when and why. Its text leaves the notes, their
+/// A stub replaces each record: that it was, of what kind, who redacted it when and why. Its text leaves the notes, their
 /// history, the Markdown, the log, the index, the tracking refs and the reflogs; handoffs, checkpoints and whatever else quotes
 /// it are rewritten without it. What remotes have of it is then replaced there, with force; nothing else leaves. Clones that still have the
 /// text lose it with their next command after a fetch or sync, and cannot bring it back.

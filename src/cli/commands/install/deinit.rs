@@ -7,7 +7,7 @@ use crate::setup::{deinit, view};
 /// Take back what init and instructions --write did; the records stay
 ///
 /// Only what is still as it was written is changed: hooks and blocks that were edited and settings that have another value
-/// now are kept. The notes, and what waits in the log, stay.
+/// now are kept. The notes, and pending records stay.
 #[derive(Debug, Args)]
 pub struct Deinit {
     #[command(flatten)]

@@ -33,7 +33,7 @@ pub enum EntryCommand {
         /// How much it matters, from 0 to 1
         #[arg(long, value_name = "X", value_parser = unit)]
         impact: Option<f64>,
-        /// What it is for longer memory
+        /// Keep it in long-term memory, as this
         #[arg(long = "as", value_name = "KIND", value_parser = PossibleValuesParser::new(MEMORY))]
         memory: Option<String>,
         #[command(flatten)]

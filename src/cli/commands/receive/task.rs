@@ -8,7 +8,7 @@ use crate::task::{list, view};
 pub enum TaskCommand {
     /// Show the whole history of a task, oldest first, and where it stands
     ///
-    /// A task is open, escalated (it waits for a person) or complete. A handoff that a newer one took the place of stays in
+    /// A task is open, escalated (it waits for a person) or complete. A superseded handoff stays in
     /// the history.
     Show {
         /// The task, as handoffs name it with --task-id

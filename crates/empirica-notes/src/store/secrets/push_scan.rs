@@ -109,7 +109,7 @@ impl Store<'_> {
         if !self.repo.is_late() {
             return Ok(());
         }
-        Err(Error::refused("the time for syncing was over (empirica.syncTimeout) during the scan for secrets")
+        Err(Error::refused("timed out scanning for secrets (empirica.syncTimeout)")
             .reason("the remote lacks many objects")
             .suggest("Your records are safe here. Send them later.")
             .command(empirica("sync")))

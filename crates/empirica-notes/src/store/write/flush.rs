@@ -276,7 +276,7 @@ impl Store<'_> {
 
     pub(crate) fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
         if matches!(error, UpdateError::TimedOut) {
-            return Error::refused("the time for syncing was over (empirica.syncTimeout) while writing the notes")
+            return Error::refused("timed out writing the notes (empirica.syncTimeout)")
                 .reason("git was terminated: a reference-transaction hook or the disk is slow")
                 .suggest("Your records are safe here. Write and send them later.")
                 .command(empirica("sync"));
