@@ -37,7 +37,7 @@ fn soon(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_secret_in_what_a_tool_said_is_replaced_before_the_line_is_cut() {
+fn secrets_in_tool_output_are_replaced_before_truncation() {
     let place = Place::new();
     let repo = place.init("secret");
     repo.commit("a", "a", "first");
@@ -73,7 +73,7 @@ fn the_end_waits_for_what_a_stop_still_collects() {
 }
 
 #[test]
-fn hooks_at_once_begin_one_session() {
+fn concurrent_hooks_begin_one_session() {
     let place = Place::new();
     let repo = place.init("once");
     repo.commit("a", "a", "first");
@@ -175,7 +175,7 @@ fn the_session_of_a_hook_is_found_beside_one_that_was_left_behind() {
 }
 
 #[test]
-fn the_task_that_is_said_later_is_kept() {
+fn a_task_set_later_is_kept() {
     let place = Place::new();
     let repo = place.init("task");
     repo.commit("a", "a", "first");

@@ -185,7 +185,7 @@ fn every_event_of_every_agent_does_what_it_is_for() {
 }
 
 #[test]
-fn a_whole_life_and_a_second_agent_continues() {
+fn a_second_agent_continues_after_a_full_session() {
     let place = Place::new();
     let repo = place.init("life");
     repo.commit("src.txt", "one", "first");
@@ -226,7 +226,7 @@ fn a_whole_life_and_a_second_agent_continues() {
 }
 
 #[test]
-fn hooks_that_cannot_work_say_nothing_and_end_well() {
+fn hooks_that_cannot_work_are_silent_and_exit_0() {
     let place = Place::new();
     let repo = place.init("here");
     let ok = |ran: Ran| assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
@@ -268,7 +268,7 @@ fn trouble_is_written_down_for_doctor() {
 }
 
 #[test]
-fn an_agent_that_runs_another_s_hooks_does_nothing_with_them() {
+fn an_agent_running_hooks_of_another_agent_records_nothing() {
     let place = Place::new();
     let repo = place.init("twice");
     left_by_another(&repo);
@@ -329,7 +329,7 @@ fn a_large_transcript_is_collected_beside_the_agent() {
 
 /// The plugin of OpenCode, loaded by node as OpenCode loads it, with the real program behind it.
 #[test]
-fn the_plugin_of_opencode_tells_what_happens_and_hears_what_is_answered() {
+fn the_opencode_plugin_sends_events_and_receives_answers() {
     let node = std::process::Command::new("node").arg("--version").output();
     if !node.is_ok_and(|version| version.status.success()) {
         eprintln!("without node the plugin cannot be run");
@@ -380,7 +380,7 @@ console.log(JSON.stringify({{ begun, after, compacting: compacting.context }}));
 }
 
 #[test]
-fn whoever_does_not_want_them_switches_the_hooks_off() {
+fn agent_hooks_can_be_disabled() {
     let place = Place::new();
     let repo = place.init("off");
     repo.git(["config", "empirica.agentHooks", "false"]).ok();

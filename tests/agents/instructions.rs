@@ -106,7 +106,7 @@ fn the_words_are_those_of_the_agent_where_they_differ() {
 }
 
 #[test]
-fn it_writes_what_is_there_else_the_first_and_takes_it_back_to_the_byte() {
+fn existing_files_are_written_else_the_default_and_restored_to_the_byte() {
     let place = Place::new();
     let repo = place.repo("project");
     let before = listing(&repo.path);
@@ -198,7 +198,7 @@ fn what_others_write_around_the_block_stays_and_an_older_block_is_replaced() {
 }
 
 #[test]
-fn a_file_with_two_names_is_written_once_and_stays_one_file() {
+fn a_file_with_two_names_is_written_once_and_stays_linked() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.write("docs/agents.md", "x\n");

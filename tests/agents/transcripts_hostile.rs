@@ -81,7 +81,7 @@ fn the_position_grows_with_each_file_of_a_subagent() {
 }
 
 #[test]
-fn rows_that_are_no_json_are_counted_and_unknown_rows_are_read() {
+fn invalid_json_rows_are_counted_and_unknown_rows_are_read() {
     let text =
         format!("\u{feff}garbage\r\n\r\n{}\r\n{{\"type\":\"new-kind\",\"x\":[1]}}\r\n{{\"a\":\r\n5\r\n", user("hello"));
     let found = told(text.as_bytes());
@@ -90,7 +90,7 @@ fn rows_that_are_no_json_are_counted_and_unknown_rows_are_read() {
 }
 
 #[test]
-fn bytes_that_are_no_utf8_and_halves_of_pairs_are_read_as_unknown_characters() {
+fn invalid_utf8_and_lone_surrogates_become_replacement_characters() {
     let mut text = user("he@llo \\ud800 #").into_bytes();
     text.iter_mut().filter(|byte| **byte == b'@').for_each(|byte| *byte = 0xff);
     let text = String::from_utf8_lossy(&text).replace("\\\\ud800", "\\ud83d").into_bytes();
@@ -217,7 +217,7 @@ fn paths_and_ids_are_data() {
 }
 
 #[test]
-fn paths_of_windows_are_told_from_a_root_of_windows() {
+fn windows_paths_are_relative_to_a_windows_root() {
     let rows = call("Write", &json!({"file_path": "c:\\w\\repo\\src\\..\\a.rs"})).replace("\"/r\"", r#""C:\\w\\repo""#);
     assert_eq!(read_from(rows.as_bytes(), None).expect("a transcript").files_modified, ["a.rs"]);
     assert_eq!(told(rows.as_bytes()).files_modified, ["a.rs"]);
@@ -280,7 +280,7 @@ fn a_file_that_gemini_shows_is_modified_by_tools_that_write_alone() {
 }
 
 #[test]
-fn very_many_subagents_are_one_beyond_the_first_200() {
+fn subagents_beyond_the_first_200_are_one() {
     let row = |number: usize| {
         let call = json!([{"type": "tool_use", "id": number.to_string(), "name": "Bash", "input": {"command": "ls"}}]);
         json!({"type": "assistant", "uuid": format!("u{number}"), "isSidechain": true, "message": {"content": call}})
@@ -311,7 +311,7 @@ fn entries_are_merged_into_a_list_by_their_ids() {
 }
 
 #[test]
-fn what_was_taken_back_in_gemini_is_not_told_and_an_unknown_place_takes_nothing() {
+fn gemini_rewinds_drop_rows_and_an_unknown_target_drops_none() {
     let message = |id: &str| format!(r#"{{"id":"{id}","type":"user","content":"{id}"}}"#);
     let rows = |rewind: &str| {
         format!(

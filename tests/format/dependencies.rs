@@ -22,7 +22,7 @@ fn strings(list: &toml_edit::Item, key: Option<&str>) -> BTreeSet<String> {
 }
 
 #[test]
-fn what_is_banned_is_nowhere_and_all_comes_from_the_registry() {
+fn banned_crates_are_absent_and_all_come_from_the_registry() {
     let banned = strings(&file("deny.toml")["bans"]["deny"], Some("crate"));
     assert!(banned.contains("git2") && banned.contains("openssl"), "{banned:?}");
     for lock in ["Cargo.lock", "fuzz/Cargo.lock"] {

@@ -70,7 +70,7 @@ fn refs(repo: &Repo<'_>) -> String {
 }
 
 #[test]
-fn data_of_the_release_before_is_told_as_that_release_told_it() {
+fn data_of_the_previous_release_is_shown_unchanged() {
     for name in ["a", "b"] {
         let place = place();
         let repo = restored(&place, name);

@@ -199,7 +199,7 @@ fn a_nul_in_a_note_is_shown_as_text() {
 }
 
 #[test]
-fn lines_that_are_not_understood_break_nothing_and_survive_our_writes() {
+fn unknown_lines_break_nothing_and_survive_writes() {
     let place = Place::new();
     let repo = place.repo("r");
     let deep = "[".repeat(100_000);

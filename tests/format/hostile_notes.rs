@@ -193,7 +193,7 @@ fn a_note_of_very_many_short_lines() {
 }
 
 #[test]
-fn a_note_of_lines_nobody_understands() {
+fn a_note_of_unknown_lines() {
     let deep = "[".repeat(100_000);
     let object = "{\"a\":".repeat(100_000);
     let lines: Vec<Vec<u8>> = vec![

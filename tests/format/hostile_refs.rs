@@ -42,7 +42,7 @@ fn refs_with_odd_names_are_read_or_passed_over() {
 }
 
 #[test]
-fn a_ref_where_a_folder_should_be_is_said_and_loses_nothing() {
+fn a_ref_in_place_of_a_folder_is_reported_and_loses_nothing() {
     let place = Place::new();
     let repo = place.repo("r");
     let blocking = "refs/notes/empirica/data";

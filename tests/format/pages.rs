@@ -265,7 +265,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
 }
 
 #[test]
-fn every_key_that_is_answered_or_stored_stands_in_the_page() {
+fn every_output_and_stored_key_is_documented() {
     let place = Place::new();
     let repo = place.repo("project");
     let (answered, stored) = all_keys(&repo);

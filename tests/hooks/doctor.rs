@@ -68,7 +68,7 @@ fn healthy<'p>(place: &'p Place) -> Repo<'p> {
 }
 
 #[test]
-fn nothing_is_wrong_with_what_init_set_up() {
+fn doctor_finds_no_fault_after_init() {
     let place = Place::older_git();
     let repo = healthy(&place);
     let before = listing(&repo.path);
@@ -81,7 +81,7 @@ fn nothing_is_wrong_with_what_init_set_up() {
 }
 
 #[test]
-fn where_init_was_not_it_is_said_and_is_no_fault() {
+fn a_missing_init_is_reported_without_a_fault() {
     let place = Place::older_git();
     let repo = place.repo("project");
     let json = repo.json(["doctor"]);
@@ -199,7 +199,7 @@ fn refspecs_and_settings_that_lose_notes_are_found() {
 }
 
 #[test]
-fn refs_in_each_others_way_are_found_and_renamed() {
+fn conflicting_ref_names_are_found_and_renamed() {
     let place = Place::older_git();
     let repo = place.repo("project");
     repo.json(["init"]);
@@ -302,7 +302,7 @@ fn values_that_cannot_be_used_are_found() {
 }
 
 #[test]
-fn who_writes_the_program_and_the_store_are_looked_at() {
+fn identity_program_and_store_are_checked() {
     let place = Place::older_git();
     let repo = healthy(&place);
     repo.git(["config", "--unset", "user.name"]).ok();

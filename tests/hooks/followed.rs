@@ -158,7 +158,7 @@ fn a_commit_waits_half_a_second_for_others_in_all() {
 }
 
 #[test]
-fn a_merge_concluded_by_hand_tells_nothing_and_fails_nothing() {
+fn a_merge_concluded_by_hand_is_silent_and_succeeds() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "side"]).ok();

@@ -55,7 +55,7 @@ fn a_commit_of_other_paths_does_not_get_the_handoff() {
 }
 
 #[test]
-fn an_undone_commit_that_is_made_again_gets_the_handoff_again() {
+fn a_recreated_commit_gets_the_handoff_again() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "cache");
@@ -103,7 +103,7 @@ fn a_handoff_waits_through_a_rebase_with_autostash() {
 }
 
 #[test]
-fn a_digest_tells_what_was_said_since_the_last_commit() {
+fn a_digest_lists_records_since_the_last_commit() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "port the cache");
@@ -137,7 +137,7 @@ fn a_digest_tells_what_was_said_since_the_last_commit() {
 }
 
 #[test]
-fn what_a_handoff_told_is_not_told_again() {
+fn a_digest_does_not_repeat_a_handoff() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
@@ -151,7 +151,7 @@ fn what_a_handoff_told_is_not_told_again() {
 }
 
 #[test]
-fn a_digest_is_made_only_where_it_is_wanted() {
+fn digests_are_made_only_if_configured() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
@@ -190,7 +190,7 @@ fn a_commit_flushes_what_waits() {
 }
 
 #[test]
-fn the_first_commit_gets_the_records_of_an_unborn_head_at_once() {
+fn the_first_commit_gets_the_records_of_an_unborn_head() {
     let place = Place::new();
     let repo = place.init("r");
     repo.run(["init"]).ok();
@@ -290,7 +290,7 @@ fn picks_reverts_and_patches_get_no_digest() {
 }
 
 #[test]
-fn nothing_that_goes_wrong_fails_a_commit() {
+fn no_failure_fails_a_commit() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");

@@ -97,7 +97,7 @@ fn what_init_did_is_taken_back_to_the_byte() {
 }
 
 #[test]
-fn twice_is_once() {
+fn init_is_idempotent() {
     let place = Place::older_git();
     let repo = with_origin(&place);
     script(&repo.path.join(".git/hooks/pre-push"), "#!/bin/sh\nexit 0\n");
@@ -127,7 +127,7 @@ fn a_dry_run_names_every_change_and_makes_none() {
 }
 
 #[test]
-fn without_a_remote_nothing_is_said_of_one_and_it_can_be_added_later() {
+fn without_a_remote_none_is_mentioned_and_one_can_be_added_later() {
     let place = Place::older_git();
     let hub = place.repo("hub");
     let repo = place.repo("project");
@@ -331,7 +331,7 @@ fn a_crash_between_the_two_names_of_a_hook_loses_neither() {
 }
 
 #[test]
-fn an_older_script_of_ours_is_replaced_and_an_edited_one_is_kept() {
+fn an_older_hook_script_is_replaced_and_an_edited_one_kept() {
     let place = Place::older_git();
     let repo = place.repo("project");
     repo.json(["init"]);
@@ -373,7 +373,7 @@ fn a_tool_that_renames_our_hook_and_calls_it_is_left_alone() {
 }
 
 #[test]
-fn a_hook_of_theirs_is_never_written_over() {
+fn existing_hooks_are_never_overwritten() {
     let place = Place::older_git();
     let repo = place.repo("project");
     let hooks = repo.path.join(".git/hooks");

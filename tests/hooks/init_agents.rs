@@ -154,7 +154,7 @@ fn what_others_wrote_stays_as_it_is_and_comes_back_to_the_byte() {
 }
 
 #[test]
-fn what_others_add_later_stays_when_ours_goes() {
+fn deinit_keeps_entries_added_later() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.json(["init", "--agents", "claude-code,codex,cursor"]);
@@ -181,7 +181,7 @@ fn what_others_add_later_stays_when_ours_goes() {
 }
 
 #[test]
-fn an_older_entry_of_ours_is_brought_up_to_date_and_a_changed_one_left() {
+fn an_older_entry_is_updated_and_an_edited_one_kept() {
     let place = Place::new();
     let repo = place.repo("project");
     let hook = |event: &str, more: &str| {
@@ -214,7 +214,7 @@ fn an_older_entry_of_ours_is_brought_up_to_date_and_a_changed_one_left() {
 }
 
 #[test]
-fn a_server_of_our_name_that_runs_something_else_is_told_and_kept() {
+fn a_foreign_server_of_the_same_name_is_reported_and_kept() {
     let place = Place::new();
     let repo = place.repo("project");
     let other = "{\"mcpServers\": {\"empirica\": {\"command\": \"python\", \"args\": [\"-m\", \"empirica\"]}}}\n";
@@ -259,7 +259,7 @@ fn what_cannot_be_understood_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn what_a_user_made_of_ours_is_kept_and_told() {
+fn edited_entries_are_kept_and_reported() {
     let place = Place::new();
     let repo = place.repo("edited");
     repo.run(["init", "--agents", "claude-code"]).ok();

@@ -167,7 +167,7 @@ fn typed(repo: &Repo<'_>, path: &str, line: &str, answer: &str) -> Ran {
 const QUESTION: &str = "[Y/n]";
 
 #[test]
-fn the_agents_used_here_are_told_by_their_files_and_their_programs() {
+fn agents_are_detected_by_their_files_and_programs() {
     let place = Place::new();
     let found = |repo: &Repo<'_>, path: &str| {
         repo.json_with_env(&[("PATH", path)], ["init", "--dry-run"])["agents_found"].clone()
@@ -203,7 +203,7 @@ fn the_agents_used_here_are_told_by_their_files_and_their_programs() {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_entered_and_one_line_names_the_command() {
+fn without_a_terminal_no_agent_is_set_up_and_one_line_names_the_command() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.write("CLAUDE.md", "");
@@ -236,7 +236,7 @@ fn without_a_terminal_nothing_is_entered_and_one_line_names_the_command() {
 }
 
 #[test]
-fn at_a_terminal_one_question_is_asked_and_its_answer_decides() {
+fn at_a_terminal_one_prompt_decides() {
     let place = Place::new();
     let path = with_programs(&place, &["codex"]);
     for (answer, entered) in
@@ -275,7 +275,7 @@ fn at_a_terminal_one_question_is_asked_and_its_answer_decides() {
 }
 
 #[test]
-fn agents_get_the_core_tools_and_all_of_them_when_that_is_said() {
+fn agents_get_the_core_tools_or_all_on_request() {
     let place = Place::new();
     let repo = place.repo("project");
     let before = listing(&repo.path);
@@ -385,7 +385,7 @@ fn a_bare_repository_with_a_remote_takes_notes_along_with_a_push_and_resumes() {
 }
 
 #[test]
-fn a_git_that_runs_hooks_of_the_configuration_is_told_of_the_push_alone_in_a_bare_repository() {
+fn with_configured_hooks_a_bare_repository_gets_only_the_push_hook() {
     let place = Place::newer_git();
     let author = place.repo("author");
     author.git(["clone", "-q", "--bare", ".", "../bare.git"]).ok();

@@ -161,7 +161,7 @@ fn git_calls_our_hooks_where_there_were_none() {
 }
 
 #[test]
-fn a_hook_of_theirs_that_reads_nothing_of_much_breaks_nothing() {
+fn an_existing_hook_that_ignores_large_input_breaks_nothing() {
     let place = Place::older_git();
     let repo = place.repo("project");
     for name in ["post-rewrite", "pre-push"] {
@@ -274,7 +274,7 @@ fn a_relative_hooks_path_means_the_same_in_every_worktree() {
 }
 
 #[test]
-fn hooks_of_the_users_whole_machine_run_in_a_submodule_too() {
+fn global_hooks_run_in_a_submodule_too() {
     let place = Place::older_git();
     let repo = place.repo("project");
     let library = place.repo("library");
@@ -337,7 +337,7 @@ fn a_setting_of_one_worktree_is_replaced_in_that_worktree_alone() {
 }
 
 #[test]
-fn a_git_that_runs_hooks_of_the_configuration_is_told_there() {
+fn hooks_are_configured_where_git_supports_it() {
     let mut place = Place::newer_git();
     let repo = husky(&place);
     let before = listing(&repo.path);

@@ -61,7 +61,7 @@ fn an_amend_takes_everything_along_in_every_mode_of_gits_own_copy() {
 }
 
 #[test]
-fn an_undone_amend_brings_the_records_home() {
+fn an_undone_amend_returns_the_records() {
     let place = Place::new();
     let repo = place.set_up("r");
     let (old, id) = annotated(&repo);
@@ -157,7 +157,7 @@ fn squashed_commits_give_all_they_had_to_the_one_that_stays() {
 }
 
 #[test]
-fn a_rewrite_beside_writers_loses_nothing() {
+fn a_rewrite_during_concurrent_writes_loses_nothing() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();

@@ -63,7 +63,7 @@ fn the_first_commit_gets_the_records() {
 }
 
 #[test]
-fn the_first_commit_gets_them_also_when_others_follow_at_once() {
+fn the_first_commit_gets_them_even_if_others_follow_immediately() {
     let place = Place::new();
     let repo = place.init("r");
     let id = hand_over(&repo);

@@ -32,7 +32,7 @@ fn goal(more: Value) -> Value {
 }
 
 #[test]
-fn what_was_written_again_in_place_is_kept_whole() {
+fn notes_rewritten_in_place_are_imported_completely() {
     let place = Place::new();
     let repo = place.repo("project");
     put(&repo, "findings/f", &finding("Tokens expire"));
@@ -80,7 +80,7 @@ fn a_step_without_a_time_is_one_step_open_and_done() {
 }
 
 #[test]
-fn clones_that_import_at_different_times_have_everything_once() {
+fn clones_importing_at_different_times_have_no_duplicates() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
@@ -147,7 +147,7 @@ fn of_one_time_the_entry_that_settles_it_counts() {
 }
 
 #[test]
-fn what_was_redacted_does_not_come_back_however_it_was_written_again() {
+fn redacted_text_does_not_return_with_rewritten_notes() {
     let place = Place::new();
     let repo = place.repo("project");
     let unknown = json!({"unknown": "SECRETU question", "session_id": SESSION, "ai_id": "ada", "created_at": "2026-01-05T10:00:00+00:00"});
@@ -170,7 +170,7 @@ fn what_was_redacted_does_not_come_back_however_it_was_written_again() {
 }
 
 #[test]
-fn a_session_of_ours_does_not_end_with_what_is_imported() {
+fn an_import_does_not_end_the_current_session() {
     let place = Place::new();
     let repo = place.repo("project");
     let session = repo.start("ada", "ours");
@@ -181,7 +181,7 @@ fn a_session_of_ours_does_not_end_with_what_is_imported() {
 }
 
 #[test]
-fn one_bad_entry_takes_no_good_one_along_and_nothing_is_changed_unsaid() {
+fn a_bad_entry_drops_no_good_one_and_every_change_is_reported() {
     let place = Place::new();
     let repo = place.repo("project");
     put(&repo, "findings/mixed", &json!({"session_id": SESSION, "created_at": "2026-01-04T10:00:00+00:00"}));

@@ -52,7 +52,7 @@ fn of_kind<'r>(records: &'r [Value], kind: &str) -> Vec<&'r Value> {
 }
 
 #[test]
-fn a_whole_session_comes_in_and_is_seen_everywhere() {
+fn an_imported_session_is_shown_by_every_command() {
     let place = place();
     let repo = bundled(&place, "project", true);
     let before = theirs(&repo);
@@ -91,7 +91,7 @@ fn a_whole_session_comes_in_and_is_seen_everywhere() {
 }
 
 #[test]
-fn records_have_the_times_the_commits_and_all_that_was_said() {
+fn records_keep_times_commits_and_content() {
     let place = place();
     let repo = bundled(&place, "project", true);
     repo.json(["import"]);
@@ -124,7 +124,7 @@ fn records_have_the_times_the_commits_and_all_that_was_said() {
 }
 
 #[test]
-fn a_dry_run_counts_and_writes_nothing_and_twice_is_once() {
+fn a_dry_run_writes_nothing_and_imports_are_idempotent() {
     let place = place();
     let repo = bundled(&place, "project", true);
     let objects = || (repo.git_out(["count-objects", "-v"]), theirs(&repo));
@@ -144,7 +144,7 @@ fn a_dry_run_counts_and_writes_nothing_and_twice_is_once() {
 }
 
 #[test]
-fn clones_that_both_import_and_sync_have_everything_once() {
+fn clones_that_both_import_and_sync_have_no_duplicates() {
     let place = place();
     let one = bundled(&place, "one", true);
     let server = place.path().join("server.git");
@@ -182,7 +182,7 @@ fn what_came_since_is_brought_by_the_next_import() {
 }
 
 #[test]
-fn what_stands_on_commits_that_are_not_here_is_found_on_the_nearest() {
+fn records_on_missing_commits_are_attached_to_the_nearest() {
     let place = place();
     let repo = bundled(&place, "bare-of-commits", false);
     let head = repo.head();
@@ -204,7 +204,7 @@ fn what_stands_on_commits_that_are_not_here_is_found_on_the_nearest() {
 }
 
 #[test]
-fn without_any_commit_it_is_stored_and_attached_once_there_is_one() {
+fn without_a_commit_records_are_stored_and_attached_to_the_first() {
     let place = place();
     let full = bundled(&place, "full", true);
     let repo = place.init("unborn");

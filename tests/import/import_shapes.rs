@@ -144,7 +144,7 @@ fn entries_are_ordered_by_their_own_time() {
 }
 
 #[test]
-fn what_was_written_again_is_one_record_and_nothing_of_it_is_lost() {
+fn rewritten_artefacts_become_one_record_without_loss() {
     let place = Place::new();
     let repo = place.repo("project");
     let first = repo.head();
@@ -225,7 +225,7 @@ fn cascades_messages_signatures_and_what_was_deleted() {
 }
 
 #[test]
-fn what_is_not_understood_is_listed_and_left() {
+fn unknown_notes_are_listed_and_left() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.json(["session", "start", "--ai", "ours"]);
@@ -310,7 +310,7 @@ fn secrets_are_replaced_in_all_that_is_kept() {
 }
 
 #[test]
-fn nothing_to_import_is_said() {
+fn an_empty_import_is_reported() {
     let place = Place::new();
     let repo = place.repo("project");
     let ran = repo.run(["import"]).ok();

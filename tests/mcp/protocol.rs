@@ -16,7 +16,7 @@ pub fn team(repo: &Repo<'_>) {
 }
 
 #[test]
-fn a_task_tells_its_whole_history_with_who_decided_what() {
+fn a_task_shows_its_full_history_with_deciders() {
     let place = Place::new();
     let repo = place.repo("work");
     team(&repo);
@@ -163,7 +163,7 @@ pub fn hand_over_by(repo: &Repo<'_>, ai: &str, kind: &str, values: &[&str]) -> V
 }
 
 #[test]
-fn a_decision_to_escalate_lets_nothing_through_but_the_escalation() {
+fn a_decision_to_escalate_allows_only_the_escalation() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
@@ -205,7 +205,7 @@ fn a_decision_to_escalate_lets_nothing_through_but_the_escalation() {
 }
 
 #[test]
-fn what_a_receiver_asks_is_answered_and_comes_into_the_handoff_written_anew() {
+fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
     let place = Place::new();
     let repo = place.repo("work");
     team(&repo);
@@ -303,7 +303,7 @@ fn what_a_receiver_asks_is_answered_and_comes_into_the_handoff_written_anew() {
 }
 
 #[test]
-fn an_attempt_written_anew_is_the_same_attempt_and_an_epistemic_handoff_is_of_its_session() {
+fn a_revised_attempt_is_the_same_attempt_and_an_epistemic_handoff_keeps_its_session() {
     let place = Place::new();
     let repo = place.repo("work");
     team(&repo);

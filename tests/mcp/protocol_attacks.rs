@@ -109,7 +109,7 @@ fn a_clock_of_the_future_freezes_no_task() {
 }
 
 #[test]
-fn a_handoff_written_anew_changes_no_decision_and_keeps_what_was_asked_since() {
+fn a_revised_handoff_keeps_decisions_and_later_questions() {
     let place = Place::new();
     let repo = place.repo("work");
     team(&repo);
@@ -188,7 +188,7 @@ fn an_escalation_tells_decisions_questions_and_what_was_resolved_before() {
 }
 
 #[test]
-fn checks_judge_what_is_written_anew_by_what_it_says_now() {
+fn checks_judge_the_revised_content() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");

@@ -167,7 +167,7 @@ fn a_session_from_its_beginning_to_its_handoff() {
 }
 
 #[test]
-fn frames_that_are_none_are_answered_and_the_conversation_goes_on() {
+fn invalid_frames_are_answered_and_the_conversation_continues() {
     let place = Place::new();
     let repo = place.init("frames");
     let mut client = Client::silent(&repo, &[]);
@@ -208,7 +208,7 @@ fn frames_that_are_none_are_answered_and_the_conversation_goes_on() {
 }
 
 #[test]
-fn what_was_asked_is_done_when_the_client_goes() {
+fn pending_requests_finish_when_the_client_disconnects() {
     let place = Place::new();
     let repo = place.init("gone");
     let mut client = Client::new(&repo, &[]);
@@ -227,7 +227,7 @@ fn what_was_asked_is_done_when_the_client_goes() {
 }
 
 #[test]
-fn two_clients_at_once_have_a_session_each() {
+fn concurrent_clients_have_a_session_each() {
     let place = Place::new();
     let repo = place.init("two");
     repo.commit("a", "a", "first");
@@ -254,7 +254,7 @@ fn two_clients_at_once_have_a_session_each() {
 }
 
 #[test]
-fn a_session_that_a_hook_began_goes_on() {
+fn a_session_begun_by_a_hook_continues() {
     let place = Place::new();
     let repo = place.init("hooked");
     let told = json!({"session_id": "agent-7", "cwd": repo.path, "source": "startup"}).to_string();
@@ -290,7 +290,7 @@ fn a_repository_that_is_none_or_vanishes_is_a_failure_and_no_crash() {
 }
 
 #[test]
-fn handoffs_are_resources_and_prompts_are_made_of_what_is_stored() {
+fn handoffs_are_resources_and_prompts_come_from_stored_records() {
     let place = Place::new();
     let repo = place.init("resources");
     repo.commit("a", "a", "first");

@@ -79,7 +79,7 @@ fn handed_over(repo: &Repo<'_>) -> Value {
 }
 
 #[test]
-fn a_session_that_goes_on_at_another_path_and_host_keeps_its_commits_and_files() {
+fn a_session_continued_at_another_path_and_host_keeps_its_commits_and_files() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
@@ -151,7 +151,7 @@ fn records_that_0_1_0_left_in_the_users_state_folder_are_found() {
 }
 
 #[test]
-fn who_use_a_clone_first_at_once_give_it_one_id() {
+fn concurrent_first_uses_give_a_clone_one_id() {
     let place = Place::new();
     let repo = place.repo("r");
     let start = |n: usize| repo.program().args(["session", "start", "--ai", &format!("ai{n}")]).spawn();
@@ -178,7 +178,7 @@ fn a_clone_whose_id_was_torn_by_a_crash_gets_another_one() {
 }
 
 #[test]
-fn a_copied_clone_goes_on_with_the_session_and_takes_what_waits_in_the_state_folder() {
+fn a_copied_clone_continues_the_session_and_takes_pending_records_of_the_state_folder() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");

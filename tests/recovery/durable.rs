@@ -134,7 +134,7 @@ fn a_record_on_a_commit_that_is_gone_is_still_listed() {
 }
 
 #[test]
-fn a_clone_that_went_on_lists_every_handoff_whole() {
+fn a_continued_clone_lists_every_handoff_completely() {
     let place = Place::new();
     let origin = place.repo("origin");
     let ids = fill(&origin);

@@ -93,7 +93,7 @@ fn a_forced_fetch_over_our_refs_loses_no_record() {
 }
 
 #[test]
-fn a_pruning_fetch_that_deletes_our_refs_loses_nothing() {
+fn a_pruning_fetch_that_deletes_notes_refs_loses_nothing() {
     let place = Place::new();
     let (_hub, _one, two) = team(&place);
     work(&two, "two");
@@ -224,7 +224,7 @@ fn what_a_user_appends_is_kept_through_healing_and_writing() {
 }
 
 #[test]
-fn healing_once_is_enough_and_reading_alone_writes_nothing() {
+fn one_repair_is_enough_and_reading_alone_writes_nothing() {
     let place = Place::new();
     let repo = place.repo("r");
     work(&repo, "a");
@@ -316,7 +316,7 @@ fn a_new_id_is_later_than_every_id_that_was_fetched() {
 }
 
 #[test]
-fn a_tracking_ref_that_cannot_be_read_hides_nothing_of_ours() {
+fn an_unreadable_tracking_ref_hides_no_local_record() {
     let place = Place::new();
     let (_hub, one, two) = team(&place);
     work(&one, "one");

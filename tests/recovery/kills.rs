@@ -48,7 +48,7 @@ fn logs(repo: &Repo<'_>) -> usize {
 }
 
 #[test]
-fn a_kill_at_any_moment_loses_and_tears_nothing() {
+fn a_kill_at_any_moment_loses_and_truncates_nothing() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");
@@ -171,7 +171,7 @@ fn a_flush_that_was_interrupted_is_finished_by_the_next_one() {
 }
 
 #[test]
-fn a_flush_killed_after_the_notes_were_written_doubles_nothing() {
+fn a_flush_killed_after_writing_the_notes_duplicates_nothing() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");

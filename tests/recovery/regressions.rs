@@ -9,7 +9,7 @@ fn findings(repo: &Repo<'_>, session: &str) -> String {
 }
 
 #[test]
-fn sessions_that_start_at_once_are_all_remembered() {
+fn concurrently_started_sessions_are_all_stored() {
     let place = Place::new();
     let repo = place.repo("r");
     let children: Vec<_> = (0..12)
@@ -71,7 +71,7 @@ fn a_worktree_may_be_called_main_or_like_a_log_that_was_taken() {
 }
 
 #[test]
-fn a_worktree_that_was_made_again_has_no_session_of_the_earlier_one() {
+fn a_recreated_worktree_has_no_session_of_the_earlier_one() {
     let place = Place::new();
     let repo = place.repo("r");
     let path = place.path().join("tree");
@@ -113,7 +113,7 @@ fn records_of_an_unborn_branch_that_was_left_stay_where_they_are() {
 }
 
 #[test]
-fn a_goal_that_was_taken_over_is_seen_whole_by_its_new_session() {
+fn a_goal_taken_over_is_complete_in_its_new_session() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
@@ -153,7 +153,7 @@ fn an_answer_that_was_fetched_counts_in_the_next_handoff() {
 }
 
 #[test]
-fn a_handoff_tried_twice_says_everything_once() {
+fn a_retried_handoff_duplicates_nothing() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");
@@ -178,7 +178,7 @@ fn a_file_that_is_gone_is_no_artifact_any_more() {
 }
 
 #[test]
-fn an_external_id_stands_for_no_alias_and_for_the_active_session() {
+fn an_external_id_is_no_alias_and_resolves_to_the_active_session() {
     let place = Place::new();
     let repo = place.repo("r");
     let first = repo.json(["session", "start", "--ai", "a", "--external-id", "tool-1"])["session_id"].clone();

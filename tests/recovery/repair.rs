@@ -196,7 +196,7 @@ fn an_empty_commit_has_no_patch_and_its_parent_is_not_taken_for_it() {
 }
 
 #[test]
-fn a_commit_that_is_gone_is_found_by_its_tree_alone_and_that_is_said() {
+fn a_missing_commit_is_matched_by_tree_alone_and_reported_so() {
     let place = Place::new();
     let repo = place.repo("r");
     let old = repo.commit("a", "one\n", "Work");

@@ -35,7 +35,7 @@ fn at_home(repo: &Repo<'_>) -> Vec<String> {
 }
 
 #[test]
-fn several_candidates_are_asked_and_nothing_is_written() {
+fn several_candidates_need_a_choice_and_nothing_is_written() {
     let place = Place::new();
     let repo = place.repo("r");
     let (id, old, picks) = picked_twice(&repo);
@@ -101,7 +101,7 @@ fn a_choice_names_a_commit_that_is_gone_and_has_only_a_journal() {
 }
 
 #[test]
-fn a_choice_that_makes_no_sense_is_refused_and_nothing_is_written() {
+fn an_invalid_choice_is_refused_and_nothing_is_written() {
     let place = Place::new();
     let repo = place.repo("r");
     let (_, old, _) = picked_twice(&repo);
@@ -192,7 +192,7 @@ fn a_colleagues_commit_that_is_not_here_yet_is_listed_and_kept_readable() {
 }
 
 #[test]
-fn nothing_to_do_and_no_commit_yet_are_said() {
+fn nothing_to_do_and_an_unborn_head_are_reported() {
     let place = Place::new();
     let repo = place.init("r");
     hand_over(&repo, "first");
@@ -292,7 +292,7 @@ fn sha256_a_linked_worktree_and_no_identity_are_no_hindrance() {
 }
 
 #[test]
-fn what_followed_once_follows_again_when_that_commit_vanishes_too() {
+fn records_follow_again_if_their_new_commit_vanishes() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.commit("a", "one\n", "Work");
@@ -352,7 +352,7 @@ fn a_pick_from_an_unrelated_history_is_found_by_its_patch() {
 }
 
 #[test]
-fn a_partial_clone_fetches_nothing_and_says_what_it_could_not_compare() {
+fn a_partial_clone_fetches_nothing_and_names_uncompared_commits() {
     let place = Place::new();
     let origin = place.repo("origin");
     origin.git(["config", "uploadpack.allowFilter", "true"]).ok();

@@ -78,7 +78,7 @@ fn session(repo: &Repo<'_>) -> String {
 }
 
 #[test]
-fn nothing_leads_to_the_text_any_more_and_all_else_stays() {
+fn the_text_is_unreachable_and_everything_else_stays() {
     let place = Place::new();
     let repo = place.set_up("a");
     let id = session(&repo);
@@ -136,7 +136,7 @@ fn nothing_leads_to_the_text_any_more_and_all_else_stays() {
 }
 
 #[test]
-fn twice_is_the_same_as_once_and_what_comes_later_is_kept() {
+fn redacting_is_idempotent_and_keeps_later_records() {
     let place = Place::new();
     let repo = place.set_up("a");
     let id = session(&repo);
@@ -159,7 +159,7 @@ fn twice_is_the_same_as_once_and_what_comes_later_is_kept() {
 }
 
 #[test]
-fn a_dry_run_tells_and_changes_nothing() {
+fn a_dry_run_reports_and_changes_nothing() {
     let place = Place::new();
     let repo = place.set_up("a");
     let id = session(&repo);
@@ -203,7 +203,7 @@ fn a_handoff_leaves_a_block_that_says_so_and_what_it_was_drawn_from_stays() {
 }
 
 #[test]
-fn what_cannot_be_redacted_is_refused_and_nothing_changes() {
+fn impossible_redactions_are_refused_and_change_nothing() {
     let place = Place::new();
     let repo = place.set_up("a");
     let id = session(&repo);
@@ -246,7 +246,7 @@ fn a_reason_that_holds_a_secret_is_stored_without_it() {
 }
 
 #[test]
-fn a_remote_gets_it_and_one_that_refuses_is_told() {
+fn a_redaction_is_pushed_and_a_refusing_remote_reported() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
@@ -279,7 +279,7 @@ fn a_remote_gets_it_and_one_that_refuses_is_told() {
 }
 
 #[test]
-fn what_may_not_leave_is_told_as_not_redacted_there() {
+fn excluded_remotes_are_reported_as_not_redacted() {
     let place = Place::new();
     let (hub, repos, id) = shared(&place, 1);
     let repo = &repos[0];

@@ -20,7 +20,7 @@ fn keep_private(repo: &Repo<'_>) {
 }
 
 #[test]
-fn nothing_that_was_not_sent_goes_along_with_a_redaction() {
+fn a_redaction_pushes_no_unsent_records() {
     let place = Place::new();
     let (hub, repos, id) = shared(&place, 2);
     let [one, two] = &repos[..] else { panic!("two clones") };
@@ -57,7 +57,7 @@ fn nothing_that_was_not_sent_goes_along_with_a_redaction() {
 }
 
 #[test]
-fn what_was_never_sent_is_redacted_and_nothing_leaves() {
+fn unsent_records_are_redacted_without_a_push() {
     let place = Place::new();
     let (hub, repos, _) = shared(&place, 1);
     let repo = &repos[0];
@@ -75,7 +75,7 @@ fn what_was_never_sent_is_redacted_and_nothing_leaves() {
 }
 
 #[test]
-fn what_is_being_forgotten_has_reached_the_disk_where_core_fsync_asks_for_it() {
+fn a_redaction_is_fsynced_if_core_fsync_requires_it() {
     let place = Place::new();
     let (_, repos, id) = shared(&place, 1);
     let trace = place.path().join("trace");

@@ -109,7 +109,7 @@ fn killed(repo: &Repo<'_>, arguments: &[&str], after: Duration) -> bool {
 }
 
 #[test]
-fn whoever_is_killed_over_it_is_followed_by_one_who_ends_it() {
+fn a_killed_redaction_is_completed_by_the_next_command() {
     let mut hits = 0;
     let place = Place::new();
     let (hub, repos, id) = quoting(&place);
@@ -161,7 +161,7 @@ fn a_redaction_that_is_killed_is_done_or_was_not_begun() {
 }
 
 #[test]
-fn the_same_command_asks_a_remote_again_and_every_url() {
+fn repeating_the_command_retries_the_remote_and_every_url() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 1);
@@ -211,7 +211,7 @@ fn the_same_command_asks_a_remote_again_and_every_url() {
 }
 
 #[test]
-fn tracking_refs_that_a_mirror_took_along_are_told() {
+fn tracking_refs_copied_by_a_mirror_are_reported() {
     let place = Place::new();
     let (hub, repos, id) = shared(&place, 1);
     let repo = &repos[0];
@@ -270,7 +270,7 @@ fn texts_in_one_another_go_in_whatever_order() {
 /// Lines of a mate's beside a record, under its id: none that can be read, and records with something that JSON cannot hold
 /// where nobody looks. Each of them kept the whole note from being made anew.
 #[test]
-fn a_line_that_cannot_be_read_keeps_nothing_from_being_redacted() {
+fn an_unreadable_line_prevents_no_redaction() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);

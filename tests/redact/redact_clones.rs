@@ -57,7 +57,7 @@ fn settle(repos: &[Repo<'_>], rounds: usize) {
 }
 
 #[test]
-fn in_a_star_of_five_clones_nobody_brings_it_back() {
+fn in_a_star_of_five_clones_the_text_never_returns() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 5);
@@ -100,7 +100,7 @@ fn ring<'p>(place: &'p Place, n: usize) -> Vec<Repo<'p>> {
 }
 
 #[test]
-fn in_a_ring_of_five_clones_nobody_brings_it_back() {
+fn in_a_ring_of_five_clones_the_text_never_returns() {
     let place = Place::new();
     let repos = ring(&place, 5);
     work(&repos[0], "one");
@@ -136,7 +136,7 @@ fn two_secrets(place: &Place) -> (Repo<'_>, Vec<Repo<'_>>, [String; 2]) {
 }
 
 #[test]
-fn two_who_redact_different_texts_of_one_handoff_at_once_lose_neither_redaction() {
+fn concurrent_redactions_of_one_handoff_both_hold() {
     let place = Place::new();
     let (hub, repos, [first, second]) = two_secrets(&place);
     let handed = repos[0].json(["handoff", "--next", "on"])["handoff_id"].as_str().expect("an id").to_owned();
@@ -184,7 +184,7 @@ fn one_after_the_other_a_handoff_loses_both_texts_and_stays() {
 }
 
 #[test]
-fn a_forced_fetch_of_the_old_state_over_our_refs_brings_nothing_back() {
+fn a_forced_fetch_of_the_old_state_restores_no_redacted_text() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);

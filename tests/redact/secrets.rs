@@ -219,7 +219,7 @@ fn a_dry_run_says_what_would_be_replaced_and_shows_none() {
 }
 
 #[test]
-fn no_failure_repeats_a_secret_that_it_was_given() {
+fn no_error_message_contains_a_secret() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");
@@ -265,7 +265,7 @@ fn a_name_that_holds_a_secret_is_shown_without_it_and_stays_the_same_name() {
 }
 
 #[test]
-fn an_imported_line_that_allows_itself_is_told() {
+fn an_imported_line_with_its_own_allowance_is_reported() {
     let place = Place::new();
     let from = place.repo("from");
     from.start("a", "t");
@@ -282,7 +282,7 @@ fn an_imported_line_that_allows_itself_is_told() {
 }
 
 #[test]
-fn what_is_assigned_to_a_name_for_secrets_is_replaced_unless_it_is_a_placeholder() {
+fn values_of_secret_names_are_replaced_unless_placeholders() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Configure it");

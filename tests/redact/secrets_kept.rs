@@ -17,7 +17,7 @@ fn plant(repo: &Repo<'_>, text: &str) -> String {
 }
 
 #[test]
-fn what_is_allowed_is_stored_as_it_is_and_nobody_complains_of_it_in_any_clone() {
+fn allowed_secrets_are_stored_and_reported_in_no_clone() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
@@ -63,7 +63,7 @@ fn it_is_accepted_only_where_it_does_something() {
 }
 
 #[test]
-fn a_sync_lets_go_what_it_is_told_to_and_the_other_refs_go_in_any_case() {
+fn a_sync_pushes_allowed_secrets_and_always_the_other_refs() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];

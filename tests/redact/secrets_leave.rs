@@ -189,7 +189,7 @@ fn a_secret_in_the_epoch_a_key_or_a_stub_does_not_leave() {
 }
 
 #[test]
-fn what_is_no_utf_8_stays_byte_for_byte() {
+fn invalid_utf_8_stays_byte_for_byte() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("one", "t");
@@ -208,7 +208,7 @@ fn what_is_no_utf_8_stays_byte_for_byte() {
 }
 
 #[test]
-fn what_a_remote_has_already_is_said_to_come_back() {
+fn secrets_already_on_a_remote_are_reported_to_return() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
@@ -220,7 +220,7 @@ fn what_a_remote_has_already_is_said_to_come_back() {
 }
 
 #[test]
-fn what_is_looked_at_before_a_push_is_bounded_by_its_time() {
+fn the_scan_before_a_push_is_bounded_in_time() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);

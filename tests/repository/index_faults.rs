@@ -70,7 +70,7 @@ fn fifo(path: PathBuf) {
 type Damage = (&'static str, fn(&Repo<'_>));
 
 #[test]
-fn a_damaged_index_is_made_anew_and_nobody_notices() {
+fn a_damaged_index_is_rebuilt_silently() {
     let all: [Damage; 21] = [
         ("empty", |r| edit(r, |b| b.clear())),
         ("a page", |r| edit(r, |b| b.truncate(4096))),
@@ -124,7 +124,7 @@ fn a_damaged_index_is_made_anew_and_nobody_notices() {
 }
 
 #[test]
-fn a_stamp_that_lies_is_believed_once_at_most() {
+fn a_wrong_stamp_is_trusted_at_most_once() {
     let place = Place::new();
     let repo = filled(&place, 8);
     let known = answers(&repo, &ASKED, &[]);
@@ -249,7 +249,7 @@ fn seen(json: &Value) -> BTreeSet<String> {
 }
 
 #[test]
-fn of_16_readers_during_16_writers_none_fails_and_nothing_once_seen_vanishes() {
+fn readers_during_writes_never_fail_and_never_lose_a_seen_record() {
     let place = Place::new();
     let repo = filled(&place, 2);
     let session = repo.start("bob", "t");

@@ -306,7 +306,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: cases(), max_shrink_iters: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_an_index_that_grew_holds_what_one_made_anew_does(steps in vec((any::<bool>(), step()), 15..25)) {
+    fn an_updated_index_equals_a_rebuilt_one_after_any_change(steps in vec((any::<bool>(), step()), 15..25)) {
         let place = Place::new();
         let hub = hub(&place);
         let both = clones(&place, &hub, 2);
@@ -340,7 +340,7 @@ fn two<'p>(place: &'p Place, hub: &Repo<'p>) -> (Vec<Repo<'p>>, Vec<String>) {
 }
 
 #[test]
-fn a_goal_that_two_took_at_once_belongs_to_one_of_them_in_every_index() {
+fn a_concurrently_claimed_goal_has_one_owner_in_every_index() {
     for later in [0, 1] {
         let place = Place::new();
         let hub = hub(&place);
@@ -363,7 +363,7 @@ fn a_goal_that_two_took_at_once_belongs_to_one_of_them_in_every_index() {
 }
 
 #[test]
-fn a_goal_that_goes_goes_from_who_took_it() {
+fn a_deleted_goal_leaves_its_owner() {
     let place = Place::new();
     let repo = place.repo("r");
     let setter = repo.start("ada", "t");
@@ -382,7 +382,7 @@ fn a_goal_that_goes_goes_from_who_took_it() {
 }
 
 #[test]
-fn a_step_that_was_finished_without_knowing_who_has_the_goal_is_so_for_them() {
+fn a_step_finished_without_knowing_the_owner_counts_for_the_owner() {
     let place = Place::new();
     let hub = hub(&place);
     let (both, owners) = two(&place, &hub);
@@ -408,7 +408,7 @@ fn a_step_that_was_finished_without_knowing_who_has_the_goal_is_so_for_them() {
 }
 
 #[test]
-fn an_index_is_made_anew_when_most_of_many_notes_differ() {
+fn the_index_is_rebuilt_if_most_notes_differ() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("ada", "Work");

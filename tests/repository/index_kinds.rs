@@ -110,7 +110,7 @@ fn partial<'p>(place: &'p Place, hub: &Repo<'p>) -> Repo<'p> {
 }
 
 #[test]
-fn a_partial_clone_fetches_all_notes_it_lacks_at_once_and_once() {
+fn a_partial_clone_fetches_all_missing_notes_in_one_batch() {
     let place = Place::new();
     let (hub, repo) = shared(&place);
     for (n, ai) in ["ada", "bob", "cyd"].into_iter().enumerate() {
@@ -153,7 +153,7 @@ fn a_note_that_a_partial_clone_left_out_is_not_written_over() {
 }
 
 #[test]
-fn a_partial_clone_whose_remote_is_away_answers_and_asks_again_later() {
+fn a_partial_clone_answers_without_its_remote_and_retries_later() {
     let place = Place::new();
     let (hub, repo) = shared(&place);
     work(&repo, "ada");
@@ -169,7 +169,7 @@ fn a_partial_clone_whose_remote_is_away_answers_and_asks_again_later() {
 
 // An index must not be trusted any more when blobs have come that it was made without.
 #[test]
-fn notes_whose_blobs_come_later_are_then_found() {
+fn notes_are_found_when_their_blobs_arrive() {
     let place = Place::new();
     let (hub, repo) = shared(&place);
     work(&repo, "ada");

@@ -205,7 +205,7 @@ fn variables_that_put_objects_or_refs_elsewhere_are_refused_and_hooks_are_silent
 }
 
 #[test]
-fn a_namespace_is_for_who_serves_the_repository_as_git_has_it() {
+fn a_namespace_applies_to_the_server_only_as_in_git() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");
@@ -294,7 +294,7 @@ fn an_extension_of_version_1_in_a_repository_of_version_0_is_refused_as_git_does
 }
 
 #[test]
-fn a_clone_without_trees_fetches_those_of_notes_at_once_and_then_their_blobs() {
+fn a_treeless_clone_fetches_notes_trees_then_blobs_in_batches() {
     let place = Place::new();
     let (hub, mate) = (place.init("hub"), place.repo("mate"));
     for (key, value) in [

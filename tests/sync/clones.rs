@@ -6,7 +6,7 @@ use crate::sync::team::{
 };
 
 #[test]
-fn five_clones_that_write_and_sync_at_once_end_with_the_same_trees_and_every_record() {
+fn five_concurrently_syncing_clones_converge_with_every_record() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 5);
@@ -140,7 +140,7 @@ fn two_clones_that_unite_the_same_two_sides_make_the_same_commit() {
 }
 
 #[test]
-fn a_dry_run_tells_what_would_travel_and_changes_nothing_of_ours() {
+fn a_dry_run_lists_transfers_and_changes_no_local_ref() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
@@ -216,7 +216,7 @@ fn a_secret_that_would_leave_for_the_first_time_is_held_back_and_named() {
 }
 
 #[test]
-fn foreign_lines_reviewers_words_and_notes_on_commits_absent_here_travel_whole() {
+fn foreign_lines_reviews_and_notes_on_missing_commits_are_synced() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
@@ -263,7 +263,7 @@ fn unrelated_histories_of_notes_are_united() {
 }
 
 #[test]
-fn a_tree_laid_out_in_two_ways_at_once_is_united_and_put_in_order() {
+fn a_tree_with_two_fanouts_is_merged_and_normalised() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);

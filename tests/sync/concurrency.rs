@@ -117,7 +117,7 @@ fn of_32_writers_on_many_commits_every_record_is_kept_on_its_own() {
 }
 
 #[test]
-fn beside_writers_that_are_plain_git_every_record_of_ours_is_kept() {
+fn concurrent_plain_git_writers_lose_no_record() {
     let place = Place::new();
     let repo = place.repo("r");
     let session = repo.start("a", "t");
@@ -143,7 +143,7 @@ fn beside_writers_that_are_plain_git_every_record_of_ours_is_kept() {
 }
 
 #[test]
-fn what_was_acknowledged_is_seen_at_once_while_others_flush() {
+fn acknowledged_records_are_visible_during_a_flush() {
     let place = Place::new();
     let repo = place.repo("r");
     let session = repo.start("a", "t");
@@ -268,7 +268,7 @@ fn a_store_that_takes_no_object_loses_nothing() {
 }
 
 #[test]
-fn a_ref_in_the_way_of_ours_loses_nothing() {
+fn a_conflicting_ref_name_loses_nothing() {
     let other = format!("{JOURNAL}/x");
     degraded(
         &mut Place::new(),

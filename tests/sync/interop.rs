@@ -103,7 +103,7 @@ fn notes_are_canonical_as_git_prints_them() {
 }
 
 #[test]
-fn the_refs_are_the_four_of_the_format_and_nothing_else() {
+fn only_the_four_refs_of_the_format_exist() {
     let place = Place::new();
     let repo = place.repo("r");
     work(&repo);

@@ -94,7 +94,7 @@ fn a_repository_without_the_commits_keeps_the_records_for_when_they_come() {
 }
 
 #[test]
-fn twice_changes_nothing_and_the_rest_completes_a_half() {
+fn a_repeated_import_changes_nothing_and_completes_a_partial_one() {
     let place = Place::new();
     let repo = lived(&place);
     let text = export(&repo);
@@ -128,7 +128,7 @@ fn before_tree(repo: &Repo<'_>, tip: &str) -> String {
 }
 
 #[test]
-fn what_is_not_understood_and_hostile_bytes_come_back_as_they_were() {
+fn unknown_lines_and_hostile_bytes_are_preserved() {
     let place = Place::new();
     let repo = place.repo("project");
     let head = repo.head();
@@ -182,7 +182,7 @@ fn what_is_not_understood_and_hostile_bytes_come_back_as_they_were() {
 }
 
 #[test]
-fn a_wrong_line_is_named_and_nothing_is_stored() {
+fn an_invalid_line_is_named_and_nothing_is_stored() {
     let place = Place::new();
     let repo = lived(&place);
     let text = export(&repo);
@@ -222,7 +222,7 @@ fn a_wrong_line_is_named_and_nothing_is_stored() {
 }
 
 #[test]
-fn what_waits_in_a_log_is_exported_and_known_to_an_import() {
+fn pending_records_are_exported_and_deduplicated_by_import() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.start("ada", "t");
@@ -265,7 +265,7 @@ fn a_repository_of_the_other_hash_is_restored_as_well() {
 }
 
 #[test]
-fn a_secret_is_stored_as_it_was_and_told_of() {
+fn an_imported_secret_is_stored_unchanged_and_reported() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.git(["config", "empirica.redact", "false"]).ok();
@@ -306,7 +306,7 @@ fn what_was_redacted_neither_leaves_nor_comes_back() {
 }
 
 #[test]
-fn an_import_that_cannot_write_says_so_and_leaves_nothing_half() {
+fn an_import_that_cannot_write_fails_and_leaves_nothing_partial() {
     let place = Place::new();
     let repo = lived(&place);
     let text = export(&repo);
@@ -331,7 +331,7 @@ fn an_import_that_cannot_write_says_so_and_leaves_nothing_half() {
 }
 
 #[test]
-fn others_write_meanwhile_and_nothing_of_either_is_lost() {
+fn an_import_during_concurrent_writes_loses_nothing() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.start("ada", "t");
@@ -410,7 +410,7 @@ fn five_thousand_records_are_one_commit_a_ref() {
 }
 
 #[test]
-fn whoever_stops_reading_an_export_breaks_nothing() {
+fn a_closed_pipe_breaks_no_export() {
     let place = Place::new();
     let repo = place.repo("project");
     import(&repo, &many(&repo, 3000, 3));
@@ -436,7 +436,7 @@ fn an_export_that_lacks_a_note_fails_before_its_first_line() {
 }
 
 #[test]
-fn the_form_is_asked_for_and_no_document_is_promised() {
+fn an_export_needs_a_format_and_has_no_json_document() {
     let place = Place::new();
     let repo = place.repo("project");
     let refused = |arguments: &[&str]| -> Ran { repo.run(arguments).code(2) };

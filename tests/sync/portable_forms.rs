@@ -65,7 +65,7 @@ fn json_that_says_the_same_is_stored_as_this_program_writes_it() {
 }
 
 #[test]
-fn what_is_refused_is_named_with_its_line_and_the_reason() {
+fn refused_lines_are_named_with_number_and_reason() {
     let place = Place::new();
     let repo = place.repo("r");
     let commit = repo.head();

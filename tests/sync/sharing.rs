@@ -27,7 +27,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_written_outside_of_the_git_directory_keeps_the_users_mask() {
+fn files_outside_the_git_directory_follow_the_umask() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.git(["config", "core.sharedRepository", "group"]).ok();
@@ -45,7 +45,7 @@ fn what_is_written_outside_of_the_git_directory_keeps_the_users_mask() {
 }
 
 #[test]
-fn what_is_made_in_the_git_directory_has_the_permissions_that_git_gives() {
+fn files_in_the_git_directory_have_gits_permissions() {
     for value in ["group", "all", "0640", "0660", "umask"] {
         let place = Place::new();
         let repo = place.repo("r");

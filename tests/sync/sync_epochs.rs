@@ -68,7 +68,7 @@ fn holds(repo: &Repo<'_>, name: &str) -> bool {
 }
 
 #[test]
-fn a_redaction_reaches_everyone_and_no_sync_makes_the_text_reachable_again() {
+fn a_redaction_reaches_every_clone_and_no_sync_restores_the_text() {
     let place = Place::new();
     let (hub, repos, id) = shared(&place);
     // the others go on, and do not know
@@ -96,7 +96,7 @@ fn a_redaction_reaches_everyone_and_no_sync_makes_the_text_reachable_again() {
 }
 
 #[test]
-fn one_who_pushes_the_old_history_after_the_redaction_does_not_bring_it_back() {
+fn pushing_the_old_history_after_a_redaction_does_not_restore_the_text() {
     let place = Place::new();
     let (hub, repos, id) = shared(&place);
     redact(&repos[0], REFS[0], &id, &stub(&id), 1);
@@ -166,7 +166,7 @@ fn readers_do_not_show_the_text_from_a_source_that_does_not_know() {
 }
 
 #[test]
-fn two_redactions_at_once_both_hold_and_neither_history_is_a_parent() {
+fn concurrent_redactions_both_hold_and_neither_history_is_a_parent() {
     let place = Place::new();
     let (hub, repos, first) = shared(&place);
     let all = lines(&repos[1]);

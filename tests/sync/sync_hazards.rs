@@ -17,7 +17,7 @@ fn two<'p>(place: &'p Place) -> (Repo<'p>, Vec<Repo<'p>>) {
 }
 
 #[test]
-fn fetch_and_pull_in_all_forms_lose_nothing_and_bring_teammates_handoffs() {
+fn every_form_of_fetch_and_pull_loses_nothing_and_brings_teammates_handoffs() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
@@ -67,7 +67,7 @@ fn the_next_command_that_only_reads_unites_what_a_fetch_brought() {
 }
 
 #[test]
-fn a_session_continued_elsewhere_is_read_whole_after_a_sync() {
+fn a_session_continued_elsewhere_is_complete_after_a_sync() {
     let place = Place::new();
     let (_hub, repos) = two(&place);
     sync(&repos[1]);
@@ -122,7 +122,7 @@ fn a_mirror_push_from_a_clone_without_notes_is_undone_by_the_next_sync() {
 }
 
 #[test]
-fn a_name_git_cannot_have_twice_or_a_ref_in_the_way_is_told_and_nothing_is_lost() {
+fn ref_name_conflicts_are_reported_and_lose_nothing() {
     let place = Place::new();
     let (hub, repos) = two(&place);
     // where our folder would be, the remote has a ref

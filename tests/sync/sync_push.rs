@@ -25,7 +25,7 @@ fn call(variables: HashMap<String, String>, cwd: PathBuf, remote: &str, url: &st
 }
 
 #[test]
-fn within_a_sync_of_ours_the_hook_does_nothing() {
+fn the_hook_does_nothing_during_a_sync() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
@@ -123,7 +123,7 @@ fn a_push_that_names_notes_or_mirrors_is_left_alone() {
 }
 
 #[test]
-fn it_goes_only_where_it_may() {
+fn notes_are_pushed_only_to_allowed_remotes() {
     let place = Place::new();
     let (hub, repo) = ready(&place);
     hub.git(["clone", "-q", "--bare", ".", "../other.git"]).ok();
@@ -159,7 +159,7 @@ fn each_of_several_push_urls_gets_the_notes() {
 }
 
 #[test]
-fn a_server_that_refuses_notes_is_asked_once_a_day() {
+fn a_server_that_refuses_notes_is_retried_once_a_day() {
     let mut place = Place::new();
     {
         let (hub, repo) = ready(&place);
@@ -179,7 +179,7 @@ fn a_server_that_refuses_notes_is_asked_once_a_day() {
 }
 
 #[test]
-fn a_remote_that_hangs_is_given_up_in_time_with_all_that_was_started_for_it() {
+fn a_hanging_remote_times_out_and_its_processes_are_killed() {
     let place = Place::new();
     let (_hub, repo) = ready(&place);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -230,7 +230,7 @@ fn a_lock_that_is_held_does_not_hinder_the_push() {
 }
 
 #[test]
-fn a_sync_of_ours_runs_no_hook() {
+fn a_sync_runs_no_hook() {
     let place = Place::new();
     let (hub, repo) = ready(&place);
     hook(&repo, "pre-push", "touch \"$(git rev-parse --git-common-dir)/hooked\"; exit 1");
@@ -267,7 +267,7 @@ fn slow_hook(repo: &Repo<'_>) -> [PathBuf; 2] {
 }
 
 #[test]
-fn the_time_of_a_push_bounds_what_is_written_here_before_it() {
+fn the_push_time_limit_covers_local_writes() {
     let place = Place::new();
     let (hub, repo) = ready(&place);
     sync(&repo);
@@ -296,7 +296,7 @@ fn the_time_of_a_push_bounds_what_is_written_here_before_it() {
 }
 
 #[test]
-fn a_time_that_is_none_is_said_and_a_number_is_seconds() {
+fn an_invalid_time_limit_is_reported_and_a_number_is_seconds() {
     let place = Place::new();
     let (hub, repo) = ready(&place);
     repo.git(["config", "empirica.syncTimeout", "soon"]).ok();

@@ -56,7 +56,7 @@ fn clones_that_push_at_the_same_time_bring_everything_along() {
 }
 
 #[test]
-fn a_user_who_interrupts_a_push_ends_what_was_started_for_it() {
+fn interrupting_a_push_ends_its_processes() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];
@@ -83,7 +83,7 @@ fn a_user_who_interrupts_a_push_ends_what_was_started_for_it() {
 }
 
 #[test]
-fn over_ssh_nothing_is_asked_unless_the_user_chose_the_command() {
+fn ssh_never_prompts_unless_the_user_configured_the_command() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];
@@ -162,7 +162,7 @@ fn a_server_that_hides_our_refs_does_not_hinder_the_push() {
 }
 
 #[test]
-fn what_is_set_for_one_command_holds_for_its_hook() {
+fn configuration_of_one_command_applies_to_its_hook() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];
@@ -175,7 +175,7 @@ fn what_is_set_for_one_command_holds_for_its_hook() {
 }
 
 #[test]
-fn what_is_held_back_is_not_tried_at_every_push() {
+fn withheld_records_are_not_retried_at_every_push() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];

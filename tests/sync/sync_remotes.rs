@@ -172,7 +172,7 @@ fn one_ref_that_is_refused_does_not_keep_the_others() {
 }
 
 #[test]
-fn a_server_that_denies_what_is_no_fast_forward_takes_every_sync() {
+fn a_server_that_denies_non_fast_forwards_accepts_every_sync() {
     let place = Place::new();
     let hub = hub(&place);
     hub.git(["config", "receive.denyNonFastForwards", "true"]).ok();
@@ -182,7 +182,7 @@ fn a_server_that_denies_what_is_no_fast_forward_takes_every_sync() {
 }
 
 #[test]
-fn a_remote_that_vanishes_half_way_loses_nothing() {
+fn a_remote_that_vanishes_midway_loses_nothing() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
@@ -305,7 +305,7 @@ fn special<'p>(place: &'p Place, hub: &Repo<'p>, name: &str, options: &[&str]) -
 }
 
 #[test]
-fn partial_clones_get_notes_whole_in_one_batch_and_give_theirs() {
+fn partial_clones_fetch_notes_in_one_batch_and_push_their_own() {
     let place = Place::new();
     let hub = hub(&place);
     hub.git(["config", "uploadpack.allowFilter", "true"]).ok();

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_replaced_where_it_stands() {
+    fn a_block_is_replaced_in_place() {
         let text = format!("\u{feff}{BEGIN}\r\nold\r\n{END}  \r\nmore");
         let new = put(&text, "new").unwrap();
         assert_eq!(new.text, format!("\u{feff}{BEGIN}\r\nnew\r\n{END}  \r\nmore"));
@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn put_then_take_is_nothing(text in text(), body in "[a-z#\n ]{0,40}", other in "[a-z\n]{0,20}") {
+        fn adding_then_removing_restores_the_text(text in text(), body in "[a-z#\n ]{0,40}", other in "[a-z\n]{0,20}") {
             let first = put(&text, &body).unwrap();
             let second = put(&first.text, &other).unwrap();
             prop_assert!(second.former.is_some());

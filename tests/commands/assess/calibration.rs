@@ -299,7 +299,7 @@ fn the_last_run_of_each_command_decides() {
 }
 
 #[test]
-fn a_session_that_goes_on_is_counted_and_left_out() {
+fn active_sessions_are_counted_and_left_out() {
     let place = Place::new();
     let repo = place.repo("a");
     let session = repo.start("ada", "Work");

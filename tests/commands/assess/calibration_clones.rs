@@ -100,7 +100,7 @@ fn assessment(phase: Phase, know: f64, uncertainty: f64, confidence: Option<f64>
 
 /// What is attached or put aside for a session can be long after its work: its end is its own last record.
 #[test]
-fn what_is_done_for_a_session_does_not_move_its_end() {
+fn later_records_for_a_session_do_not_move_its_end() {
     let start = SessionStart {
         task: None,
         kind: None,

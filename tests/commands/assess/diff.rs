@@ -29,7 +29,7 @@ fn at_work(repo: &Repo<'_>) -> (String, String) {
 }
 
 #[test]
-fn what_went_back_is_said_in_a_sentence_and_by_name() {
+fn regressions_are_summarised_and_named() {
     let place = Place::new();
     let repo = place.repo("r");
     at_work(&repo);
@@ -121,7 +121,7 @@ fn a_commit_that_was_amended_is_not_lost() {
 }
 
 #[test]
-fn a_handoff_beside_the_present_says_nothing_that_is_not_so() {
+fn comparing_a_handoff_with_the_present_claims_nothing_false() {
     let place = Place::new();
     let repo = place.repo("r");
     let (session, _) = at_work(&repo);
@@ -270,7 +270,7 @@ fn a_change_that_was_reset_with_the_commit_below_it_is_lost() {
 }
 
 #[test]
-fn after_a_compaction_one_block_tells_what_was_lost_and_what_is_needed() {
+fn after_a_compaction_one_block_lists_losses_and_needs() {
     let place = Place::new();
     let repo = place.repo("r");
     let (session, _) = at_work(&repo);
@@ -305,7 +305,7 @@ fn after_a_compaction_one_block_tells_what_was_lost_and_what_is_needed() {
 }
 
 #[test]
-fn the_place_in_the_workflow_is_the_one_that_was_said_last() {
+fn the_workflow_phase_is_the_latest_recorded() {
     let place = Place::new();
     let repo = place.repo("r");
     at_work(&repo);
@@ -368,7 +368,7 @@ fn a_new_session_after_the_compaction_finds_the_snapshot_of_the_old_one() {
 }
 
 #[test]
-fn the_block_keeps_to_its_budget_and_no_snapshot_is_said() {
+fn the_block_keeps_to_its_budget_and_a_missing_snapshot_is_reported() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Fix the login");

@@ -90,7 +90,7 @@ fn goals_name_dead_ends_and_sessions_of_other_clones() {
 }
 
 #[test]
-fn a_second_preflight_sets_anew_what_changed_and_keeps_what_was_worked_on() {
+fn a_second_preflight_updates_changes_and_keeps_progress() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
@@ -217,7 +217,7 @@ fn what_was_learned_makes_a_gain_learning() {
 }
 
 #[test]
-fn a_large_gain_is_weighed_against_how_much_was_learned() {
+fn a_large_gain_is_weighed_against_the_findings() {
     let place = Place::new();
     let repo = place.repo("r");
     let gain = |records: &[&[&str]]| {
@@ -244,7 +244,7 @@ fn a_large_gain_is_weighed_against_how_much_was_learned() {
 }
 
 #[test]
-fn a_check_never_ignores_what_is_doubted() {
+fn a_check_never_ignores_doubts() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
@@ -373,7 +373,7 @@ fn status_shows_it_all_on_one_screen() {
 }
 
 #[test]
-fn what_is_open_is_not_answered_while_a_question_is() {
+fn a_task_with_an_open_question_is_not_resolved() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");

@@ -115,7 +115,7 @@ fn every_key_of_the_seeds_example_is_there() {
 }
 
 #[test]
-fn each_part_says_what_is_so() {
+fn each_part_is_accurate() {
     let place = Place::new();
     let repo = rich(&place);
     let json = repo.json(["checkpoint", "--ai", "claude", "--reasoning", "Implemented fix", "--cycle", "3"]);
@@ -186,7 +186,7 @@ fn each_part_says_what_is_so() {
 }
 
 #[test]
-fn a_snapshot_is_bounded_whatever_was_said() {
+fn a_snapshot_is_bounded_for_any_records() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start(&"agent ".repeat(400), &"task 任務 ".repeat(3000));
@@ -229,7 +229,7 @@ fn a_snapshot_is_bounded_whatever_was_said() {
 }
 
 #[test]
-fn in_an_empty_repository_it_says_what_is_not_known() {
+fn a_snapshot_of_an_empty_repository_reports_unknowns() {
     let place = Place::new();
     let repo = place.init("r");
     repo.start("ada", "t");
@@ -339,7 +339,7 @@ fn the_round_is_the_same_at_each_place() {
 }
 
 #[test]
-fn only_what_was_said_to_have_led_to_something_is_a_chain() {
+fn only_declared_causes_form_a_chain() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");

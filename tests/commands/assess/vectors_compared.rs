@@ -36,7 +36,7 @@ fn growth_is_over_the_vectors_that_both_assessments_give() {
 }
 
 #[test]
-fn without_a_vector_in_common_there_is_no_delta_and_that_is_said() {
+fn without_a_common_vector_a_missing_delta_is_reported() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Fix it");

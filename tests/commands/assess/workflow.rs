@@ -331,7 +331,7 @@ fn steps_that_a_rule_adds_name_the_thing_and_are_counted() {
 }
 
 #[test]
-fn gaps_filled_tell_what_was_settled_and_not_the_deltas_again() {
+fn filled_gaps_list_resolutions_without_repeating_deltas() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Work");

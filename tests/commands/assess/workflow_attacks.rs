@@ -82,7 +82,7 @@ fn the_work_tree_of_another_worktree_is_not_compared() {
 }
 
 #[test]
-fn files_are_not_said_to_have_gone_back_from_a_commit_that_is_not_here() {
+fn files_of_a_missing_commit_are_not_reported_as_reverted() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Amend");
@@ -99,7 +99,7 @@ fn files_are_not_said_to_have_gone_back_from_a_commit_that_is_not_here() {
 }
 
 #[test]
-fn where_history_is_cut_off_no_commit_is_said_to_be_gone() {
+fn in_a_shallow_history_no_commit_is_reported_missing() {
     let place = Place::new();
     let repo = place.repo("r");
     let url = format!("file://{}", repo.path.display());
@@ -300,7 +300,7 @@ fn what_the_key_tells_to_be_a_secret_is_none_in_the_metadata_of_a_checkpoint() {
 }
 
 #[test]
-fn the_history_says_of_a_check_what_the_check_said() {
+fn the_history_repeats_the_result_of_a_check() {
     let place = Place::new();
     let repo = place.repo("r");
     let ada = repo.start("ada", "Ask");

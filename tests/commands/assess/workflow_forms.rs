@@ -109,7 +109,7 @@ fn an_emptied_draft_or_a_failing_editor_stores_nothing() {
 }
 
 #[test]
-fn postflight_writes_the_handoff_unless_told_not_to() {
+fn postflight_writes_the_handoff_unless_disabled() {
     let place = Place::new();
     let repo = begun(&place, "a");
     let json = repo.json(["postflight", "-v", "know=0.9", "--no-handoff", "--finding", "Late"]);
@@ -187,7 +187,7 @@ fn in_a_full_store(repo: &Repo<'_>, line: &str) -> Value {
 }
 
 #[test]
-fn a_handoff_that_cannot_be_stored_leaves_the_postflight_standing() {
+fn a_handoff_that_cannot_be_stored_keeps_the_postflight() {
     let place = Place::new();
     let repo = begun(&place, "a");
     repo.write("big", &"The context is longer than the store can take. ".repeat(5000));

@@ -35,7 +35,7 @@ pub fn handed_over<'p>(place: &'p Place, name: &str) -> Repo<'p> {
 }
 
 #[test]
-fn nothing_changed_is_said_in_few_words() {
+fn no_change_is_reported_briefly() {
     let place = Place::new();
     let repo = handed_over(&place, "r");
     let expected = json!({
@@ -119,7 +119,7 @@ fn work_that_was_handed_over_uncommitted_is_unchanged_when_it_is_committed_so() 
 }
 
 #[test]
-fn uncommitted_work_that_is_lost_or_changed_is_told() {
+fn lost_or_changed_uncommitted_work_is_reported() {
     let place = Place::new();
     let repo = uncommitted(place.repo("r"));
     repo.git(["checkout", "-q", "a"]).ok();
@@ -135,7 +135,7 @@ fn uncommitted_work_that_is_lost_or_changed_is_told() {
 }
 
 #[test]
-fn what_is_committed_with_other_content_counts_as_the_handoffs_when_it_went_there() {
+fn changed_content_in_the_handoffs_commit_counts_as_its_work() {
     let place = Place::new();
     let repo = uncommitted(place.set_up("r"));
     repo.commit("a", "changed once more before the commit\n", "Change a");
@@ -240,7 +240,7 @@ fn a_rebase_without_hooks_loses_the_commit_and_not_the_content_until_repair() {
 }
 
 #[test]
-fn of_a_commit_that_is_gone_nothing_is_invented() {
+fn nothing_is_invented_about_a_missing_commit() {
     let place = Place::new();
     let repo = handed_over(&place, "r");
     repo.write("loose", "as it was\n");
@@ -281,7 +281,7 @@ fn a_shallow_clone_that_lacks_the_commit_says_so() {
 }
 
 #[test]
-fn before_the_first_commit_nothing_is_known_of_commits() {
+fn before_the_first_commit_no_commit_is_reported() {
     let place = Place::new();
     let repo = place.init("r");
     repo.start("ada", "t");

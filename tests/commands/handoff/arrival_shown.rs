@@ -93,7 +93,7 @@ fn evidence_is_stale_when_its_files_or_else_the_artifacts_changed() {
 }
 
 #[test]
-fn what_git_ignores_and_new_folders_are_known_as_far_as_they_were_recorded() {
+fn ignored_files_and_new_folders_are_compared_as_far_as_recorded() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.commit(".gitignore", "out/\n", "Ignore out");

@@ -79,7 +79,7 @@ fn a_handoff_with_an_error_is_not_stored_and_the_exit_code_is_3() {
 }
 
 #[test]
-fn paths_dependencies_and_criteria_are_held_against_the_repository() {
+fn paths_dependencies_and_criteria_are_checked_against_the_repository() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("manager", "The login");
@@ -162,7 +162,7 @@ fn a_gap_is_remembered_until_a_handoff_of_the_type_says_it() {
 }
 
 #[test]
-fn a_gap_is_known_however_it_came() {
+fn gaps_of_every_origin_are_found() {
     let place = Place::new();
     let one = place.repo("one");
     one.git(["init", "-q", "--bare", "../hub.git"]).ok();

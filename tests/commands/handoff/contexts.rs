@@ -80,7 +80,7 @@ fn the_document_of_a_transcript_is_that_of_the_specification() {
 }
 
 #[test]
-fn it_is_drawn_from_the_journal_and_what_is_given_stays() {
+fn a_context_is_drawn_from_the_journal_and_keeps_explicit_values() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("ada", "The login");
@@ -267,7 +267,7 @@ fn of_fifty_records_those_that_bear_on_the_task_come_first() {
 }
 
 #[test]
-fn what_is_kept_in_mind_is_told_to_who_comes() {
+fn pinned_records_are_shown_to_the_next_session() {
     let place = Place::new();
     let repo = place.repo("work");
     assert_eq!(repo.json(["bootstrap"])["working_memory"]["recent_decisions"], json!([]));

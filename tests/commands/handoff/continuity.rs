@@ -192,7 +192,7 @@ fn summary_shows_at_least_a_third() {
 }
 
 #[test]
-fn what_is_left_out_is_named_with_a_command_that_shows_all_of_it() {
+fn omissions_name_a_command_that_shows_everything() {
     let place = Place::new();
     let clone = received(&place);
     let text = clone.run(["resume", "--detail", "summary"]).ok().out;
@@ -218,7 +218,7 @@ fn several(repo: &Repo<'_>) {
 }
 
 #[test]
-fn a_budget_bounds_the_whole_answer_of_several_sessions() {
+fn a_budget_bounds_the_answer_for_several_sessions() {
     let place = Place::new();
     let repo = place.repo("r");
     several(&repo);

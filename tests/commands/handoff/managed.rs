@@ -105,7 +105,7 @@ fn the_example_of_each_type_can_be_handed_over() {
 }
 
 #[test]
-fn fields_are_given_one_by_one_and_the_text_shows_them() {
+fn single_fields_are_accepted_and_shown() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
@@ -171,7 +171,7 @@ fn fields_are_given_one_by_one_and_the_text_shows_them() {
 }
 
 #[test]
-fn what_is_wrong_is_named_and_nothing_is_stored() {
+fn errors_are_named_and_nothing_is_stored() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");

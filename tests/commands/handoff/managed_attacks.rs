@@ -65,7 +65,7 @@ fn what_others_wrote_with_odd_keys_and_numbers_is_shown_and_does_no_harm() {
 }
 
 #[test]
-fn the_escalation_that_is_told_runs_whatever_the_texts_are_and_whoever_else_is_here() {
+fn the_suggested_escalation_runs_with_any_text_and_other_agents() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("other", "Something else");
@@ -106,7 +106,7 @@ fn the_escalation_that_is_told_runs_whatever_the_texts_are_and_whoever_else_is_h
 }
 
 #[test]
-fn nothing_given_is_left_out_in_silence() {
+fn no_input_is_dropped_silently() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");

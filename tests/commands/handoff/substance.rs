@@ -93,7 +93,7 @@ fn an_empty_handoff_of_the_same_session_supersedes_none_that_says_something() {
 }
 
 #[test]
-fn a_handoff_that_would_say_nothing_is_refused_with_what_to_add() {
+fn an_empty_handoff_is_refused_with_a_remedy() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.json(["session", "start", "--ai", "ada"]);

@@ -206,7 +206,7 @@ fn the_program_for_openpgp_is_git_s_own() {
 }
 
 #[test]
-fn a_key_that_has_expired_is_said_to_have() {
+fn an_expired_key_is_reported() {
     let place = Place::new();
     let (repo, id, key) = signed(&place);
     allow(&repo, &[("test@example.com valid-before=\"20200101\"", &key)]);
@@ -250,7 +250,7 @@ fn as_mallory(repo: &Repo<'_>, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn who_committed_a_record_is_shown_and_a_forged_one_is_seen() {
+fn the_committer_of_a_record_is_shown_and_a_forgery_detected() {
     let place = Place::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "t");

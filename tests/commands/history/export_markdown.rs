@@ -119,7 +119,7 @@ fn no_name_of_an_agent_leads_out_of_the_folder() {
 }
 
 #[test]
-fn a_link_is_not_followed_and_what_cannot_be_written_is_said() {
+fn links_are_not_followed_and_write_errors_are_reported() {
     let place = Place::new();
     let repo = place.repo("project");
     let session = handed(&repo, "claude", "t", "f");

@@ -55,7 +55,7 @@ fn a_block_has_12_lines_of_100_columns_however_much_there_is() {
 }
 
 #[test]
-fn a_session_has_one_block_on_a_commit_whatever_it_said_there() {
+fn a_session_has_one_block_on_a_commit() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "the cache");
@@ -107,7 +107,7 @@ fn squashed_commits_of_a_session_become_one_block_that_tells_of_both() {
 }
 
 #[test]
-fn what_is_handed_over_before_the_work_reaches_its_commit_once() {
+fn a_handoff_before_the_commit_is_attached_to_it_once() {
     let place = Place::new();
     let repo = place.set_up("r");
     let before = repo.head();
@@ -129,7 +129,7 @@ fn what_is_handed_over_before_the_work_reaches_its_commit_once() {
 }
 
 #[test]
-fn what_is_handed_over_before_the_work_reaches_no_commit_that_is_not_its_own() {
+fn a_handoff_before_the_commit_is_attached_to_no_other() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
@@ -175,7 +175,7 @@ fn what_is_handed_over_before_the_work_reaches_no_commit_that_is_not_its_own() {
 }
 
 #[test]
-fn a_handoff_of_committed_work_stays_and_the_next_commit_tells_what_was_said_since() {
+fn a_handoff_of_committed_work_stays_and_the_next_commit_lists_later_records() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
@@ -226,7 +226,7 @@ fn every_claim_makes_the_next_commit_of_its_session_tell_it() {
 }
 
 #[test]
-fn the_note_has_the_whole_report_where_that_is_wanted() {
+fn the_note_has_the_full_report_if_configured() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.git(["config", "empirica.note", "full"]).ok();
@@ -249,7 +249,7 @@ fn the_note_has_the_whole_report_where_that_is_wanted() {
 }
 
 #[test]
-fn clones_with_short_and_whole_notes_settle() {
+fn clones_with_short_and_full_notes_converge() {
     let place = Place::new();
     let hub = place.init("hub");
     hub.git(["config", "core.bare", "true"]).ok();
@@ -324,7 +324,7 @@ fn empty_sections_are_printed_nowhere() {
 }
 
 #[test]
-fn a_block_forgets_what_is_redacted_of_any_record_it_shows_also_where_it_was_cut() {
+fn a_block_drops_redacted_text_even_if_truncated() {
     let place = Place::new();
     let hub = place.init("hub");
     hub.git(["config", "core.bare", "true"]).ok();

@@ -118,7 +118,7 @@ fn order_and_selection_are_those_of_git_log() {
 }
 
 #[test]
-fn a_limit_counts_the_records_that_are_asked_for() {
+fn a_limit_counts_matching_records() {
     let place = Place::new();
     let repo = place.set_up("a");
     for n in 0..3 {
@@ -214,7 +214,7 @@ fn checkpoints_and_journal_stand_beside_their_commits() {
 }
 
 #[test]
-fn a_record_is_shown_once_at_its_home_after_an_attachment() {
+fn an_attached_record_is_shown_once_at_its_first_commit() {
     let place = Place::new();
     let repo = place.repo("a");
     let first = repo.commit("b", "b\n", "Draft");

@@ -77,7 +77,7 @@ fn history(repo: &Repo<'_>) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_long_log_shows_every_handoff_at_home_in_gits_order() {
+fn a_long_log_shows_every_handoff_at_its_commit_in_gits_order() {
     let place = Place::new();
     let repo = place.repo("a");
     let expected = history(&repo);

@@ -107,7 +107,7 @@ fn what_two_clones_exchanged_is_measured() {
 }
 
 #[test]
-fn metrics_are_of_one_agent_and_time_when_asked() {
+fn metrics_filter_by_agent_and_time() {
     let place = Place::new();
     let team = Team::new(&place);
     let json = team.ada.json(["metrics", "--ai", "bob", "--by", "week"]);
@@ -307,7 +307,7 @@ fn an_acknowledgement_follows_an_amend_and_is_not_doubled() {
 }
 
 #[test]
-fn what_can_not_be_accepted_is_refused_and_what_is_odd_is_said() {
+fn unacceptable_handoffs_are_refused_and_oddities_reported() {
     let place = Place::new();
     let repo = place.repo("project");
     let handoff = {

@@ -117,7 +117,7 @@ fn dates_are_days_moments_and_git_s_own_forms() {
 }
 
 #[test]
-fn filters_together_ask_for_all_and_the_count_goes_beyond_the_page() {
+fn filters_are_combined_and_the_count_covers_all_pages() {
     let place = Place::new();
     let repo = place.repo("r");
     history(&repo);
@@ -143,7 +143,7 @@ fn filters_together_ask_for_all_and_the_count_goes_beyond_the_page() {
 }
 
 #[test]
-fn every_form_has_the_same_reports_and_growth_is_null_when_it_is_not_known() {
+fn every_format_has_the_same_reports_and_unknown_growth_is_null() {
     let place = Place::new();
     let repo = place.repo("r");
     history(&repo);

@@ -162,7 +162,7 @@ fn what_a_record_says_is_text() {
 }
 
 #[test]
-fn nothing_runs_but_its_own_script_and_nothing_is_loaded() {
+fn only_its_own_script_runs_and_nothing_is_loaded() {
     let place = Place::new();
     let repo = place.repo("r");
     played(&repo);
@@ -305,7 +305,7 @@ fn the_page_begins_with_what_needs_attention() {
 }
 
 #[test]
-fn who_never_gave_a_number_sees_no_chart_of_numbers() {
+fn without_vectors_there_is_no_chart() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.json(["finding", "Tokens are cached"]);
@@ -335,7 +335,7 @@ fn an_empty_repository_says_how_to_begin() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_shown() {
+fn only_matching_records_are_shown() {
     let mut place = Place::new();
     let path = place.repo("r").path;
     place.now = "2026-02-01T12:00:00.000Z".into();
@@ -440,7 +440,7 @@ fn the_page_can_go_to_standard_output() {
 }
 
 #[test]
-fn a_file_is_replaced_whole_and_a_link_is_followed() {
+fn a_file_is_replaced_atomically_and_a_link_is_followed() {
     let place = Place::new();
     let repo = place.repo("r");
     played(&repo);
@@ -470,7 +470,7 @@ fn a_file_is_replaced_whole_and_a_link_is_followed() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said() {
+fn write_errors_are_reported() {
     let place = Place::new();
     let repo = place.repo("r");
     played(&repo);

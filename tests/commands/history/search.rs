@@ -43,7 +43,7 @@ fn history(repo: &Repo<'_>) -> (String, String) {
 }
 
 #[test]
-fn words_phrases_beginnings_exclusions_and_fields_say_what_is_found() {
+fn words_phrases_prefixes_exclusions_and_fields_select() {
     let place = Place::new();
     let repo = place.repo("r");
     history(&repo);
@@ -194,7 +194,7 @@ fn for_a_plan_what_failed_comes_first() {
 }
 
 #[test]
-fn when_nothing_has_all_the_words_what_has_one_in_any_form_is_found_and_that_is_said() {
+fn without_a_full_match_partial_matches_are_found_and_reported() {
     let place = Place::new();
     let repo = place.repo("r");
     let (dead, _) = history(&repo);
@@ -313,7 +313,7 @@ fn everything(repo: &Repo<'_>) -> Vec<(String, String, String, Vec<String>)> {
 }
 
 #[test]
-fn what_is_found_is_what_a_plain_reading_of_the_notes_finds() {
+fn search_finds_the_same_as_a_plain_scan_of_the_notes() {
     const WORDS: [&str; 6] = ["cache", "login", "flaky", "token", "Zähler", "cached"];
     let place = Place::new();
     let repo = place.repo("r");

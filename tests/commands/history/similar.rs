@@ -63,7 +63,7 @@ fn sessions_that_resemble_a_task_are_listed_with_why_and_what_came_of_them() {
 }
 
 #[test]
-fn a_checkpoint_takes_along_what_was_said_before_only_when_it_is_asked_to() {
+fn a_checkpoint_includes_similar_records_only_on_request() {
     let place = Place::new();
     let repo = place.repo("r");
     work(&repo, "ada", "Fix the flaky login test", "The login clock is mocked too late");

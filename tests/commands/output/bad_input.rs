@@ -73,7 +73,7 @@ fn stored(repo: &Repo<'_>) -> usize {
 }
 
 #[test]
-fn vectors_out_of_range_twice_unknown_or_absent_store_nothing() {
+fn out_of_range_duplicate_unknown_or_missing_vectors_store_nothing() {
     let place = Place::new();
     let repo = begun(&place, "a");
     let before = stored(&repo);
@@ -284,7 +284,7 @@ fn texts_that_are_no_utf8_are_refused_from_every_side() {
 }
 
 #[test]
-fn two_at_signs_are_one_and_standard_input_is_read_once() {
+fn a_doubled_at_sign_is_literal_and_stdin_is_read_once() {
     let place = Place::new();
     let repo = begun(&place, "a");
     repo.json(["finding", "@@literal"]);

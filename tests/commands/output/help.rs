@@ -123,7 +123,7 @@ fn the_topic_of_vectors_defines_all_13_and_what_follows_from_them_in_40_lines() 
 }
 
 #[test]
-fn aliases_are_helped_as_what_they_stand_for_and_unknown_names_get_their_neighbour() {
+fn help_resolves_aliases_and_suggests_similar_names() {
     let place = Place::new();
     let outside = place.at(".");
     for (alias, meant) in [
@@ -216,7 +216,7 @@ fn one_search_has_the_words_the_filters_and_the_likeness_of_three() {
 }
 
 #[test]
-fn check_drift_shows_what_check_would_and_records_nothing() {
+fn check_drift_shows_the_result_of_check_and_records_nothing() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");

@@ -160,7 +160,7 @@ fn small_texts() {
 }
 
 #[test]
-fn a_whole_costs_at_least_its_parts() {
+fn a_text_costs_at_least_as_much_as_its_parts() {
     let texts: Vec<_> = all().collect();
     for (nth, text) in texts.iter().enumerate() {
         let other = &texts[(nth + 7) % texts.len()];

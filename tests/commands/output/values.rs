@@ -6,7 +6,7 @@ use crate::mcp::server::Client;
 use crate::support::harness::Place;
 
 #[test]
-fn an_unknown_that_is_resolved_says_by_whom_and_takes_another_answer_only_with_again() {
+fn a_resolved_unknown_names_its_resolver_and_needs_again_to_change() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Find out");
@@ -35,7 +35,7 @@ fn an_unknown_that_is_resolved_says_by_whom_and_takes_another_answer_only_with_a
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_told_and_stored() {
+fn a_missing_path_is_reported_and_stored() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Write it down");

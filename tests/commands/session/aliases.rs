@@ -115,7 +115,7 @@ fn the_environment_names_session_and_agent_and_flags_come_before_it() {
 }
 
 #[test]
-fn two_agents_in_one_worktree_must_say_who_they_are() {
+fn two_agents_in_one_worktree_must_name_themselves() {
     let place = Place::new();
     let repo = place.repo("a");
     let ada = start_at(&repo, 1, &["--ai", "ada"]);
@@ -159,7 +159,7 @@ fn an_agents_second_session_is_the_current_one_until_it_ends() {
 }
 
 #[test]
-fn an_agents_own_session_id_goes_on_with_the_session_it_began() {
+fn an_agents_own_session_id_continues_its_session() {
     let place = Place::new();
     let repo = place.repo("a");
     let first = repo.json(["session", "start", "--ai", "ada", "--external-id", "tool-7"]);

@@ -16,7 +16,7 @@ fn twins(repo: &Repo<'_>) {
 }
 
 #[test]
-fn names_of_sessions_that_cannot_be_used_are_told_apart() {
+fn unusable_session_names_have_distinct_errors() {
     let place = Place::new();
     let repo = place.repo("a");
     twins(&repo);
@@ -87,7 +87,7 @@ fn an_abbreviation_that_a_session_and_a_handoff_have_is_refused_with_both() {
 }
 
 #[test]
-fn names_of_records_that_cannot_be_used_are_told_apart() {
+fn unusable_record_names_have_distinct_errors() {
     let place = Place::new();
     let repo = place.repo("a");
     twins(&repo);

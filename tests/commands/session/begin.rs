@@ -65,7 +65,7 @@ fn what_reads_or_is_refused_begins_none() {
 }
 
 #[test]
-fn two_processes_at_once_begin_one_session() {
+fn concurrent_processes_begin_one_session() {
     let place = Place::new();
     let repo = place.repo("r");
     let all: Vec<_> = (0..6)
@@ -96,7 +96,7 @@ const ENVIRONMENTS: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn an_agent_is_known_by_its_environment() {
+fn an_agent_is_detected_from_its_environment() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.git(["config", "empirica.ai", "configured"]).ok();
@@ -220,7 +220,7 @@ fn calls_of_the_python_tool_do_what_they_mean() {
 }
 
 #[test]
-fn what_is_of_two_kinds_is_refused_and_both_are_named() {
+fn ambiguous_input_is_refused_and_both_kinds_are_named() {
     let place = Place::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "the task");
@@ -249,7 +249,7 @@ fn what_is_of_two_kinds_is_refused_and_both_are_named() {
 }
 
 #[test]
-fn hints_come_once_in_a_session_and_only_where_somebody_wants_them() {
+fn hints_are_shown_once_a_session_unless_disabled() {
     let place = Place::new();
     let repo = place.repo("r");
     let hints = |given: &[&str]| repo.run(given.iter()).ok().err.lines().filter(|l| l.starts_with("hint: ")).count();

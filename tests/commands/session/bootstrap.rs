@@ -122,7 +122,7 @@ Handoffs:
 }
 
 #[test]
-fn the_document_says_the_same_with_whole_ids_and_null_for_what_is_not_known() {
+fn json_has_the_same_content_with_full_ids_and_null_for_unknowns() {
     let place = Place::new();
     let (repos, [ada, bob]) = two_clones(&place);
     let json = all(&repos[0], &[]);
@@ -207,7 +207,7 @@ fn an_answer_and_an_end_that_were_fetched_take_effect() {
 }
 
 #[test]
-fn what_the_session_that_asks_said_comes_first_and_is_marked() {
+fn records_of_the_asking_session_are_first_and_marked() {
     let place = Place::new();
     let repo = place.repo("r");
     let said = |ai: &str, n: u32| {
@@ -299,7 +299,7 @@ fn findings_come_by_impact_and_the_newer_first_among_equals() {
 }
 
 #[test]
-fn the_same_text_is_told_once_with_how_often_it_was_said() {
+fn equal_texts_are_shown_once_with_a_count() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
@@ -329,7 +329,7 @@ fn the_same_text_is_told_once_with_how_often_it_was_said() {
 }
 
 #[test]
-fn an_agents_row_is_of_its_newest_session_and_handoffs_are_where_they_are_at_home() {
+fn an_agents_row_is_its_newest_session_and_handoffs_are_at_their_commits() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("ada", "the first");
@@ -357,7 +357,7 @@ fn an_agents_row_is_of_its_newest_session_and_handoffs_are_where_they_are_at_hom
 }
 
 #[test]
-fn an_empty_repository_is_told_how_to_begin() {
+fn an_empty_repository_gets_instructions_to_begin() {
     let place = Place::new();
     for repo in [place.repo("r"), place.init("unborn")] {
         let ran = repo.run(["bootstrap"]).ok();

@@ -161,7 +161,7 @@ fn every_budget(text: &dyn Fn(&str, usize) -> String) {
 }
 
 #[test]
-fn short_texts_keep_to_every_budget_and_what_is_left_out_adds_up() {
+fn short_texts_keep_to_every_budget_and_omissions_add_up() {
     every_budget(&|what, n| format!("The {what} number {n} is about the cache of tenant {}", n * 7));
 }
 

@@ -31,7 +31,7 @@ fn tool(category: &str, count: u64, errors: u64) -> (String, u64, u64) {
 }
 
 #[test]
-fn each_agents_transcript_tells_what_it_is_known_to_tell() {
+fn each_agents_transcript_yields_its_expected_content() {
     let place = Place::new();
     let repo = place.repo("work");
     // agent, file, tools, files modified, pending tasks, tokens in, rows
@@ -144,7 +144,7 @@ fn each_agents_transcript_tells_what_it_is_known_to_tell() {
 }
 
 #[test]
-fn a_transcript_that_has_grown_adds_only_what_is_new() {
+fn a_grown_transcript_adds_only_new_rows() {
     let place = Place::new();
     let repo = place.repo("work");
     let whole = here(&repo, "claude-code/session.jsonl");
@@ -205,7 +205,7 @@ fn a_dry_run_of_a_handoff_warns_as_storing_does() {
 }
 
 #[test]
-fn two_clones_that_collect_the_same_count_it_once() {
+fn two_clones_collecting_the_same_transcript_count_it_once() {
     let place = Place::new();
     let one = place.repo("one");
     one.git(["init", "-q", "--bare", "../hub.git"]).ok();
@@ -229,7 +229,7 @@ fn two_clones_that_collect_the_same_count_it_once() {
 }
 
 #[test]
-fn what_is_collected_after_clones_met_is_lost_in_none_of_them() {
+fn collecting_after_a_sync_loses_nothing_in_any_clone() {
     let place = Place::new();
     let one = place.repo("one");
     one.git(["init", "-q", "--bare", "../hub.git"]).ok();
@@ -404,7 +404,7 @@ fn secrets_and_hostile_texts_of_a_transcript_do_no_harm() {
 }
 
 #[test]
-fn what_a_resume_replaces_is_known_from_the_transcript() {
+fn context_replaced_by_a_resume_is_read_from_the_transcript() {
     let place = Place::new();
     let repo = place.repo("work");
     let file = place.path().join("t.jsonl");

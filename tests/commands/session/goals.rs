@@ -24,7 +24,7 @@ fn two(repo: &Repo<'_>) -> (String, String) {
 }
 
 #[test]
-fn progress_evidence_and_completion_rate_are_told_in_both_forms() {
+fn progress_evidence_and_completion_rate_are_in_text_and_json() {
     let place = Place::new();
     let repo = place.repo("r");
     let (first, second) = two(&repo);
@@ -46,7 +46,7 @@ fn progress_evidence_and_completion_rate_are_told_in_both_forms() {
 }
 
 #[test]
-fn who_comes_too_late_is_told_who_has_them_and_a_third_takes_them_in_another_clone() {
+fn a_late_claim_names_the_owner_and_a_third_session_takes_over_in_another_clone() {
     let place = Place::new();
     let repo = place.repo("r");
     let (first, second) = two(&repo);

@@ -130,7 +130,7 @@ fn forms(of: Of, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_printed_is_accepted_and_any_unique_beginning_of_it_in_every_command() {
+fn every_command_accepts_printed_ids_and_their_unique_prefixes() {
     let place = Place::new();
     let world = World::new(&place);
     let mut wrong = Vec::new();

@@ -50,7 +50,7 @@ fn undone(repo: &Repo<'_>) -> Value {
 }
 
 #[test]
-fn what_waits_in_the_log_is_dropped_and_what_is_in_the_notes_is_marked() {
+fn pending_records_are_dropped_and_stored_ones_marked() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Learn");
@@ -97,7 +97,7 @@ fn what_waits_in_the_log_is_dropped_and_what_is_in_the_notes_is_marked() {
 }
 
 #[test]
-fn an_answer_taken_back_opens_the_question_again() {
+fn undoing_an_answer_reopens_the_question() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Ask");
@@ -193,7 +193,7 @@ fn a_retraction_travels_with_its_record() {
 }
 
 #[test]
-fn nothing_that_others_append_is_lost_while_one_takes_back() {
+fn concurrent_appends_survive_an_undo() {
     let place = Place::new();
     let repo = place.repo("r");
     let (ada, bob) = (repo.start("ada", "t"), repo.start("bob", "t"));

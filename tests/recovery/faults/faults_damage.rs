@@ -119,7 +119,7 @@ fn a_damaged_note_hides_no_other_and_comes_back_from_a_remote() {
 }
 
 #[test]
-fn a_damaged_tree_of_notes_is_said_and_comes_back_from_a_remote() {
+fn a_damaged_notes_tree_is_reported_and_restored_from_a_remote() {
     let place = Place::new();
     let repo = shared(&place);
     let before = journal(&repo);
@@ -128,7 +128,7 @@ fn a_damaged_tree_of_notes_is_said_and_comes_back_from_a_remote() {
 }
 
 #[test]
-fn a_damaged_commit_of_notes_is_said_and_its_notes_come_back() {
+fn a_damaged_notes_commit_is_reported_and_its_notes_restored() {
     let place = Place::new();
     let repo = shared(&place);
     let before = journal(&repo);
@@ -151,7 +151,7 @@ fn a_damaged_commit_of_notes_is_said_and_its_notes_come_back() {
 }
 
 #[test]
-fn a_damaged_pack_is_said_and_nothing_is_written_over_it() {
+fn a_damaged_pack_is_reported_and_never_overwritten() {
     let place = Place::new();
     let repo = shared(&place);
     let before = journal(&repo);
@@ -179,7 +179,7 @@ fn a_damaged_pack_is_said_and_nothing_is_written_over_it() {
 }
 
 #[test]
-fn a_packed_refs_that_is_none_is_said_and_nothing_is_lost() {
+fn an_invalid_packed_refs_is_reported_and_loses_nothing() {
     let place = Place::new();
     let repo = shared(&place);
     let before = journal(&repo);
@@ -237,7 +237,7 @@ fn a_lock_that_was_left_is_named_with_its_age_and_never_removed() {
 }
 
 #[test]
-fn locks_of_git_that_are_not_in_our_way_hinder_nothing() {
+fn unrelated_git_locks_block_nothing() {
     let place = Place::new();
     let repo = shared(&place);
     for name in ["HEAD.lock", "index.lock", "config.lock", "refs/heads/main.lock"] {

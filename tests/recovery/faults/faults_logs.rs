@@ -60,7 +60,7 @@ fn a_folder_in_place_of_the_log_loses_nothing() {
 }
 
 #[test]
-fn a_state_of_the_repository_that_cannot_be_made_loses_nothing() {
+fn a_state_folder_that_cannot_be_created_loses_nothing() {
     kept_in_the_state_folder(
         |repo| {
             fs::rename(repo.path.join(".git/empirica"), repo.path.join(".git/kept")).expect("a folder");
@@ -75,7 +75,7 @@ fn a_state_of_the_repository_that_cannot_be_made_loses_nothing() {
 }
 
 #[test]
-fn a_log_that_is_full_takes_no_half_of_a_record_and_the_state_folder_takes_it_whole() {
+fn a_full_log_stores_no_partial_record_and_the_state_folder_stores_it() {
     // the log is as large as a file may be but for a few bytes: a part of an append would fit
     let padded = |repo: &Repo<'_>| {
         repo.json(["finding", "to learn the log's name"]);
@@ -147,7 +147,7 @@ fn logs_that_a_flush_took_and_did_not_write_are_counted_and_drained() {
 }
 
 #[test]
-fn a_log_that_cannot_be_taken_to_the_notes_is_not_said_to_be_there() {
+fn a_log_that_cannot_be_flushed_is_not_reported_as_stored() {
     let mut place = Place::new();
     let (head, ids) = {
         let repo = begun(&place);
@@ -167,7 +167,7 @@ fn a_log_that_cannot_be_taken_to_the_notes_is_not_said_to_be_there() {
 }
 
 #[test]
-fn everything_failing_at_once_is_said_with_commands_that_mend_it() {
+fn simultaneous_failures_are_reported_with_recovery_commands() {
     let place = Place::new();
     let repo = begun(&place);
     repo.git(["repack", "-adq"]).ok();
@@ -208,7 +208,7 @@ fn everything_failing_at_once_is_said_with_commands_that_mend_it() {
 }
 
 #[test]
-fn without_git_on_the_path_every_local_command_works_or_says_what_is_missing() {
+fn without_git_on_the_path_every_local_command_works_or_names_git() {
     let place = Place::new();
     let repo = place.repo("r");
     let empty = place.path().join("empty");

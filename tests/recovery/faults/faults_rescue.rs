@@ -74,7 +74,7 @@ fn tip(repo: &Repo<'_>, name: &str) -> String {
 }
 
 #[test]
-fn a_damaged_tip_is_never_taken_for_nothing_and_loses_no_record() {
+fn a_damaged_tip_is_never_taken_for_an_empty_ref_and_loses_no_record() {
     for how in ["garbage", "empty", "missing"] {
         for name in [JOURNAL, HANDOFFS] {
             let place = Place::new();
@@ -104,7 +104,7 @@ fn a_damaged_tip_is_never_taken_for_nothing_and_loses_no_record() {
 }
 
 #[test]
-fn a_damaged_tip_of_the_markdown_is_rendered_anew() {
+fn a_damaged_markdown_tip_is_rendered_again() {
     let place = Place::new();
     let repo = written(&place);
     let before = repo.git_out(["notes", "--ref", MARKDOWN, "show", "HEAD"]);
@@ -115,7 +115,7 @@ fn a_damaged_tip_of_the_markdown_is_rendered_anew() {
 }
 
 #[test]
-fn where_nothing_is_left_that_is_said_and_is_not_nothing() {
+fn total_loss_is_reported_and_not_taken_for_an_empty_ref() {
     let place = Place::new();
     let repo = written(&place);
     repo.git(["reflog", "expire", "--expire=all", JOURNAL]).ok();
@@ -205,7 +205,7 @@ fn a_damaged_tree_loses_no_note_that_is_there_and_a_damaged_history_is_found() {
 }
 
 #[test]
-fn a_remote_that_lacks_what_is_missing_here_is_given_the_rest_when_that_is_asked_for() {
+fn a_remote_that_lacks_the_missing_objects_gets_the_rest_on_request() {
     let place = Place::new();
     let repo = written(&place);
     // a version that only the history of the notes has
@@ -228,7 +228,7 @@ fn a_remote_that_lacks_what_is_missing_here_is_given_the_rest_when_that_is_asked
 }
 
 #[test]
-fn what_a_remote_has_comes_back_whole_after_damage_of_any_kind() {
+fn notes_of_a_remote_are_restored_after_any_damage() {
     for (what, how) in [("commit", "garbage"), ("commit", "missing"), ("tree", "empty"), ("blob", "garbage")] {
         let place = Place::new();
         let repo = written(&place);
@@ -254,7 +254,7 @@ fn what_a_remote_has_comes_back_whole_after_damage_of_any_kind() {
 }
 
 #[test]
-fn what_was_redacted_does_not_come_back_from_what_nothing_leads_to() {
+fn redacted_text_does_not_return_from_unreachable_objects() {
     let place = Place::new();
     let repo = written(&place);
     let id = repo.json(["finding", "the word is swordfish"])["id"].as_str().expect("an id").to_owned();

@@ -146,7 +146,7 @@ fn can_mount() -> bool {
 }
 
 #[test]
-fn what_is_stored_says_where_it_is() {
+fn stored_records_report_their_location() {
     let place = Place::new();
     let repo = begun(&place);
     let said = |arguments: &[&str], storage: &str| {
@@ -347,7 +347,7 @@ fn overwrite(repo: &Repo<'_>, reference: &str, content: &str) {
 }
 
 #[test]
-fn a_corrupt_ref_of_ours_is_mended_by_the_command_that_is_named() {
+fn a_corrupt_notes_ref_is_repaired_by_the_suggested_command() {
     for namespace in ["journal", "checkpoints", "handoffs"] {
         let name = format!("refs/notes/empirica/data/{namespace}");
         mended_by_its_own_command(|repo| overwrite(repo, &name, "garbage\n"), &name);

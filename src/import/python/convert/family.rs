@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_is_there() {
+    fn ref_names_determine_their_kind() {
         let of = |name: &'static str| family(name).map(|found| (found.folder, found.session, found.phase));
         assert_eq!(of("refs/notes/empirica/session/s/CHECK/None"), Ok(("session", Some("s"), Some(("CHECK", "None")))));
         assert_eq!(of("refs/notes/empirica/session/s/noema/ACT/2"), Ok(("session", Some("s"), Some(("ACT", "2")))));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_refs_are_not_theirs() {
+    fn own_refs_are_not_the_python_tools() {
         for ours in ["handoffs", "data/journal", "remotes/origin-1/data/handoffs"] {
             assert!(is_ours(&format!("refs/notes/empirica/{ours}")));
         }

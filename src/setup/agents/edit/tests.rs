@@ -16,7 +16,7 @@ fn put(text: &str, spot: &EntryPath, value: &Value) -> String {
 }
 
 #[test]
-fn an_entry_takes_the_form_of_what_is_around_it() {
+fn an_entry_takes_the_format_of_its_surroundings() {
     let spot = EntryPath::key(&["mcpServers", "empirica"]);
     let value = json!({"command": "git-empirica"});
     let cases = [
@@ -55,7 +55,7 @@ fn an_entry_takes_the_form_of_what_is_around_it() {
 }
 
 #[test]
-fn an_entry_that_is_not_ours_is_not_taken() {
+fn a_foreign_entry_is_not_removed() {
     let (text, entry) = FileFormat::Json.put("{}", &EntryPath::list(&["a"]), &json!("theirs")).unwrap();
     assert_eq!(FileFormat::Json.take(&text, &entry).unwrap(), None);
 }
@@ -70,7 +70,7 @@ fn a_version_stays_for_as_long_as_there_are_hooks() {
 }
 
 #[test]
-fn what_stands_in_the_way_is_named() {
+fn a_conflicting_value_is_named() {
     let list = EntryPath::list(&["hooks", "Stop"]);
     let fault = |text: &str| FileFormat::Json.put(text, &list, &json!(1)).unwrap_err();
     assert_eq!(fault("[]"), EditError::Shape { at: String::new(), wanted: "an object" });
@@ -83,7 +83,7 @@ fn what_stands_in_the_way_is_named() {
 }
 
 #[test]
-fn what_others_put_beside_ours_stays() {
+fn foreign_siblings_stay() {
     let spot = EntryPath::list(&["hooks", "Stop"]);
     let (text, entry) = FileFormat::Json.put("{}\n", &spot, &hook("Stop")).unwrap();
     // another group behind ours
@@ -133,7 +133,7 @@ fn a_command_line_is_reworded_and_comes_back() {
 }
 
 #[test]
-fn toml_gets_a_table_behind_what_is_there() {
+fn toml_gets_a_table_at_the_end() {
     let spot = EntryPath::key(&["mcp_servers", "empirica"]);
     let value = json!({"command": "git-empirica", "args": ["mcp"]});
     let table = "[mcp_servers.empirica]\ncommand = \"git-empirica\"\nargs = [\"mcp\"]\n";
@@ -216,7 +216,7 @@ fn comments(text: &str) -> Vec<usize> {
 
 proptest! {
     #[test]
-    fn put_then_take_is_nothing_and_nothing_else_changes(text in document()) {
+    fn adding_then_removing_restores_the_text(text in document()) {
         let was = FileFormat::Json.read(&text).unwrap();
         let spots = [EntryPath::list(&["hooks", "Start"]), EntryPath::list(&["hooks", "Stop"]), EntryPath::key(&["mcpServers", "empirica"])];
         let (mut now, mut entries) = (text.clone(), Vec::new());
