@@ -121,7 +121,7 @@ fn a_folder_has_at_most_twelve_entries() {
 }
 
 #[test]
-fn a_library_names_only_those_before_it_and_none_of_what_is_the_programs() {
+fn a_library_imports_only_lower_libraries_and_nothing_of_the_program() {
     for (at, (name, _)) in CRATES.iter().enumerate() {
         let later = CRATES[at..].iter().map(|(name, _)| name.replace('-', "_"));
         let forbidden: Vec<String> = later.chain(["git_empirica", "clap", "minijinja"].map(str::to_owned)).collect();

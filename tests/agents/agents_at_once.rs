@@ -53,7 +53,7 @@ fn secrets_in_tool_output_are_replaced_before_truncation() {
 }
 
 #[test]
-fn the_end_waits_for_what_a_stop_still_collects() {
+fn ending_a_session_waits_for_a_running_collect() {
     let place = Place::new();
     let repo = place.init("race");
     repo.commit("a", "a", "first");

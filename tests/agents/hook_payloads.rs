@@ -132,7 +132,7 @@ fn left_by_another(repo: &Repo<'_>) {
 const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"];
 
 #[test]
-fn every_event_of_every_agent_does_what_it_is_for() {
+fn every_event_of_every_agent_has_its_effect() {
     let place = Place::new();
     for agent in AGENTS {
         let repo = place.init(agent);

@@ -36,7 +36,7 @@ fn files(json: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn it_takes_few_tokens_and_says_when_to_log_what() {
+fn instructions_take_few_tokens_and_explain_when_to_log() {
     let place = Place::new();
     let repo = place.repo("project");
     for agent in
@@ -145,7 +145,7 @@ fn existing_files_are_written_else_the_default_and_restored_to_the_byte() {
 }
 
 #[test]
-fn with_an_agent_its_file_is_made_and_no_other_is_touched() {
+fn naming_an_agent_writes_only_its_file() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.write("GEMINI.md", "theirs\n");
@@ -166,7 +166,7 @@ fn with_an_agent_its_file_is_made_and_no_other_is_touched() {
 }
 
 #[test]
-fn what_others_write_around_the_block_stays_and_an_older_block_is_replaced() {
+fn text_around_the_block_stays_and_an_older_block_is_replaced() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.json(["instructions", "--write"]);
@@ -222,7 +222,7 @@ fn a_file_with_two_names_is_written_once_and_stays_linked() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused_before_anything_is() {
+fn an_unwritable_file_is_refused_before_any_write() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.write("AGENTS.md", "fine\n");
@@ -258,7 +258,7 @@ fn what_cannot_be_written_is_refused_before_anything_is() {
 }
 
 #[test]
-fn it_is_no_set_up_and_lives_beside_one() {
+fn instructions_are_independent_of_init() {
     let place = Place::older_git();
     let repo = place.repo("project");
     let before = listing(&repo.path);

@@ -237,7 +237,7 @@ fn the_same_row_counts_once_and_a_failed_edit_modifies_nothing() {
 }
 
 #[test]
-fn an_id_in_the_older_storage_of_open_code_leads_nowhere() {
+fn an_id_in_the_older_opencode_storage_is_not_followed() {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &str| {
         let path = folder.path().join(name);

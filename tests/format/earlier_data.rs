@@ -111,7 +111,7 @@ fn reading_and_flushing_data_of_the_release_before_changes_no_ref() {
 }
 
 #[test]
-fn two_clones_of_the_release_before_merge_into_the_notes_that_it_made_of_them() {
+fn two_clones_of_the_previous_release_merge_into_the_same_notes() {
     for order in [["a", "b"], ["b", "a"]] {
         let place = place();
         for repo in merged(&place, order) {

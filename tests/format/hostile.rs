@@ -239,7 +239,7 @@ fn unknown_lines_break_nothing_and_survive_writes() {
 }
 
 #[test]
-fn of_two_variants_of_a_record_the_greater_bytes_win_and_status_says_so() {
+fn of_two_variants_of_a_record_the_greater_bytes_win_and_status_reports_it() {
     let place = Place::new();
     let repo = place.repo("r");
     let lesser = line(&id(1), 1, "finding", SESSION, json!({"text": "aaa lesser"}));

@@ -282,7 +282,7 @@ fn put(value: &mut Value, text: &str, is_free: bool) {
 }
 
 #[test]
-fn what_looks_like_options_paths_or_markup_is_text() {
+fn texts_like_options_paths_or_markup_are_text() {
     let place = Place::new();
     let source = place.repo("source");
     let id = source.start("ada", "t");

@@ -308,7 +308,7 @@ fn every_example_in_the_page_is_one_document_a_line() {
 }
 
 #[test]
-fn show_of_a_commit_leaves_out_a_handoff_that_a_newer_one_took_the_place_of() {
+fn show_of_a_commit_omits_superseded_handoffs() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.start("ada", "t");

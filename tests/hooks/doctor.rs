@@ -150,7 +150,7 @@ fn hooks_of_the_configuration_that_are_gone_or_off_are_found() {
 }
 
 #[test]
-fn what_git_shows_and_fetches_is_looked_at() {
+fn display_and_fetch_settings_are_checked() {
     let place = Place::older_git();
     let repo = healthy(&place);
     repo.git(["config", "--unset", "notes.displayRef"]).ok();
@@ -229,7 +229,7 @@ fn conflicting_ref_names_are_found_and_renamed() {
 }
 
 #[test]
-fn refs_that_are_gone_broken_or_locked_are_found() {
+fn missing_broken_and_locked_refs_are_found() {
     let place = Place::older_git();
     let repo = healthy(&place);
     let name = "refs/notes/empirica/data/handoffs";
@@ -332,7 +332,7 @@ fn identity_program_and_store_are_checked() {
 }
 
 #[test]
-fn what_waits_is_no_fault_and_the_command_for_it_is_named() {
+fn pending_records_are_no_fault_and_their_command_is_named() {
     let place = Place::older_git();
     let repo = healthy(&place);
     repo.start("bob", "t");
@@ -370,7 +370,7 @@ fn a_fault_is_one_document_with_the_keys_of_a_failure() {
 }
 
 #[test]
-fn what_keeps_objects_or_refs_from_being_written_is_found() {
+fn obstacles_to_writing_objects_or_refs_are_found() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     let repo = healthy(&place);

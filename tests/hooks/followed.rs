@@ -38,7 +38,7 @@ fn a_handoff_that_a_commit_took_from_its_parent_is_repaired_with_that_commit() {
 }
 
 #[test]
-fn what_took_the_place_of_the_parent_does_not_get_the_childs_handoff() {
+fn the_replacement_of_the_parent_does_not_get_the_childs_handoff() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "feat"]).ok();
@@ -57,7 +57,7 @@ fn what_took_the_place_of_the_parent_does_not_get_the_childs_handoff() {
 }
 
 #[test]
-fn what_could_not_follow_an_amend_follows_with_the_next_command() {
+fn records_that_could_not_follow_an_amend_follow_with_the_next_command() {
     let place = Place::new();
     let repo = place.set_up("r");
     handed_over(&repo, "one");

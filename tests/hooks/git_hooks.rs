@@ -68,7 +68,7 @@ fn a_recreated_commit_gets_the_handoff_again() {
 }
 
 #[test]
-fn a_superseded_handoff_is_no_news_at_the_commit_either() {
+fn a_superseded_handoff_is_not_shown_at_its_commit() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "cache");
@@ -177,7 +177,7 @@ fn digests_are_made_only_if_configured() {
 }
 
 #[test]
-fn a_commit_flushes_what_waits() {
+fn a_commit_flushes_pending_records() {
     let place = Place::new();
     let repo = place.set_up("r");
     let before = repo.head();

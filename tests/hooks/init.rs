@@ -68,7 +68,7 @@ fn with_origin<'p>(place: &'p Place) -> Repo<'p> {
 }
 
 #[test]
-fn what_init_did_is_taken_back_to_the_byte() {
+fn deinit_restores_every_byte() {
     let place = Place::older_git();
     let repo = with_origin(&place);
     let before = listing(&repo.path);
@@ -209,7 +209,7 @@ fn a_renamed_remote_is_followed() {
 }
 
 #[test]
-fn what_the_user_has_set_is_not_added_and_not_taken_back() {
+fn existing_settings_are_neither_added_nor_removed() {
     let place = Place::older_git();
     let repo = with_origin(&place);
     repo.git(["config", "notes.displayRef", "refs/notes/*"]).ok();
@@ -257,7 +257,7 @@ fn a_linked_worktree_a_submodule_a_bare_one_and_a_subfolder_are_set_up_where_git
 }
 
 #[test]
-fn a_hooks_folder_that_is_missing_is_made_and_taken_back() {
+fn a_missing_hooks_folder_is_created_and_removed() {
     let place = Place::older_git();
     let repo = place.repo("project");
     fs::remove_dir_all(repo.path.join(".git/hooks")).expect("the samples");
@@ -291,7 +291,7 @@ fn a_hooks_folder_that_leads_into_the_work_tree_is_not_written_to() {
 }
 
 #[test]
-fn what_was_interrupted_is_mended_by_init_and_by_deinit() {
+fn an_interrupted_setup_is_completed_by_init_and_reverted_by_deinit() {
     let place = Place::older_git();
     let repo = with_origin(&place);
     script(&repo.path.join(".git/hooks/pre-push"), "#!/bin/sh\nexit 0\n");

@@ -27,7 +27,7 @@ fn work(json: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_agent_gets_hooks_and_the_server_and_all_of_it_is_taken_back() {
+fn every_agent_gets_hooks_and_the_server_and_deinit_removes_them() {
     let place = Place::older_git();
     let repo = place.repo("project");
     let before = listing(&repo.path);
@@ -131,7 +131,7 @@ fn theirs() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn what_others_wrote_stays_as_it_is_and_comes_back_to_the_byte() {
+fn foreign_text_stays_and_is_restored_to_the_byte() {
     let place = Place::new();
     let repo = place.repo("project");
     theirs().iter().for_each(|(name, text)| repo.write(name, text));
@@ -228,7 +228,7 @@ fn a_foreign_server_of_the_same_name_is_reported_and_kept() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_refused_before_anything_is_written() {
+fn invalid_input_is_refused_before_any_write() {
     let place = Place::new();
     let repo = place.repo("project");
     fs::write(place.path().join("outside.json"), "{}").expect("a file");

@@ -58,7 +58,7 @@ fn after_init_the_next_command_resumes_in_every_kind_of_clone() {
 }
 
 #[test]
-fn what_init_says_is_a_few_lines_with_what_came_and_what_comes_next() {
+fn init_prints_a_few_lines_with_results_and_next_steps() {
     let place = Place::older_git();
     hub(&place);
     let clone = cloned(&place, &[], "clone");

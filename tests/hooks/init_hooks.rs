@@ -111,7 +111,7 @@ fn existing_hooks_run_first_with_arguments_and_stdin_and_keep_their_status() {
 }
 
 #[test]
-fn a_hook_that_goes_by_its_own_name_and_place_keeps_both() {
+fn an_existing_hook_keeps_its_name_and_path() {
     let place = Place::older_git();
     let repo = place.repo("project");
     let hooks = repo.path.join(".git/hooks");
@@ -177,7 +177,7 @@ fn an_existing_hook_that_ignores_large_input_breaks_nothing() {
 }
 
 #[test]
-fn without_the_program_and_with_one_that_fails_git_works_as_before() {
+fn git_works_without_the_program_or_with_a_failing_one() {
     let place = Place::older_git();
     let repo = place.repo("project");
     hub(&repo);
@@ -370,7 +370,7 @@ fn hooks_are_configured_where_git_supports_it() {
 }
 
 #[test]
-fn what_the_configuration_runs_gets_arguments_and_stdin_and_fails_no_push() {
+fn configured_hooks_get_arguments_and_stdin_and_fail_no_push() {
     let place = Place::newer_git();
     let repo = place.repo("project");
     repo.json(["init"]);

@@ -126,7 +126,7 @@ fn a_rebase_of_many_commits_costs_one_batch() {
 }
 
 #[test]
-fn squashed_commits_give_all_they_had_to_the_one_that_stays() {
+fn squashed_commits_pass_their_records_to_the_result() {
     for backend in ["--merge", "--apply"] {
         let place = Place::new();
         let repo = place.set_up("r");

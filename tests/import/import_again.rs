@@ -128,7 +128,7 @@ fn clones_importing_at_different_times_have_no_duplicates() {
 }
 
 #[test]
-fn of_one_time_the_entry_that_settles_it_counts() {
+fn of_entries_with_one_time_the_deciding_one_counts() {
     let place = Place::new();
     let repo = place.repo("project");
     let said = |status: &str| json!({"assumption": "clock is UTC", "status": status, "session_id": SESSION, "created_at": "2026-01-05T10:00:00+00:00"});

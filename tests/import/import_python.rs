@@ -165,7 +165,7 @@ fn clones_that_both_import_and_sync_have_no_duplicates() {
 }
 
 #[test]
-fn what_came_since_is_brought_by_the_next_import() {
+fn the_next_import_brings_later_notes() {
     let place = place();
     let repo = bundled(&place, "project", true);
     repo.json(["import"]);

@@ -188,7 +188,7 @@ fn rewritten_artefacts_become_one_record_without_loss() {
 }
 
 #[test]
-fn cascades_messages_signatures_and_what_was_deleted() {
+fn cascades_messages_signatures_and_deletions() {
     let place = Place::new();
     let repo = place.repo("project");
     let blocks = "PREFLIGHT: {\"timestamp\": \"2026-01-05T10:00:00+00:00\", \"vectors\": {\"know\": 0.4}}\n\n\
@@ -291,7 +291,7 @@ fn python_writes_nan_times_without_a_zone_and_none_at_all() {
 }
 
 #[test]
-fn secrets_are_replaced_in_all_that_is_kept() {
+fn secrets_are_replaced_in_every_stored_text() {
     let place = Place::new();
     let repo = place.repo("project");
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");

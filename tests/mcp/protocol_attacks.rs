@@ -143,7 +143,7 @@ fn a_revised_handoff_keeps_decisions_and_later_questions() {
 }
 
 #[test]
-fn an_escalation_tells_decisions_questions_and_what_was_resolved_before() {
+fn an_escalation_lists_decisions_questions_and_earlier_resolutions() {
     let place = Place::new();
     let repo = place.repo("work");
     team(&repo);

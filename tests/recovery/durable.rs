@@ -198,7 +198,7 @@ fn without_a_log_in_the_repository_the_users_state_folder_takes_the_record() {
 }
 
 #[test]
-fn with_no_place_to_write_at_all_it_fails_with_commands_that_help() {
+fn without_a_writable_place_it_fails_with_recovery_commands() {
     let place = Place::new();
     let repo = place.repo("r");
     fs::write(repo.path.join(".git/empirica"), "in the way").expect("a file");

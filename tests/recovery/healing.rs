@@ -199,7 +199,7 @@ fn notes_removed_overwritten_or_pruned_with_git_come_back() {
 }
 
 #[test]
-fn what_a_user_appends_is_kept_through_healing_and_writing() {
+fn text_appended_by_a_user_survives_repair_and_writes() {
     let place = Place::new();
     let repo = place.repo("r");
     work(&repo, "a");
@@ -238,7 +238,7 @@ fn one_repair_is_enough_and_reading_alone_writes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_healed_now_is_read_all_the_same() {
+fn notes_that_cannot_be_repaired_now_are_still_read() {
     let place = Place::new();
     let repo = place.repo("r");
     let id = work(&repo, "a");

@@ -138,7 +138,7 @@ fn a_line_torn_anywhere_is_passed_over_and_spoils_no_other() {
 }
 
 #[test]
-fn an_id_is_later_than_one_whose_record_is_long() {
+fn an_id_sorts_after_that_of_an_earlier_long_record() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");

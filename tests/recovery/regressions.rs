@@ -166,7 +166,7 @@ fn a_retried_handoff_duplicates_nothing() {
 }
 
 #[test]
-fn a_file_that_is_gone_is_no_artifact_any_more() {
+fn a_deleted_file_is_no_artifact() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");
@@ -215,7 +215,7 @@ fn a_round_at_the_end_of_its_range_is_no_fault() {
 }
 
 #[test]
-fn what_an_editor_prints_is_not_in_the_document() {
+fn output_of_the_editor_is_not_in_the_document() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");

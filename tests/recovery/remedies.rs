@@ -371,7 +371,7 @@ fn a_missing_session_of_an_agent_names_that_agent_and_what_there_is() {
 }
 
 #[test]
-fn without_a_repository_the_command_that_makes_one_mends_it() {
+fn without_a_repository_the_suggested_command_creates_one() {
     let place = Place::new();
     fs::create_dir(place.path().join("plain")).expect("a folder");
     let plain = place.at("plain");

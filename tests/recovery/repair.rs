@@ -184,7 +184,7 @@ fn tree_author_and_date_find_a_commit_whose_patch_changed() {
 }
 
 #[test]
-fn an_empty_commit_has_no_patch_and_its_parent_is_not_taken_for_it() {
+fn an_empty_commit_has_no_patch_and_is_not_matched_to_its_parent() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.git(["commit", "-q", "--allow-empty", "-m", "Empty"]).ok();
@@ -216,7 +216,7 @@ fn a_missing_commit_is_matched_by_tree_alone_and_reported_so() {
 }
 
 #[test]
-fn a_note_that_git_pruned_with_its_commit_follows_all_the_same() {
+fn a_note_pruned_with_its_commit_still_follows() {
     let place = Place::new();
     let repo = place.repo("r");
     let old = repo.commit("a", "one\n", "Work");
@@ -233,7 +233,7 @@ fn a_note_that_git_pruned_with_its_commit_follows_all_the_same() {
 }
 
 #[test]
-fn an_amend_that_changed_the_content_is_remembered_by_the_reflog_however_often() {
+fn repeated_amends_that_change_content_are_found_by_the_reflog() {
     let place = Place::new();
     let repo = place.repo("r");
     let old = repo.commit("a", "one\n", "Work");
@@ -246,7 +246,7 @@ fn an_amend_that_changed_the_content_is_remembered_by_the_reflog_however_often()
 }
 
 #[test]
-fn what_was_amended_and_then_squashed_is_found_through_both() {
+fn a_commit_amended_then_squashed_is_followed_through_both() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "-c", "feature"]).ok();

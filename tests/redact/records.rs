@@ -181,7 +181,7 @@ fn a_dry_run_reports_and_changes_nothing() {
 }
 
 #[test]
-fn a_handoff_leaves_a_block_that_says_so_and_what_it_was_drawn_from_stays() {
+fn redacting_a_handoff_leaves_a_marked_block_and_keeps_its_sources() {
     let place = Place::new();
     let repo = place.set_up("a");
     repo.start("one", "the task of the session");
@@ -301,7 +301,7 @@ fn excluded_remotes_are_reported_as_not_redacted() {
 }
 
 #[test]
-fn a_copy_of_what_was_redacted_restores_the_same_trees_and_redacts() {
+fn an_export_of_redacted_records_restores_the_same_trees_and_redacts() {
     let place = Place::new();
     let repo = place.set_up("a");
     let id = session(&repo);
@@ -328,7 +328,7 @@ fn a_copy_of_what_was_redacted_restores_the_same_trees_and_redacts() {
 }
 
 #[test]
-fn what_was_exported_before_does_not_bring_it_back() {
+fn an_earlier_export_does_not_restore_redacted_text() {
     let place = Place::new();
     let repo = place.set_up("a");
     let id = session(&repo);

@@ -36,7 +36,7 @@ fn assert_clean(repos: &[&Repo<'_>]) {
 }
 
 #[test]
-fn refs_that_only_another_clone_has_are_cleaned_where_they_are() {
+fn refs_only_in_another_clone_are_redacted_there() {
     let place = Place::new();
     let (hub, repos, id) = quoting(&place);
     assert_eq!(repos[0].json(["redact", &id])["complete"], true);
@@ -225,7 +225,7 @@ fn tracking_refs_copied_by_a_mirror_are_reported() {
 }
 
 #[test]
-fn what_others_only_have_in_common_stays() {
+fn records_sharing_other_values_with_a_redacted_one_stay() {
     let place = Place::new();
     let repo = place.set_up("a");
     repo.start("one", "implement the login page");
@@ -250,7 +250,7 @@ fn what_others_only_have_in_common_stays() {
 }
 
 #[test]
-fn texts_in_one_another_go_in_whatever_order() {
+fn nested_texts_are_redacted_in_any_order() {
     for order in [[0, 1], [1, 0]] {
         let place = Place::new();
         let repo = place.set_up("a");

@@ -184,7 +184,7 @@ fn the_scan_can_be_turned_off() {
 }
 
 #[test]
-fn what_only_looks_odd_is_not_touched() {
+fn texts_that_resemble_secrets_are_kept() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");
@@ -206,7 +206,7 @@ fn what_only_looks_odd_is_not_touched() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_replaced_and_shows_none() {
+fn a_dry_run_counts_replacements_and_shows_no_secret() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");
@@ -249,7 +249,7 @@ fn no_error_message_contains_a_secret() {
 }
 
 #[test]
-fn a_name_that_holds_a_secret_is_shown_without_it_and_stays_the_same_name() {
+fn a_name_with_a_secret_is_masked_and_keeps_its_identity() {
     let place = Place::new();
     let repo = place.repo("r");
     let [token, ..] = secrets();

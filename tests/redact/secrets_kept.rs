@@ -63,7 +63,7 @@ fn it_is_accepted_only_where_it_does_something() {
 }
 
 #[test]
-fn a_sync_pushes_allowed_secrets_and_always_the_other_refs() {
+fn a_sync_withholds_a_ref_with_a_secret_until_allowed_and_pushes_the_others() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
@@ -124,7 +124,7 @@ fn the_markdown_of_plain_git_is_held_back_too() {
 }
 
 #[test]
-fn doctor_names_every_secret_that_is_stored_and_says_none() {
+fn doctor_locates_every_stored_secret_and_prints_none() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("one", "t");

@@ -52,7 +52,7 @@ fn held_until_scrubbed(hub: &Repo<'_>, repo: &Repo<'_>, what: &str) {
 }
 
 #[test]
-fn a_line_that_is_no_record_is_named_and_taken_out() {
+fn an_invalid_line_is_named_and_removed() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
@@ -63,7 +63,7 @@ fn a_line_that_is_no_record_is_named_and_taken_out() {
 }
 
 #[test]
-fn markdown_of_people_is_named_and_taken_out() {
+fn secrets_in_markdown_of_people_are_named_and_removed() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
@@ -138,7 +138,7 @@ fn a_secret_in_another_file_or_its_name_does_not_leave() {
 }
 
 #[test]
-fn what_somebody_wrote_into_the_block_of_a_handoff_does_not_leave() {
+fn a_secret_edited_into_a_handoff_block_is_not_pushed() {
     for allowed in [false, true] {
         let place = Place::new();
         let hub = hub(&place);
@@ -261,7 +261,7 @@ fn files_whose_names_hold_secrets_keep_each_their_content() {
 }
 
 #[test]
-fn a_push_of_the_users_own_that_takes_a_secret_along_is_warned_of() {
+fn a_push_of_notes_with_a_secret_by_the_user_gets_a_warning() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
@@ -339,7 +339,7 @@ fn a_redaction_reaches_the_remote_though_another_secret_is_there_already() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_held_back() {
+fn a_dry_run_lists_records_that_would_be_withheld() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);

@@ -138,7 +138,7 @@ fn a_wrong_stamp_is_trusted_at_most_once() {
 }
 
 #[test]
-fn what_another_program_left_beside_it_does_not_come_into_it() {
+fn leftovers_of_another_program_do_not_enter_the_index() {
     let place = Place::new();
     let repo = filled(&place, 2);
     let known = answers(&repo, &ASKED, &[]);
@@ -159,7 +159,7 @@ fn what_another_program_left_beside_it_does_not_come_into_it() {
 }
 
 #[test]
-fn on_a_full_disk_all_answers_are_as_ever() {
+fn a_full_disk_changes_no_answer() {
     let place = Place::new();
     let repo = filled(&place, 6);
     let known: Vec<String> = ASKED.iter().map(|command| repo.run(command.split(' ')).ok().out).collect();

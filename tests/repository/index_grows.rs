@@ -363,7 +363,7 @@ fn a_concurrently_claimed_goal_has_one_owner_in_every_index() {
 }
 
 #[test]
-fn a_deleted_goal_leaves_its_owner() {
+fn a_goal_whose_note_is_removed_leaves_its_owner() {
     let place = Place::new();
     let repo = place.repo("r");
     let setter = repo.start("ada", "t");

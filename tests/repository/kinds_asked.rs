@@ -157,7 +157,7 @@ fn a_reference_transaction_hook_hears_of_every_ref_and_may_refuse() {
 }
 
 #[test]
-fn what_must_have_reached_the_disk_is_written_by_git() {
+fn objects_that_need_fsync_are_written_by_git() {
     let place = Place::new();
     let repo = place.repo("r");
     let counts = |setting: &str| {
@@ -205,7 +205,7 @@ fn variables_that_put_objects_or_refs_elsewhere_are_refused_and_hooks_are_silent
 }
 
 #[test]
-fn a_namespace_applies_to_the_server_only_as_in_git() {
+fn git_namespace_does_not_affect_local_refs() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("a", "t");
@@ -221,7 +221,7 @@ fn a_namespace_applies_to_the_server_only_as_in_git() {
 }
 
 #[test]
-fn where_a_repository_is_looked_for_is_as_git_says() {
+fn repository_discovery_follows_git() {
     let place = Place::new();
     let (one, two) = (place.repo("one"), place.repo("one/two"));
     let sub = place.path().join("one/folder");

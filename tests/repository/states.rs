@@ -314,7 +314,7 @@ fn another_users_repository_is_refused_until_its_command_is_run() {
 }
 
 #[test]
-fn outside_of_a_repository_it_says_so() {
+fn outside_a_repository_status_suggests_git_init() {
     let place = Place::new();
     let json = place.at("home").fails(128, ["status"]);
     assert_eq!(json["recovery_commands"][0], "git init");

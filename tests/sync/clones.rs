@@ -14,7 +14,7 @@ fn five_concurrently_syncing_clones_converge_with_every_record() {
 }
 
 #[test]
-fn what_one_shares_the_other_has_after_one_sync_each() {
+fn one_sync_each_shares_the_records() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
@@ -165,7 +165,7 @@ fn a_dry_run_lists_transfers_and_changes_no_local_ref() {
 }
 
 #[test]
-fn only_what_may_leave_leaves() {
+fn only_allowed_records_are_pushed() {
     let place = Place::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);

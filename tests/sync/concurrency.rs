@@ -235,7 +235,7 @@ fn a_lock_held_by_another_process_delays_nothing_but_the_notes() {
 }
 
 #[test]
-fn a_stale_lock_of_a_ref_is_named_with_what_to_do() {
+fn a_stale_ref_lock_is_named_with_a_remedy() {
     let path = |repo: &Repo<'_>| repo.path.join(format!(".git/{JOURNAL}.lock"));
     degraded(
         &mut Place::new(),

@@ -53,7 +53,7 @@ pub fn lived(place: &Place) -> Repo<'_> {
 }
 
 #[test]
-fn what_was_exported_restores_the_same_trees_and_markdown() {
+fn an_export_restores_the_same_trees_and_markdown() {
     let place = Place::new();
     let repo = lived(&place);
     let text = export(&repo);
@@ -281,7 +281,7 @@ fn an_imported_secret_is_stored_unchanged_and_reported() {
 }
 
 #[test]
-fn what_was_redacted_neither_leaves_nor_comes_back() {
+fn redacted_text_is_neither_exported_nor_imported() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.start("ada", "t");

@@ -27,7 +27,7 @@ fn escaped(text: &str) -> String {
 }
 
 #[test]
-fn json_that_says_the_same_is_stored_as_this_program_writes_it() {
+fn equivalent_json_is_stored_in_canonical_form() {
     let place = Place::new();
     let repo = lived(&place);
     repo.json(["preflight", "-v", "know=0.25,uncertainty=1", "--reasoning", "tab\tand \u{e9}\u{1f980} \\\" quotes"]);

@@ -134,7 +134,7 @@ fn a_ref_set_back_behind_a_redaction_is_healed_without_the_text() {
 }
 
 #[test]
-fn what_waits_in_the_log_under_a_redacted_id_is_neither_shown_nor_written() {
+fn pending_records_with_a_redacted_id_are_neither_shown_nor_written() {
     let place = Place::new();
     let (_hub, repos, _) = shared(&place);
     let id = repos[0].json(["finding", &format!("{SECRET} again")])["id"].as_str().expect("an id").to_owned();

@@ -50,7 +50,7 @@ fn every_form_of_fetch_and_pull_loses_nothing_and_brings_teammates_handoffs() {
 }
 
 #[test]
-fn the_next_command_that_only_reads_unites_what_a_fetch_brought() {
+fn the_next_reading_command_merges_fetched_notes() {
     let place = Place::new();
     let _clones = two(&place);
     for reader in [&["resume"][..], &["handoff", "list"], &["status"], &["session", "show", "latest:one"]] {

@@ -70,7 +70,7 @@ fn fetches(repo: &Repo<'_>, arguments: &[&str]) -> (usize, Ran) {
 }
 
 #[test]
-fn a_push_takes_the_notes_along_and_only_when_there_is_something_new() {
+fn a_push_syncs_the_notes_only_if_something_is_new() {
     let place = Place::new();
     let (hub, repo) = ready(&place);
     repo.commit("c", "c\n", "Work");

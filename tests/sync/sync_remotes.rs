@@ -206,7 +206,7 @@ fn a_remote_that_vanishes_midway_loses_nothing() {
 }
 
 #[test]
-fn without_a_remote_or_with_a_wrong_one_it_says_what_would_work() {
+fn a_missing_or_wrong_remote_error_suggests_a_fix() {
     let place = Place::new();
     let alone = place.repo("alone");
     let failed = alone.fails(1, ["sync"]);

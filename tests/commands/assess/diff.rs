@@ -61,7 +61,7 @@ fn regressions_are_summarised_and_named() {
 }
 
 #[test]
-fn commits_that_a_reset_took_are_lost() {
+fn commits_removed_by_a_reset_are_reported_lost() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");

@@ -175,7 +175,7 @@ fn a_moderate_check_recalibrates_and_a_severe_one_stops_with_3() {
 }
 
 #[test]
-fn what_was_learned_makes_a_gain_learning() {
+fn findings_make_a_gain_learning() {
     let place = Place::new();
     let repo = place.repo("r");
     for support in [
@@ -265,7 +265,7 @@ fn a_check_never_ignores_doubts() {
 }
 
 #[test]
-fn an_answer_by_another_session_is_learned_too() {
+fn an_answer_by_another_session_counts_as_learned() {
     let place = Place::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "t");
@@ -278,7 +278,7 @@ fn an_answer_by_another_session_is_learned_too() {
 }
 
 #[test]
-fn a_fall_is_drift_whatever_was_learned() {
+fn a_fall_is_drift_regardless_of_findings() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
@@ -312,7 +312,7 @@ fn the_whole_loop_is_resumed_in_another_clone() {
 }
 
 #[test]
-fn an_assessment_ends_the_proposals_it_meets_when_something_was_learned() {
+fn an_assessment_closes_reached_suggestions_if_something_was_learned() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
@@ -373,7 +373,7 @@ fn status_shows_it_all_on_one_screen() {
 }
 
 #[test]
-fn a_task_with_an_open_question_is_not_resolved() {
+fn a_suggested_goal_is_not_reached_while_a_question_is_open() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");

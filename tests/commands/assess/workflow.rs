@@ -154,7 +154,7 @@ fn flags_add_to_the_journal_or_override_it() {
 }
 
 #[test]
-fn what_a_good_handoff_lacks_is_named_with_a_command_that_works() {
+fn missing_parts_of_a_handoff_are_named_with_a_working_command() {
     let place = Place::new();
     let repo = place.repo("a");
     repo.json(["session", "start", "--ai", "ada"]);
@@ -172,7 +172,7 @@ fn what_a_good_handoff_lacks_is_named_with_a_command_that_works() {
 }
 
 #[test]
-fn a_newer_handoff_takes_the_place_of_the_earlier_ones_and_their_records_stay() {
+fn a_newer_handoff_supersedes_the_earlier_ones_and_their_records_stay() {
     let place = Place::new();
     let repo = place.repo("a");
     repo.start("ada", "Work");

@@ -20,7 +20,7 @@ fn id(json: &Value, key: &str) -> String {
 }
 
 #[test]
-fn what_the_first_commit_took_in_did_not_go_back() {
+fn work_in_the_first_commit_is_not_reported_as_reverted() {
     let place = Place::new();
     let repo = place.init("r");
     repo.start("ada", "Begin");
@@ -129,7 +129,7 @@ fn vectors_of_an_assessment_before_the_snapshot_are_no_fall() {
 }
 
 #[test]
-fn goals_that_were_taken_over_or_are_done_are_not_left_behind() {
+fn goals_taken_over_or_done_are_not_reported_open() {
     let place = Place::new();
     let repo = place.repo("r");
     let first = repo.start("ada", "One");
@@ -144,7 +144,7 @@ fn goals_that_were_taken_over_or_are_done_are_not_left_behind() {
 }
 
 #[test]
-fn when_the_goal_was_dropped_no_other_one_is_worked_on() {
+fn dropping_the_goal_selects_no_other() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Drop");
@@ -251,7 +251,7 @@ fn a_checkpoint_with_odd_keys_is_listed_and_the_others_are_used() {
 }
 
 #[test]
-fn what_led_to_itself_is_no_chain_without_end() {
+fn cyclic_causes_form_no_endless_chain() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Turn");
@@ -289,7 +289,7 @@ fn no_part_of_a_secret_of_a_commit_message_is_stored() {
 }
 
 #[test]
-fn what_the_key_tells_to_be_a_secret_is_none_in_the_metadata_of_a_checkpoint() {
+fn values_of_secret_keys_in_checkpoint_metadata_are_replaced() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Hide");
@@ -316,7 +316,7 @@ fn the_history_repeats_the_result_of_a_check() {
 }
 
 #[test]
-fn of_many_sources_labels_and_runs_the_newest_place_counts() {
+fn of_repeated_sources_labels_and_runs_the_newest_counts() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Count");

@@ -41,7 +41,7 @@ fn draft_is_kept(repo: &Repo<'_>) -> bool {
 }
 
 #[test]
-fn the_editor_changes_adds_and_removes_what_the_handoff_says() {
+fn the_editor_changes_adds_and_removes_handoff_content() {
     let place = Place::new();
     let repo = begun(&place, "a");
     let editor = editor(

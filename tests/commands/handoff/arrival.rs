@@ -97,7 +97,7 @@ fn uncommitted<'p>(repo: Repo<'p>) -> Repo<'p> {
 }
 
 #[test]
-fn work_that_was_handed_over_uncommitted_is_unchanged_when_it_is_committed_so() {
+fn work_handed_over_uncommitted_is_unchanged_if_committed_as_is() {
     let place = Place::new();
     for (repo, commits_since) in [(place.repo("without hooks"), 1), (place.set_up("with hooks"), 0)] {
         let repo = uncommitted(repo);
@@ -159,7 +159,7 @@ fn git_filters_do_not_make_a_change() {
 }
 
 #[test]
-fn another_clone_knows_what_was_not_committed_there() {
+fn another_clone_sees_which_work_was_uncommitted() {
     let place = Place::new();
     let repo = uncommitted(place.repo("r"));
     let clone = place.clone(&repo, "clone", true);

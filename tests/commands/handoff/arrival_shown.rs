@@ -8,7 +8,7 @@ use crate::commands::handoff::arrival::{arrival, handed_over, told};
 use crate::support::harness::{Place, Repo, tokens};
 
 #[test]
-fn an_answer_from_another_clone_settles_the_question_of_the_handoff() {
+fn an_answer_from_another_clone_resolves_the_handoffs_question() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
@@ -267,7 +267,7 @@ fn a_summary_without_a_handoff_has_no_arrival() {
 }
 
 #[test]
-fn without_git_on_path_resume_answers_and_says_what_it_cannot_know() {
+fn without_git_on_path_resume_answers_and_names_unknowns() {
     let place = Place::new();
     let repo = handed_over(&place, "r");
     repo.write("src/a.rs", "changed\n");

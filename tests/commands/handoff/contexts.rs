@@ -118,7 +118,7 @@ fn a_context_is_drawn_from_the_journal_and_keeps_explicit_values() {
 }
 
 #[test]
-fn a_document_keeps_to_its_size_and_says_what_it_leaves_out() {
+fn a_document_keeps_to_its_size_and_names_omissions() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("ada", "The login");
@@ -156,7 +156,7 @@ fn a_document_keeps_to_its_size_and_says_what_it_leaves_out() {
 }
 
 #[test]
-fn an_incremental_one_has_only_what_changed_for_that_receiver() {
+fn an_incremental_context_has_only_changes_for_that_receiver() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("ada", "The login");
@@ -267,7 +267,7 @@ fn of_fifty_records_those_that_bear_on_the_task_come_first() {
 }
 
 #[test]
-fn pinned_records_are_shown_to_the_next_session() {
+fn working_memory_shows_patterns_constraints_and_recent_decisions() {
     let place = Place::new();
     let repo = place.repo("work");
     assert_eq!(repo.json(["bootstrap"])["working_memory"]["recent_decisions"], json!([]));

@@ -250,7 +250,7 @@ fn errors_are_named_and_nothing_is_stored() {
 }
 
 #[test]
-fn attempts_are_counted_and_the_one_too_many_is_refused_with_what_to_do() {
+fn attempts_are_counted_and_one_over_the_limit_is_refused_with_a_remedy() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
@@ -339,7 +339,7 @@ fn an_escalation_takes_the_history_of_its_task_along() {
 }
 
 #[test]
-fn what_a_document_says_forges_no_structure_and_no_secret_is_stored() {
+fn document_texts_forge_no_structure_and_store_no_secret() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");

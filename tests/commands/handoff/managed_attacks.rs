@@ -18,7 +18,7 @@ fn forged(repo: &Repo<'_>, number: u64, change: impl Fn(&mut Value)) -> String {
 }
 
 #[test]
-fn what_others_wrote_with_odd_keys_and_numbers_is_shown_and_does_no_harm() {
+fn records_with_odd_keys_and_numbers_are_shown_safely() {
     let place = Place::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");

@@ -87,7 +87,7 @@ fn a_signed_handoff_is_verified_by_git_here_and_in_a_clone() {
 }
 
 #[test]
-fn what_was_tampered_with_is_not_good() {
+fn a_modified_handoff_has_no_good_signature() {
     let place = Place::new();
     let (repo, id, key) = signed(&place);
     let is_line = |line: &str| line.contains(&format!("\"id\":\"{id}\""));
@@ -289,7 +289,7 @@ fn the_committer_of_a_record_is_shown_and_a_forgery_detected() {
 }
 
 #[test]
-fn what_history_does_not_tell_is_null() {
+fn values_missing_from_history_are_null() {
     let place = Place::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "t");

@@ -83,7 +83,7 @@ fn each_session_has_a_file_for_people_and_one_for_programs() {
 }
 
 #[test]
-fn no_name_of_an_agent_leads_out_of_the_folder() {
+fn no_agent_name_escapes_the_folder() {
     let place = Place::new();
     let repo = place.repo("project");
     let long = "n".repeat(300);

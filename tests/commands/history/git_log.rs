@@ -20,7 +20,7 @@ fn block(repo: &Repo<'_>, commit: &str) -> String {
 }
 
 #[test]
-fn a_block_has_12_lines_of_100_columns_however_much_there_is() {
+fn a_block_has_at_most_12_lines_of_100_columns() {
     let place = Place::new();
     let repo = place.set_up("r");
     let long = |n: usize| format!("{n} {}", "the cache in src/store/index/postings.rs is keyed by user ".repeat(5));
@@ -89,7 +89,7 @@ fn a_session_has_one_block_on_a_commit() {
 }
 
 #[test]
-fn squashed_commits_of_a_session_become_one_block_that_tells_of_both() {
+fn squashed_commits_of_a_session_share_one_block_with_both() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
@@ -190,7 +190,7 @@ fn a_handoff_of_committed_work_stays_and_the_next_commit_lists_later_records() {
 }
 
 #[test]
-fn every_claim_makes_the_next_commit_of_its_session_tell_it() {
+fn every_claim_is_in_the_digest_of_the_next_commit() {
     let place = Place::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");

@@ -163,7 +163,7 @@ fn a_limit_counts_matching_records() {
 }
 
 #[test]
-fn what_git_log_alone_can_show_is_refused_with_its_command() {
+fn options_only_git_log_supports_are_refused_with_its_command() {
     let place = Place::new();
     let repo = place.repo("a");
     for option in ["--stat", "-p", "--format=%h", "--patch", "--left-right", "--skip=1", "--walk-reflogs"] {

@@ -119,7 +119,7 @@ fn a_long_log_shows_every_handoff_at_its_commit_in_gits_order() {
 }
 
 #[test]
-fn what_was_found_before_history_breaks_is_shown() {
+fn records_found_before_history_breaks_are_shown() {
     let place = Place::new();
     let repo = place.repo("a");
     let tree = repo.git_out(["rev-parse", "HEAD^{tree}"]);

@@ -75,7 +75,7 @@ impl<'p> Team<'p> {
 }
 
 #[test]
-fn what_two_clones_exchanged_is_measured() {
+fn handoffs_exchanged_by_two_clones_are_measured() {
     let place = Place::new();
     let team = Team::new(&place);
     let json = team.ada.json(["metrics", "--by", "day"]);
@@ -152,7 +152,7 @@ fn one_handoff_is_measured_with_its_receivers_and_paths() {
 }
 
 #[test]
-fn tokens_are_those_of_what_resume_prints() {
+fn tokens_count_the_output_of_resume() {
     let place = Place::new();
     let team = Team::new(&place);
     let session = id(&team.ada.json(["show", &team.handoff]), "session_id").to_owned();

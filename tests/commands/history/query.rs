@@ -45,7 +45,7 @@ fn history(repo: &Repo<'_>) -> [String; 4] {
 const ALL: [&str; 4] = ["Grow", "Draw (a+b)*", "Test the LOGIN", "Fix the login"];
 
 #[test]
-fn each_filter_finds_what_fits_it_newest_first() {
+fn each_filter_finds_its_matches_newest_first() {
     let place = Place::new();
     let repo = place.repo("r");
     let [one, _, three, four] = history(&repo);
@@ -206,7 +206,7 @@ fn hostile_texts_stay_data_in_every_form() {
 }
 
 #[test]
-fn what_makes_no_sense_is_a_clear_error() {
+fn nonsensical_filters_are_clear_errors() {
     let place = Place::new();
     let repo = place.repo("r");
     history(&repo);

@@ -108,7 +108,7 @@ fn the_page_shows_what_is_stored() {
 }
 
 #[test]
-fn what_a_record_says_is_text() {
+fn record_texts_are_escaped() {
     let place = Place::new();
     let repo = place.repo("harbour");
     for hostile in HOSTILE {
@@ -371,7 +371,7 @@ fn only_matching_records_are_shown() {
 }
 
 #[test]
-fn what_there_is_too_much_of_is_counted() {
+fn omitted_entries_are_counted() {
     let place = Place::new();
     let repo = place.repo("r");
     let commit = repo.head();

@@ -178,7 +178,7 @@ fn of_equals_the_newest_come_first_and_better_ones_before_them() {
 }
 
 #[test]
-fn for_a_plan_what_failed_comes_first() {
+fn a_plan_shows_failures_first() {
     let place = Place::new();
     let repo = place.repo("r");
     history(&repo);

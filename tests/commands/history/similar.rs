@@ -22,7 +22,7 @@ fn sessions(json: &Value) -> Vec<String> {
 }
 
 #[test]
-fn sessions_that_resemble_a_task_are_listed_with_why_and_what_came_of_them() {
+fn similar_sessions_are_listed_with_reasons_and_results() {
     let place = Place::new();
     let repo = place.repo("r");
     let (login, handed) = work(&repo, "ada", "Fix the flaky login test", "The clock is mocked too late");
@@ -110,7 +110,7 @@ fn a_checkpoint_includes_similar_records_only_on_request() {
 }
 
 #[test]
-fn what_a_checkpoint_takes_along_is_bounded_with_the_rest() {
+fn similar_records_in_a_checkpoint_count_within_its_bounds() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", &"flaky login ".repeat(200));

@@ -338,7 +338,7 @@ fn a_megabyte_from_standard_input_is_stored_whole() {
 }
 
 #[test]
-fn outside_a_repository_every_command_says_so_with_128() {
+fn outside_a_repository_every_command_exits_128() {
     let place = Place::new();
     std::fs::create_dir(place.path().join("plain")).expect("a folder");
     let plain = place.at("plain");

@@ -98,12 +98,12 @@ fn follow(name: &str) -> usize {
 }
 
 #[test]
-fn the_guide_does_what_it_says() {
+fn the_guides_commands_run_as_printed() {
     assert!(follow("docs/guide.md") >= 20);
 }
 
 #[test]
-fn the_readme_does_what_it_says() {
+fn the_readmes_commands_run_as_printed() {
     assert!(follow("README.md") >= 1);
 }
 

@@ -78,7 +78,7 @@ fn each_command_has_a_help_of_two_lengths_outside_a_repository() {
 }
 
 #[test]
-fn what_the_short_help_of_handoff_leaves_out_is_on_its_page_and_under_the_topic_of_tasks() {
+fn options_missing_from_the_short_handoff_help_are_on_its_page_and_the_tasks_topic() {
     let place = Place::new();
     let outside = place.at(".");
     let (short, page) = (outside.run(["handoff", "-h"]).ok().out, outside.run(["help", "handoff"]).ok().out);
@@ -169,7 +169,7 @@ fn history(repo: &Repo<'_>) {
 }
 
 #[test]
-fn one_search_has_the_words_the_filters_and_the_likeness_of_three() {
+fn one_search_combines_words_filters_and_similarity() {
     let place = Place::new();
     let repo = place.repo("r");
     history(&repo);
@@ -234,7 +234,7 @@ fn check_drift_shows_the_result_of_check_and_records_nothing() {
 }
 
 #[test]
-fn doctor_lists_what_lost_its_commit_and_fix_mends_it_with_hooks_settings_and_pending_records() {
+fn doctor_lists_handoffs_of_missing_commits_and_fix_repairs_them_with_hooks_settings_and_pending_records() {
     let place = Place::older_git();
     let repo = place.set_up("r");
     repo.start("ada", "work");

@@ -260,7 +260,7 @@ fn current(path: &Path, text: &str) {
 }
 
 #[test]
-fn the_reference_is_what_the_views_say() {
+fn the_reference_matches_the_views() {
     let folder = folder();
     let page = page();
     current(&folder.join("json.md"), &page);

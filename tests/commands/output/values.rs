@@ -91,7 +91,7 @@ fn a_handoff_whose_checks_fail_is_not_ok() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_comes_with_a_command_or_call_that_does() {
+fn an_invalid_value_comes_with_a_command_or_call_that_works() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Write it down");

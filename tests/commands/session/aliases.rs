@@ -51,7 +51,7 @@ fn names(sessions: &[String; 3]) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn every_alias_means_the_same_session_wherever_one_is_taken() {
+fn every_command_resolves_an_alias_to_the_same_session() {
     let place = Place::new();
     let repo = place.repo("a");
     let sessions = three(&repo);

@@ -11,7 +11,7 @@ fn agents(repo: &Repo<'_>) -> Vec<String> {
 }
 
 #[test]
-fn the_first_record_begins_a_session_and_says_which() {
+fn the_first_record_begins_and_names_a_session() {
     let place = Place::new();
     for (n, line) in [
         "finding x",
@@ -48,7 +48,7 @@ fn the_first_record_begins_a_session_and_says_which() {
 }
 
 #[test]
-fn what_reads_or_is_refused_begins_none() {
+fn reading_and_refused_commands_begin_no_session() {
     let place = Place::new();
     let repo = place.repo("r");
     for line in ["status", "resume", "search x", "log", "session list", "bootstrap"] {
@@ -157,7 +157,7 @@ fn next(repo: &Repo<'_>) -> Vec<String> {
 }
 
 #[test]
-fn the_bare_command_says_what_makes_sense_next() {
+fn the_bare_command_suggests_the_next_step() {
     let place = Place::new();
     let repo = place.repo("r");
     assert_eq!(next(&repo), ["git empirica init", "git empirica finding \"<what you learned>\""]);

@@ -182,7 +182,7 @@ fn texts_of_other_scripts_do() {
 }
 
 #[test]
-fn the_command_that_is_named_shows_all_of_it() {
+fn the_named_command_shows_everything() {
     let place = Place::new();
     let repo = crowd(&place, &|what, n| format!("The {what} number {n}"));
     for form in [&[][..], &["--json"]] {
@@ -214,7 +214,7 @@ fn the_command_that_is_named_shows_all_of_it() {
 }
 
 #[test]
-fn the_document_says_how_many_tokens_it_takes() {
+fn the_document_reports_its_token_count() {
     let place = Place::new();
     let repo = crowd(&place, &|what, n| format!("The {what} number {n} is about the cache"));
     for budget in ["300", "1000", "50000"] {
@@ -226,7 +226,7 @@ fn the_document_says_how_many_tokens_it_takes() {
 }
 
 #[test]
-fn what_had_to_be_shortened_is_still_found_by_its_short_id() {
+fn truncated_texts_are_found_by_their_short_id() {
     let place = Place::new();
     let repo = crowd(&place, &|what, n| format!("{what} {n}: {}", "on and on ".repeat(40)));
     let json = repo.json(["bootstrap", "--budget", "300"]);

@@ -265,7 +265,7 @@ fn collecting_after_a_sync_loses_nothing_in_any_clone() {
 }
 
 #[test]
-fn another_agents_session_is_not_the_transcripts() {
+fn a_transcript_does_not_join_another_agents_session() {
     let mut place = Place::new();
     place.now = "2026-03-02T08:59:59.500Z".into();
     let repo = place.repo("work");
@@ -279,7 +279,7 @@ fn another_agents_session_is_not_the_transcripts() {
 }
 
 #[test]
-fn the_session_is_the_one_that_is_meant() {
+fn the_intended_session_is_resolved() {
     let place = Place::new();
     let repo = place.repo("work");
     let file = fixture("codex/rollout.jsonl");

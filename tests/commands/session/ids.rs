@@ -155,7 +155,7 @@ fn every_command_accepts_printed_ids_and_their_unique_prefixes() {
 }
 
 #[test]
-fn what_several_things_begin_with_lists_them() {
+fn an_ambiguous_prefix_lists_its_matches() {
     let place = Place::new();
     let world = World::new(&place);
     world.repo.json(["unknown", "And why not?", "--session", "latest:ada"]);

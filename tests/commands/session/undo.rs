@@ -120,7 +120,7 @@ fn undoing_an_answer_reopens_the_question() {
 }
 
 #[test]
-fn each_of_two_agents_takes_back_only_its_own() {
+fn each_of_two_agents_undoes_only_its_own_records() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "one");
@@ -137,7 +137,7 @@ fn each_of_two_agents_takes_back_only_its_own() {
 }
 
 #[test]
-fn a_handoff_is_not_undone_and_an_assessment_goes_with_what_it_suggested() {
+fn a_handoff_is_not_undone_and_an_assessment_is_undone_with_its_suggestions() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "Work");

@@ -126,7 +126,7 @@ fn a_full_log_stores_no_partial_record_and_the_state_folder_stores_it() {
 }
 
 #[test]
-fn logs_that_a_flush_took_and_did_not_write_are_counted_and_drained() {
+fn logs_taken_by_an_interrupted_flush_are_counted_and_drained() {
     let place = Place::new();
     let repo = begun(&place);
     repo.json(["finding", "taken"]);
@@ -269,7 +269,7 @@ fn without_git_on_the_path_every_local_command_works_or_names_git() {
 }
 
 #[test]
-fn status_counts_what_no_remote_has_without_asking_it() {
+fn status_counts_unpushed_records_without_the_network() {
     let place = Place::new();
     let repo = begun(&place);
     assert_eq!(repo.json(["status"])["unsynced"], Value::Null, "there is no remote");

@@ -355,12 +355,12 @@ fn a_corrupt_notes_ref_is_repaired_by_the_suggested_command() {
 }
 
 #[test]
-fn a_corrupt_markdown_ref_is_mended_by_the_command_that_is_named() {
+fn a_corrupt_markdown_ref_is_repaired_by_the_suggested_command() {
     mended_by_its_own_command(|repo| overwrite(repo, MARKDOWN, "garbage\n"), MARKDOWN);
 }
 
 #[test]
-fn a_ref_that_names_a_commit_that_is_gone_is_mended_by_the_command_that_is_named() {
+fn a_ref_to_a_missing_commit_is_repaired_by_the_suggested_command() {
     let gone = format!("{}\n", "1".repeat(40));
     for name in ["refs/notes/empirica/data/journal", MARKDOWN] {
         mended_by_its_own_command(|repo| overwrite(repo, name, &gone), "1111");
@@ -368,7 +368,7 @@ fn a_ref_that_names_a_commit_that_is_gone_is_mended_by_the_command_that_is_named
 }
 
 #[test]
-fn a_stale_lock_of_a_ref_is_mended_by_the_command_that_is_named() {
+fn a_stale_ref_lock_is_removed_by_the_suggested_command() {
     let name = "refs/notes/empirica/data/journal";
     mended_by_its_own_command(|repo| overwrite(repo, &format!("{name}.lock"), ""), "journal.lock");
 }

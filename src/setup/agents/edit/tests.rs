@@ -133,7 +133,7 @@ fn a_command_line_is_reworded_and_comes_back() {
 }
 
 #[test]
-fn toml_gets_a_table_at_the_end() {
+fn toml_gets_a_table_after_its_siblings() {
     let spot = EntryPath::key(&["mcp_servers", "empirica"]);
     let value = json!({"command": "git-empirica", "args": ["mcp"]});
     let table = "[mcp_servers.empirica]\ncommand = \"git-empirica\"\nargs = [\"mcp\"]\n";
