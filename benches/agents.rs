@@ -1,4 +1,4 @@
-//! Where agents are: the MCP server until it answers, a call of a tool, what calls leave, and the hooks an agent runs often.
+//! Latencies for agents: the MCP server's first answer, a tool call, leftovers of calls, and frequent hooks.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -132,7 +132,7 @@ pub fn measured(bench: &mut Bench, repo: &Path) {
     }
     for (what, event, more) in rows {
         let mut times: Vec<f64> = (0..bench.runs + 3).map(|_| timed(hook(bench, repo, event, more.clone()))).collect();
-        // what goes on beside the agent is not waited for
+        // background work of the hooks is not waited for
         bench.row(&format!("hook of an agent: {what}, beside 50 ms"), median(&mut times[3..]), 50.0, 1.0);
     }
 }

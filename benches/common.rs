@@ -1,4 +1,4 @@
-//! What the benchmarks share: commands in a place of their own, pairs of medians in turns, rows of a table.
+//! Shared by the benchmarks: commands in an isolated folder, medians of alternating commands, rows of a table.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -49,7 +49,7 @@ impl Bench {
         self.command("git", cwd, arguments)
     }
 
-    /// An identity, and no housekeeping of git's beside what is measured.
+    /// An identity, and no background maintenance of git during measurements.
     pub fn configure(&self, path: &Path) {
         for (key, value) in [
             ("user.name", "Bench"),
@@ -72,12 +72,12 @@ impl Bench {
         assert!(child.wait().expect("git fast-import").success());
     }
 
-    /// The medians of two commands that take turns. `before` runs, untimed, before each of ours.
+    /// The medians of two alternating commands. `before` runs, untimed, before each of the program's.
     pub fn pair(&self, before: &dyn Fn(), ours: &dyn Fn() -> Command, theirs: &dyn Fn() -> Command) -> Pair {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         for turn in 0..self.runs + 3 {
             before();
-            // who goes first finds the machine as the other left it
+            // the first command finds the caches as the second left them
             let (x, y) = if turn % 2 == 0 {
                 let x = timed(ours());
                 (x, timed(theirs()))

@@ -1,5 +1,5 @@
 //! A repository with as many handoffs as wanted, each of a session of its own and on a commit of its own: what agents
-//! would have said in years, in two streams for git's fast-import.
+//! would have recorded in years, in two streams for git's fast-import.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

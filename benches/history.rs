@@ -1,4 +1,4 @@
-//! What must not grow with history: questions, the log, writing, the index, at 1,000, 20,000 and 100,000 handoffs, packed,
+//! Costs that must not grow with history: queries, the log, writing, the index, at 1,000, 20,000 and 100,000 handoffs, packed,
 //! warm. The repositories are made here. `EMPIRICA_BENCH_RUNS` sets the number of turns (40), `EMPIRICA_BENCH_SIZES` other
 //! sizes (`1000,20000`), `EMPIRICA_BENCH_DIR` a folder in which they are kept and found again, `EMPIRICA_BENCH_PARTS` some of
 //! the parts (`questions,log,index,memory,writing`).
@@ -70,7 +70,7 @@ fn main() {
     bench.end();
 }
 
-/// A row that nothing is asked of.
+/// A row without a limit.
 fn shown(what: &str, ours: f64, theirs: f64) {
     say(&format!("| {what} | {ours:.2} | {theirs:.2} | {:.2} | | |", ours / theirs));
 }

@@ -24,7 +24,7 @@ const SIZES: [usize; 3] = [10, 1_000, 20_000];
 type Note<'a> = Box<dyn Fn(usize) -> String + 'a>;
 
 impl Bench {
-    /// A repository with `n` commits, each with a note of some 400 bytes in the plain ref and in each of ours.
+    /// A repository with `n` commits, each with a note of some 400 bytes in a plain ref and in each of the program's.
     fn repository(&self, n: usize) -> PathBuf {
         let path = self.dir.path().join(format!("made-{n}"));
         std::fs::create_dir(&path).expect("a folder");
@@ -93,7 +93,7 @@ impl Bench {
             stream.push('\n');
         }
         self.import(&path, |to| to.write_all(stream.as_bytes()).expect("the stream"));
-        // fast-import lays a notes tree out as git notes does not: each subtree would be laid out anew when first touched
+        // fast-import uses another notes fanout than git notes: each subtree would be rewritten when first touched
         let same: String = commits.iter().map(|commit| format!("{commit} {commit}\n")).collect();
         for (name, _) in &refs {
             let mut child = self

@@ -1,4 +1,4 @@
-//! What the hooks add to git's own commit and push, and what merging costs beside reading.
+//! The cost the hooks add to git's commit and push, and the cost of merging compared with reading.
 
 use std::path::{Path, PathBuf};
 

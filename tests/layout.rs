@@ -1,4 +1,4 @@
-//! The layout: what may import what, where git is touched, what every file says.
+//! The layout: allowed imports, where git is used, the first line of every file.
 
 use std::collections::{BTreeMap, BTreeSet};
 mod imports;

@@ -1,4 +1,4 @@
-//! Names of sessions: whatever is said stands for a session that fits, or for none, and then the error says what there is.
+//! Session names: any input resolves to a matching session or to none, and then the error lists the choices.
 #![no_main]
 
 use std::sync::LazyLock;

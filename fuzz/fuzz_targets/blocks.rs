@@ -1,4 +1,4 @@
-//! The union of Markdown notes: in any order and grouping the same, twice as once; what was put in is in it.
+//! The union of Markdown notes is commutative, associative and idempotent, and keeps all content.
 #![no_main]
 
 use empirica_notes::format::blocks::{mend, union, union_all, with_texts, without};
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(union(&ab, c), union_all([a, b, c]), "all at once");
     assert_eq!(union(&ab, &ab), ab, "idempotent");
     assert_eq!(union(&ab, b), ab, "what is in it changes nothing");
-    // one note loses no word by being put in order, unless a block stands in it in two versions
+    // normalising a note loses no word unless it has a block in two versions
     let once = union(a, b"");
     if String::from_utf8_lossy(a).matches("\n-- empirica ").count() < 2 {
         let left = words(&once);

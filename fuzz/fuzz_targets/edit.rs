@@ -1,4 +1,4 @@
-//! What is put into a file of others says what it should, and taken out again leaves the file as it was, to the byte.
+//! An entry added to a file has the right value, and removing it restores the file to the byte.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -21,7 +21,7 @@ fn entries() -> [(FileFormat, EntryPath, Value); 5] {
     ]
 }
 
-/// What stands in the place of an entry.
+/// The value in place of an entry.
 fn at<'v>(value: &'v Value, spot: &EntryPath) -> Option<&'v Value> {
     let found = spot.path.iter().try_fold(value, |value, key| value.get(key))?;
     if spot.list { found.as_array()?.last() } else { Some(found) }

@@ -1,4 +1,4 @@
-//! Whatever a client sends the MCP server: it ends with its input, and says nothing but frames of the protocol.
+//! Any input to the MCP server: it ends with its input and writes only frames of the protocol.
 #![no_main]
 
 use std::io::{Cursor, Write};
@@ -10,7 +10,7 @@ use git_empirica::mcp::serve;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
-/// A folder that is no repository: what a tool is asked for there is refused.
+/// A folder that is no repository: tool calls there are refused.
 static NOWHERE: LazyLock<PathBuf> =
     LazyLock::new(|| tempfile::tempdir().expect("a folder").keep().canonicalize().expect("its path"));
 

@@ -1,4 +1,4 @@
-//! Whatever an agent gives a hook: it is read or refused; what is answered keeps to its bounds.
+//! Any hook payload: it is read or refused; the answer keeps to its bounds.
 #![no_main]
 
 use empirica_transcripts::model::Agent;

@@ -1,4 +1,4 @@
-//! The union of notes of lines: in any order and grouping the same, twice as once, and no line is lost.
+//! The union of notes of lines is commutative, associative and idempotent, and loses no line.
 #![no_main]
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Notes trees as anybody may have made them: listed, looked up, put in order and united, and no line is lost.
+//! Arbitrary notes trees: listed, looked up, normalised and merged without losing a line.
 #![no_main]
 
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Lines of an export: what was written is read as it was, and what is read can be written.
+//! Lines of an export round-trip, and every line that is read can be written.
 #![no_main]
 
 use empirica_notes::format::portable::{Portable, Read, namespace_of, read, write, write_epoch};

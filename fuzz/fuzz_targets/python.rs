@@ -1,4 +1,4 @@
-//! Whatever stands in the notes of the Python tool: the same records in any order, each payload kept, each record readable.
+//! Any notes of the Python tool: the same records in any order, each payload kept, each record readable.
 #![no_main]
 
 use git_empirica_fuzz::parts;

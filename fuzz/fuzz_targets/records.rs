@@ -1,4 +1,4 @@
-//! A line is a record or it is none; a record is written as a line that says the same, and what is redacted of it is gone.
+//! A line is a record or not; a record round-trips, and its redacted text is gone.
 #![no_main]
 
 use empirica_notes::format::redact::{Texts, is_stub, stub};

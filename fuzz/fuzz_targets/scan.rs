@@ -1,4 +1,4 @@
-//! The id of a frame that cannot be read whole: the same in any pieces, and that of the object where it is one.
+//! The ID of a frame too large to read: the same in any chunks, and that of the object if valid.
 #![no_main]
 
 use git_empirica::mcp::scan::Scan;

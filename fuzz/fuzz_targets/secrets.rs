@@ -1,4 +1,4 @@
-//! What is replaced is replaced at once, and nothing beside it: a second look finds nothing, the rest is kept.
+//! Replacing secrets is complete and exact: a second scan finds nothing, the rest is kept.
 #![no_main]
 
 use empirica_secrets::{redact_text, redact_value};

@@ -1,4 +1,4 @@
-//! Any bytes are a transcript, or none: reading them never panics, and what is read keeps to its bounds.
+//! Any bytes as a transcript: reading never panics and keeps to its bounds.
 #![no_main]
 
 use std::path::Path;
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
         "{:?}",
         read.files_modified
     );
-    // what is stored of it can be read again
+    // the stored part can be read again
     let line = serde_json::to_string(&read).expect("JSON");
     assert_eq!(serde_json::from_str::<empirica_transcripts::model::Transcript>(&line).expect("a transcript"), read);
 });

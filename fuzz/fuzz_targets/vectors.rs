@@ -1,4 +1,4 @@
-//! Vectors as they are written: a set of values from 0 to 1 that is read again as it was, or an error that changes nothing.
+//! Vectors in text: a set of values from 0 to 1 that round-trips, or an error that changes nothing.
 #![no_main]
 
 use empirica_notes::model::Vectors;

@@ -1,4 +1,4 @@
-//! Takes apart what a target is fed: the parts of an input, and numbers out of it.
+//! Splits the input of a target into parts and numbers.
 #![forbid(unsafe_code)]
 
 /// The parts of an input, which NUL keeps apart.

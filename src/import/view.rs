@@ -12,7 +12,7 @@ use crate::render::{format, safe};
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Record};
 
-/// From how many new lines on it is said how to pack what they came to.
+/// The number of new lines from which the answer suggests packing.
 const MANY: usize = 10_000;
 
 /// The answer of `import`.

@@ -16,7 +16,7 @@ pub struct Opened {
     pub(crate) key: String,
 }
 
-/// All records as they are at one moment. What it is asked for, it reads from the notes.
+/// A snapshot of all records; their content is read from the notes.
 pub struct Index<'s> {
     pub(crate) store: &'s Store<'s>,
     pub(crate) opened: Rc<Opened>,

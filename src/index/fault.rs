@@ -1,4 +1,4 @@
-//! Why the index could not be made or asked.
+//! Errors of building and querying the index.
 
 use empirica_notes::error::Error;
 

@@ -42,9 +42,9 @@ pub enum SetupStep {
         /// Former path.
         to: PathBuf,
     },
-    /// Remove a file of ours.
+    /// Remove a file the program created.
     Remove(PathBuf),
-    /// Remove a folder of ours if it is empty.
+    /// Remove a folder the program created, if it is empty.
     RemoveFolder(PathBuf),
     /// Add a value to the configuration.
     Add {

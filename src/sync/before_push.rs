@@ -103,7 +103,7 @@ fn sync(
     synced.map(Some)
 }
 
-/// Whether a push includes notes. Git chose its values already, so a sync of ours would make the remote reject them.
+/// Whether a push includes notes. Git chose its values already, so a sync would make the remote reject them.
 fn names_notes(context: &CommandContext<'_>, lines: &[String], remote: &str) -> bool {
     let is_notes = |line: &String| line.split(' ').step_by(2).any(|word| word.starts_with("refs/notes/"));
     lines.iter().any(is_notes) || context.repo.config_bool(&format!("remote.{remote}.mirror")).unwrap_or(false)
@@ -170,7 +170,7 @@ fn is_new(store: &Store<'_>, place: &RemotePlace, leaves: SyncPolicy, warnings: 
     Ok(store.standing(&place.tracking, None)?.iter().any(is_due))
 }
 
-/// Whether ssh can be told not to prompt: the user configured no ssh command.
+/// Whether ssh can be run without prompts: the user configured no ssh command.
 pub(crate) fn has_plain_ssh(context: &CommandContext<'_>) -> bool {
     let given = |name: &&str| context.env.get(name).is_some();
     let set = |key: &&str| context.repo.config(key).is_some();

@@ -50,7 +50,7 @@ pub fn destinations(repo: &Repository) -> Vec<String> {
     if configured.is_empty() { remotes::default(repo).into_iter().collect() } else { configured }
 }
 
-/// Whether a process of ours was started by git that was started by us.
+/// Whether this process was started by a git that the program started.
 pub(crate) fn is_nested(context: &CommandContext<'_>) -> bool {
     context.env.get(transfer::GUARD).is_some()
 }

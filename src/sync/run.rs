@@ -44,7 +44,7 @@ pub struct SyncOutcome {
     pub warnings: Vec<String>,
 }
 
-/// Syncs with a remote, or with all that are configured. `say` gets what is to be known before something leaves.
+/// Syncs with a remote, or with all configured ones. `say` gets notices before anything is pushed.
 pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn FnMut(&str)) -> Result<SyncOutcome> {
     let store = &context.store;
     let leaves = SyncPolicy::configured(context.repo)?;

@@ -1,4 +1,4 @@
-//! Hooks of agents under pressure: at the same time, late, with odd payloads; what they find is in one session, once, without secrets.
+//! Concurrent, late and odd payloads of agents' hooks: one session records everything once, without secrets.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -25,7 +25,7 @@ fn sessions(repo: &Repo<'_>) -> Vec<Value> {
     repo.json(["session", "list"])["sessions"].as_array().cloned().expect("sessions")
 }
 
-/// Waits for what goes on beside the agent.
+/// Waits for background work of the hooks.
 fn soon(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..600 {
         if is_so() {

@@ -143,7 +143,7 @@ fn every_event_of_every_agent_has_its_effect() {
         let said = at.context(begin, json!({"source": "startup"}));
         assert!(said.contains(" has begun.") && said.contains("Who calls the hook?"), "{agent}: {said}");
         assert_eq!((&at.own()["ai_id"], &at.own()["active"]), (&json!(agent), &json!(true)), "{agent}");
-        // the same event again goes on with it
+        // the same event again continues it
         at.context(begin, json!({"source": "startup"}));
         assert_eq!(repo.json(["session", "list"])["total_sessions"], 2, "{agent}");
 
@@ -214,7 +214,7 @@ fn a_second_agent_continues_after_a_full_session() {
     let second = claude.own();
     assert_eq!(second["from"], first["session_id"]);
     claude.quiet("SessionEnd", json!({"reason": "prompt_input_exit"}));
-    // nothing was said in it: no handoff
+    // the session has no records: no handoff
     assert_eq!(repo.json(["query"])["total_found"], 1);
 
     let codex = At { repo: &repo, agent: "codex", session: "codex-1".into() };
@@ -314,7 +314,7 @@ fn a_large_transcript_is_collected_beside_the_agent() {
     let transcript = place.path().join("large.jsonl");
     std::fs::write(&transcript, told).expect("the transcript");
     claude.quiet("SessionEnd", json!({"transcript_path": transcript, "reason": "other"}));
-    // it goes on by itself
+    // it continues automatically
     for _ in 0..600 {
         if claude.own()["active"] == false {
             break;

@@ -1,4 +1,4 @@
-//! `instructions`: what it says, the block it keeps in the files agents read, and that deinit takes it out to the byte.
+//! `instructions`: its text, the block in the files agents read, and its removal by deinit to the byte.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

@@ -1,4 +1,4 @@
-//! Tests with transcripts that are torn, damaged, huge or meant to do harm: nothing panics, and what is whole is told.
+//! Truncated, damaged, huge and malicious transcripts: nothing panics, and complete rows are read.
 
 use std::io::{BufReader, Read};
 use std::path::Path;

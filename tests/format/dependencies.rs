@@ -1,4 +1,4 @@
-//! What the program depends on is what `deny.toml` allows, as far as that can be told without a network.
+//! Dependencies are those `deny.toml` allows, as far as can be checked offline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn banned_crates_are_absent_and_all_come_from_the_registry() {
     }
 }
 
-/// Whether a licence expression can be met by what is allowed.
+/// Whether the allowed licences satisfy an expression.
 fn is_met(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let tokens = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let tokens: Vec<&str> = tokens.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! Data that the release before stored: read, told and merged as that release did. The fixture is described beside it.
+//! Data of the previous release: read, shown and merged unchanged. The fixture is described beside it.
 
 use std::collections::BTreeMap;
 

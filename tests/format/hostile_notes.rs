@@ -1,5 +1,5 @@
-//! Notes of others of every size and shape: each command ends in time, drives no terminal, writes nowhere else, and what is
-//! written afterwards keeps the lines of others. `EMPIRICA_TEST_LONG` tries the full sizes, for which a debug build is too
+//! Foreign notes of every size and shape: each command ends in time, drives no terminal, writes nowhere else, and later
+//! writes keep foreign lines. `EMPIRICA_TEST_LONG` tries the full sizes, for which a debug build is too
 //! slow: `cargo test --release`.
 
 use std::collections::BTreeSet;
@@ -351,7 +351,7 @@ fn texts_like_options_paths_or_markup_are_text() {
         let mut files = vec![place.path().join("out/markdown")];
         while let Some(path) = files.pop() {
             match path.is_dir() {
-                // what is for programs is data
+                // output for programs is data
                 false if path.extension() != Some(OsStr::new("md")) => {}
                 true => files.extend(fs::read_dir(&path).expect("a folder").flatten().map(|entry| entry.path())),
                 false => {

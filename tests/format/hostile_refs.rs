@@ -125,7 +125,7 @@ fn a_name_that_is_no_text_stays_when_a_tree_is_put_in_order() {
         String::from_utf8(make.output().expect("git").stdout).expect("an id").trim().to_owned()
     };
     let blob = repo.git_out(["rev-parse", "HEAD:README.md"]);
-    // the same note once more, fanned out: only a tree that is made anew holds both
+    // the same note twice, once fanned out: only a hand-made tree has both
     let inner = made(format!("100644 blob {blob}\t{}\n", &head[2..]).as_bytes());
     let notes = repo.git_out(["ls-tree", JOURNAL]);
     let entries = format!("{notes}\n040000 tree {inner}\t{}\n100644 blob {blob}\tcaf", &head[..2]);

@@ -1,4 +1,4 @@
-//! The page on the format is complete: every key that is stored or answered stands in it, and its examples are real.
+//! The page on the format is complete: it has every stored and output key, and its examples are real.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -74,7 +74,7 @@ fn arrivals(repo: &Repo<'_>, run: &mut dyn FnMut(&[&str]) -> Value) {
     }
 }
 
-/// A handoff that another session takes up, and what is measured of it.
+/// A handoff taken up by another session, and its metrics.
 fn taken_up(run: &mut dyn FnMut(&[&str]) -> Value) {
     let handoff = run(&["handoff", "list"])["handoffs"][0]["handoff_id"].as_str().expect("an id").to_owned();
     let said = ["--understanding", "u", "--instructions", "i", "--question", "q", "--gap", "g", "--decision", "REFINE"];
@@ -90,7 +90,7 @@ fn taken_up(run: &mut dyn FnMut(&[&str]) -> Value) {
     run(&["report", "--html", "page.html"]);
 }
 
-/// A task that is asked about, written anew, escalated and resolved.
+/// A task with a question, a revision, an escalation and a resolution.
 fn between_agents(run: &mut dyn FnMut(&[&str]) -> Value) {
     let begin = ["handoff", "--type", "initialization", "--task-id", "n1", "--validate"];
     let said = ["--set", "instructions=Do it", "--set", "success_criteria=done", "--dry-run"];

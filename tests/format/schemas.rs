@@ -62,7 +62,7 @@ pub fn check(arguments: &[&OsStr], document: &Value) {
     assert!(wrong.len() < schemas.len(), "{command}: {wrong:#?}\n{document}");
 }
 
-/// Whether a document is as a schema has it; else what is wrong, and where.
+/// Validates a document against a schema; the error names the violation and its path.
 pub fn holds(schema: &Value, document: &Value) -> Result<(), String> {
     wrong(schema, schema, document, "")
 }

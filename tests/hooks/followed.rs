@@ -1,4 +1,4 @@
-//! Where hooks, repair and other writers meet: what a commit took from its parent, and what could not follow at once.
+//! Interaction of hooks, repair and other writers: records taken from a parent, and delayed follow-ups.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;

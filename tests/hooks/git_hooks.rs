@@ -1,4 +1,4 @@
-//! The hooks after a commit, merge, patch and rewrite: what they attach, what they tell, and that they break nothing.
+//! The hooks after a commit, merge, patch and rewrite: attachments, output, and harmlessness.
 
 use crate::support::harness::{Place, Repo};
 

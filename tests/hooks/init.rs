@@ -1,4 +1,4 @@
-//! `init` and `deinit`: what they change, that twice is once, that it is taken back, in every kind of repository.
+//! `init` and `deinit`: changes, idempotence and reversal in every kind of repository.
 
 use std::collections::BTreeMap;
 use std::fs;

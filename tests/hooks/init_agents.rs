@@ -1,4 +1,4 @@
-//! `init --agents`: what it enters into the files of agents, that nothing else in them changes, and that deinit takes it back.
+//! `init --agents`: entries in the files of agents, nothing else changed, and removal by deinit.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -158,7 +158,7 @@ fn deinit_keeps_entries_added_later() {
     let place = Place::new();
     let repo = place.repo("project");
     repo.json(["init", "--agents", "claude-code,codex,cursor"]);
-    // written anew by another tool, with more in it
+    // rewritten by another tool, with more in it
     let mut settings = document(&repo, ".claude/settings.json");
     settings["model"] = json!("opus");
     settings["hooks"]["Stop"].as_array_mut().expect("a list").push(json!({"hooks": [{"command": "say"}]}));

@@ -1,4 +1,4 @@
-//! `init` in a clone: what the remotes have comes at once, the agents used here are seen, a bare repository gets what it needs.
+//! `init` in a clone: it fetches notes, detects agents, and sets up bare repositories.
 
 use std::fs;
 use std::net::TcpListener;
@@ -118,7 +118,7 @@ fn a_remote_that_is_dead_hangs_or_refuses_is_a_warning_and_the_others_are_fetche
         assert!(warnings.iter().any(|warning| warning.as_str().is_some_and(|text| text.contains(name))), "{json}");
     }
     assert!(clone.run(["resume"]).ok().out.contains("the cache is per process"));
-    // the hooks are there, and a time that is none is told
+    // the hooks are installed, and an invalid time is reported
     assert!(clone.path.join(".git/hooks/pre-push").exists());
     clone.git(["config", "empirica.syncTimeout", "soon"]).ok();
     clone.git(["remote", "remove", "hangs"]).ok();
@@ -217,7 +217,7 @@ fn without_a_terminal_no_agent_is_set_up_and_one_line_names_the_command() {
         repo.run_with_env(&env, arguments).ok();
         assert_eq!(repo.git_out(["status", "--porcelain"]), "?? CLAUDE.md", "{arguments:?}");
     }
-    // what is decided is not told again, and what is entered neither
+    // declined and set-up agents are not mentioned again
     assert!(!repo.run_with_env(&env, ["init", "--agents", "none"]).ok().err.contains("used here"));
     let json = repo.json_with_env(&env, ["init", "--agents", "auto"]);
     assert_eq!(
@@ -253,7 +253,7 @@ fn at_a_terminal_one_prompt_decides() {
         }
         assert_eq!(ran.out.contains("to be committed: .claude/settings.json"), entered, "{}", ran.out);
         assert!(repo.path.join(".git/hooks/post-commit").exists(), "set up in any case");
-        // what is entered is not asked about again
+        // set-up agents are not offered again
         assert_eq!(typed(&repo, &path, "git-empirica init", "n\n").ok().out.contains(QUESTION), !entered, "{answer:?}");
     }
     let repo = place.repo("undisturbed");
@@ -303,7 +303,7 @@ fn agents_get_the_core_tools_or_all_on_request() {
     repo.json(["deinit"]);
     assert_eq!(listing(&repo.path), before);
     assert_ne!(core, before);
-    // one that is written otherwise is kept, and told
+    // an edited one is kept and reported
     let own = "{\"mcpServers\": {\"empirica\": {\"command\": \"git-empirica\", \"args\": [\"mcp\", \"--tools\" /* few */, \"core\"]}}}";
     repo.write(".mcp.json", own);
     let json = repo.json(["init", "--agents", "claude-code", "--all-tools"]);
@@ -311,7 +311,7 @@ fn agents_get_the_core_tools_or_all_on_request() {
     assert_eq!(read(".mcp.json"), own);
 }
 
-/// The hooks of ours in a folder.
+/// The shipped hooks in a folder.
 fn hooks(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

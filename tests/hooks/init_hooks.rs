@@ -1,4 +1,4 @@
-//! The shipped hooks: those that were there keep running before ours, with arguments, stdin and exit status.
+//! The shipped hooks: existing hooks keep running first, with arguments, stdin and exit status.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Tests that an import of what was written again brings what is new, once: in one clone, and in clones that import at
+//! Importing rewritten notes adds new records once: in one clone, and in clones that import at
 //! different times.
 
 use serde_json::{Value, json};

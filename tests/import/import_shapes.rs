@@ -1,4 +1,4 @@
-//! `import` from the Python tool: the shapes of its older versions, one by one, and what is no shape at all.
+//! `import` from the Python tool: the formats of its older versions, one by one, and unknown ones.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn only(repo: &Repo<'_>, name: &str) -> Value {
 fn reasons(answer: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let list = answer["not_understood"].as_array().expect("a list");
-    // which note of the ref it is stands behind it
+    // the note's path follows the ref
     let reason = |one: &Value| text(&one["reason"]).split(" (the note of ").next().unwrap_or_default().to_owned();
     list.iter().map(|one| (text(&one["ref"]).replace("refs/notes/", ""), reason(one))).collect()
 }

@@ -99,7 +99,7 @@ impl Sources {
         out.into_iter().collect()
     }
 
-    /// The module that has the item of a path; `None` for a module itself, and for what is of another crate.
+    /// The module that has the item of a path; `None` for a module itself and for other crates.
     fn owner(&self, mut path: Module) -> Option<Module> {
         loop {
             let length = (0..=path.len()).rev().find(|length| self.files.contains_key(&path[..*length]))?;

@@ -1,4 +1,4 @@
-//! The list of tools: what it costs to read, and that it says what is so.
+//! The list of tools: its cost in tokens, and its accuracy.
 
 use empirica_notes::error::{Terms, blank, empirica};
 use git_empirica::mcp::Offered;

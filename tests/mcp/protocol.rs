@@ -1,4 +1,4 @@
-//! The protocol between agents holds itself up: chains, escalations, questions, handoffs written anew.
+//! The protocol between agents: chains, escalations, questions, revised handoffs.
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ fn a_task_shows_its_full_history_with_deciders() {
     {
         assert!(text.contains(line), "{line}: {text}");
     }
-    // it is over until something else is said of it
+    // it is closed until a later record reopens it
     assert_eq!(repo.json(["task", "list", "--open"])["total_found"], 0);
     assert_eq!(repo.json(["task", "list"])["total_found"], 1);
     by("manager", &["accept", &id(&last), "--decision", "CONTINUE"]);
@@ -192,7 +192,7 @@ fn a_decision_to_escalate_allows_only_the_escalation() {
         ],
     );
     assert_eq!(json["error"], "the task 'login' is escalated");
-    // the person it waits for may ask, and is told
+    // the person it waits for may ask and gets an answer
     repo.json(["session", "start", "--ai", "eve"]);
     let asked = repo.json(["accept", &id(&escalation), "--ai", "eve", "--question", "Which key?"]);
     let question = asked["question_ids"][0].as_str().unwrap();
@@ -217,7 +217,7 @@ fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
     );
     let waiting = |repo: &Repo<'_>| repo.json(["handoff", "list", "--unacknowledged"])["total_found"].as_u64().unwrap();
     assert_eq!(waiting(&repo), 1);
-    // who handed over has not received
+    // the sender is not the receiver
     repo.json(["accept", &id(&first), "--ai", "manager"]);
     assert_eq!(waiting(&repo), 1);
     let asked = repo.json([
@@ -254,7 +254,7 @@ fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
     let told = |at: usize| shown["questions"][at]["answer"].as_str().unwrap().to_owned();
     assert_eq!((told(0), told(1)), ("green".to_owned(), "today".to_owned()), "the newest counts");
 
-    // another session writes it anew: it stays what it was, in the session it is of
+    // another session revises it: it keeps its type and session
     let again = repo.json([
         "handoff",
         "--regenerate",

@@ -39,7 +39,7 @@ fn attempts_at_the_same_time_are_counted_one_by_one() {
     let counted: Vec<u64> =
         task["history"].as_array().unwrap().iter().filter_map(|step| step["payload"]["retry_count"].as_u64()).collect();
     assert_eq!(counted, [1, 2, 3]);
-    // who is over the limit does not raise it
+    // a task over the limit cannot raise it
     repo.fails(1, attempt("--task-id=t", &["--set", "max_retries=9"]));
     // an id is the same with blanks around it
     repo.fails(1, attempt("--task-id= t ", &[]));
@@ -119,7 +119,7 @@ fn a_revised_handoff_keeps_decisions_and_later_questions() {
         repo.json(["accept", &id(&begun), "--ai", "worker", "--question", "Which port?", "--gap", "The command"]);
     let again = repo.json(["handoff", "--regenerate", &id(&begun), "--ai", "manager"]);
     assert_eq!(repo.json(["task", "show", "login"])["status"], "complete", "it is as it was");
-    // answered late, and missed by another who had only the first
+    // answered late, and missed by another receiver that had only the first
     repo.json(["answer", asked["question_ids"][0].as_str().unwrap(), "8080", "--ai", "manager"]);
     repo.json(["accept", &id(&begun), "--ai", "worker", "--gap", "The colour"]);
     repo.json(["accept", &id(&again), "--ai", "worker", "--gap", "The command"]);
@@ -130,11 +130,11 @@ fn a_revised_handoff_keeps_decisions_and_later_questions() {
         shown["missed"].as_array().unwrap().iter().filter_map(|one| one["gap"].as_str()).collect();
     gaps.sort_unstable();
     assert_eq!(gaps, ["The colour", "The command"], "each once");
-    // who writes it signs it; the session stays that of the work
+    // the writer signs it; the session stays that of the work
     let signed = repo.json(["handoff", "--regenerate", &id(&third), "--ai", "worker"]);
     let shown = repo.json(["show", &id(&signed)]);
     assert_eq!((&shown["ai_id"], &shown["session_id"]), (&json!("worker"), &begun["session_id"]));
-    // the context of a session is drawn anew
+    // the context of a session is regenerated
     let context = repo.json(["handoff", "--ai", "manager", "--type", "context", "--to", "bob"]);
     repo.json(["decision", "Tabs", "--why", "short", "--ai", "manager"]);
     let drawn = repo.json(["handoff", "--regenerate", &id(&context), "--to", "carol", "--ai", "manager"]);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::harness::{Place, Repo};
 
-/// A client that said hello.
+/// An initialised client.
 pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
@@ -25,7 +25,7 @@ impl Client {
         client
     }
 
-    /// One that said nothing yet.
+    /// A client before initialisation.
     pub fn silent(repo: &Repo<'_>, arguments: &[&str]) -> Self {
         let mut command = repo.program();
         command.arg("mcp").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -127,7 +127,7 @@ fn a_session_from_its_beginning_to_its_handoff() {
     let vectors = json!({"know": 0.4, "uncertainty": 0.7, "state": 0.5});
     let preflight = client.ok("submit_preflight_assessment", json!({"vectors": vectors, "reasoning": "new here"}));
     assert_eq!((&preflight["session_id"], &preflight["recommendation"]), (&session, &json!("investigate")));
-    // what was asked with is the task of what follows
+    // the query becomes the task of the following calls
     assert!(preflight["auto_generated_goals"].to_string().contains("make it fast"), "{preflight}");
     assert!(preflight["next_step"].as_str().is_some_and(|step| step.contains("execute_check()")), "{preflight}");
     let unknown = client.ok("log_unknown", json!({"unknown": "is it the cache?"}))["id"].clone();

@@ -58,7 +58,7 @@ async def resources(case) -> None:
         for name in ["empirica://other/" + handoff, "file:///etc/passwd", "https://example.com/"]:
             with case(f"another resource {name!r} is refused"):
                 await refuses(session.read_resource(AnyUrl(name)), -32002)
-        with case("a later handoff takes the place of an earlier one of its session"):
+        with case("a later handoff supersedes an earlier one of its session"):
             later = (await client.ok("generate_handoff_report", task_summary="All of it"))["report_id"]
             assert [str(one.uri) for one in (await session.list_resources()).resources] == [NAME + later]
         with case("the earlier one can still be read"):

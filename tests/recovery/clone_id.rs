@@ -51,7 +51,7 @@ fn logs(repo: &Repo<'_>) -> PathBuf {
     repo.place.path().join("home/.local/state/git-empirica")
 }
 
-/// Has what is logged go to the user's state folder.
+/// Makes pending records go to the user's state folder.
 fn block_log(repo: &Repo<'_>) {
     let wal = repo.path.join(".git/empirica/wal");
     let _ = fs::remove_dir_all(&wal);

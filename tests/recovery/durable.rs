@@ -78,7 +78,7 @@ fn deleting_the_state_folder_changes_no_listing() {
             assert_eq!(now, then);
         }
     }
-    // and work goes on in the sessions that were active
+    // and work continues in the active sessions
     fs::remove_dir_all(repo.path.join(".git/empirica")).expect("it is there");
     repo.json(["finding", "later", "--ai", "a"]);
     assert!(repo.run(["session", "show", "latest:a"]).ok().out.contains("later"));

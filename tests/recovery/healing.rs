@@ -1,4 +1,4 @@
-//! Healing: what other hands do to our refs takes nothing away; the next command, a reading one too, brings it back.
+//! Recovery of notes refs changed by others: nothing is lost; the next command, even a reading one, restores them.
 
 use std::fs::{self, File};
 

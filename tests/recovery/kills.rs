@@ -1,4 +1,4 @@
-//! Kills at random moments: what was acknowledged is there, nothing is torn, and the next command works.
+//! Kills at random moments: acknowledged records stay, nothing is truncated, and the next command works.
 
 use std::fs;
 use std::io::Read;

@@ -15,12 +15,12 @@ use crate::support::harness::{Place, Ran, Repo};
 enum After {
     /// It works.
     Mended,
-    /// The recovery command shows what is to be known: it prints something.
+    /// The recovery command prints information.
     Shown,
 }
 use After::{Mended, Shown};
 
-/// What causes an error: what is prepared, the command, its exit code, a part of the error, and what each of its recovery
+/// A cause of an error: the preparation, the command, its exit code, a part of the error, and what each of its recovery
 /// commands does.
 type Case = (&'static str, fn(&Repo<'_>), &'static [&'static str], i32, &'static str, &'static [After]);
 
@@ -240,7 +240,7 @@ const CASES: &[Case] = &[
         &[Shown],
     ),
     ("no compact form", active, &["show", "latest", "--format", "compact"], 2, "compact", &[Shown]),
-    // permission denied, and what is like it
+    // permission denied and similar errors
     (
         "no place for any record",
         file_in_place_of_state,
@@ -289,7 +289,7 @@ fn text_says_it(repo: &Repo<'_>, what: &str, given: &[&str], code: i32, json: &V
     assert!(ran.err.contains("\nhint: "), "{what}: {}", ran.err);
     for said in ["alternatives", "recovery_commands"].iter().flat_map(|key| json[key].as_array().expect("a list")) {
         let said = said.as_str().expect("a text");
-        // the draft an editor left is named anew each time
+        // the name of a leftover draft differs each time
         let shown = said.split("EMPIRICA_EDITMSG").next().unwrap_or(said);
         let lines = [format!("hint: {shown}"), format!("hint:   {shown}"), format!("'{shown}'")];
         assert!(lines.iter().any(|line| ran.err.contains(line)), "{what}: {said}: {}", ran.err);

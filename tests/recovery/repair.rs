@@ -1,4 +1,4 @@
-//! `repair`: each rule alone, choices, what is left alone, and that nothing is written unasked.
+//! `repair`: each rule alone, choices, commits left alone, and no write without a choice.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `repair` where it must ask, what it leaves alone, and repositories and settings of every kind.
+//! `repair` with ambiguous candidates, commits left alone, and repositories and settings of every kind.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Tests of `redact`: nothing leads to the text any more, all else stays, and what it could not do is said.
+//! `redact`: the text is unreachable, everything else stays, and incomplete work is reported.
 
 use std::path::Path;
 
@@ -87,7 +87,7 @@ fn the_text_is_unreachable_and_everything_else_stays() {
     repo.git(["notes", "--ref", REFS[0], "append", "-m", &format!("a foreign line, {SECRET}")]).ok();
     let asked = repo.json(["unknown", &format!("why was it said that {SECRET}?")]);
     let asked = asked["id"].as_str().expect("an id").to_owned();
-    // read, so that there is an index, and said once more, so that something waits
+    // read, so that an index exists, and recorded again, so that a record is pending
     repo.json(["search", "staging password"]);
     let waiting = say(&repo);
     assert!(holders(&repo, SECRET).len() > 5);
@@ -103,7 +103,7 @@ fn the_text_is_unreachable_and_everything_else_stays() {
         assert!(kinds.contains(&kind), "{kinds:?}");
     }
     assert_eq!((&done["complete"], &done["remotes"]), (&json!(true), &json!([])));
-    // what else was said is there, each record once
+    // every other record is there once
     let all = lines(&repo).join("\n");
     let mut expected = before;
     expected.extend([asked, waiting]);
@@ -147,7 +147,7 @@ fn redacting_is_idempotent_and_keeps_later_records() {
     assert_eq!(trees(&repo)[0].is_some(), stood[0].is_some());
     let lines_of = |repo: &Repo<'_>| lines(repo);
     let known = lines_of(&repo);
-    // the handoff that was made anew follows an amend, with its Markdown
+    // the rewritten handoff follows an amend, with its Markdown
     repo.git(["commit", "-q", "--amend", "--allow-empty", "-m", "amended"]).ok();
     let note = repo.note(REFS[3], &repo.head());
     assert!(note.contains("[redacted]"), "{note}");
@@ -171,7 +171,7 @@ fn a_dry_run_reports_and_changes_nothing() {
     let done = repo.json(["redact", &id]);
     assert_eq!(told["redacted"], done["redacted"]);
     assert_eq!(told["rewritten"], done["rewritten"]);
-    // what is like it is told, not touched
+    // similar texts are reported, not changed
     let look: Vec<&str> =
         done["look_at"].as_array().expect("a list").iter().filter_map(|r| r["kind"].as_str()).collect();
     assert_eq!(look, ["finding"], "{done}");
@@ -317,7 +317,7 @@ fn an_export_of_redacted_records_restores_the_same_trees_and_redacts() {
     empty.run_with_input(["import", "--jsonl", "-"], copy.as_bytes()).ok();
     assert_eq!(trees(&empty)[..3], trees(&repo)[..3]);
     assert_eq!(empty.run(["export", "--jsonl"]).ok().out, copy);
-    // whoever still has the text loses it, and what quoted it
+    // clones that still have the text lose it and its quotations
     with_text.run_with_input(["import", "--jsonl", "-"], copy.as_bytes()).ok();
     assert_gone(&with_text, "hunter2hunter2");
     assert!(lines(&with_text).join("\n").contains("quoted: [redacted]"));
@@ -338,7 +338,7 @@ fn an_earlier_export_does_not_restore_redacted_text() {
     let stood = trees(&repo);
     repo.json(["import", "--jsonl", "../old.jsonl"]);
     assert_eq!(trees(&repo)[0], stood[0]);
-    // nor do records that came later and quote it, when it is among what is imported
+    // nor do later records that quote it, if the import contains it
     let later = place.repo("later");
     later.json(["import", "--jsonl", "../old.jsonl"]);
     later.start("two", "t");

@@ -25,7 +25,7 @@ fn a_redaction_pushes_no_unsent_records() {
     let (hub, repos, id) = shared(&place, 2);
     let [one, two] = &repos[..] else { panic!("two clones") };
     keep_private(one);
-    // somebody was faster, and said more of it
+    // a concurrent writer added more records with it
     sync(two);
     two.start("two", "t");
     two.json(["finding", &format!("in other words: {SECRET}")]);
@@ -36,7 +36,7 @@ fn a_redaction_pushes_no_unsent_records() {
     assert_gone(&hub, "hunter2hunter2");
     assert_eq!(holders(&hub, PRIVATE), Vec::<String>::new(), "what was not sent left");
     assert_ne!(holders(&hub, "of another clone"), Vec::<String>::new());
-    // who fetches it loses the text and nothing else
+    // a clone that fetches it loses the text and nothing else
     sync(two);
     assert_gone(two, "hunter2hunter2");
     assert_ne!(holders(two, "of another clone"), Vec::<String>::new());

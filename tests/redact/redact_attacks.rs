@@ -10,7 +10,7 @@ use crate::redact::records::{SECRET, assert_gone, holders, say, shared};
 use crate::support::harness::{Place, Repo};
 use crate::sync::team::{REFS, clones, hub, is_quiet, lines, sync, trees, work};
 
-/// The second clone quotes what the first one said, on refs that the first one does not have, and has sent nothing of it.
+/// The second clone quotes a record of the first on refs that the first does not have, and has pushed none of it.
 fn quoting<'p>(place: &'p Place) -> (Repo<'p>, Vec<Repo<'p>>, String) {
     let hub = hub(place);
     let repos = clones(place, &hub, 2);
@@ -176,7 +176,7 @@ fn repeating_the_command_retries_the_remote_and_every_url() {
     let id = say(repo);
     sync(repo);
     repo.json(["sync", "second"]);
-    // a copy that no sync of ours made
+    // a copy that no sync made
     repo.git(["push", "-q", "mirror", "refs/notes/empirica/data/*:refs/notes/empirica/data/*"]).ok();
     repo.git(["remote", "set-url", "second", &url("gone.git")]).ok();
     let told = repo.run(["redact", &id, "--json"]).code(1).json();
@@ -191,11 +191,11 @@ fn repeating_the_command_retries_the_remote_and_every_url() {
     let told = repo.json(["redact", &id]);
     assert_eq!((state(&told, "second"), &told["complete"]), (json!("redacted"), &json!(true)), "{told}");
     assert_gone(&place.at("second.git"), "hunter2hunter2");
-    // one that was never there is told, and keeps nothing from being complete
+    // a remote that never existed is reported and does not prevent completion
     repo.git(["remote", "add", "nowhere", &url("nowhere.git")]).ok();
     let told = repo.json(["redact", &id]);
     assert_eq!((state(&told, "nowhere"), &told["complete"]), (json!("not_asked"), &json!(true)), "{told}");
-    // of a remote with two URLs to push to both are asked
+    // both push URLs of a remote are contacted
     repo.git(["remote", "remove", "nowhere"]).ok();
     let again = say(repo);
     for name in ["hub.git", "second.git"] {
@@ -244,7 +244,7 @@ fn records_sharing_other_values_with_a_redacted_one_stay() {
     assert_gone(&repo, "hunter2hunter2");
     let kept = repo.run(["resume", "--detail", "full"]).ok().out;
     assert!(kept.contains("implement the login page") && kept.contains("of the other"), "{kept}");
-    // who says the same is told
+    // records with the same text are reported
     assert!(told["look_at"].to_string().contains("session_start"), "{told}");
     assert!(lines(&repo).join("\n").contains("innocent and important"));
 }
@@ -268,7 +268,7 @@ fn nested_texts_are_redacted_in_any_order() {
 }
 
 /// Lines of a mate's beside a record, under its id: none that can be read, and records with something that JSON cannot hold
-/// where nobody looks. Each of them kept the whole note from being made anew.
+/// in unusual places. Each of them prevented rewriting the whole note.
 #[test]
 fn an_unreadable_line_prevents_no_redaction() {
     let place = Place::new();
@@ -311,7 +311,7 @@ fn an_unreadable_line_prevents_no_redaction() {
     let left = lines(&hub);
     let quoting = left.iter().find(|line| line.contains("019ab000-0000-7000-8000-000000000001")).expect("it is there");
     assert!(quoting.contains(r#""text":"[redacted]","x":1e999"#), "{quoting}");
-    // what is left of the record says who redacted it, once for each form that could be read
+    // the stub names its redactor, once for each readable form
     let stubs: Vec<&String> = left.iter().filter(|line| line.contains(&id)).collect();
     assert!(stubs.len() == 2 && stubs.iter().all(|stub| stub.contains("\"redacted_by\":\"Other\"")), "{stubs:?}");
 }

@@ -125,7 +125,7 @@ fn in_a_ring_of_five_clones_the_text_never_returns() {
 
 const OTHER: &str = "the production token is swordfish0815, see the wiki";
 
-/// Three clones; the first has a session that said two secrets.
+/// Three clones; the first has a session with two secrets.
 fn two_secrets(place: &Place) -> (Repo<'_>, Vec<Repo<'_>>, [String; 2]) {
     let hub = hub(place);
     let repos = clones(place, &hub, 3);

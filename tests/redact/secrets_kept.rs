@@ -146,7 +146,7 @@ fn doctor_locates_every_stored_secret_and_prints_none() {
     assert!(!told.contains(&token()), "{told}");
     let json = repo.fails(1, ["doctor", "--secrets"]);
     assert!(json["wrong"].as_u64().is_some_and(|wrong| wrong >= 3), "{json}");
-    // the scan that is off is asked for all the same
+    // an explicit scan runs although it is disabled
     repo.git(["config", "empirica.redact", "false"]).ok();
     assert!(repo.run(["doctor", "--secrets"]).out.contains(&flushed));
 }

@@ -289,7 +289,7 @@ fn a_push_of_notes_with_a_secret_by_the_user_gets_a_warning() {
             assert!(ran.err.contains(&id) && ran.err.contains("git empirica redact"), "{}", ran.err);
         }
     }
-    // what is there already is not spoken of again
+    // records already on the remote are not mentioned again
     repo.json(["finding", "later"]);
     repo.json(["flush"]);
     let ran = repo.git(["push", "origin", JOURNAL]);
@@ -331,7 +331,7 @@ fn a_redaction_reaches_the_remote_though_another_secret_is_there_already() {
         "{redacted}"
     );
     assert_gone(&hub, "swordfish");
-    // what is new is held back as ever
+    // new records are still withheld
     repo.git(["config", "empirica.redact", "false"]).ok();
     let new = repo.json(["finding", &format!("token {}", token())])["id"].as_str().expect("an id").to_owned();
     repo.git(["config", "--unset", "empirica.redact"]).ok();

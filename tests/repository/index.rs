@@ -1,4 +1,4 @@
-//! The index changes no answer: as it grew, made anew, in memory, and where it cannot be written.
+//! The index changes no answer: updated, rebuilt, in memory, or unwritable.
 
 use std::fs;
 use std::path::PathBuf;
@@ -107,7 +107,7 @@ const GENERAL: [&str; 48] = [
     "handoff list --unacknowledged",
 ];
 
-/// Reading commands about what is stored.
+/// Reading commands.
 fn particular(records: &[Value]) -> Vec<String> {
     let mut out = Vec::new();
     for session in sessions(records) {
@@ -159,7 +159,7 @@ pub fn equal(known: &[(String, i32, String)], now: &[(String, i32, String)], wha
     }
 }
 
-/// Two agents in two clones who work on each other's things; the first clone.
+/// Two agents in two clones that work on each other's goals and questions; the first clone.
 fn history<'p>(place: &'p Place) -> Repo<'p> {
     let hub = hub(place);
     let mut both = clones(place, &hub, 2);

@@ -196,7 +196,7 @@ fn a_folder_that_cannot_be_written_or_read_changes_no_answer() {
     let repo = filled(&place, 2);
     let known = answers(&repo, &ASKED, &[]);
     let set = |path: PathBuf, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
-    // who may do everything is not kept out: then nothing is in the way
+    // root ignores permissions: then there is no obstacle
     for (file, mode) in [(db(&repo), 0o000), (folder(&repo).join("index.stamp"), 0o000), (folder(&repo), 0o555)] {
         remove(&repo);
         repo.json(["query"]);
@@ -267,7 +267,7 @@ fn readers_during_writes_never_fail_and_never_lose_a_seen_record() {
                             repo.json(["finding", &text, "--session", &session]);
                         }
                         if n == 0 {
-                            // others make it anew meanwhile
+                            // others rebuild it concurrently
                             let _ = fs::remove_file(db(&repo));
                         }
                     }

@@ -1,4 +1,4 @@
-//! The index as it grew holds what one made anew does, whatever happened to the notes in between.
+//! An updated index equals a rebuilt one after any change to the notes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -76,7 +76,7 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
     out
 }
 
-/// The index must hold what one does that is made anew in a copy of the repository.
+/// Asserts that the index equals one rebuilt in a copy of the repository.
 #[track_caller]
 fn as_made_anew(repo: &Repo<'_>, what: &str) {
     compare(repo, what, false);
@@ -115,7 +115,7 @@ fn compare(repo: &Repo<'_>, what: &str, held: bool) {
 enum Step {
     Start(&'static str),
     Say(&'static str, &'static str),
-    /// Answers a question of whoever it is.
+    /// Answers any session's question.
     Resolve(Index),
     Goal(&'static str),
     Take(Index),
@@ -332,7 +332,7 @@ proptest! {
     }
 }
 
-/// Two clones with a session each; what was said is on the hub.
+/// Two clones with a session each; their records are on the hub.
 fn two<'p>(place: &'p Place, hub: &Repo<'p>) -> (Vec<Repo<'p>>, Vec<String>) {
     let both = clones(place, hub, 2);
     let sessions = both.iter().zip(["ada", "bob"]).map(|(repo, ai)| repo.start(ai, "t")).collect();

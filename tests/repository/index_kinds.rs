@@ -9,7 +9,7 @@ use crate::sync::team::{REFS, SPECS, hub, sync, work};
 const ASKED: [&str; 6] =
     ["session list", "handoff list", "query", "calibration", "resume --last 3", "log --handoffs --journal"];
 
-/// What it answers, which must be the same with an index made anew.
+/// The answers, which must equal those of a rebuilt index.
 #[track_caller]
 fn same_anew(repo: &Repo<'_>) -> Vec<(String, i32, String)> {
     let stored = records(repo);
@@ -122,7 +122,7 @@ fn a_partial_clone_fetches_all_missing_notes_in_one_batch() {
     let partial = partial(&place, &hub);
     let packs = || fs::read_dir(partial.path.join(".git/objects/pack")).expect("packs").count();
     let before = packs();
-    // whoever is asked first brings them
+    // the first command fetches them
     assert!(partial.run(["log", "--oneline"]).ok().out.contains("bob"));
     let fetched = packs();
     assert!(fetched > before && fetched <= before + 4, "one pack: {before}, then {fetched}");
@@ -178,7 +178,7 @@ fn notes_are_found_when_their_blobs_arrive() {
     for command in ASKED {
         partial.run(command.split(' ')).ok();
     }
-    // git itself brings the blobs it is asked for
+    // git itself fetches missing blobs on demand
     for name in &REFS[..3] {
         for line in partial.git_out(["notes", "--ref", name, "list"]).lines() {
             partial.git(["cat-file", "blob", &line[..line.find(' ').expect("a blob")]]).ok();

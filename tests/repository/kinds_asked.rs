@@ -64,7 +64,7 @@ fn in_a_shared_repository_a_mate_of_the_group_can_write_after_us() {
         open(&place.path(), 0o755);
         for path in [vec![repo.path.clone()], below(&repo.path)].concat() {
             std::os::unix::fs::chown(&path, None, Some(GROUP)).expect("root may");
-            // giving a folder away takes the bit from it that lets what is made in it be the group's
+            // chown clears the setgid bit that makes new files the group's
             if path.is_dir() {
                 open(&path, 0o2775);
             }
@@ -116,7 +116,7 @@ fn others_may_enter(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() || found.mode() & 0o001 != 0)
 }
 
-/// A hook that writes down what it is told of our refs and, while a file `refuse` is there, refuses it.
+/// A hook that logs updates of notes refs and refuses them while a file `refuse` exists.
 fn watching(repo: &Repo<'_>) -> PathBuf {
     let told = repo.place.path().join("told");
     let refuse = repo.place.path().join("refuse");
@@ -330,7 +330,7 @@ fn a_treeless_clone_fetches_notes_trees_then_blobs_in_batches() {
     };
     assert!(lacks(&root), "the tree is left out");
 
-    // what is written in a hurry waits for no network
+    // a write within a hook's time limit waits for no network
     repo.run(["hook", "post-commit"]).ok();
     assert!(lacks(&root));
     let trace = place.path().join("trace");

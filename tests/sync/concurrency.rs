@@ -170,7 +170,7 @@ fn acknowledged_records_are_visible_during_a_flush() {
     });
 }
 
-/// A store that cannot be written: what is said meanwhile is acknowledged, readable at once, and drained later with
+/// An unwritable store: records made meanwhile are acknowledged, readable immediately, and drained later with
 /// its original commit and time.
 #[track_caller]
 fn degraded(place: &mut Place, block: impl Fn(&Repo<'_>), unblock: impl Fn(&Repo<'_>), hint: &str) {
@@ -250,7 +250,7 @@ fn a_stale_ref_lock_is_named_with_a_remedy() {
 
 #[test]
 fn a_store_that_takes_no_object_loses_nothing() {
-    // a file where a folder of objects would be: also who may write everything cannot write there
+    // a file in place of a folder of objects: not even root can write there
     let each = |repo: &Repo<'_>, act: &dyn Fn(std::path::PathBuf)| {
         (0..256).for_each(|n| act(repo.path.join(format!(".git/objects/{n:02x}"))));
     };

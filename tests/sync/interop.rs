@@ -1,4 +1,4 @@
-//! Interoperability: git reads our notes, we read and keep what git and others wrote.
+//! Interoperability: git reads our notes; we read and keep notes of git and others.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What `import --jsonl` takes that is written otherwise than `export` writes it, and how it says what it refuses.
+//! Formats `import --jsonl` accepts beside that of `export`, and its errors.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn equivalent_json_is_stored_in_canonical_form() {
     assert_eq!((export(&there), trees(&there)), (text.clone(), trees(&repo)), "the same bytes");
     let again = import(&repo, &other);
     assert_eq!((&again["new"], tips(&repo)), (&0.into(), before), "{again}");
-    // what is not understood is not written anew where it came as it stands
+    // unknown lines are imported byte for byte
     let id = "019ab000-0000-7000-8000-0000000000ff";
     let later = format!(r#"{{"v":7,"id":"{id}","kind":"vision","x":[1.50e+2,"\u00e9"]}}"#);
     let more = format!(

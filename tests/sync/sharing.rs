@@ -1,4 +1,4 @@
-//! `core.sharedRepository`: what is made in the git directory has the permissions that git gives, and nothing else has.
+//! `core.sharedRepository`: files in the git directory have git's permissions, and no others do.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

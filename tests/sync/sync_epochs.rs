@@ -1,11 +1,11 @@
-//! Tests that what was redacted somewhere stays away: epochs in all merges, from whatever side the old text comes.
+//! Redacted text never returns: epochs in all merges, from any side.
 
 use crate::support::harness::{Place, Repo};
 use crate::sync::team::{REFS, clones, hub, is_quiet, lines, sync, tips, trees, work};
 
 const SECRET: &str = "the-secret-words";
 
-/// Makes a ref anew, as a redaction does: a commit without parents, the record's line a stub, an epoch that names it.
+/// Rewrites a ref as a redaction does: a commit without parents, the record's line a stub, an epoch that names it.
 pub fn redact(repo: &Repo<'_>, name: &str, id: &str, stub: &str, number: u32) {
     let place = repo.place;
     let mut entries = String::new();

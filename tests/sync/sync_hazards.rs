@@ -1,4 +1,4 @@
-//! Tests what git's own commands do to notes that are shared: fetch, pull, mirrors, users' refspecs. Nothing is lost.
+//! Git's own commands on shared notes: fetch, pull, mirrors, users' refspecs. Nothing is lost.
 
 use std::fs;
 
@@ -141,7 +141,7 @@ fn ref_name_conflicts_are_reported_and_lose_nothing() {
     assert_eq!(trees(&repos[0]), trees(&repos[1]));
 }
 
-/// A lock that a git left that died, on what is fetched into.
+/// A stale lock of a killed git on a fetched ref.
 fn left_lock(refs: &'static str, lock: &str) {
     let place = Place::new();
     if !git_has(&place, Format { hash: "sha1", refs }) {

@@ -52,7 +52,7 @@ fn ready<'p>(place: &'p Place) -> (Repo<'p>, Repo<'p>) {
     (hub, repo)
 }
 
-/// Runs git and counts the fetches of ours within.
+/// Runs git and counts the fetches the hook makes.
 fn fetches(repo: &Repo<'_>, arguments: &[&str]) -> (usize, Ran) {
     let trace = repo.place.path().join("trace");
     let _ = std::fs::remove_file(&trace);
@@ -64,7 +64,7 @@ fn fetches(repo: &Repo<'_>, arguments: &[&str]) -> (usize, Ran) {
         out: String::from_utf8_lossy(&out.stdout).into_owned(),
         err: String::from_utf8_lossy(&out.stderr).into_owned(),
     };
-    // a git that does not know this option is asked once more without
+    // a git without this option is run again without it
     let is_ours = |line: &&str| line.contains("built-in: git fetch") && line.contains("--porcelain");
     (text.lines().filter(is_ours).count(), ran)
 }
@@ -254,7 +254,7 @@ fn a_push_from_a_linked_worktree_takes_the_notes_along() {
     assert!(REFS.iter().zip(tips(&hub)).all(|(_, tip)| tip.is_some()), "{:?}", tips(&hub));
 }
 
-/// A hook of the user's that takes its time over refs of ours. What it tells: whether it began and whether it was let end.
+/// A slow user hook on notes refs; it logs whether it began and whether it finished.
 fn slow_hook(repo: &Repo<'_>) -> [PathBuf; 2] {
     let told = ["began", "ended"].map(|name| repo.place.path().join(name));
     let body = format!(

@@ -1,4 +1,4 @@
-//! Questions to the index about sessions.
+//! Queries for sessions.
 
 use rusqlite::{Row, ToSql};
 

@@ -1,4 +1,4 @@
-//! Questions to the index about all records together: how many, and whose.
+//! Queries for totals: counts of records, and their agents.
 
 use rusqlite::params;
 
@@ -42,7 +42,7 @@ impl Index<'_> {
     /// The newest open ones of a kind that can be closed, unknown or goal: their ids, newest first.
     pub fn open(&self, kind: &str, most: usize) -> Result<Vec<Id>> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        // the index of what is open knows them all by this condition
+        // this condition lets the partial index of open records serve the query
         let sql = "SELECT id FROM record WHERE closed = 0 AND kind IN ('unknown', 'goal') AND kind = ? ORDER BY id DESC LIMIT ?";
         let read = || -> Result<Vec<Id>, IndexError> {
             let mut find = self.opened.db.prepare_cached(sql)?;

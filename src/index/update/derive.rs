@@ -1,4 +1,4 @@
-//! What follows from the records of a session: its row, and which of its handoffs are in force.
+//! Derives the row of a session and its current handoffs from its records.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! What the index must hold: the trees of our refs, and notes outside them.
+//! The expected content of the index: the trees of the notes refs, and notes outside them.
 
 use crate::index::schema::LAYOUT;
 use empirica_notes::error::Result;

@@ -1,4 +1,4 @@
-//! What the program knows of each agent: the files it writes for it, and how it speaks with the program's hooks.
+//! The table of agents: the files written for each, and the dialect of its hooks.
 
 use empirica_transcripts::model::Agent;
 use serde_json::{Value, json};

@@ -227,7 +227,7 @@ impl Planning<'_> {
             (Some(now), _) if now == plugin.content => return Ok(()),
             (None, _) => None,
             (Some(now), Some((written, former))) if hash(now.as_bytes()) == *written => former.clone(),
-            // written by another version of ours
+            // written by another version of the program
             (Some(now), None) if now.starts_with(OURS) => Some(now.clone()),
             (Some(now), _) => {
                 let why = if now.starts_with(OURS) { "is ours and was edited by hand" } else { "is not ours" };

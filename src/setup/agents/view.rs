@@ -13,7 +13,7 @@ use crate::setup::agents::readers::{InstructionFile, Reader};
 use crate::setup::view::ChangeView;
 use empirica_notes::error::{Result, empirica};
 
-/// What agents are told in a file: Markdown, from the template `instructions.md`; in general words without a file.
+/// The instructions in a file: Markdown from the template `instructions.md`; generic without a file.
 pub fn text(file: Option<InstructionFile>, templates: &mut Templates) -> Result<String> {
     let (ai, prefix) = file.map_or((None, ""), |file| (file.ai, file.prefix));
     let text = templates.render("instructions.md", context! { ai, prefix })?;

@@ -16,7 +16,7 @@ pub struct DoctorCheck {
     pub ok: bool,
     /// What was found, without a final stop. Of a secret: the record, the object whose note it is in, the field and the rule.
     pub what: String,
-    /// The commands that mend it; where nothing is wrong, those that do what is left to do.
+    /// Commands that fix it; without a fault, those that do the remaining work.
     #[schemars(with = "Vec<String>")]
     pub commands: Vec<Command>,
 }

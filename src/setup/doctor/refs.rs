@@ -120,7 +120,7 @@ fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     out
 }
 
-/// Refs of ours that a reference-transaction hook refuses to update.
+/// Notes refs that a reference-transaction hook refuses to update.
 fn refused(context: &CommandContext<'_>) -> Option<DoctorCheck> {
     let repo = context.repo;
     let why = |name: &String| repo.hook_refuses(name, repo.find_ref(name).ok()??);

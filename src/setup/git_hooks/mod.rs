@@ -53,7 +53,7 @@ impl<'a> HookPaths<'a> {
         self.here(path).starts_with(self.common.join("empirica"))
     }
 
-    /// Whether a folder contains hooks of others, under the names of ours, that git runs.
+    /// Whether a folder has foreign hooks under the shipped names that git runs.
     fn has_hooks(&self, folder: &Path) -> bool {
         scripts::of(self.repo).any(|name| {
             let path = folder.join(name);

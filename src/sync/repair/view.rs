@@ -1,4 +1,4 @@
-//! Handoffs whose commits vanished: each commit with its handoffs, where they belong, and what is left to the user.
+//! Handoffs whose commits vanished: each commit with its handoffs, their targets, and the user's choices.
 
 use schemars::JsonSchema;
 use serde::Serialize;

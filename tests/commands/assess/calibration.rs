@@ -1,4 +1,4 @@
-//! Tests `calibration`: forecasts beside outcomes, the bias of each vector, and what is said of few sessions.
+//! `calibration`: forecasts and outcomes, the bias of each vector, and the answer for few sessions.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `diff`, and what a checkpoint after a compaction finds: what was lost, in a sentence and in a block of context.
+//! `diff`, and a checkpoint after a compaction: losses, in a sentence and in a block of context.
 
 use serde_json::{Value, json};
 

@@ -123,7 +123,7 @@ fn a_stable_check_may_proceed() {
     assert_eq!((text(&unsure, "decision"), text(&unsure, "recommendation")), ("investigate", "investigate"));
     let neither = check(&repo, 0, "uncertainty=0.3", &[]);
     assert_eq!(text(&neither, "decision"), "investigate", "there is no confidence to act on");
-    // people are told the decision and why it is so
+    // the text has the decision and its reason
     for (arguments, told) in [
         (
             &["check", "-v", "know=0.8", "--confidence", "0.7"][..],
@@ -139,7 +139,7 @@ fn a_stable_check_may_proceed() {
         let out = repo.run(arguments).ok().out;
         assert!(out.contains(told), "{told}: {out}");
     }
-    // of what was not compared nothing is said
+    // vectors that were not compared are not mentioned
     let alone = check(&repo, 0, "impact=0.3", &[]);
     let drift = &alone["drift_analysis"];
     assert_eq!((text(drift, "severity"), text(drift, "pattern")), ("none", "There is nothing to compare yet"));
@@ -255,7 +255,7 @@ fn a_check_never_ignores_doubts() {
     let told = repo.run(["check", "-v", "know=.9", "--confidence", "1"]).ok().out;
     assert!(told.contains("Decision: investigate (uncertainty 0.99 of CHECK 1 is above 0.60)"), "{told}");
     repo.json(["session", "end"]);
-    // given before the work only, it stands until another one is given
+    // set before the work only, it holds until replaced
     repo.start("ada", "u");
     repo.json(["preflight", "-v", "know=.9,uncertainty=.61"]);
     let json = check(&repo, 0, "know=.9", &[]);

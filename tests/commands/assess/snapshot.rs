@@ -1,4 +1,4 @@
-//! The snapshot of a checkpoint: every key of the seed's example, what each part says, and its bounds.
+//! The snapshot of a checkpoint: every key of the seed's example, the content of each part, and its bounds.
 
 use serde_json::{Value, json};
 
@@ -311,7 +311,7 @@ fn a_snapshot_has_the_newest_value_of_each_vector_and_where_it_is_from() {
     let given = repo.json(["checkpoint", "-v", "know=0.9"]);
     assert_eq!((&given["vectors"]["know"], &given["vector_sources"]["know"]), (&json!(0.9), &Value::Null));
     assert_eq!((&given["vectors"]["uncertainty"], &given["vectors_from"]), (&json!(0.22), &Value::Null));
-    // what was not assessed anew since is not compared
+    // vectors without a newer assessment are not compared
     let id = taken["checkpoint_id"].as_str().expect("an id");
     repo.json(["check", "-v", "know=0.7,uncertainty=0.22"]);
     assert_eq!(repo.json(["diff", id])["vector_deltas"], json!({"know": -0.11, "uncertainty": 0.0}));

@@ -1,4 +1,4 @@
-//! Assessments that give different vectors: only what both give is compared, wherever two of them are.
+//! Assessments with different vectors: only common vectors are compared.
 
 use crate::support::harness::Place;
 

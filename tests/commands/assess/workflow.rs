@@ -1,4 +1,4 @@
-//! Tests what a handoff draws from the journal, the assessments and git, and how a newer one takes the place of an
+//! Handoffs drawn from the journal, the assessments and git, and superseding an
 //! older one.
 
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn handed_over(repo: &Repo<'_>, flags: &[&str]) -> Value {
     repo.json(["show", &id(&outcome, "handoff_id"), "--format", "json"])
 }
 
-/// Where every ref stands.
+/// The value of every ref.
 fn refs(repo: &Repo<'_>) -> String {
     repo.git_out(["for-each-ref"])
 }

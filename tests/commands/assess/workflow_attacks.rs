@@ -1,5 +1,5 @@
-//! Attacks on the workflow: states of a repository in which `diff` could say what is not so, forged records, secrets in
-//! what is derived.
+//! Attacks on the workflow: repository states in which `diff` could be wrong, forged records, secrets in
+//! derived texts.
 
 use serde_json::{Value, json};
 

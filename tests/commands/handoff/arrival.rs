@@ -81,7 +81,7 @@ fn changes_of_the_work_tree_count_before_they_are_committed() {
     assert_eq!(arrived["changed_artifacts"], json!(["src/a.rs"]));
     assert_eq!(arrived["missing_artifacts"], json!(["src/b.rs"]));
     assert_eq!(told(&repo), "Since then: no commit; changed: src/a.rs; missing: src/b.rs.");
-    // wherever the reader stands
+    // whatever the reader's HEAD is
     let below = place.at("r/src");
     assert_eq!(arrival(&below)["changed_artifacts"], json!(["src/a.rs"]));
 }

@@ -1,4 +1,4 @@
-//! What resuming and showing say became of a handoff since: questions, evidence, what fits, what is not to be trusted.
+//! `resume` and `show` on a handoff's later state: questions, evidence, matching files, distrusted records.
 
 use std::process::Command;
 
@@ -105,7 +105,7 @@ fn ignored_files_and_new_folders_are_compared_as_far_as_recorded() {
     repo.json(["handoff", "-m", "t"].into_iter().chain(named));
     let arrived = arrival(&repo);
     assert_eq!((&arrived["changed_artifacts"], &arrived["missing_artifacts"]), (&json!([]), &json!([])));
-    // the new folder, the huge file, what is no file of the work tree
+    // the new folder, the huge file, paths outside the work tree
     assert_eq!(arrived["unjudged_artifacts"], 4, "{arrived}");
     repo.write("out/report", "2\n");
     std::fs::remove_dir_all(repo.path.join("fresh")).unwrap();

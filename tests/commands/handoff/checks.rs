@@ -1,4 +1,4 @@
-//! Handoffs are checked before they are stored, and for what receivers missed before.
+//! Checks of handoffs before storing, including gaps that receivers reported before.
 
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ fn a_gap_is_remembered_until_a_handoff_of_the_type_says_it() {
     let warned = |json: &Value| json["warnings"].to_string();
     assert!(warned(&second).contains("worker missed in handoff"), "{second}");
     assert!(warned(&second).contains("Which database the tests use"), "{second}");
-    // of another type nothing is asked
+    // another type has no such checks
     let other = hand_over_by(&repo, "worker", "progress", &["worker_report.status=PARTIAL"]);
     assert!(!warned(&other).contains("missed"), "{other}");
     let check = [

@@ -1,4 +1,4 @@
-//! The context of a session for who continues it: its document, its size, what is relevant, what is kept in mind.
+//! The context of a session for its successor: document, size, relevance, working memory.
 
 use serde_json::{Value, json};
 
@@ -176,7 +176,7 @@ fn an_incremental_context_has_only_changes_for_that_receiver() {
     repo.fails(2, ["handoff", "--type", "context", "--incremental"]);
     let json = repo.fails(2, ["handoff", "--to", "bob", "--incremental"]);
     assert!(json["reason"].as_str().unwrap().contains("would be hidden"), "{json}");
-    // what was left out the receiver was not told, and another type told it something else
+    // the receiver did not get omitted entries, and another type gave it others
     for n in 0..30 {
         repo.json(["decision", &format!("Choice number {n} of many"), "--why", "it is one of them"]);
     }
@@ -338,7 +338,7 @@ fn a_session_continues_another_and_gets_its_context() {
     assert_eq!((&listed["from"], &listed["from_handoff"]), (&json!(first), &json!(handoff)));
     let source = repo.json(["session", "show", &first]);
     assert_eq!(source["continued_by"], json!([{"session_id": id, "ai_id": "bob", "started_at": second["started_at"]}]));
-    // of one that handed over, that is what is continued from
+    // a session that handed over is continued from its handoff
     let own = repo.json(["handoff", "--ai", "bob", "--next", "Go on"]);
     repo.json(["session", "end", "--ai", "bob"]);
     let third = repo.json(["session", "start", "--ai", "carl", "--task", "Mine", "--from", "latest:bob"]);

@@ -1,4 +1,4 @@
-//! Continuity, measured: what of about 40 planted facts a resume in a fresh clone shows, in real tokens.
+//! Continuity, measured: how many of about 40 planted facts a resume in a fresh clone shows, in real tokens.
 
 use serde_json::Value;
 

@@ -40,7 +40,7 @@ pub fn hand_over(repo: &Repo<'_>, kind: &str, task: &str, values: &[&str]) -> Va
     repo.json(["handoff", "--type", kind, &task].into_iter().chain(sets))
 }
 
-/// Escalates a task of which this is said.
+/// Escalates a task with these fields.
 #[track_caller]
 pub fn escalate(repo: &Repo<'_>, task: &str, what: &str, more: &[&str]) -> Value {
     let what = format!("escalation_details.description={what}");
@@ -61,7 +61,7 @@ fn every_format_of_the_specification_comes_back_as_it_went_in() {
         let stored = stored.ok().json();
         assert_eq!((&stored["type"], &stored["task_id"]), (&json!(kind), &json!("task_12345")), "{stored}");
         assert_eq!(payload(&repo, &stored).to_string(), given.to_string());
-        assert_eq!(count(&repo), at as u64 + 1, "none takes the place of another");
+        assert_eq!(count(&repo), at as u64 + 1, "none supersedes another");
         let whole = repo.json(["show", stored["handoff_id"].as_str().unwrap()]);
         assert_eq!((&whole["to"], &whole["type"]), (&json!("worker"), &json!(kind)));
     }
@@ -161,7 +161,7 @@ fn single_fields_are_accepted_and_shown() {
     ] {
         assert!(text.contains(line), "{line} is missing:\n{text}");
     }
-    // git shows what it is and leads there, and who resumes sees it
+    // git shows its type and command, and resume shows it
     let note = repo.note("empirica/handoffs", &repo.head());
     assert!(note.starts_with("# The login (worker, progress for manager, "), "{note}");
     let resumed = repo.run(["resume"]).ok().out;
@@ -274,7 +274,7 @@ fn attempts_are_counted_and_one_over_the_limit_is_refused_with_a_remedy() {
             (&json!(count), &json!(3), &json!(1))
         );
     }
-    // who says less than there were is not believed
+    // a count below the recorded one is ignored
     let low = repo.fails(2, [&attempt[..], &["--set", "retry_count=1"]].concat());
     assert_eq!(low["error"], "retry_count is 1: expected 4");
     let refused = repo.fails(1, attempt);
@@ -294,7 +294,7 @@ fn attempts_are_counted_and_one_over_the_limit_is_refused_with_a_remedy() {
         rounds[2],
         json!({"iteration": 1, "worker_report": "ERROR: npm 'fails'; rm -rf x", "outcome": "retry 3 of 3"})
     );
-    // another task counts for itself, and one that got on counts anew
+    // each task has its own count, and progress resets it
     let other: Vec<&str> = attempt.iter().map(|word| if *word == "it's" { "other" } else { *word }).collect();
     assert_eq!(payload(&repo, &repo.json(&other))["retry_count"], 1);
     hand_over(&repo, "progress", "other", &["worker_report.status=PARTIAL"]);

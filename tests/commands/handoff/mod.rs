@@ -1,4 +1,4 @@
-//! Handoffs: content, checks, formats, signatures, what became of them.
+//! Handoffs: content, checks, formats, signatures, later state.
 
 pub mod arrival;
 pub mod arrival_shown;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::harness::{Place, Repo};
 
-/// Every key of the example must be in the answer, with its value; `null` stands for any value.
+/// Every key of the example must be in the answer, with its value; `null` matches any value.
 #[track_caller]
 fn like(example: &Value, answer: &Value, path: &str) {
     match example {

@@ -1,4 +1,4 @@
-//! What says less never takes the place of a handoff that says something, and what says nothing is not stored.
+//! A handoff with less content never supersedes one with more, and an empty one is not stored.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn a_handoff_that_a_hook_makes_displaces_none_that_says_something() {
     assert_eq!((&listed["total_found"], &listed["handoffs"][0]["task"]), (&json!(2), &json!("Look at the login")));
     assert_eq!(repo.json(["resume"])["sessions"][0]["handoff_id"], handoff);
     assert_eq!(repo.json(["show"])["handoff_id"], handoff);
-    // one that says something comes first, whoever made it
+    // one with content comes first, whatever made it
     hook(&repo, "SessionStart");
     repo.json(["finding", "the login is slow"]);
     hook(&repo, "SessionEnd");

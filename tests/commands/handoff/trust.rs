@@ -281,7 +281,7 @@ fn the_committer_of_a_record_is_shown_and_a_forgery_detected() {
     );
     let text = repo.run(["session", "show", &session]).ok().out;
     assert!(text.contains("finding by ada, committed by Mallory <mallory@example.com>"), "{text}");
-    // who fetches sees the same, and merges change nothing
+    // a clone that fetches sees the same, and merges change nothing
     let clone = place.clone(&repo, "clone", true);
     clone.start("bob", "u");
     clone.json(["flush"]);
@@ -305,7 +305,7 @@ fn values_missing_from_history_are_null() {
     let out = repo.run(["export", "--jsonl"]).ok().out;
     let other = place.clone(&repo, "other", false);
     other.run_with_input(["import", "--jsonl", "-"], out.as_bytes()).ok();
-    // who imports commits it
+    // the importing user is its committer
     assert_eq!(other.json(["show"])["committed_by"]["email"], "other@example.com");
     assert!(!repo.note(JOURNAL, &repo.head()).contains("to be redacted"));
 }

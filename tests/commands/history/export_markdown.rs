@@ -42,7 +42,7 @@ fn each_session_has_a_file_for_people_and_one_for_programs() {
     let repo = place.repo("project");
     let first = handed(&repo, "claude", "fix the login", "the token is read twice");
     let second = handed(&repo, "gpt-5.1", "review it", "looks right");
-    // a second handoff of a session takes the place of the first one; one of another type stands beside it
+    // a second handoff of a session supersedes the first; one of another type does not
     repo.json(["handoff", "--session", &first, "--next", "measure"]);
     let example = repo.run(["handoff", "--type", "progress", "--example"]).ok().out;
     repo.run_with_input(["handoff", "--session", &first, "--type", "progress", "--from", "-"], example.as_bytes()).ok();

@@ -67,7 +67,7 @@ fn a_session_has_one_block_on_a_commit() {
     assert!(block(&repo, &one).contains("- Next: n\n"));
     let again = repo.json(["handoff", "--next", "again"])["handoff_id"].as_str().expect("an id").to_owned();
     assert!(block(&repo, &one).contains("- Next: again\n"));
-    // what is handed over for the next commit leaves what there was before
+    // a handoff for the next commit keeps earlier blocks
     repo.write("a.txt", "2\n");
     repo.run(["handoff", "--next", "on dirty files"]).ok();
     assert!(block(&repo, &one).contains("- Next: on dirty files\n"));
@@ -75,7 +75,7 @@ fn a_session_has_one_block_on_a_commit() {
     assert!(block(&repo, &two).contains("- Next: on dirty files\n"));
     let note = block(&repo, &one);
     assert!(note.contains(&again[28..]) && note.contains("- Learned: first\n"), "{note}");
-    // an amend shows what was said before and since
+    // an amend shows records from before and after
     repo.run(["finding", "since"]).ok();
     repo.git(["commit", "-q", "--amend", "-m", "Two, amended"]).ok();
     let note = block(&repo, &repo.head());

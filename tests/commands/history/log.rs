@@ -347,7 +347,7 @@ fn output_comes_before_the_whole_history_is_read_and_a_closed_pipe_is_no_error()
     // more than a pipe holds
     repo.run_with_input(["finding", "-"], "A long finding. ".repeat(20_000).as_bytes()).ok();
     repo.run(["flush"]).ok();
-    // the oldest commit cannot be read: whoever reads to the end fails
+    // the oldest commit cannot be read: reading to the end fails
     let root = repo.git_out(["rev-list", "--max-parents=0", "HEAD"]);
     std::fs::remove_file(repo.path.join(".git/objects").join(&root[..2]).join(&root[2..])).expect("it is loose");
     assert_ne!(repo.run(["log"]).code, 0, "a history that cannot be read whole is not passed over in silence");

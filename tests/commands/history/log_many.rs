@@ -1,4 +1,4 @@
-//! Tests that a log of many commits, of which several threads make what is shown, is in order and whole.
+//! A log of many commits, rendered by several threads, is ordered and complete.
 
 use crate::support::harness::{Place, Repo};
 
@@ -24,7 +24,7 @@ fn line(n: usize, kind: &str, session: usize, commit: &str, rest: &str) -> Strin
     )
 }
 
-/// A history whose notes are of every sort; returns what is to be shown, newest first: the commit, the task of its handoff.
+/// A history with notes of every kind; returns the expected output, newest first: the commit, the task of its handoff.
 fn history(repo: &Repo<'_>) -> Vec<(String, String)> {
     let commit = |n: usize| {
         let from = if n == 0 { "from refs/heads/main^0\n" } else { "" };

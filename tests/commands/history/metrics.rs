@@ -1,4 +1,4 @@
-//! Accepting a handoff, and what metrics make of it: two clones with the real program.
+//! Accepting a handoff and the metrics derived from it, in two clones.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -222,7 +222,7 @@ fn files(folder: &Path, out: &mut BTreeMap<String, Vec<u8>>) {
         let path = entry.expect("an entry").path();
         match path.is_dir() {
             true => files(&path, out),
-            // the index is derived from the records, by whoever reads
+            // every reader derives the index from the records
             false if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("index.")) => {}
             false => drop(out.insert(path.display().to_string(), std::fs::read(&path).expect("a file"))),
         }

@@ -1,4 +1,4 @@
-//! `query`: each filter alone and with others, the order, the count beyond the page, the forms, what makes no sense.
+//! `query`: each filter alone and combined, the order, the total count, the formats, invalid input.
 
 use serde_json::Value;
 

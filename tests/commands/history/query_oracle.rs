@@ -1,4 +1,4 @@
-//! `query` over random histories and filters answers what a plain scan of the notes does, with none of our own code.
+//! `query` over random histories and filters matches an independent scan of the notes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -139,7 +139,7 @@ fn play(repo: &Repo<'_>, steps: &[(Step, i64)]) -> Vec<String> {
                 repo.commit(&format!("f{at}"), "f\n", "Add it");
             }
             Step::Amend => {
-                // the hook takes along what stands on it
+                // the hook copies its records
                 repo.git(["commit", "-q", "--amend", "-m", &format!("Said better, {at}")]).ok();
             }
             Step::Foreign(ai, task) => {

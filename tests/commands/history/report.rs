@@ -1,4 +1,4 @@
-//! Tests `report --html`: one file that says what is stored, in which no text of a record is anything but text.
+//! `report --html`: one file with the stored records, whose texts are escaped.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -57,7 +57,7 @@ fn attributes<'p>(page: &'p str, name: &str) -> Vec<&'p str> {
     page.split(&begin).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
-/// What stands before the script: elements and texts.
+/// The page before its script: elements and texts.
 fn body(page: &str) -> &str {
     let after = page.split("</style>").nth(1).expect("a style");
     after.split("<script>").next().expect("a body")
@@ -293,7 +293,7 @@ fn the_page_begins_with_what_needs_attention() {
             "class=\"graph\"",
         ],
     );
-    // what is settled needs none
+    // resolved entries need none
     repo.json(["resolve", unknown.as_str().expect("an id"), "the board", "--ai", "bo"]);
     repo.json(["evidence", "make lint", "--exit", "0", "--ai", "bo"]);
     let (second, _) = page(&repo, &[]);

@@ -1,4 +1,4 @@
-//! `search` and `similar`: what is found, in which order, how it is shown, and that it is what the notes hold.
+//! `search` and `similar`: matches, order, display, and agreement with the notes.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn ids(json: &Value) -> BTreeSet<String> {
     hits(json).iter().map(|hit| id(hit, "id")).collect()
 }
 
-/// Two sessions that said some of everything; returns the ids of the dead end and the unknown.
+/// Two sessions with records of every kind; returns the IDs of the dead end and the unknown.
 fn history(repo: &Repo<'_>) -> (String, String) {
     repo.start("ada", "Fix the flaky login");
     repo.json(["finding", "The LOGIN test is flaky: the clock is mocked too late"]);

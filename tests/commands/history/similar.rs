@@ -1,4 +1,4 @@
-//! `similar`, and what a checkpoint takes along of what was said before.
+//! `similar`, and the similar records a checkpoint includes.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The guide and the README do what they say: their shell lines run, in order, and print what follows them.
+//! The guide and the README: their shell lines run in order and print the output shown.
 
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn masked(line: &str) -> String {
     out
 }
 
-/// Whether the lines are those expected; `…` stands for any number of lines.
+/// Whether the lines match; `…` matches any number of lines.
 fn fits(expected: &[String], lines: &[String]) -> bool {
     match expected.split_first() {
         None => lines.is_empty(),

@@ -1,5 +1,5 @@
-//! Tests the one JSON document of every command: its keys in success, its keys and exit code in failure, and what goes
-//! to which stream in text.
+//! The one JSON document of every command: its keys on success, its keys and exit code on failure, and the stream of
+//! each output in text.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use crate::commands::output::json_keys::{
 use crate::support::harness::{Place, Ran, Repo};
 
 /// A command that succeeds: arguments, keys (or pointers) of its document, what its text says on standard output and
-/// on standard error. `{name}` in an argument stands for an id of the [`World`].
+/// on standard error. `{name}` in an argument is replaced by an ID of the [`World`].
 type Row = (&'static [&'static str], &'static [&'static str], &'static str, &'static str);
 
 /// Where a failing command runs.
 #[derive(Clone, Copy, Debug)]
 enum At {
     World,
-    /// A repository in which nothing was ever said.
+    /// A repository without records.
     Fresh,
     /// No repository.
     Nowhere,
@@ -292,7 +292,7 @@ impl<'p> World<'p> {
         let gpg = "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho '-----BEGIN PGP SIGNATURE-----'\n";
         crate::hooks::init::script(&place.path().join("gpg"), gpg);
         repo.git(["config", "gpg.program", &place.path().join("gpg").to_string_lossy()]).ok();
-        // somewhere to sync with, for each that begins anew
+        // a fresh remote for each
         repo.git(["init", "-q", "--bare", "../world.git"]).ok();
         repo.git(["init", "-q", "--bare", "../other.git"]).ok();
         let names = vec![

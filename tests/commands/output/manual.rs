@@ -1,4 +1,4 @@
-//! The manual pages under `man/` are what the definitions say; `EMPIRICA_BLESS=1` writes them anew.
+//! The manual pages under `man/` match the definitions; `EMPIRICA_BLESS=1` regenerates them.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The reference of the commands' JSON, and the schemas, are what the views say; `EMPIRICA_BLESS=1` writes them.
+//! The reference of the commands' JSON and the schemas match the views; `EMPIRICA_BLESS=1` regenerates them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -32,7 +32,7 @@ in the log by design: `storage` is `log` and `degraded_mode` false, and the next
 `token_count`, where a document has it, estimates the tokens that this very document takes.
 ";
 
-/// A name as it stands in the address of a heading.
+/// The anchor of a heading.
 fn anchor(heading: &str) -> String {
     heading
         .to_lowercase()
@@ -97,7 +97,7 @@ fn kind(root: &Value, schema: &Value) -> String {
     }
 }
 
-/// The values of an enumeration, with what they mean where that is said.
+/// The values of an enumeration, with their descriptions if any.
 fn values(schema: &Value) -> String {
     let quoted = |value: &Value| value.as_str().map(|text| format!("`{text}`"));
     let described = |choice: &Value| match (choice["const"].as_str(), choice["description"].as_str()) {
@@ -249,7 +249,7 @@ fn schemas() -> BTreeMap<String, String> {
     all.into_iter().map(|(command, schemas)| (file(command), text(one(schemas)))).collect()
 }
 
-/// What a generated file holds is what is generated.
+/// Asserts that a file equals its generated text.
 fn current(path: &Path, text: &str) {
     if std::env::var_os("EMPIRICA_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

@@ -1,4 +1,4 @@
-//! What is given and does not fit is told when it is given, with what to do.
+//! Invalid values are reported when they are entered, with a remedy.
 
 use serde_json::{Value, json};
 

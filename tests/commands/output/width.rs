@@ -1,4 +1,4 @@
-//! Tests what is fitted to the width of a terminal: no word, id or path is split but one that is too long by itself.
+//! Output fitted to the terminal's width: no word, ID or path is split unless it exceeds the width by itself.
 
 use std::cell::RefCell;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! A session that begins by itself with the first record, whose it is, and what never begins one.
+//! Sessions begun automatically by the first record: their agent, and the commands that begin none.
 
 use crate::mcp::server::Client;
 use crate::support::harness::{Place, Repo};
@@ -104,7 +104,7 @@ fn an_agent_is_detected_from_its_environment() {
     for (variable, agent) in ENVIRONMENTS {
         let json = repo.json_with_env(&[(variable, "1")], ["finding", variable]);
         let own = sessions.entry(agent).or_insert_with(|| json["session_id"].clone());
-        // each agent goes to its own session, whoever else is at work in the worktree
+        // each agent joins its own session, even with others in the worktree
         assert_eq!(json["session_id"], *own, "{variable}");
         let shown = repo.json(["show", json["id"].as_str().expect("an id")]);
         assert!(shown.to_string().contains(&format!("\"{agent}\"")), "{variable}: {shown}");

@@ -1,4 +1,4 @@
-//! Tests `bootstrap`: what a new context is told about the project, in which order, for whom.
+//! `bootstrap`: the project summary for a new context, its order, and its reader.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::sync::team::{clones, hub, sync};
 const LISTS: [&str; 9] =
     ["active_sessions", "team", "goals", "unknowns", "findings", "dead_ends", "mistakes", "decisions", "handoffs"];
 
-/// The whole project as JSON, for whoever asks.
+/// The project summary as JSON.
 #[track_caller]
 fn all(repo: &Repo<'_>, more: &[&str]) -> Value {
     let json = repo.json([&["bootstrap", "--budget", "50000"], more].concat());
@@ -288,7 +288,7 @@ fn findings_come_by_impact_and_the_newer_first_among_equals() {
         .collect();
     // impact / (1 + newer / 50)
     assert_eq!(importance, [0.9259, 0.8654, 0.5, 0.4902, 0.0943]);
-    // by and by what is newer takes the place of what mattered once
+    // newer records displace old important ones over time
     for n in 0..60 {
         repo.json(["finding", &format!("later {n}"), "--impact", "0.5"]);
     }

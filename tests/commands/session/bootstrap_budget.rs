@@ -1,4 +1,4 @@
-//! Tests that `bootstrap` keeps to its budget, in real tokens, and says what it left out; and that no text forges anything.
+//! `bootstrap` keeps to its budget in real tokens and names omissions; no record text forges structure.
 
 use serde_json::{Value, json};
 
@@ -104,7 +104,7 @@ fn in_document(json: &Value) -> ([u64; 9], [u64; 9], u64) {
     (LISTS.map(|list| json[list].as_array().map_or(0, |l| l.len() as u64)), LISTS.map(omitted), omitted("entries"))
 }
 
-/// What is shown and what is left out are all there is.
+/// Asserts that shown and omitted entries add up to the total.
 #[track_caller]
 fn adds_up(shown: [u64; 9], left: [u64; 9], rest: u64, (kept, all): (u64, u64), whole: &str) {
     if rest > 0 {
@@ -142,7 +142,7 @@ fn every_budget(text: &dyn Fn(&str, usize) -> String) {
         let spent = tokens(&out);
         assert!(spent <= budget && spent * 2 >= budget, "{spent} of {budget}:\n{out}");
         let (left, rest) = left_in_text(&out);
-        // what is kept in mind: the task, and in the document the last decisions
+        // working memory: the task, and in the document the last decisions
         let kept = u64::from(out.contains("\nWorking memory:\n- task: "));
         adds_up(shown_in_text(&out), left, rest, (kept, 1), &out);
         keeps_what_matters(budget, shown_in_text(&out), &out);
@@ -208,7 +208,7 @@ fn the_named_command_shows_everything() {
         let less = (budget * 4 / 5).to_string();
         assert!(repo.run(["bootstrap", "--budget", &less]).ok().out != out, "{command} says no more than is needed");
     }
-    // seen by whom it was asked for
+    // visible to the requesting session
     let out = repo.run(["bootstrap", "--ai", "agent-7"]).ok().out;
     assert!(out.trim_end().ends_with(" --session 00000007"), "{out}");
 }
@@ -281,7 +281,7 @@ fn texts_forge_no_structure_and_drive_no_terminal() {
     assert_eq!(json["unknowns"][0]["text"], text, "the document has it is");
 }
 
-/// A line of Markdown without its code spans and what is escaped.
+/// A line of Markdown without code spans and escaped characters.
 fn outside_of_code(line: &str) -> String {
     let run = |text: &str| text.bytes().take_while(|byte| *byte == b'`').count();
     let (mut out, mut rest) = (String::new(), line);

@@ -1,4 +1,4 @@
-//! Transcripts of agents become part of their sessions: every agent, only what is new, secrets out, faults told.
+//! Transcripts of agents become part of their sessions: every agent, only new rows, no secrets, faults reported.
 
 use std::path::PathBuf;
 
@@ -243,7 +243,7 @@ fn collecting_after_a_sync_loses_nothing_in_any_clone() {
         std::fs::write(&file, lines[..upto].join("\n") + "\n").expect("a file");
         repo.json(["collect", file.to_str().unwrap()])
     };
-    // each makes a session of its own for it; then they meet, and one goes on
+    // each creates its own session for it; then they sync, and one continues
     collect(&one, 15);
     collect(&two, 20);
     collect(&one, 25);

@@ -1,4 +1,4 @@
-//! Goals: criteria, steps, progress, completion rate, evidence, and who has them.
+//! Goals: criteria, steps, progress, completion rate, evidence, owners.
 
 use serde_json::Value;
 

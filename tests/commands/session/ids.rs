@@ -1,10 +1,10 @@
-//! One rule for ids: what is printed is accepted, and so is any unique beginning of it, for every kind of thing, in every command.
+//! Every command accepts printed IDs and their unique prefixes, for every kind of record.
 
 use serde_json::Value;
 
 use crate::support::harness::{Place, Repo};
 
-/// What an id in a row stands for.
+/// The kind of thing an ID in a row names.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Of {
     Session,
@@ -123,7 +123,7 @@ fn forms(of: Of, id: &str) -> Vec<String> {
         Session => [id, &id[..8], &id[..4], &id[..13], &id[..8].to_uppercase()].map(str::to_owned).to_vec(),
         Commit => [id, &id[..8], &id[..7], &id[..8].to_uppercase()].map(str::to_owned).to_vec(),
         Task => [id, &id[..5], &id[..1]].map(str::to_owned).to_vec(),
-        // the short id of who asked, a stop and a number
+        // the short ID of the asking session, a dot and a number
         Question => [id, &id[4..], &id.to_uppercase()].map(str::to_owned).to_vec(),
         _ => [id, short, &short[..5], &short.to_uppercase(), &id[..id.len() - 1]].map(str::to_owned).to_vec(),
     }

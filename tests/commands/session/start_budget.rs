@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::mcp::server::Client;
 use crate::support::harness::{Place, Repo, tokens};
 
-/// What a session of Claude Code is told when it begins; empty when nothing.
+/// The context a starting session of Claude Code gets; empty if none.
 fn told(repo: &Repo<'_>, session: &str, source: &str) -> String {
     let payload = json!({"session_id": session, "cwd": repo.path, "source": source}).to_string();
     let ran = repo.run_with_input(["hook", "agent", "claude-code", "SessionStart"], payload.as_bytes()).ok();
@@ -22,7 +22,7 @@ fn shown(text: &str, title: &str) -> usize {
     section.lines().take_while(|line| line.starts_with("- ")).count()
 }
 
-/// How many entries of a section are said to be left out.
+/// The number of entries a section reports as omitted.
 fn left_out(text: &str, title: &str) -> usize {
     let at = text.split_once(&format!("{title} (")).map_or("", |(_, rest)| rest);
     at.split(')').next().and_then(|number| number.parse().ok()).unwrap_or(0)
@@ -144,7 +144,7 @@ fn a_start_shows_little_for_few_records_and_nothing_for_none() {
         repo.json(["session", "show", &session])["session_id"],
         repo.json(["session", "show", "third"])["session_id"]
     );
-    // what is answered is not asked
+    // answered questions are not listed
     repo.json(["resolve", &id, "post-commit does", "--ai", "ada"]);
     repo.json(["session", "end", "--ai", "ada"]);
     assert_eq!(told(&repo, "fourth", "startup"), "");

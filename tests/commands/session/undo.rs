@@ -79,7 +79,7 @@ fn pending_records_are_dropped_and_stored_ones_marked() {
         assert_eq!(repo.json(["show", &id])["retracted"], true);
         repo.json(["flush"]);
         nowhere(&repo);
-        // made anew, and without the file
+        // rebuilt, and without the file
         std::fs::remove_dir_all(repo.path.join(".git/empirica/index")).ok();
         std::fs::remove_file(repo.path.join(".git/empirica/index.db")).ok();
         nowhere(&repo);
@@ -130,7 +130,7 @@ fn each_of_two_agents_undoes_only_its_own_records() {
     assert_eq!(repo.json_with_env(&[("EMPIRICA_AI", "ada")], ["undo"])["text"], "of ada");
     let ran = repo.run_with_env(&[("EMPIRICA_AI", "ada")], ["undo"]).code(1);
     assert!(ran.err.contains("there is nothing to undo"), "{}", ran.err);
-    // who has no session here takes back nobody's
+    // without a session here nothing is undone
     let ran = repo.run_with_env(&[("EMPIRICA_AI", "eve")], ["undo"]).code(1);
     assert!(ran.err.contains("no session of yours is active here"), "{}", ran.err);
     assert_eq!(repo.json_with_env(&[("EMPIRICA_AI", "bob")], ["undo"])["text"], "of bob");
@@ -153,7 +153,7 @@ fn a_handoff_is_not_undone_and_an_assessment_is_undone_with_its_suggestions() {
     let said = repo.fails(1, ["undo"]);
     assert!(said["error"].as_str().expect("a text").contains(&handoff[28..]), "{said}");
     assert_eq!(said["recovery_commands"], serde_json::json!(["git empirica handoff"]));
-    // what is logged after it can be taken back
+    // records logged after it can be undone
     repo.json(["deadend", "later", "--why", "w"]);
     assert_eq!(repo.json(["undo"])["kind"], "dead_end");
     repo.fails(1, ["undo"]);

@@ -340,7 +340,7 @@ fn when_the_clock_goes_backwards_ids_increase_and_nothing_is_lost() {
     let repo = Repo { place: &place, path: path.clone() };
     repo.json(["finding", "from the past"]);
     repo.json(["flush"]);
-    // years ahead, and back: what was said then stays, and what comes after is kept, too
+    // years ahead, and back: earlier and later records are kept
     place.now = "2031-01-01T00:00:00.000Z".into();
     let repo = Repo { place: &place, path: path.clone() };
     repo.json(["finding", "from the far future"]);

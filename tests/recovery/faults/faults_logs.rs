@@ -107,7 +107,7 @@ fn a_full_log_stores_no_partial_record_and_the_state_folder_stores_it() {
         );
         assert!(json["warning"].as_str().is_some_and(|text| text.contains("state folder")), "{json}");
         assert_eq!(fs::read(&log).expect("the log"), before, "no half of it is left");
-        // and when no log has room at all, nothing is stored, and that is said
+        // without room in any log, nothing is stored, and the error says so
         let none = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
         let ran = run(&repo, Some(none), &["finding", "nowhere"]).code(128);
         assert_eq!(ran.json()["ok"], false);
@@ -192,7 +192,7 @@ fn simultaneous_failures_are_reported_with_recovery_commands() {
         let text = repo.run(command).code(128);
         assert!(text.out.is_empty() && text.err.contains("error: ") && text.err.contains("hint: "), "{}", text.err);
     }
-    // reading goes on
+    // reading still works
     for command in [&["status"][..], &["session", "list"], &["session", "show", "latest"], &["resume"], &["query"]] {
         repo.run(command).ok();
     }
@@ -295,7 +295,7 @@ fn status_counts_unpushed_records_without_the_network() {
     repo.json(["handoff"]);
     let all = repo.json(["status"])["unsynced"]["records"].as_u64().expect("a number");
     assert!(all >= 2, "{all}");
-    // it is the tracking refs that are asked, not the remote
+    // status reads the tracking refs, not the remote
     fs::rename(place.path().join("hub.git"), place.path().join("gone.git")).expect("a folder");
     let json = repo.json(["status"]);
     assert_eq!(json["unsynced"]["records"], all, "{json}");

@@ -1,5 +1,5 @@
-//! Notes whose objects are damaged or gone, with nobody who has them: what is left of them is read, and written anew when that is
-//! asked for.
+//! Notes with damaged or missing objects that no remote has: the rest is read, and rewritten on
+//! request.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -150,7 +150,7 @@ fn a_damaged_note_keeps_no_other_from_being_written_and_its_older_version_comes_
         let last = before.iter().filter(|line| !after.contains(line.as_str())).collect::<Vec<_>>();
         assert!(last.iter().all(|line| line.contains("said last") || line.contains("handed")), "{how}: {last:?}");
         assert!(after.contains("on the second commit") && after.contains(said["id"].as_str().expect("an id")), "{how}");
-        // and nothing leads to what is damaged: it travels
+        // and the damaged object is unreachable, so a push works
         repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
         repo.git(["remote", "add", "origin", "../hub.git"]).ok();
         repo.json(["sync"]);

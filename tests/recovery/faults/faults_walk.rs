@@ -1,4 +1,4 @@
-//! Every kind of write, killed at each of its steps, and each step failed: refs old or new, what was acknowledged is there, and
+//! Every kind of write, killed at each of its steps, and each step failed: refs old or new, acknowledged records there, and
 //! the next command mends the rest. Only in builds with the feature `fault-injection`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,7 +128,7 @@ impl Template {
         }
     }
 
-    /// The next commands: they work, say what is in the way and what removes it, and nothing that was acknowledged is lost.
+    /// Runs the next commands: they work, or name the obstacle and its removal, and no acknowledged record is lost.
     fn goes_on(&self, repo: &Repo<'_>, said: Option<String>) {
         let logged = logged(repo);
         let status = repo.json(["status"]);

@@ -1,4 +1,4 @@
-//! The writes that `faults_walk.rs` interrupts: what is there before each, and what must be there when it was done once more.
+//! The writes that `faults_walk.rs` interrupts: the state before each, and the state required after a retry.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ pub struct Write {
     pub name: &'static str,
     /// Makes the repository `r`; returns the arguments of the command.
     pub prepare: fn(&Place) -> Vec<String>,
-    /// Standard input; HEAD stands for the commit.
+    /// Standard input; HEAD is replaced by the commit.
     pub input: &'static str,
     /// Whether it can be done again, and `done` holds then.
     pub again: bool,

@@ -173,7 +173,7 @@ fn stored_records_report_their_location() {
     assert_eq!(dry["storage"], Value::Null, "{dry}");
     said(&["session", "end"], "git_notes");
     said(&["session", "start", "--ai", "bob", "--task", "t"], "log");
-    // in text only what is out of the ordinary is told
+    // the text shows only exceptional states
     let ran = repo.run(["finding", "f"]).ok();
     assert!(!ran.err.contains("log") && !ran.out.contains("log"), "{} {}", ran.out, ran.err);
 }
@@ -206,13 +206,13 @@ fn a_full_object_store_loses_nothing() {
 #[test]
 fn a_full_file_system_of_objects_loses_nothing() {
     if !can_mount() {
-        // a limit on the size of files stands for it above
+        // above, a file size limit simulates it
         return;
     }
     let mut place = Place::new();
     let (head, ids) = {
         let repo = begun(&place);
-        // objects of the namespace's own are gone with it: what is there is copied to a small file system, which is filled
+        // a mount hides the existing objects: they are copied to a small file system, which is then filled
         let wrap = "exec unshare -rm sh -c 'cp -R .git/objects ../copy.$$ && mount -t tmpfs -o size=256k none .git/objects \
             && cp -R ../copy.$$/. .git/objects && rm -r ../copy.$$; \
             dd if=/dev/zero of=.git/objects/filler bs=1k 2>/dev/null; exec \"$@\"' sh \"$@\"";
@@ -244,7 +244,7 @@ fn a_read_only_object_store_loses_nothing() {
         } else {
             set(0o755);
             fs::remove_file(objects.join("probe")).expect("a file");
-            // permissions do not bind root: a mount does, else what stands where a folder should be
+            // permissions do not bind root: a mount does, else a file in place of a folder
             match can_mount() {
                 true => {
                     let mount = "mount --bind .git/objects .git/objects && mount -o remount,ro,bind .git/objects";

@@ -31,7 +31,7 @@ pub struct Original {
 pub struct ConvertedLine {
     pub head: Envelope,
     pub body: Body,
-    /// Where it comes from, and what was said there: the key `foreign`.
+    /// Its origin and original values: the key `foreign`.
     pub foreign: Value,
 }
 
@@ -42,11 +42,11 @@ pub(crate) struct ParsedPayload<'o> {
     pub(crate) value: Value,
     /// As it is kept.
     pub(crate) kept: Value,
-    /// When it was said, in milliseconds.
+    /// Its time, in milliseconds.
     pub(crate) ms: u64,
     /// The newest time it names.
     pub(crate) newest: u64,
-    /// What the time is, when it is not said whole: `naive` or `missing`.
+    /// Why the time is incomplete: `naive` or `missing`.
     pub(crate) clock: Option<&'static str>,
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::setup::agents::edit::spot::{EditError, EntryPath};
 
-/// What every command line of ours in a hook has in it.
+/// Part of every command line the program enters as a hook.
 pub const MARK: &str = "git-empirica hook agent ";
 
 /// An entry that was put in.
@@ -142,7 +142,7 @@ pub fn is_our_line(text: &str) -> bool {
     bare == "git-empirica" || bare.strip_prefix(MARK).is_some_and(|rest| rest.chars().all(is_word))
 }
 
-/// Whether a hook is ours, or a group contains one of ours.
+/// Whether a hook is the program's, or a group contains one that is.
 fn is_ours(value: &Value) -> bool {
     match value {
         Value::String(text) => is_our_line(text),

@@ -1,4 +1,4 @@
-//! Where an entry stands in a file, and why a file cannot be edited.
+//! The position of an entry in a file, and why a file cannot be edited.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub enum EditError {
         /// What is wrong there, without a final stop.
         what: String,
     },
-    /// Something else stands where an entry belongs.
+    /// Another value is in the place of the entry.
     Shape {
         /// The keys that lead there, with dots between them; empty for the whole document.
         at: String,
