@@ -16,7 +16,7 @@ pub fn standing(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskS
         return Ok(None);
     }
     let scan = about(&index, &ids)?;
-    Ok(Some(state::standing(&scan.records().collect::<Vec<_>>(), &index.aside(&ids)?)))
+    Ok(Some(state::standing(&scan.records().collect::<Vec<_>>(), &index.superseded(&ids)?)))
 }
 
 /// Handoffs with what receivers said of them, and the answers to that.

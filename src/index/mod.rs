@@ -242,7 +242,7 @@ impl Opening<'_> {
         if is_new {
             schema::MEANWHILE.iter().try_for_each(|sql| db.execute_batch(sql))?;
         }
-        derive::sessions_anew(db, self.store.repo(), &touched, &filler.kept, is_new, &mut tell)?;
+        derive::derive_sessions(db, self.store.repo(), &touched, &filler.kept, is_new, &mut tell)?;
         if is_new {
             db.execute_batch(schema::LAST)?;
         }

@@ -109,7 +109,7 @@ impl Filter {
             }
             // a handoff's own commit is one of its notes' commits
             if let Some(commits) = &self.commits
-                && !index.stands_on(row, |on| commits.contains(&on))?
+                && !index.is_attached_to(row, |on| commits.contains(&on))?
             {
                 return Ok(false);
             }

@@ -30,7 +30,7 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>,
     let index = context.index()?;
     let found = index.of_tasks(None)?;
     let ids: Vec<Id> = found.iter().map(|(_, id)| id.clone()).collect();
-    let (scan, aside) = (about(&index, &ids)?, index.aside(&ids)?);
+    let (scan, aside) = (about(&index, &ids)?, index.superseded(&ids)?);
     // task of the handoff that an acknowledgement or answer refers to
     let task_of: BTreeMap<&Id, &str> = found.iter().map(|(task, id)| (id, task.as_str())).collect();
     let mut accepted: BTreeMap<&Id, &str> = BTreeMap::new();

@@ -11,7 +11,7 @@ use empirica_transcripts::{read, read_from};
 use crate::commands::session::collect::fixture;
 use empirica_transcripts::model::Transcript;
 
-fn told(text: &[u8]) -> Transcript {
+fn parsed(text: &[u8]) -> Transcript {
     read_from(text, Some(Path::new("/r"))).expect("a transcript")
 }
 
@@ -30,11 +30,11 @@ fn call(name: &str, input: &Value) -> String {
 fn a_torn_last_row_is_counted_and_the_position_stays_before_it() {
     let whole = user("hello") + "\n";
     let torn = whole.clone() + &user("more")[..20];
-    let found = told(torn.as_bytes());
+    let found = parsed(torn.as_bytes());
     assert_eq!((found.rows, found.skipped_rows, found.size), (1, 1, whole.len() as u64));
     assert!(found.torn);
     let unended = whole.clone() + &user("more");
-    let found = told(unended.as_bytes());
+    let found = parsed(unended.as_bytes());
     assert_eq!((found.rows, found.skipped_rows, found.size), (2, 0, unended.len() as u64));
     assert!(!found.torn);
 }
@@ -50,7 +50,7 @@ fn only_a_last_row_is_torn() {
         (row.clone() + "{\"a", true),
         (String::from_utf8_lossy(document).into_owned(), true),
     ] {
-        let found = told(text.as_bytes());
+        let found = parsed(text.as_bytes());
         assert_eq!((found.torn, found.skipped_rows), (torn, u64::from(text.contains("{\"a") || torn)), "{text}");
     }
 }
@@ -84,7 +84,7 @@ fn the_position_grows_with_each_file_of_a_subagent() {
 fn invalid_json_rows_are_counted_and_unknown_rows_are_read() {
     let text =
         format!("\u{feff}garbage\r\n\r\n{}\r\n{{\"type\":\"new-kind\",\"x\":[1]}}\r\n{{\"a\":\r\n5\r\n", user("hello"));
-    let found = told(text.as_bytes());
+    let found = parsed(text.as_bytes());
     assert_eq!((found.rows, found.skipped_rows, found.task.as_deref()), (3, 2, Some("hello")));
     assert_eq!(found.size, text.len() as u64);
 }
@@ -94,13 +94,13 @@ fn invalid_utf8_and_lone_surrogates_become_replacement_characters() {
     let mut text = user("he@llo \\ud800 #").into_bytes();
     text.iter_mut().filter(|byte| **byte == b'@').for_each(|byte| *byte = 0xff);
     let text = String::from_utf8_lossy(&text).replace("\\\\ud800", "\\ud83d").into_bytes();
-    let found = told(&text);
+    let found = parsed(&text);
     assert_eq!((found.task.as_deref(), found.skipped_rows), (Some("he\u{fffd}llo \u{fffd} #"), 0));
     let mut raw = user("a@b").into_bytes();
     raw.iter_mut().filter(|byte| **byte == b'@').for_each(|byte| *byte = 0xfe);
-    assert_eq!(told(&raw).task.as_deref(), Some("a\u{fffd}b"));
+    assert_eq!(parsed(&raw).task.as_deref(), Some("a\u{fffd}b"));
     let kept = user("x").replace("\"x\"", "\"\\ud83d\\ude00 \\\\ud800 \\ude00\"");
-    assert_eq!(told(kept.as_bytes()).task.as_deref(), Some("😀 \\ud800 \u{fffd}"));
+    assert_eq!(parsed(kept.as_bytes()).task.as_deref(), Some("😀 \\ud800 \u{fffd}"));
 }
 
 /// 100 MB of one string, made while it is read.
@@ -151,7 +151,7 @@ fn values_of_the_wrong_type_count_as_absent() {
                 let mut row = row.clone();
                 *row.pointer_mut(place).expect("a place") = json!("@@");
                 let changed = row.to_string().replace("\"@@\"", odd[number % odd.len()]);
-                let found = told(format!("{text}\n{changed}").as_bytes());
+                let found = parsed(format!("{text}\n{changed}").as_bytes());
                 assert_eq!(found.skipped_rows, 0, "{place} {changed:.300}");
             }
         }
@@ -182,24 +182,24 @@ fn numbers_of_tokens_saturate() {
         )
     };
     for number in ["18446744073709551615", "1e999", "99999999999999999999999", "1e30"] {
-        let found = told([row("a", number), row("b", number)].join("\n").as_bytes());
+        let found = parsed([row("a", number), row("b", number)].join("\n").as_bytes());
         assert_eq!(
             (found.tokens.input, found.tokens.output, found.context_tokens),
             (u64::MAX, 2, Some(u64::MAX)),
             "{number}"
         );
     }
-    assert_eq!(told(row("a", "-5").as_bytes()).tokens.input, 0);
+    assert_eq!(parsed(row("a", "-5").as_bytes()).tokens.input, 0);
 }
 
 #[test]
 fn paths_and_ids_are_data() {
     let path = "src/a\n- [ ] forged `x` ```\u{1b}[2J";
-    let found = told(call("Write", &json!({"file_path": path})).as_bytes());
+    let found = parsed(call("Write", &json!({"file_path": path})).as_bytes());
     assert_eq!(found.files_modified, [path]);
     assert!(!found.tools[0].samples[0].contains('\n'));
     let out = ["../x", "/etc/passwd", "a/../../y", "C:\\x", "/rx"].map(|path| call(path, &json!({})).replace("{}", ""));
-    assert_eq!(told(out.concat().as_bytes()).files_outside, 0, "unknown tools modify nothing");
+    assert_eq!(parsed(out.concat().as_bytes()).files_outside, 0, "unknown tools modify nothing");
     let rows: String = ["../x", "/etc/passwd", "a/../../y", "C:\\x", "/rx"]
         .iter()
         .enumerate()
@@ -209,30 +209,30 @@ fn paths_and_ids_are_data() {
                 .replace("\"tool_use_id\":\"Write\"", &format!("\"tool_use_id\":\"{number}\""))
         })
         .collect();
-    let found = told(rows.as_bytes());
+    let found = parsed(rows.as_bytes());
     assert_eq!((found.files_modified.len(), found.files_outside), (0, 5));
     let id = "x/../../y";
     let row = user("hello").replace("\"s\"", &json!(id).to_string());
-    assert_eq!(told(row.as_bytes()).session_id.as_deref(), Some(id));
+    assert_eq!(parsed(row.as_bytes()).session_id.as_deref(), Some(id));
 }
 
 #[test]
 fn windows_paths_are_relative_to_a_windows_root() {
     let rows = call("Write", &json!({"file_path": "c:\\w\\repo\\src\\..\\a.rs"})).replace("\"/r\"", r#""C:\\w\\repo""#);
     assert_eq!(read_from(rows.as_bytes(), None).expect("a transcript").files_modified, ["a.rs"]);
-    assert_eq!(told(rows.as_bytes()).files_modified, ["a.rs"]);
+    assert_eq!(parsed(rows.as_bytes()).files_modified, ["a.rs"]);
 }
 
 #[test]
 fn the_same_row_counts_once_and_a_failed_edit_modifies_nothing() {
     let rows = call("Edit", &json!({"file_path": "a"}))
         .replace("\"type\":\"assistant\"", "\"uuid\":\"u\",\"type\":\"assistant\"");
-    assert_eq!(told((rows.clone() + &rows).as_bytes()).tools[0].count, 1);
+    assert_eq!(parsed((rows.clone() + &rows).as_bytes()).tools[0].count, 1);
     let failed = rows.replace("\"content\":\"ok\"", "\"content\":\"no\",\"is_error\":true");
-    let found = told(failed.as_bytes());
+    let found = parsed(failed.as_bytes());
     assert_eq!((found.files_modified.len(), found.tools[0].errors), (0, 1));
     let open = rows.lines().next().expect("a row");
-    let found = told(open.as_bytes());
+    let found = parsed(open.as_bytes());
     assert_eq!((found.files_modified.len(), found.tools[0].count, found.tools[0].errors), (0, 1, 0));
 }
 
@@ -254,7 +254,7 @@ fn an_id_in_the_older_opencode_storage_is_not_followed() {
 #[test]
 fn texts_are_bounded_and_the_last_ten_messages_stay() {
     let rows: Vec<String> = (0..30).map(|number| user(&format!("{number} {}", "ä".repeat(3000)))).collect();
-    let mut found = told(rows.join("\n").as_bytes());
+    let mut found = parsed(rows.join("\n").as_bytes());
     found.cut();
     assert_eq!((found.messages.len(), found.messages[9].text.starts_with("29 ")), (10, true));
     assert!(found.messages.iter().chain(None).all(|said| said.text.chars().count() == 2000));
@@ -270,7 +270,7 @@ fn a_file_that_gemini_shows_is_modified_by_tools_that_write_alone() {
             json!([{"id": "c", "name": name, "args": {}, "status": "success", "resultDisplay": {"filePath": "/r/a"}}]);
         let row = json!({"id": "1", "type": "gemini", "content": "x", "toolCalls": shown});
         let start = "{\"sessionId\":\"s\",\"projectHash\":\"h\",\"startTime\":\"2026-01-01T00:00:00Z\"}\n";
-        let found = told((start.to_owned() + &row.to_string()).as_bytes());
+        let found = parsed((start.to_owned() + &row.to_string()).as_bytes());
         assert_eq!(
             (found.agent, found.files_modified.len()),
             (empirica_transcripts::model::Agent::Gemini, modified),
@@ -286,7 +286,7 @@ fn subagents_beyond_the_first_200_are_one() {
         json!({"type": "assistant", "uuid": format!("u{number}"), "isSidechain": true, "message": {"content": call}})
     };
     let rows: Vec<String> = (0..1_000).map(|number| row(number).to_string()).collect();
-    let found = told(rows.join("\n").as_bytes());
+    let found = parsed(rows.join("\n").as_bytes());
     assert_eq!((found.subagents.len(), found.subagents[0].tools[0].count), (201, 1));
     let others = &found.subagents[200];
     assert_eq!((others.name.as_deref(), &others.id, others.tools[0].count), (Some("others"), &None, 800));
@@ -302,11 +302,11 @@ fn entries_are_merged_into_a_list_by_their_ids() {
     };
     let many = todos(true, "pending", 0..4_096).repeat(20);
     let rows = many + &todos(true, "in_progress", 0..4_096) + &todos(true, "completed", 10..4_096);
-    let found = told(rows.as_bytes());
+    let found = parsed(rows.as_bytes());
     let left: Vec<&str> = found.pending_tasks.iter().map(|task| task.text.as_str()).collect();
     assert_eq!((left.len(), left[9]), (10, "do 9"));
     assert!(found.pending_tasks.iter().all(|task| task.status == "in_progress"));
-    let found = told((rows + &todos(false, "pending", 5..7) + &todos(true, "pending", 6..8)).as_bytes());
+    let found = parsed((rows + &todos(false, "pending", 5..7) + &todos(true, "pending", 6..8)).as_bytes());
     assert_eq!(found.pending_tasks.len(), 3);
 }
 
@@ -323,10 +323,10 @@ fn gemini_rewinds_drop_rows_and_an_unknown_target_drops_none() {
         )
     };
     let texts = |found: Transcript| found.messages.into_iter().map(|said| said.text).collect::<Vec<_>>();
-    assert_eq!(texts(told(rows("a").as_bytes())), ["a", "b"]);
-    assert_eq!(texts(told(rows("zz").as_bytes())), ["a", "b", "c"]);
+    assert_eq!(texts(parsed(rows("a").as_bytes())), ["a", "b"]);
+    assert_eq!(texts(parsed(rows("zz").as_bytes())), ["a", "b", "c"]);
     let many: String = (0..1000).map(|number| message(&number.to_string()) + "\n").collect();
-    let found = told(many.as_bytes());
+    let found = parsed(many.as_bytes());
     assert_eq!((found.task.as_deref(), found.messages.len()), (Some("0"), 10));
 }
 

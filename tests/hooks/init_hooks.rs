@@ -43,10 +43,10 @@ impl<'p> Fake<'p> {
     }
 
     /// What was written since the last time.
-    fn said(&self) -> String {
-        let said = fs::read_to_string(self.ran()).unwrap_or_default();
+    fn take_output(&self) -> String {
+        let output = fs::read_to_string(self.ran()).unwrap_or_default();
         let _ = fs::remove_file(self.ran());
-        said
+        output
     }
 
     fn commit(&self, name: &str) -> Ran {
@@ -89,25 +89,28 @@ fn existing_hooks_run_first_with_arguments_and_stdin_and_keep_their_status() {
         for input in ["", "one\n", "one\ntwo\n\n\n", "no line end"] {
             assert_eq!(fake.hook(name, input.as_bytes()), 7, "{name}");
             let second = if shared { input } else { "" };
-            assert_eq!(fake.said(), format!("theirs a b c\n{input}ours hook {name} a b c\n{second}"), "{name}");
+            assert_eq!(fake.take_output(), format!("theirs a b c\n{input}ours hook {name} a b c\n{second}"), "{name}");
         }
     }
     // what they refuse is not pushed
     assert_eq!(fake.hook("pre-push", b"line\n"), 7);
-    assert_eq!(fake.said(), "theirs a b c\nline\n");
+    assert_eq!(fake.take_output(), "theirs a b c\nline\n");
     hub(&repo);
     fake.git(&["push", "-q", "origin", "main"]).code(1);
-    assert!(!fake.said().contains("ours"));
+    assert!(!fake.take_output().contains("ours"));
     assert_eq!(repo.git_out(["ls-remote", "origin"]), "");
     // what they let pass is seen by both
     script(&repo.path.join(".git/hooks/pre-push"), THEIRS);
     let head = repo.head();
     fake.git(&["push", "-q", "origin", "main"]).ok();
     let line = format!("refs/heads/main {head} refs/heads/main {}\n", "0".repeat(40));
-    assert_eq!(fake.said(), format!("theirs origin ../hub.git\n{line}ours hook pre-push origin ../hub.git\n{line}"));
+    assert_eq!(
+        fake.take_output(),
+        format!("theirs origin ../hub.git\n{line}ours hook pre-push origin ../hub.git\n{line}")
+    );
     // nothing to push, no line
     fake.git(&["push", "-q", "origin", "main"]).ok();
-    assert_eq!(fake.said(), "theirs origin ../hub.git\nours hook pre-push origin ../hub.git\n");
+    assert_eq!(fake.take_output(), "theirs origin ../hub.git\nours hook pre-push origin ../hub.git\n");
 }
 
 #[test]
@@ -128,9 +131,9 @@ fn an_existing_hook_keeps_its_name_and_path() {
     let fake = Fake::new(&repo, 0);
     hub(&repo);
     fake.commit("a").ok();
-    assert_eq!(fake.said(), "theirs\nours hook post-commit\n");
+    assert_eq!(fake.take_output(), "theirs\nours hook post-commit\n");
     fake.git(&["push", "-q", "origin", "main"]).ok();
-    assert!(fake.said().starts_with("theirs\nours hook pre-push"));
+    assert!(fake.take_output().starts_with("theirs\nours hook pre-push"));
 }
 
 #[test]
@@ -141,20 +144,20 @@ fn git_calls_our_hooks_where_there_were_none() {
     let fake = Fake::new(&repo, 0);
     let first = repo.head();
     fake.commit("a").ok();
-    assert_eq!(fake.said(), "ours hook post-commit\n");
+    assert_eq!(fake.take_output(), "ours hook post-commit\n");
     let old = repo.head();
     fake.git(&["commit", "-q", "--amend", "-m", "Better"]).ok();
     let amended = format!("ours hook post-commit\nours hook post-rewrite amend\n{old} {}\n", repo.head());
-    assert_eq!(fake.said(), amended);
+    assert_eq!(fake.take_output(), amended);
     fake.git(&["switch", "-q", "-c", "side", &first]).ok();
     fake.commit("b").ok();
-    fake.said();
+    fake.take_output();
     fake.git(&["merge", "-q", "--no-edit", "main"]).ok();
-    assert_eq!(fake.said(), "ours hook post-merge 0\n");
+    assert_eq!(fake.take_output(), "ours hook post-merge 0\n");
     fake.git(&["format-patch", "-q", "-1", "main", "-o", "../patches"]).ok();
     fake.git(&["reset", "-q", "--hard", &first]).ok();
     fake.git(&["am", "-q", "../patches/0001-Better.patch"]).ok();
-    assert_eq!(fake.said(), "ours hook post-applypatch\n");
+    assert_eq!(fake.take_output(), "ours hook post-applypatch\n");
     // stdin that nobody reads breaks nothing
     let many = "a line of a push\n".repeat(100_000);
     assert_eq!(fake.hook("post-commit", many.as_bytes()), 0);
@@ -172,7 +175,7 @@ fn an_existing_hook_that_ignores_large_input_breaks_nothing() {
     let many = "a line of a push\n".repeat(100_000);
     for name in ["post-rewrite", "pre-push"] {
         assert_eq!(fake.hook(name, many.as_bytes()), 0, "{name}");
-        assert_eq!(fake.said(), format!("ours hook {name} a b c\n{many}"), "{name}");
+        assert_eq!(fake.take_output(), format!("ours hook {name} a b c\n{many}"), "{name}");
     }
 }
 
@@ -231,26 +234,26 @@ fn a_relative_hooks_path_is_chained_to_and_its_tracked_files_are_not_touched() {
     assert_eq!(repo.git_out(["status", "--porcelain"]), "");
     let fake = Fake::new(&repo, 0);
     fake.commit("bad").code(1);
-    assert_eq!(fake.said(), "", "their commit-msg refused");
+    assert_eq!(fake.take_output(), "", "their commit-msg refused");
     fake.commit("good").ok();
-    assert_eq!(fake.said(), "sourced\nhusky \nours hook post-commit\n");
+    assert_eq!(fake.take_output(), "sourced\nhusky \nours hook post-commit\n");
     fake.git(&["push", "-q", "origin", "main"]).ok();
-    let said = fake.said();
-    assert_eq!(said.matches("refs/heads/main").count(), 4, "both read the line: {said}");
-    assert!(said.starts_with("sourced\nhusky origin") && said.contains("\nours hook pre-push origin"), "{said}");
+    let output = fake.take_output();
+    assert_eq!(output.matches("refs/heads/main").count(), 4, "both read the line: {output}");
+    assert!(output.starts_with("sourced\nhusky origin") && output.contains("\nours hook pre-push origin"), "{output}");
     // a hook that comes later runs at once, when it is a usual one
     script(&repo.path.join(".husky/pre-commit"), "#!/bin/sh\necho early >> \"$RAN\"\n");
     fake.commit("good too").ok();
-    assert!(fake.said().starts_with("early\n"));
+    assert!(fake.take_output().starts_with("early\n"));
     fs::remove_file(repo.path.join(".husky/pre-commit")).expect("a hook");
     repo.git(["reset", "-q", "--hard", "HEAD~2"]).ok();
     // its own set-up takes the setting back; init again re-points it
     repo.git(["config", "core.hooksPath", ".husky"]).ok();
     fake.git(&["commit", "-q", "--allow-empty", "-m", "good"]).ok();
-    assert_eq!(fake.said(), "sourced\nhusky \n", "ours does not run");
+    assert_eq!(fake.take_output(), "sourced\nhusky \n", "ours does not run");
     assert_eq!(repo.json(["init"])["changes"].as_array().expect("changes").len(), 1);
     fake.git(&["commit", "-q", "--allow-empty", "-m", "good"]).ok();
-    assert!(fake.said().ends_with("ours hook post-commit\n"));
+    assert!(fake.take_output().ends_with("ours hook post-commit\n"));
     repo.json(["deinit"]);
     let config = repo.path.join(".git/config").to_string_lossy().into_owned();
     assert_eq!(listing(&repo.path)[&config], before[&config], "to the byte");
@@ -267,10 +270,10 @@ fn a_relative_hooks_path_means_the_same_in_every_worktree() {
     linked.json(["init"]);
     let fake = Fake::new(&linked, 0);
     fake.git(&["commit", "-q", "--allow-empty", "-m", "good"]).ok();
-    assert_eq!(fake.said(), "linked\nours hook post-commit\n");
+    assert_eq!(fake.take_output(), "linked\nours hook post-commit\n");
     let fake = Fake::new(&repo, 0);
     fake.git(&["commit", "-q", "--allow-empty", "-m", "good"]).ok();
-    assert_eq!(fake.said(), "sourced\nhusky \nours hook post-commit\n");
+    assert_eq!(fake.take_output(), "sourced\nhusky \nours hook post-commit\n");
 }
 
 #[test]
@@ -294,11 +297,11 @@ fn global_hooks_run_in_a_submodule_too() {
     assert!(!ours.join("post-index-change").exists(), "its mere presence costs");
     let fake = Fake::new(&sub, 0);
     fake.git(&["commit", "-q", "--allow-empty", "-m", "x"]).ok();
-    assert_eq!(fake.said(), "global \nours hook post-commit\n");
+    assert_eq!(fake.take_output(), "global \nours hook post-commit\n");
     sub.json(["deinit"]);
     assert_eq!(fs::read(&config).expect("a file"), before);
     fake.git(&["commit", "-q", "--allow-empty", "-m", "x"]).ok();
-    assert_eq!(fake.said(), "global \n");
+    assert_eq!(fake.take_output(), "global \n");
 }
 
 #[test]
@@ -318,10 +321,10 @@ fn a_setting_of_one_worktree_is_replaced_in_that_worktree_alone() {
     assert_eq!(local.code, 1, "nothing for the others: {}", local.out);
     let fake = Fake::new(&linked, 0);
     fake.git(&["commit", "-q", "--allow-empty", "-m", "x"]).ok();
-    assert_eq!(fake.said(), "own \nours hook post-commit\n");
+    assert_eq!(fake.take_output(), "own \nours hook post-commit\n");
     let fake = Fake::new(&repo, 0);
     fake.git(&["commit", "-q", "--allow-empty", "-m", "x"]).ok();
-    assert_eq!(fake.said(), "ours hook post-commit\n");
+    assert_eq!(fake.take_output(), "ours hook post-commit\n");
     assert_eq!(linked.json(["init"])["changes"], serde_json::json!([]));
     // from the other worktree
     repo.json(["deinit"]);
@@ -380,7 +383,7 @@ fn configured_hooks_get_arguments_and_stdin_and_fail_no_push() {
         let line = format!("{} \"$@\"", repo.git_out(["config", &format!("hook.empirica-{name}.command")]));
         script(&repo.path.join(".git/hooks/tried"), &format!("#!/bin/sh\n{line}\n"));
         assert_eq!(fake.hook("tried", b"line\n"), left, "{name}");
-        assert_eq!(fake.said(), format!("ours hook {name} a b c\nline\n"));
+        assert_eq!(fake.take_output(), format!("ours hook {name} a b c\nline\n"));
         fs::remove_file(fake.folder.join("git-empirica")).expect("the program");
         assert_eq!(fake.hook("tried", b"line\n"), 0, "{name} without the program");
     }
@@ -391,7 +394,7 @@ fn configured_hooks_get_arguments_and_stdin_and_fail_no_push() {
     if String::from_utf8_lossy(&usage.stdout).contains("git hook list") {
         script(&repo.path.join(".git/hooks/post-commit"), THEIRS);
         fake.commit("a").ok();
-        let said = fake.said();
-        assert!(said.contains("ours hook post-commit\n") && said.contains("theirs \n"), "{said}");
+        let output = fake.take_output();
+        assert!(output.contains("ours hook post-commit\n") && output.contains("theirs \n"), "{output}");
     }
 }

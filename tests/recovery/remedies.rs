@@ -103,11 +103,11 @@ fn file_in_place_of_state(repo: &Repo<'_>) {
     fs::write(state.join("git-empirica"), "").expect("a file");
 }
 
-fn hooks_in_the_way(repo: &Repo<'_>) {
+fn block_hooks_folder(repo: &Repo<'_>) {
     fs::write(repo.path.join(".git/empirica"), "").expect("a file");
 }
 
-fn home_in_the_way(repo: &Repo<'_>) {
+fn block_home(repo: &Repo<'_>) {
     fs::write(repo.place.path().join("home/.local"), "").expect("a file");
 }
 
@@ -249,8 +249,8 @@ const CASES: &[Case] = &[
         "cannot store the record anywhere",
         &[Mended, Mended],
     ),
-    ("no place for the set-up", hooks_in_the_way, &["init"], 1, "cannot write", &[Mended]),
-    ("no place for the manual", home_in_the_way, &["setup"], 1, "cannot write", &[Mended]),
+    ("no place for the set-up", block_hooks_folder, &["init"], 1, "cannot write", &[Mended]),
+    ("no place for the manual", block_home, &["setup"], 1, "cannot write", &[Mended]),
     ("a record of the set-up that is no more", unclear_record, &["init"], 1, "cannot parse", &[Mended]),
 ];
 

@@ -29,7 +29,7 @@ fn picked_twice(repo: &Repo<'_>) -> (String, String, [String; 2]) {
     (id, old, [repo.head(), first])
 }
 
-fn at_home(repo: &Repo<'_>) -> Vec<String> {
+fn commits_with_handoffs(repo: &Repo<'_>) -> Vec<String> {
     let log = repo.json(["log", "--handoffs"]);
     log["commits"].as_array().expect("a list").iter().map(|c| c["commit"].as_str().expect("an id").to_owned()).collect()
 }
@@ -60,7 +60,7 @@ fn several_candidates_need_a_choice_and_nothing_is_written() {
     let words: Vec<&str> = command.split(' ').skip(2).collect();
     let chosen = repo.json(&words);
     assert_eq!((&chosen["repairs"][0]["state"], &chosen["repairs"][0]["rule"]), (&"attached".into(), &"chosen".into()));
-    assert_eq!(at_home(&repo), [picks[1].clone()]);
+    assert_eq!(commits_with_handoffs(&repo), [picks[1].clone()]);
     let refs = repo.git_out(["for-each-ref"]);
     assert_eq!(repo.json(&words)["repairs"][0]["state"], "attached");
     assert_eq!(repo.json(["repair", "--apply"])["total_found"], 0);
@@ -78,7 +78,7 @@ fn a_choice_is_shown_first_and_takes_short_ids_and_revisions() {
     assert_eq!(shown["repairs"][0]["to"], *picks[0]);
     assert_eq!(repo.git_out(["for-each-ref"]), refs);
     repo.run(["repair", "--apply", "--to", &format!("{}=HEAD", &old[..7])]).ok();
-    assert_eq!(at_home(&repo), [picks[0].clone()]);
+    assert_eq!(commits_with_handoffs(&repo), [picks[0].clone()]);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn sha256_a_linked_worktree_and_no_identity_are_no_hindrance() {
     let found = &json["repairs"][0];
     assert_eq!((&found["from"], &found["rule"]), (&old.into(), &"amend".into()));
     assert_eq!(found["to"], *linked.head());
-    assert_eq!(at_home(&linked), [linked.head()]);
+    assert_eq!(commits_with_handoffs(&linked), [linked.head()]);
     assert_eq!(repo.json(["repair"])["total_found"], 0);
     let by = linked.git_out(["log", "-1", "--format=%an <%ae>", "refs/notes/empirica/data/handoffs"]);
     assert_eq!(by, "git-empirica <git-empirica@localhost>");
@@ -308,7 +308,7 @@ fn records_follow_again_if_their_new_commit_vanishes() {
         (&between.into(), &"patch_id".into()),
         "{json}"
     );
-    assert_eq!(at_home(&repo), [repo.head()]);
+    assert_eq!(commits_with_handoffs(&repo), [repo.head()]);
     assert_eq!(repo.json(["handoff", "list"])["handoffs"][0]["handoff_id"], *id);
 }
 

@@ -78,7 +78,7 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
 
 /// Asserts that the index equals one rebuilt in a copy of the repository.
 #[track_caller]
-fn as_made_anew(repo: &Repo<'_>, what: &str) {
+fn assert_equals_rebuilt(repo: &Repo<'_>, what: &str) {
     compare(repo, what, false);
 }
 
@@ -321,7 +321,7 @@ proptest! {
         for (at, (first, step)) in steps.iter().enumerate() {
             let repo = &both[usize::from(!first)];
             act(repo, step, at);
-            as_made_anew(repo, &format!("{:?}", &steps[..=at]));
+            assert_equals_rebuilt(repo, &format!("{:?}", &steps[..=at]));
         }
         for repo in &both {
             let stored = records(repo);
@@ -358,7 +358,7 @@ fn a_concurrently_claimed_goal_has_one_owner_in_every_index() {
         for at in [1, 0, 1] {
             sync(&both[at]);
         }
-        both.iter().for_each(|repo| as_made_anew(repo, "two takes"));
+        both.iter().for_each(|repo| assert_equals_rebuilt(repo, "two takes"));
     }
 }
 
@@ -374,11 +374,11 @@ fn a_goal_whose_note_is_removed_leaves_its_owner() {
     let own = repo.start("bob", "t");
     repo.json(["goal", "take", &setter, "--session", &own]);
     repo.json(["flush"]);
-    as_made_anew(&repo, "the take");
+    assert_equals_rebuilt(&repo, "the take");
     // its note goes, the other hand's way
     forget(&repo);
     repo.git(["notes", "--ref", REFS[0], "remove", "HEAD~1"]).ok();
-    as_made_anew(&repo, "the removal");
+    assert_equals_rebuilt(&repo, "the removal");
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn the_index_is_rebuilt_if_most_notes_differ() {
         };
         let lines: String = notes.map(of).collect();
         repo.run_with_input(["import", "--jsonl", "-"], lines.as_bytes()).ok();
-        as_made_anew(&repo, "an import");
+        assert_equals_rebuilt(&repo, "an import");
         std::fs::metadata(folder(&repo).join("index.db")).expect("an index").ino()
     };
     let few = import(1..100);

@@ -11,7 +11,7 @@ const ASKED: [&str; 6] =
 
 /// The answers, which must equal those of a rebuilt index.
 #[track_caller]
-fn same_anew(repo: &Repo<'_>) -> Vec<(String, i32, String)> {
+fn assert_same_after_rebuild(repo: &Repo<'_>) -> Vec<(String, i32, String)> {
     let stored = records(repo);
     let known = answers(repo, &ASKED, &stored);
     assert!(known.iter().all(|(_, code, _)| [0, 1].contains(code)), "{known:#?}");
@@ -35,8 +35,8 @@ fn linked_worktrees_share_one_index() {
     assert_eq!(repo.json(["query"])["total_found"], 2);
     let now = fs::metadata(folder(&repo).join("index.db")).expect("an index").modified().expect("a time");
     assert_eq!(made, now, "what one brought up to date is so for the other");
-    same_anew(&tree);
-    same_anew(&repo);
+    assert_same_after_rebuild(&tree);
+    assert_same_after_rebuild(&repo);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_bare_repository_a_submodule_and_sha256_have_an_index_of_their_own() {
     work(&repo, "ada");
     sync(&repo);
     assert_eq!(hub.json(["query"])["total_found"], 1);
-    same_anew(&hub);
+    assert_same_after_rebuild(&hub);
 
     let outer = place.repo("outer");
     work(&outer, "outer");
@@ -59,7 +59,7 @@ fn a_bare_repository_a_submodule_and_sha256_have_an_index_of_their_own() {
     assert_ne!(folder(&outer), folder(&inner));
     assert_eq!(inner.json(["query"])["reports"][0]["ai_id"], "inner");
     assert_eq!(outer.json(["query"])["reports"][0]["ai_id"], "outer");
-    same_anew(&inner);
+    assert_same_after_rebuild(&inner);
     assert!(outer.git_out(["status", "--porcelain"]).lines().all(|line| !line.contains("index.db")));
 
     let other = place.at("sha256");
@@ -71,7 +71,7 @@ fn a_bare_repository_a_submodule_and_sha256_have_an_index_of_their_own() {
     work(&other, "sha");
     assert_eq!(other.json(["query"])["total_found"], 1);
     work(&other, "more");
-    same_anew(&other);
+    assert_same_after_rebuild(&other);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_shallow_clone_has_an_index_over_all_notes() {
     let shallow = place.at("shallow");
     shallow.git(["fetch", "-q", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"]).ok();
     assert_eq!(shallow.json(["query"])["total_found"], 1);
-    same_anew(&shallow);
+    assert_same_after_rebuild(&shallow);
 }
 
 /// A server, and a clone that fetches its notes.
@@ -131,7 +131,7 @@ fn a_partial_clone_fetches_all_missing_notes_in_one_batch() {
         partial.run(command.split(' ')).ok();
     }
     assert_eq!(packs(), fetched);
-    same_anew(&partial);
+    assert_same_after_rebuild(&partial);
 }
 
 #[test]
@@ -185,5 +185,5 @@ fn notes_are_found_when_their_blobs_arrive() {
         }
     }
     assert_eq!(partial.json(["query"])["total_found"], 1);
-    same_anew(&partial);
+    assert_same_after_rebuild(&partial);
 }

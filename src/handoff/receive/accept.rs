@@ -157,7 +157,7 @@ pub fn named(context: &CommandContext<'_>, given: &str) -> Result<Record> {
 /// The short id of the handoff that superseded one; `None` while that is in force.
 pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Option<String>> {
     let index = context.index()?;
-    let is_meta = !index.aside([id])?.is_empty();
+    let is_meta = !index.superseded([id])?.is_empty();
     if is_meta {
         let naming = index.naming([id], &["supersede"])?;
         let mut by = naming.records().filter_map(|record| match &record.body {

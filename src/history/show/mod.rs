@@ -125,7 +125,7 @@ fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutco
             let mut here = index.on(commit)?;
             let ids: Vec<Id> = here.records().map(|record| record.head.id.clone()).collect();
             let of_handoffs = here.records().filter(|record| matches!(record.body, Body::Handoff(_)));
-            let aside = index.aside(of_handoffs.map(|record| &record.head.id))?;
+            let aside = index.superseded(of_handoffs.map(|record| &record.head.id))?;
             here.merge(index.naming(&ids, &["attach"])?);
             let placements = Placements::new(&here);
             let entries = here.entries().filter(|entry| entry.on.contains(&commit));

@@ -77,10 +77,10 @@ impl Index<'_> {
     }
 
     fn fitting(&self, wanted: &HandoffQuery) -> Result<usize> {
-        const TOLD: &str = "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0";
+        const TALLIED: &str = "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0";
         match &wanted.ai {
-            Some(ai) if wanted.is_told() => self.first(&format!("{TOLD} AND ai = ?"), &[Box::new(ai.clone())]),
-            None if wanted.is_told() => self.first(TOLD, &[]),
+            Some(ai) if wanted.is_tallied() => self.first(&format!("{TALLIED} AND ai = ?"), &[Box::new(ai.clone())]),
+            None if wanted.is_tallied() => self.first(TALLIED, &[]),
             _ => {
                 let (rest, values) = wanted.sql();
                 self.first(&format!("SELECT count(*) FROM handoff_reports h WHERE {rest}"), &values)
@@ -125,12 +125,12 @@ impl Index<'_> {
     }
 
     /// Whether a handoff is attached to one of these objects.
-    pub fn stands_on(&self, row: &HandoffRow, any: impl Fn(Oid) -> bool) -> Result<bool> {
+    pub fn is_attached_to(&self, row: &HandoffRow, any: impl Fn(Oid) -> bool) -> Result<bool> {
         Ok(self.fine(query::places(&self.opened.db, row.r))?.into_iter().any(any))
     }
 
     /// Those of these handoffs that were superseded.
-    pub fn aside<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<BTreeSet<Id>> {
+    pub fn superseded<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<BTreeSet<Id>> {
         let mut out = BTreeSet::new();
         for id in ids {
             let find = "SELECT r FROM record WHERE id = ? AND aside = 1";
@@ -156,7 +156,7 @@ impl HandoffQuery {
     }
 
     /// Whether the tally has the count: if only the agent restricts.
-    fn is_told(&self) -> bool {
+    fn is_tallied(&self) -> bool {
         let HandoffQuery { ai: _, session, since: _, until: _, task_id, kind, calibration, paths } = self;
         session.is_none()
             && !self.has_time()

@@ -138,7 +138,7 @@ impl Index<'_> {
         let (filter, mut values) = query.filter();
         let (mut total, mut hits) = (0, Vec::new());
         let most = i64::try_from(query.most).unwrap_or(i64::MAX);
-        let is_told = query.without.is_empty()
+        let is_tallied = query.without.is_empty()
             && query.sessions.is_empty()
             && query.since.is_none()
             && query.until.is_none()
@@ -152,7 +152,7 @@ impl Index<'_> {
             while let Some(row) = rows.next()? {
                 hits.extend(Id::parse(&schema::text(&row.get::<_, [u8; 16]>(0)?)));
             }
-            let count = match is_told {
+            let count = match is_tallied {
                 true => format!("SELECT ifnull(sum(n), 0) FROM tally o WHERE o.kind = ? AND o.aside = 0{filter}"),
                 false => format!("SELECT count(*) {rest}"),
             };

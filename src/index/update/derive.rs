@@ -45,7 +45,7 @@ struct DerivedRow {
 
 /// Rebuilds the rows of these sessions. Calls `tell` for each. With `is_new`, nothing was superseded or closed
 /// before.
-pub fn sessions_anew(
+pub fn derive_sessions(
     db: &Connection,
     repo: &Repository,
     touched: &BTreeSet<i64>,
@@ -179,7 +179,7 @@ fn write(db: &Connection, follows: &DerivedSession, is_new: bool) -> Result<(), 
         let set = "UPDATE record SET closed = ?1 WHERE id = ?2 AND closed <> ?1";
         db.prepare_cached(set)?.execute(params![closed, schema::id(id)])?;
     }
-    aside.iter().try_for_each(|(id, aside)| put_aside(db, &schema::id(id), *aside, is_new))
+    aside.iter().try_for_each(|(id, aside)| set_superseded(db, &schema::id(id), *aside, is_new))
 }
 
 /// Same for handoffs without a session, which only a record can supersede.
@@ -189,10 +189,10 @@ pub fn sessionless(db: &Connection) -> Result<(), IndexError> {
     let mut find = db.prepare_cached(find)?;
     let all: Vec<(Vec<u8>, bool)> =
         find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    all.iter().try_for_each(|(id, aside)| put_aside(db, id, *aside, false))
+    all.iter().try_for_each(|(id, aside)| set_superseded(db, id, *aside, false))
 }
 
-fn put_aside(db: &Connection, id: &[u8], aside: bool, is_new: bool) -> Result<(), IndexError> {
+fn set_superseded(db: &Connection, id: &[u8], aside: bool, is_new: bool) -> Result<(), IndexError> {
     if is_new && !aside {
         return Ok(());
     }

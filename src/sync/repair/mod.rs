@@ -102,7 +102,7 @@ pub(crate) fn look(context: &CommandContext<'_>, request: &RepairRequest) -> Res
     let mut moves = Vec::new();
     let chosen = chosen(context, &request.to)?;
     let handoffs = context.store.scan(Namespace::Handoffs)?;
-    let mut lost = if outcome.unborn { BTreeMap::new() } else { at_home(context, &handoffs) };
+    let mut lost = if outcome.unborn { BTreeMap::new() } else { handoffs_by_commit(context, &handoffs) };
     for choice in &chosen {
         lost.remove(&choice.from);
     }
@@ -167,7 +167,7 @@ fn is_content(record: &Record) -> bool {
 }
 
 /// Handoffs by the commit they are attached to.
-fn at_home<'s>(context: &CommandContext<'_>, handoffs: &'s Scan) -> BTreeMap<Oid, Vec<&'s RecordEntry>> {
+fn handoffs_by_commit<'s>(context: &CommandContext<'_>, handoffs: &'s Scan) -> BTreeMap<Oid, Vec<&'s RecordEntry>> {
     let placements = Placements::new(handoffs);
     let empty = context.repo.empty_tree();
     let mut out: BTreeMap<Oid, Vec<&RecordEntry>> = BTreeMap::new();

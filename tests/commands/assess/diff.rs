@@ -9,7 +9,7 @@ fn id(json: &Value, key: &str) -> String {
 }
 
 /// What was lost, gained or changed, in words.
-fn told(json: &Value, turn: &str) -> Vec<String> {
+fn changes_of(json: &Value, turn: &str) -> Vec<String> {
     let rows = json[turn].as_array().expect("a list").iter();
     rows.map(|row| row["what"].as_str().expect("words").to_owned()).collect()
 }
@@ -56,7 +56,7 @@ fn regressions_are_summarised_and_named() {
     repo.commit("src/new.rs", "fn a() {}\n", "Add it");
     repo.git(["commit", "-q", "-am", "Say more"]).ok();
     let json = repo.json(["diff", &before]);
-    assert_eq!((told(&json, "lost"), told(&json, "gained")), (vec![], vec!["2 commits more".to_owned()]));
+    assert_eq!((changes_of(&json, "lost"), changes_of(&json, "gained")), (vec![], vec!["2 commits more".to_owned()]));
     assert_eq!(json["summary"], "Nothing was lost; 2 commits more; the vectors are compared at the next assessment");
 }
 
@@ -85,9 +85,9 @@ fn two_snapshots_are_compared_with_their_vectors_and_texts() {
     let second = id(&repo.json(["checkpoint"]), "checkpoint_id");
     let json = repo.json(["diff", &first, &second]);
     assert_eq!(json["vector_deltas"], json!({"know": -0.2, "state": 0.2}));
-    assert_eq!(told(&json, "lost"), ["know fell by 0.20"]);
+    assert_eq!(changes_of(&json, "lost"), ["know fell by 0.20"]);
     assert_eq!(
-        told(&json, "gained"),
+        changes_of(&json, "gained"),
         ["1 finding more", "1 goal done", "1 step of reasoning more", "state rose by 0.20"]
     );
     assert_eq!(json["summary"], "Know fell by 0.20");
@@ -98,7 +98,7 @@ fn two_snapshots_are_compared_with_their_vectors_and_texts() {
     );
     // the other way round, what was gained is missing
     let back = repo.json(["diff", &second, &first]);
-    let lost = told(&back, "lost");
+    let lost = changes_of(&back, "lost");
     assert!(lost[0] == "1 finding is missing" && lost.contains(&"what was reached of the goals was forgotten".into()));
     assert_eq!(back["lost"][0]["items"], json!(["And it is UTC"]));
     let same = repo.json(["diff", &first, &first]);
@@ -115,9 +115,9 @@ fn a_commit_that_was_amended_is_not_lost() {
     let before = id(&repo.json(["checkpoint"]), "checkpoint_id");
     repo.git(["commit", "-q", "--amend", "-m", "Better"]).ok();
     let json = repo.json(["diff", &before]);
-    assert_eq!(told(&json, "lost"), Vec::<String>::new(), "{json}");
+    assert_eq!(changes_of(&json, "lost"), Vec::<String>::new(), "{json}");
     repo.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
-    assert_eq!(told(&repo.json(["diff", &before]), "lost"), ["1 commit is no longer in HEAD's history"]);
+    assert_eq!(changes_of(&repo.json(["diff", &before]), "lost"), ["1 commit is no longer in HEAD's history"]);
 }
 
 #[test]
@@ -136,19 +136,19 @@ fn comparing_a_handoff_with_the_present_claims_nothing_false() {
     repo.json(["session", "end"]);
     // another session takes the goals over and ends one of them
     repo.start("bob", "Go on");
-    let text = told(&repo.json(["diff", &handoff]), "lost");
+    let text = changes_of(&repo.json(["diff", &handoff]), "lost");
     assert_eq!(text, ["3 open goals were not taken over", "the reasoning was forgotten"]);
     repo.json(["goal", "take", &session]);
     let open = repo.json(["goal", "list", "--open"]);
     repo.json(["goal", "done", &id(&open["goals"][2], "id")]);
     repo.commit("c", "c\n", "Go on");
     let json = repo.json(["diff", &handoff]);
-    assert_eq!(told(&json, "lost"), ["the reasoning was forgotten"], "{json}");
-    assert_eq!(told(&json, "gained"), ["1 commit more"]);
+    assert_eq!(changes_of(&json, "lost"), ["the reasoning was forgotten"], "{json}");
+    assert_eq!(changes_of(&json, "gained"), ["1 commit more"]);
     assert!(json["compared"].as_array().expect("a list").contains(&json!("git_state")), "{json}");
     let later = id(&repo.json(["handoff", "--context", "d"]), "handoff_id");
     let json = repo.json(["diff", &handoff, &later]);
-    assert!(told(&json, "changed").contains(&"task, context or next steps are different".to_owned()), "{json}");
+    assert!(changes_of(&json, "changed").contains(&"task, context or next steps are different".to_owned()), "{json}");
     assert!(!json["summary"].as_str().expect("words").contains("next assessment"), "{json}");
 }
 
@@ -175,8 +175,8 @@ fn handoffs_are_compared_by_what_they_name() {
     let first = id(&repo.json(["handoff", "--finding", "Only here", "--next", "Ask"]), "handoff_id");
     let second = id(&repo.json(["handoff", "--unknown", "Which cache?", "--next", "Tell"]), "handoff_id");
     let json = repo.json(["diff", &first, &second]);
-    assert_eq!(told(&json, "lost"), Vec::<String>::new(), "what was journalled stays: {json}");
-    assert_eq!(told(&json, "gained"), ["1 question more"]);
+    assert_eq!(changes_of(&json, "lost"), Vec::<String>::new(), "what was journalled stays: {json}");
+    assert_eq!(changes_of(&json, "gained"), ["1 question more"]);
     assert!(json["text_diff"].as_str().is_some_and(|diff| diff.contains("-context: Ask\n+context: Tell\n")), "{json}");
     // a handoff beside the present, a session for its newest, an assessment
     assert_eq!(repo.json(["diff", &second])["b"]["kind"], "now");
@@ -256,7 +256,11 @@ fn a_change_that_was_reset_with_the_commit_below_it_is_lost() {
     repo.git(["reset", "-q", "--hard", "HEAD~1"]).ok();
     let json = repo.json(["checkpoint", "--trigger", "post_compact"])["compaction"].clone();
     let lost = ["1 commit is no longer in HEAD's history", "1 file went back (1 uncommitted line)"];
-    assert_eq!((told(&json, "lost"), told(&json, "changed")), (lost.map(str::to_owned).to_vec(), vec![]), "{json}");
+    assert_eq!(
+        (changes_of(&json, "lost"), changes_of(&json, "changed")),
+        (lost.map(str::to_owned).to_vec(), vec![]),
+        "{json}"
+    );
     assert_eq!(json["lost"][1]["items"], json!(["a.txt"]));
     assert!(repo.run(["checkpoint", "--trigger", "post_compact"]).ok().out.contains("- a.txt"));
     // what an amend takes in is committed, and only that
@@ -282,7 +286,7 @@ fn after_a_compaction_one_block_lists_losses_and_needs() {
     let json = repo.json(["checkpoint", "--trigger", "post_compact"]);
     assert_eq!(json["trigger"], "post_compact");
     assert_eq!((&json["compared_with"], &json["compaction"]["pre_checkpoint_id"]), (&json!(pre), &json!(pre)));
-    assert_eq!(told(&json["compaction"], "lost"), ["1 file went back (1 uncommitted line)"]);
+    assert_eq!(changes_of(&json["compaction"], "lost"), ["1 file went back (1 uncommitted line)"]);
     assert_eq!(json["bootstrap"]["own_session_id"], session.as_str());
     assert_eq!(json["bootstrap"]["unknowns"][0]["text"], "Which clock?");
     let block = json["context"].as_str().expect("a text");
@@ -403,6 +407,6 @@ fn suggested_goals_are_not_missing_in_a_handoff() {
     let before = id(&repo.json(["checkpoint"]), "checkpoint_id");
     let handoff = id(&repo.json(["handoff", "--finding", "x"]), "handoff_id");
     let json = repo.json(["diff", &before, &handoff]);
-    assert_eq!(told(&json, "lost"), Vec::<String>::new(), "{json}");
+    assert_eq!(changes_of(&json, "lost"), Vec::<String>::new(), "{json}");
     assert_eq!(repo.json(["show", &handoff])["goals"], json!([]));
 }

@@ -10,7 +10,7 @@ const CHECKPOINTS: &str = "refs/notes/empirica/data/checkpoints";
 const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyzABCDEF0123";
 
 /// What was lost, gained or changed, in words.
-fn told(json: &Value, turn: &str) -> Vec<String> {
+fn changes_of(json: &Value, turn: &str) -> Vec<String> {
     let rows = json[turn].as_array().expect("a list").iter();
     rows.map(|row| row["what"].as_str().expect("words").to_owned()).collect()
 }
@@ -29,7 +29,7 @@ fn work_in_the_first_commit_is_not_reported_as_reverted() {
     repo.git(["add", "."]).ok();
     repo.git(["commit", "-qm", "Begin"]).ok();
     let json = repo.json(["diff"]);
-    assert_eq!((told(&json, "lost"), told(&json, "gained")), (vec![], vec!["1 commit more".to_owned()]));
+    assert_eq!((changes_of(&json, "lost"), changes_of(&json, "gained")), (vec![], vec!["1 commit more".to_owned()]));
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_new_folder_that_is_no_longer_staged_did_not_go_back() {
     repo.git(["add", "new"]).ok();
     repo.json(["checkpoint"]);
     repo.git(["reset", "-q"]).ok();
-    assert_eq!(told(&repo.json(["diff"]), "lost"), Vec::<String>::new());
+    assert_eq!(changes_of(&repo.json(["diff"]), "lost"), Vec::<String>::new());
 }
 
 #[test]
@@ -70,15 +70,15 @@ fn the_work_tree_of_another_worktree_is_not_compared() {
     let beside = place.at("beside");
     beside.write("another.txt", "a\n");
     let json = beside.json(["diff", &taken]);
-    assert_eq!((told(&json, "lost"), told(&json, "gained")), (vec![], vec![]));
+    assert_eq!((changes_of(&json, "lost"), changes_of(&json, "gained")), (vec![], vec![]));
     // a checkpoint of a session over there as well
     beside.start("bob", "There");
     let there = id(&beside.json(["checkpoint"]), "checkpoint_id");
     let json = repo.json(["diff", &taken, &there]);
-    assert_eq!(told(&json, "lost"), Vec::<String>::new(), "{json}");
+    assert_eq!(changes_of(&json, "lost"), Vec::<String>::new(), "{json}");
     // where it was taken, it is
     repo.git(["checkout", "-q", "README.md"]).ok();
-    assert_eq!(told(&repo.json(["diff", &taken]), "lost"), ["1 file went back (uncommitted lines: +1 −1)"]);
+    assert_eq!(changes_of(&repo.json(["diff", &taken]), "lost"), ["1 file went back (uncommitted lines: +1 −1)"]);
 }
 
 #[test]
@@ -90,12 +90,12 @@ fn files_of_a_missing_commit_are_not_reported_as_reverted() {
     repo.write("b", "changed\n");
     repo.json(["checkpoint"]);
     repo.git(["commit", "-q", "--amend", "-am", "Second, changed"]).ok();
-    assert_eq!(told(&repo.json(["diff"]), "lost"), ["1 commit is no longer in HEAD's history"]);
+    assert_eq!(changes_of(&repo.json(["diff"]), "lost"), ["1 commit is no longer in HEAD's history"]);
     repo.git(["reflog", "expire", "--expire=now", "--all"]).ok();
     repo.git(["gc", "-q", "--prune=now"]).ok();
     let json = repo.json(["diff"]);
-    assert_eq!(told(&json, "lost"), Vec::<String>::new(), "what is not known is not said");
-    assert!(told(&json, "changed").iter().any(|what| what.starts_with("HEAD: ")), "{json}");
+    assert_eq!(changes_of(&json, "lost"), Vec::<String>::new(), "what is not known is not said");
+    assert!(changes_of(&json, "changed").iter().any(|what| what.starts_with("HEAD: ")), "{json}");
 }
 
 #[test]
@@ -111,8 +111,12 @@ fn in_a_shallow_history_no_commit_is_reported_missing() {
     shallow.git(["fetch", "-q", "--depth", "1"]).ok();
     shallow.git(["reset", "-q", "--hard", "origin/main"]).ok();
     let json = shallow.json(["diff"]);
-    assert_eq!((told(&json, "lost"), told(&json, "gained")), (vec![], vec![]), "the first one is an ancestor");
-    assert!(told(&json, "changed").iter().any(|what| what.starts_with("HEAD: ")), "{json}");
+    assert_eq!(
+        (changes_of(&json, "lost"), changes_of(&json, "gained")),
+        (vec![], vec![]),
+        "the first one is an ancestor"
+    );
+    assert!(changes_of(&json, "changed").iter().any(|what| what.starts_with("HEAD: ")), "{json}");
 }
 
 #[test]
@@ -123,9 +127,9 @@ fn vectors_of_an_assessment_before_the_snapshot_are_no_fall() {
     repo.json(["check", "-v", "know=0.4"]);
     repo.json(["checkpoint", "-v", "know=0.8"]);
     let json = repo.json(["diff"]);
-    assert_eq!((told(&json, "lost"), &json["vector_deltas"]), (vec![], &Value::Null));
+    assert_eq!((changes_of(&json, "lost"), &json["vector_deltas"]), (vec![], &Value::Null));
     repo.json(["check", "-v", "know=0.5"]);
-    assert_eq!(told(&repo.json(["diff"]), "lost"), ["know fell by 0.30"]);
+    assert_eq!(changes_of(&repo.json(["diff"]), "lost"), ["know fell by 0.30"]);
 }
 
 #[test]
@@ -138,9 +142,9 @@ fn goals_taken_over_or_done_are_not_reported_open() {
     repo.json(["goal", "done", &goals[2]]);
     repo.json(["session", "end"]);
     repo.start("ada", "Two");
-    assert_eq!(told(&repo.json(["diff", &handoff]), "lost"), ["3 open goals were not taken over"]);
+    assert_eq!(changes_of(&repo.json(["diff", &handoff]), "lost"), ["3 open goals were not taken over"]);
     repo.json(["goal", "take", &first]);
-    assert_eq!(told(&repo.json(["diff", &handoff]), "lost"), Vec::<String>::new());
+    assert_eq!(changes_of(&repo.json(["diff", &handoff]), "lost"), Vec::<String>::new());
 }
 
 #[test]
@@ -151,7 +155,7 @@ fn dropping_the_goal_selects_no_other() {
     let goal = id(&repo.json(["goal", "add", "g"]), "id");
     repo.json(["checkpoint"]);
     repo.json(["goal", "drop", &goal]);
-    assert_eq!(told(&repo.json(["diff"]), "changed"), ["no goal is worked on"]);
+    assert_eq!(changes_of(&repo.json(["diff"]), "changed"), ["no goal is worked on"]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub fn arrival(repo: &Repo<'_>) -> Value {
 
 /// The text of resume about it.
 #[track_caller]
-pub fn told(repo: &Repo<'_>) -> String {
+pub fn resumed_text(repo: &Repo<'_>) -> String {
     let text = repo.run(["resume"]).ok().out;
     let at = text.find(" UTC, ").expect("a head");
     text[at..].lines().skip(1).take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
@@ -43,7 +43,7 @@ fn no_change_is_reported_briefly() {
         "unjudged_artifacts": 0, "resolved_unknowns": [], "stale_evidence": [],
     });
     assert_eq!(arrival(&repo), expected);
-    assert_eq!(told(&repo), "Nothing changed since.");
+    assert_eq!(resumed_text(&repo), "Nothing changed since.");
     assert!(repo.run(["show"]).ok().out.contains("\n## Since Then\n\n- nothing changed\n"));
 }
 
@@ -54,7 +54,7 @@ fn commits_since_and_what_they_changed_removed_and_left_alone() {
     repo.commit("other", "x\n", "Add other");
     let arrived = arrival(&repo);
     assert_eq!((&arrived["commits_since"], &arrived["changed_artifacts"]), (&json!(1), &json!([])));
-    assert_eq!(told(&repo), "Since then: 1 commit.");
+    assert_eq!(resumed_text(&repo), "Since then: 1 commit.");
     repo.commit("src/a.rs", "a, better\n", "Mend a");
     repo.git(["rm", "-q", "src/b.rs"]).ok();
     repo.git(["commit", "-q", "-m", "Remove b"]).ok();
@@ -62,7 +62,7 @@ fn commits_since_and_what_they_changed_removed_and_left_alone() {
     assert_eq!(arrived["commits_since"], 3);
     assert_eq!(arrived["changed_artifacts"], json!(["src/a.rs"]));
     assert_eq!(arrived["missing_artifacts"], json!(["src/b.rs"]));
-    assert_eq!(told(&repo), "Since then: 3 commits; changed: src/a.rs; missing: src/b.rs.");
+    assert_eq!(resumed_text(&repo), "Since then: 3 commits; changed: src/a.rs; missing: src/b.rs.");
     let shown = repo.run(["show"]).ok().out;
     assert!(shown.contains("- 3 commits\n- changed: src/a.rs\n- missing: src/b.rs\n"), "{shown}");
     // a change that was taken back is none
@@ -80,7 +80,7 @@ fn changes_of_the_work_tree_count_before_they_are_committed() {
     assert_eq!(arrived["commits_since"], 0);
     assert_eq!(arrived["changed_artifacts"], json!(["src/a.rs"]));
     assert_eq!(arrived["missing_artifacts"], json!(["src/b.rs"]));
-    assert_eq!(told(&repo), "Since then: no commit; changed: src/a.rs; missing: src/b.rs.");
+    assert_eq!(resumed_text(&repo), "Since then: no commit; changed: src/a.rs; missing: src/b.rs.");
     // whatever the reader's HEAD is
     let below = place.at("r/src");
     assert_eq!(arrival(&below)["changed_artifacts"], json!(["src/a.rs"]));
@@ -101,7 +101,7 @@ fn work_handed_over_uncommitted_is_unchanged_if_committed_as_is() {
     let place = Place::new();
     for (repo, commits_since) in [(place.repo("without hooks"), 1), (place.set_up("with hooks"), 0)] {
         let repo = uncommitted(repo);
-        assert_eq!(told(&repo), "Nothing changed since.");
+        assert_eq!(resumed_text(&repo), "Nothing changed since.");
         repo.git(["add", "-A"]).ok();
         repo.git(["commit", "-q", "-m", "Change a, add new"]).ok();
         let arrived = arrival(&repo);
@@ -129,7 +129,7 @@ fn lost_or_changed_uncommitted_work_is_reported() {
     let repo = uncommitted(place.set_up("hooks"));
     repo.git(["add", "new"]).ok();
     repo.git(["commit", "-q", "-m", "Add new"]).ok();
-    assert_eq!(told(&repo), "Nothing changed since.");
+    assert_eq!(resumed_text(&repo), "Nothing changed since.");
     repo.git(["checkout", "-q", "a"]).ok();
     assert_eq!(arrival(&repo)["changed_artifacts"], json!(["a"]));
 }
@@ -200,7 +200,7 @@ fn a_detached_head_before_the_handoff_has_not_its_commit() {
     assert_eq!((&arrived["commits_since"], &arrived["reachable"]), (&json!(0), &json!(false)));
     assert_eq!(arrived["missing_artifacts"], json!(["src/a.rs", "src/b.rs"]));
     repo.git(["checkout", "-q", "main~0"]).ok();
-    assert_eq!(told(&repo), "Nothing changed since.");
+    assert_eq!(resumed_text(&repo), "Nothing changed since.");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_commit_that_is_on_no_branch_any_more_names_repair() {
     let arrived = arrival(&repo);
     assert_eq!((&arrived["commits_since"], &arrived["reachable"]), (&json!(1), &json!(false)));
     assert_eq!(arrived["missing_artifacts"], json!(["a"]));
-    let told = told(&repo);
+    let told = resumed_text(&repo);
     assert!(told.contains("HEAD has 1 other commit; missing: a."), "{told}");
     assert!(told.contains("not in HEAD's history") && told.contains("git empirica doctor"), "{told}");
 }
@@ -236,7 +236,7 @@ fn a_rebase_without_hooks_loses_the_commit_and_not_the_content_until_repair() {
     repo.run(["repair", "--apply"]).ok();
     let arrived = arrival(&repo);
     assert_eq!((&arrived["commits_since"], &arrived["reachable"]), (&json!(0), &json!(true)));
-    assert_eq!(told(&repo), "Nothing changed since.");
+    assert_eq!(resumed_text(&repo), "Nothing changed since.");
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn nothing_is_invented_about_a_missing_commit() {
     assert_eq!((&arrived["changed_artifacts"], &arrived["unjudged_artifacts"]), (&json!([]), &json!(2)));
     std::fs::remove_file(repo.path.join("loose")).unwrap();
     assert_eq!(arrival(&repo)["missing_artifacts"], json!(["loose"]));
-    let told = told(&repo);
+    let told = resumed_text(&repo);
     assert!(told.contains("2 artifacts not compared") && told.contains("git empirica doctor"), "{told}");
 }
 
@@ -275,9 +275,9 @@ fn a_shallow_clone_that_lacks_the_commit_says_so() {
         assert_eq!(arrived[key], Value::Null, "{key}");
     }
     assert_eq!(arrived["unjudged_artifacts"], 2);
-    assert!(told(&shallow).contains("git fetch --unshallow"), "{}", told(&shallow));
+    assert!(resumed_text(&shallow).contains("git fetch --unshallow"), "{}", resumed_text(&shallow));
     shallow.git(["fetch", "-q", "--unshallow"]).ok();
-    assert_eq!(told(&shallow), "Since then: 3 commits.");
+    assert_eq!(resumed_text(&shallow), "Since then: 3 commits.");
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn before_the_first_commit_no_commit_is_reported() {
     assert_eq!((&arrived["changed_artifacts"], &arrived["unjudged_artifacts"]), (&json!([]), &json!(0)));
     repo.write("a", "b\n");
     assert_eq!(arrival(&repo)["changed_artifacts"], json!(["a"]));
-    assert_eq!(told(&repo), "Since then: changed: a.");
+    assert_eq!(resumed_text(&repo), "Since then: changed: a.");
     repo.commit("a", "a\n", "Begin");
     let arrived = arrival(&repo);
     assert_eq!((&arrived["commits_since"], &arrived["changed_artifacts"]), (&json!(0), &json!([])));
@@ -313,7 +313,7 @@ fn sha256_repositories_are_judged_alike() {
     repo.git(["config", "user.name", "Test"]).ok();
     repo.git(["config", "user.email", "test@example.com"]).ok();
     let repo = uncommitted(repo);
-    assert_eq!(told(&repo), "Nothing changed since.");
+    assert_eq!(resumed_text(&repo), "Nothing changed since.");
     let record: Value = serde_json::from_str(&repo.lines("handoffs")[0]).unwrap();
     assert_eq!(record["uncommitted"][0]["blob"].as_str().unwrap().len(), 64);
     repo.write("new", "newer\n");

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::commands::handoff::arrival::{arrival, handed_over, told};
+use crate::commands::handoff::arrival::{arrival, handed_over, resumed_text};
 use crate::support::harness::{Place, Repo, tokens};
 
 #[test]
@@ -80,7 +80,7 @@ fn evidence_is_stale_when_its_files_or_else_the_artifacts_changed() {
     assert_eq!(stale(&repo), json!([]));
     repo.write("a", "b\n");
     assert_eq!(stale(&repo), json!([{"command": "cargo test", "files": ["a"]}]));
-    assert!(told(&repo).ends_with("evidence older than the code: cargo test."), "{}", told(&repo));
+    assert!(resumed_text(&repo).ends_with("evidence older than the code: cargo test."), "{}", resumed_text(&repo));
     repo.write("a", "a\n");
     repo.git(["rm", "-q", "lib/dep.rs"]).ok();
     assert_eq!(stale(&repo), json!([{"command": "cargo bench", "files": ["lib/dep.rs"]}]));
@@ -147,7 +147,7 @@ fn a_new_folder_is_judged_once_it_is_committed() {
     repo.hand_over("t");
     repo.git(["add", "-A"]).ok();
     repo.git(["commit", "-q", "-m", "Add fresh"]).ok();
-    assert_eq!(told(&repo), "Nothing changed since.");
+    assert_eq!(resumed_text(&repo), "Nothing changed since.");
     repo.write("fresh/a", "changed\n");
     assert_eq!(arrival(&repo)["changed_artifacts"], json!(["fresh/"]));
     repo.git(["commit", "-qam", "Change fresh/a"]).ok();

@@ -17,7 +17,7 @@ fn at(time: &str) -> [(&'static str, String); 1] {
 }
 
 #[track_caller]
-fn said(repo: &Repo<'_>, time: &str, arguments: &[&str]) -> Value {
+fn run_at(repo: &Repo<'_>, time: &str, arguments: &[&str]) -> Value {
     let env = at(time);
     repo.json_with_env(&[(env[0].0, &env[0].1)], arguments)
 }
@@ -41,35 +41,35 @@ impl<'p> Team<'p> {
         ada.git(["init", "-q", "--bare", "../hub.git"]).ok();
         ada.git(["remote", "add", "origin", "../hub.git"]).ok();
         ada.git(["push", "-q", "origin", "main"]).ok();
-        said(&ada, "10:00:00", &["session", "start", "--ai", "ada", "--task", "Cache the tokens"]);
-        said(&ada, "10:00:30", &["unknown", "Does the mobile client reuse nonces?"]);
-        said(&ada, "10:01:00", &["deadend", "Retrying the login", "--why", "the cache is stale"]);
+        run_at(&ada, "10:00:00", &["session", "start", "--ai", "ada", "--task", "Cache the tokens"]);
+        run_at(&ada, "10:00:30", &["unknown", "Does the mobile client reuse nonces?"]);
+        run_at(&ada, "10:01:00", &["deadend", "Retrying the login", "--why", "the cache is stale"]);
         for file in ["src/cache.rs", "src/login.rs", "docs/cache.md"] {
             ada.commit(file, "x\n", file);
         }
-        let handoff = said(&ada, "10:02:00", &["handoff", "--context", "Mind the cache", "--next", "Ask"]);
+        let handoff = run_at(&ada, "10:02:00", &["handoff", "--context", "Mind the cache", "--next", "Ask"]);
         ada.git(["push", "-q", "origin", "main"]).ok();
-        said(&ada, "10:03:00", &["sync"]);
+        run_at(&ada, "10:03:00", &["sync"]);
 
         let hub = place.at("hub.git");
         let bob = place.clone(&hub, "bob", false);
         bob.git(["checkout", "-q", "main"]).ok();
-        said(&bob, "10:59:00", &["sync"]);
-        said(&bob, "11:00:00", &["session", "start", "--ai", "bob", "--task", "Go on with the cache"]);
+        run_at(&bob, "10:59:00", &["sync"]);
+        run_at(&bob, "11:00:00", &["session", "start", "--ai", "bob", "--task", "Go on with the cache"]);
         let handoff = id(&handoff, "handoff_id").to_owned();
         let accepted = ["accept", &handoff, "--understanding", "The cache is keyed anew", "--decision", "continue"];
-        said(&bob, "11:00:05", &accepted);
-        said(&bob, "11:00:10", &["unknown", "does the mobile client REUSE nonces"]);
-        said(&bob, "11:00:20", &["activity", "edit", "key it", "--file", "./src/cache.rs"]);
-        said(&bob, "11:00:30", &["activity", "read", "look", "--file", "docs/cache.md"]);
+        run_at(&bob, "11:00:05", &accepted);
+        run_at(&bob, "11:00:10", &["unknown", "does the mobile client REUSE nonces"]);
+        run_at(&bob, "11:00:20", &["activity", "edit", "key it", "--file", "./src/cache.rs"]);
+        run_at(&bob, "11:00:30", &["activity", "read", "look", "--file", "docs/cache.md"]);
         let answer =
-            said(&bob, "11:01:00", &["handoff", "--artifact", "src/cache.rs", "--context", "c", "--next", "n"]);
-        said(&bob, "11:02:00", &["sync"]);
-        said(&ada, "11:03:00", &["sync"]);
+            run_at(&bob, "11:01:00", &["handoff", "--artifact", "src/cache.rs", "--context", "c", "--next", "n"]);
+        run_at(&bob, "11:02:00", &["sync"]);
+        run_at(&ada, "11:03:00", &["sync"]);
         let answer = id(&answer, "handoff_id").to_owned();
-        said(&ada, "11:04:00", &["accept", &answer, "--decision", "COMPLETE"]);
+        run_at(&ada, "11:04:00", &["accept", &answer, "--decision", "COMPLETE"]);
         let refined = ["accept", &answer, "--decision", "REFINE", "--question", "And logout?", "--gap", "No test"];
-        said(&ada, "11:05:00", &refined);
+        run_at(&ada, "11:05:00", &refined);
         Team { ada, bob, handoff, answer }
     }
 }
@@ -182,7 +182,7 @@ fn tokens_count_the_output_of_resume() {
     let text = team.ada.run(["metrics"]).ok().out;
     assert!(text.contains("what the transcripts took is unknown"), "{text}");
     // resume shows another one now
-    said(&team.ada, "11:06:00", &["handoff", "--context", "Anew", "--next", "n"]);
+    run_at(&team.ada, "11:06:00", &["handoff", "--context", "Anew", "--next", "n"]);
     let json = team.ada.json(["metrics", &team.handoff]);
     assert_eq!((&json["tokens"], &json["first_try_complete"]), (&Value::Null, &json!(true)));
 }
@@ -238,7 +238,7 @@ fn measuring_writes_nothing() {
     team.bob
         .git(["fetch", "-q", "origin", "+refs/notes/empirica/data/*:refs/notes/empirica/remotes/origin/data/*"])
         .ok();
-    said(&team.bob, "11:10:00", &["finding", "It waits"]);
+    run_at(&team.bob, "11:10:00", &["finding", "It waits"]);
     let all = |repo: &Repo<'_>| {
         let mut out = BTreeMap::new();
         files(&repo.path.join(".git"), &mut out);

@@ -47,7 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A question in numbers, of which each history makes arguments.
 #[derive(Debug, Clone)]
-struct Asked {
+struct Filters {
     ai: Option<&'static str>,
     task: Option<(&'static str, &'static [&'static str])>,
     path: Option<&'static str>,
@@ -63,7 +63,7 @@ struct Asked {
     limit: usize,
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn arbitrary_filters() -> impl Strategy<Value = Filters> {
     // few of many, so that something fits
     fn rarely<S: Strategy>(strategy: S) -> impl Strategy<Value = Option<S::Value>> {
         proptest::option::weighted(0.2, strategy)
@@ -78,7 +78,7 @@ fn asked() -> impl Strategy<Value = Asked> {
     );
     let index = any::<prop::sample::Index>;
     let rest = (rarely(index()), rarely((index(), index())), rarely(0i64..120), rarely(0i64..120), 0usize..8);
-    (names, rest).prop_map(|((ai, task, path, kind, status), (session, range, since, until, limit))| Asked {
+    (names, rest).prop_map(|((ai, task, path, kind, status), (session, range, since, until, limit))| Filters {
         ai,
         task,
         path,
@@ -196,41 +196,41 @@ fn lies(file: &str, path: &str) -> bool {
 /// The arguments of a question, and whether each handoff fits it, by the raw record.
 fn question(
     repo: &Repo<'_>,
-    asked: &Asked,
+    filters: &Filters,
     sessions: &[String],
     all: &[(Value, String)],
 ) -> (Vec<String>, Vec<(Value, String)>) {
-    let mut arguments = vec!["query".to_owned(), "--limit".to_owned(), asked.limit.to_string()];
+    let mut arguments = vec!["query".to_owned(), "--limit".to_owned(), filters.limit.to_string()];
     let mut found = all.to_vec();
     let mut add = |flag: &str, value: &str, fits: &dyn Fn(&Value, &str) -> bool| {
         arguments.extend([flag.to_owned(), value.to_owned()]);
         found.retain(|(record, home)| fits(record, home));
     };
-    if let Some(ai) = asked.ai {
+    if let Some(ai) = filters.ai {
         add("--ai", ai, &|record, _| record["ai"] == ai);
     }
-    if let Some((pattern, tasks)) = asked.task {
+    if let Some((pattern, tasks)) = filters.task {
         add("--task", pattern, &|record, _| tasks.iter().any(|task| record["task"] == *task));
     }
-    if let Some(kind) = asked.kind {
+    if let Some(kind) = filters.kind {
         add("--type", kind, &|record, _| record["type"] == kind);
     }
-    if let Some(status) = asked.status {
+    if let Some(status) = filters.status {
         let of = |record: &Value| record["calibration_status"].as_str().unwrap_or("not_assessable").to_owned();
         add("--calibration", status, &|record, _| of(record) == status);
     }
-    if let Some(path) = asked.path {
+    if let Some(path) = filters.path {
         add("--path", path, &|record, _| {
             let named = record["artifacts"].as_array().into_iter().flatten();
             let open = record["uncommitted"].as_array().into_iter().flatten().map(|file| &file["path"]);
             named.chain(open).any(|file| lies(file.as_str().expect("a path"), path))
         });
     }
-    if let (Some(which), false) = (asked.session, sessions.is_empty()) {
+    if let (Some(which), false) = (filters.session, sessions.is_empty()) {
         let session = which.get(sessions);
         add("--session", session, &|record, _| record["session"] == **session);
     }
-    if let Some((from, to)) = &asked.range {
+    if let Some((from, to)) = &filters.range {
         let count: usize = repo.git_out(["rev-list", "--count", "HEAD"]).parse().expect("a number");
         let range = format!("HEAD~{}..HEAD~{}", from.index(count), to.index(count));
         let listed = repo.git_out(["rev-list", &range]);
@@ -240,7 +240,7 @@ fn question(
         let at = record["at"].as_str().expect("a time");
         chrono::DateTime::parse_from_rfc3339(at).expect("a time").timestamp()
     };
-    let (since, mut until) = (asked.since.map(hour), asked.until.map(hour));
+    let (since, mut until) = (filters.since.map(hour), filters.until.map(hour));
     if since.is_some_and(|since| until.is_some_and(|until| since > until)) {
         until = None;
     }
@@ -263,19 +263,19 @@ proptest! {
     #[test]
     fn a_query_answers_what_a_plain_scan_of_the_notes_does(
         steps in vec((step(), 0i64..24), 6..16),
-        questions in vec(asked(), 32),
+        questions in vec(arbitrary_filters(), 32),
     ) {
         let place = Place::new();
         let repo = place.set_up("r");
         let sessions = play(&repo, &steps);
         let all = in_force(&repo);
-        for asked in &questions {
-            let (arguments, expected) = question(&repo, asked, &sessions, &all);
+        for filters in &questions {
+            let (arguments, expected) = question(&repo, filters, &sessions, &all);
             let json = repo.json(&arguments);
             let found: Vec<(&Value, &Value)> =
                 json["reports"].as_array().expect("a list").iter().map(|report| (&report["handoff_id"], &report["commit"])).collect();
             let page: Vec<(Value, Value)> =
-                expected.iter().take(asked.limit).map(|(record, home)| (record["id"].clone(), home.as_str().into())).collect();
+                expected.iter().take(filters.limit).map(|(record, home)| (record["id"].clone(), home.as_str().into())).collect();
             prop_assert_eq!(found, page.iter().map(|(id, home)| (id, home)).collect::<Vec<_>>(), "{:?}", arguments);
             prop_assert_eq!(&json["total_found"], &Value::from(expected.len()), "{:?}", arguments);
         }

@@ -86,7 +86,7 @@ impl Template {
         let ran = self.run(&repo, Some(&format!("kill:{n}")));
         assert_eq!(ran.code, -1, "it was not killed: {} {}", ran.out, ran.err);
         self.old_or_new(&repo);
-        self.goes_on(&repo, None);
+        self.assert_continues(&repo, None);
     }
 
     /// Failed at the `n`-th point.
@@ -109,7 +109,7 @@ impl Template {
             said = keys.iter().find_map(|key| json[key].as_str()).filter(|_| ran.code == 0).map(str::to_owned);
         }
         self.old_or_new(&repo);
-        self.goes_on(&repo, said);
+        self.assert_continues(&repo, said);
     }
 
     /// Right after the fault: git is content, each ref is old or newer, no ref of others moved.
@@ -129,7 +129,7 @@ impl Template {
     }
 
     /// Runs the next commands: they work, or name the obstacle and its removal, and no acknowledged record is lost.
-    fn goes_on(&self, repo: &Repo<'_>, said: Option<String>) {
+    fn assert_continues(&self, repo: &Repo<'_>, said: Option<String>) {
         let logged = logged(repo);
         let status = repo.json(["status"]);
         assert!(status["warning"].is_null() || self.write.rewrites || locked(repo), "{status}");

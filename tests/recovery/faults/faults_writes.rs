@@ -33,8 +33,8 @@ const PLAIN: Write = Write {
     input: "",
     again: true,
     rewrites: false,
-    done: nothing_more,
-    in_copy: nothing_more,
+    done: no_op,
+    in_copy: no_op,
     damaged: false,
     similar: false,
 };
@@ -50,7 +50,7 @@ fn words(arguments: &[&str]) -> Vec<String> {
     arguments.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn nothing_more(_: &Repo<'_>) {}
+fn no_op(_: &Repo<'_>) {}
 
 /// A session with a record of each namespace in the notes, and one that waits in the log.
 fn work<'p>(place: &'p Place) -> Repo<'p> {
