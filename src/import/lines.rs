@@ -18,7 +18,7 @@ use empirica_notes::model::Namespace;
 use empirica_notes::store::{Epoch, Out, PendingRecord, Storage};
 
 /// Number of invalid lines that an error quotes.
-const TOLD: usize = 3;
+const LISTED: usize = 3;
 
 /// Result of an export, whose lines go to a callback.
 #[derive(Debug, Default)]
@@ -154,8 +154,8 @@ fn read(
     if wrong.is_empty() {
         return Ok((out, epochs));
     }
-    let more = wrong.len().saturating_sub(TOLD);
-    wrong.truncate(TOLD);
+    let more = wrong.len().saturating_sub(LISTED);
+    wrong.truncate(LISTED);
     if more > 0 {
         wrong.push(format!("{more} more are wrong"));
     }

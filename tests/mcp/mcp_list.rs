@@ -157,18 +157,21 @@ fn a_text_names_the_tools_and_their_arguments() {
     let place = Place::new();
     let repo = place.repo("work");
     let mut client = Client::new(&repo, &[]);
-    let said = client.fails("log_finding", json!({"finding": "f", "session_id": "latest:active:bob"}));
-    assert!(said["suggestion"].as_str().is_some_and(|text| text.contains("bootstrap_session(ai_id='bob')")), "{said}");
-    let said = client.fails("query_handoff_reports", json!({"task_pattern": "("}));
-    assert_eq!(said["reason"], "task_pattern takes a regular expression");
-    let said = client.fails("query_handoff_reports", json!({"since": "neverday"}));
-    assert!(said["error"].as_str().is_some_and(|text| text.ends_with("used for since")), "{said}");
+    let output = client.fails("log_finding", json!({"finding": "f", "session_id": "latest:active:bob"}));
+    assert!(
+        output["suggestion"].as_str().is_some_and(|text| text.contains("bootstrap_session(ai_id='bob')")),
+        "{output}"
+    );
+    let output = client.fails("query_handoff_reports", json!({"task_pattern": "("}));
+    assert_eq!(output["reason"], "task_pattern takes a regular expression");
+    let output = client.fails("query_handoff_reports", json!({"since": "neverday"}));
+    assert!(output["error"].as_str().is_some_and(|text| text.ends_with("used for since")), "{output}");
     for ai in ["ada", "bob"] {
         repo.start(ai, "t");
     }
     let mut other = Client::new(&repo, &[]);
-    let said = other.fails("end_session", json!({"ai_id": "nobody"}));
-    assert!(!said.to_string().contains("--") && !said.to_string().contains("git empirica"), "{said}");
+    let output = other.fails("end_session", json!({"ai_id": "nobody"}));
+    assert!(!output.to_string().contains("--") && !output.to_string().contains("git empirica"), "{output}");
     let stored = client.ok("bootstrap_session", json!({"ai_id": "eve"}));
     assert!(stored["warning"].as_str().is_some_and(|text| text.contains("end_session(session_id='")), "{stored}");
     let after = client.ok("submit_postflight_assessment", json!({"vectors": {"know": 0.9}}));
@@ -178,6 +181,6 @@ fn a_text_names_the_tools_and_their_arguments() {
         "{after}"
     );
     // the command line says the same in its own terms
-    let said = repo.fails(2, ["search", "--handoffs", "--task", "("]);
-    assert_eq!(said["reason"], "--task takes a regular expression");
+    let output = repo.fails(2, ["search", "--handoffs", "--task", "("]);
+    assert_eq!(output["reason"], "--task takes a regular expression");
 }

@@ -205,11 +205,11 @@ fn a_missing_commit_is_matched_by_tree_alone_and_reported_so() {
     repo.git(["reflog", "expire", "--expire=now", "--all"]).ok();
     repo.git(["gc", "-q", "--prune=now"]).ok();
     assert_ne!(repo.git(["cat-file", "-e", &old]).code, 0, "it is gone");
-    let said = repo.run(["repair"]).ok();
+    let output = repo.run(["repair"]).ok();
     assert!(
-        said.out.contains("the old commit is not here") && said.out.contains("(not in this clone)"),
+        output.out.contains("the old commit is not here") && output.out.contains("(not in this clone)"),
         "{}",
-        said.out
+        output.out
     );
     assert_eq!(repo.json(["repair"])["repairs"][0]["from_subject"], Value::Null);
     follows(&repo, &id, &old, &repo.head(), "tree");
@@ -314,8 +314,8 @@ fn filter_repo_rewrites_every_branch_and_a_dropped_commit_leads_nowhere() {
     expected.sort();
     assert_eq!(repairs(&repo, &["--apply"]), expected);
     assert!(repo.note(MARKDOWN, &new).contains("learned: other"));
-    let said = repo.run(["repair"]).ok();
+    let output = repo.run(["repair"]).ok();
     let show = format!("git empirica show {}", &lost[lost.len() - 8..]);
-    assert!(said.out.contains("lost ") && said.out.contains(&show), "{}", said.out);
+    assert!(output.out.contains("lost ") && output.out.contains(&show), "{}", output.out);
     assert!(repo.run(["show", &lost]).ok().out.contains("learned: dropped"), "it stays readable");
 }

@@ -165,17 +165,20 @@ fn a_dry_run_reports_and_changes_nothing() {
     let id = session(&repo);
     repo.json(["finding", "the vault knows hunter2hunter2 as well"]);
     let refs = repo.git_out(["for-each-ref"]);
-    let told = repo.json(["redact", &id, "--dry-run"]);
+    let answer = repo.json(["redact", &id, "--dry-run"]);
     assert_eq!(repo.git_out(["for-each-ref"]), refs);
-    assert_eq!((&told["dry_run"], &told["complete"], &told["epoch"]), (&json!(true), &json!(false), &Value::Null));
+    assert_eq!(
+        (&answer["dry_run"], &answer["complete"], &answer["epoch"]),
+        (&json!(true), &json!(false), &Value::Null)
+    );
     let done = repo.json(["redact", &id]);
-    assert_eq!(told["redacted"], done["redacted"]);
-    assert_eq!(told["rewritten"], done["rewritten"]);
+    assert_eq!(answer["redacted"], done["redacted"]);
+    assert_eq!(answer["rewritten"], done["rewritten"]);
     // similar texts are reported, not changed
     let look: Vec<&str> =
         done["look_at"].as_array().expect("a list").iter().filter_map(|r| r["kind"].as_str()).collect();
     assert_eq!(look, ["finding"], "{done}");
-    assert_eq!(told["look_at"], done["look_at"]);
+    assert_eq!(answer["look_at"], done["look_at"]);
     let said = repo.run(["redact", &id, "--dry-run"]).ok();
     assert!(said.out.contains("redacted before") && said.err.contains("dry run"), "{said:?}");
 }
@@ -257,11 +260,11 @@ fn a_redaction_is_pushed_and_a_refusing_remote_reported() {
     sync(repo);
     let refuses = hook(&hub, "pre-receive", "echo 'no force here' >&2; exit 1");
     let ran = repo.run(["redact", &id, "--json"]).code(1);
-    let told = ran.json();
-    assert_eq!((&told["ok"], &told["complete"]), (&json!(false), &json!(false)), "{told}");
-    assert_eq!(told["remotes"][0]["state"], "not_redacted", "{told}");
-    assert_eq!(told["redacted"][0]["id"], json!(id));
-    assert!(told["recovery_commands"][0].as_str().expect("a command").ends_with(&id), "{told}");
+    let answer = ran.json();
+    assert_eq!((&answer["ok"], &answer["complete"]), (&json!(false), &json!(false)), "{answer}");
+    assert_eq!(answer["remotes"][0]["state"], "not_redacted", "{answer}");
+    assert_eq!(answer["redacted"][0]["id"], json!(id));
+    assert!(answer["recovery_commands"][0].as_str().expect("a command").ends_with(&id), "{answer}");
     assert_gone(repo, "hunter2hunter2");
     assert!(!holders(&hub, SECRET).is_empty());
     // a fetch brings it near, and no command lets it in or leaves it there
@@ -284,9 +287,9 @@ fn excluded_remotes_are_reported_as_not_redacted() {
     let (hub, repos, id) = shared(&place, 1);
     let repo = &repos[0];
     repo.git(["config", "empirica.sync", "off"]).ok();
-    let told = repo.run(["redact", &id, "--json"]).code(1).json();
-    let reason = told["remotes"][0]["reason"].as_str().expect("a reason");
-    assert!(reason.contains("empirica.sync"), "{told}");
+    let answer = repo.run(["redact", &id, "--json"]).code(1).json();
+    let reason = answer["remotes"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("empirica.sync"), "{answer}");
     repo.git(["config", "--unset", "empirica.sync"]).ok();
     assert_eq!(repo.json(["redact", &id])["complete"], true);
     assert_gone(&hub, "hunter2hunter2");
@@ -295,8 +298,8 @@ fn excluded_remotes_are_reported_as_not_redacted() {
     repo.git(["remote", "add", "empty", "../empty.git"]).ok();
     repo.git(["config", "--add", "empirica.remote", "origin"]).ok();
     repo.git(["config", "--add", "empirica.remote", "empty"]).ok();
-    let told = repo.json(["redact", &id]);
-    assert_eq!(told["remotes"][1], json!({"remote": "empty", "state": "no_notes", "reason": null}));
+    let answer = repo.json(["redact", &id]);
+    assert_eq!(answer["remotes"][1], json!({"remote": "empty", "state": "no_notes", "reason": null}));
     assert_eq!(place.at("empty.git").git_out(["for-each-ref"]), "");
 }
 

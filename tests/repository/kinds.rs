@@ -200,8 +200,8 @@ fn lives(format: Format, place_is: Where, depth: Depth) {
     let sent = repo.json(["sync", "origin"]);
     assert_eq!(sent["ok"], true, "{what}: {sent}");
     mate.json(["sync"]);
-    let told = mate.json(["search", "too"]).to_string();
-    assert!(told.contains(&finding), "{what}: {told}");
+    let answer = mate.json(["search", "too"]).to_string();
+    assert!(answer.contains(&finding), "{what}: {answer}");
     let said = mate.run(["export", "--jsonl"]).ok().out.contains("should not have been said");
     assert_eq!(said, !is_long, "{what}");
     for clone in [&repo, &mate, &hub] {

@@ -154,11 +154,11 @@ pub fn named(context: &CommandContext<'_>, given: &str) -> Result<Record> {
     context.record(given, "handoff", &[Namespace::Handoffs], |record| matches!(record.body, Body::Handoff(_)))
 }
 
-/// The short id of the handoff that superseded one; `None` while that is in force.
+/// The short ID of the handoff that superseded another; `None` if it is current.
 pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Option<String>> {
     let index = context.index()?;
-    let is_meta = !index.superseded([id])?.is_empty();
-    if is_meta {
+    let is_superseded = !index.superseded([id])?.is_empty();
+    if is_superseded {
         let naming = index.naming([id], &["supersede"])?;
         let mut by = naming.records().filter_map(|record| match &record.body {
             Body::Supersede(supersede) if supersede.of == *id => Some(supersede.by.short().to_owned()),
@@ -169,7 +169,7 @@ pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>)
         }
     }
     let newest = match session {
-        Some(session) if is_meta => of_session(context, session)?,
+        Some(session) if is_superseded => of_session(context, session)?,
         _ => None,
     };
     Ok(newest.map(|listed| listed.head.id.short().to_owned()))

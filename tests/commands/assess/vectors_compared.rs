@@ -8,8 +8,8 @@ fn growth_is_over_the_vectors_that_both_assessments_give() {
     let repo = place.repo("r");
     repo.start("ada", "Fix it");
     repo.json(["preflight", "-v", "know=.8,uncertainty=.3,engagement=.3,completion=0,clarity=.3"]);
-    let told = repo.run(["check", "-v", "know=.8,uncertainty=.3"]).ok().out;
-    assert!(told.contains("overall confidence +0.00 (know alone)"), "{told}");
+    let answer = repo.run(["check", "-v", "know=.8,uncertainty=.3"]).ok().out;
+    assert!(answer.contains("overall confidence +0.00 (know alone)"), "{answer}");
     let json = repo.json(["postflight", "-v", "know=.8,uncertainty=.3"]);
     assert_eq!(json["deltas"], serde_json::json!({"know": 0.0, "uncertainty": 0.0, "overall_confidence": 0.0}));
     let shown = repo.json(["show"]);
@@ -19,9 +19,9 @@ fn growth_is_over_the_vectors_that_both_assessments_give() {
         (&"overall_confidence".into(), &0.8.into(), &0.8.into())
     );
     assert_eq!(shown["epistemic_deltas"]["overall_confidence"], 0.0);
-    let told = repo.run(["show"]).ok().out;
-    assert!(told.contains("| Overall Confidence | 0.80 | 0.80 | +0.00 |"), "{told}");
-    assert!(told.contains("rests on know alone"), "{told}");
+    let answer = repo.run(["show"]).ok().out;
+    assert!(answer.contains("| Overall Confidence | 0.80 | 0.80 | +0.00 |"), "{answer}");
+    assert!(answer.contains("rests on know alone"), "{answer}");
     assert_eq!(repo.json(["handoff", "list"])["handoffs"][0]["epistemic_growth"], 0.0);
     assert_eq!(repo.json(["query"])["reports"][0]["epistemic_growth"], 0.0);
     // the lines of a session, and the page
@@ -41,9 +41,9 @@ fn without_a_common_vector_a_missing_delta_is_reported() {
     let repo = place.repo("r");
     repo.start("ada", "Fix it");
     repo.json(["preflight", "-v", "know=.3,uncertainty=.5"]);
-    let told = repo.run(["check", "-v", "do=.9,uncertainty=.4"]).ok().out;
+    let answer = repo.run(["check", "-v", "do=.9,uncertainty=.4"]).ok().out;
     let expected = "Since PREFLIGHT: uncertainty -0.10, overall confidence: no vector in common\n";
-    assert!(told.contains(expected), "{told}");
+    assert!(answer.contains(expected), "{answer}");
     let json = repo.json(["postflight", "-v", "do=.9"]);
     assert_eq!(json["deltas"], serde_json::json!({}));
     assert_eq!(json["calibration_status"], "not_assessable");

@@ -323,9 +323,9 @@ fn steps_that_a_rule_adds_name_the_thing_and_are_counted() {
     assert_eq!((&detailed["next_steps"], &detailed["next_steps_by_rule"]), (&shown["next_steps"], &json!(1)));
     assert_eq!(resumed()["next_steps"], json!(["Ask the owner"]), "what failed stands among the evidence");
     for view in [&["resume"][..], &["show"], &["log"], &["session", "show"]] {
-        let told = repo.run(view).ok().out;
+        let answer = repo.run(view).ok().out;
         for empty in ["Ready for execution", "remaining unknowns\n", "strong epistemic", "Validate assumptions"] {
-            assert!(!told.contains(empty), "{view:?}: {told}");
+            assert!(!answer.contains(empty), "{view:?}: {answer}");
         }
     }
 }
@@ -342,8 +342,8 @@ fn filled_gaps_list_resolutions_without_repeating_deltas() {
     let gaps = repo.json(["show"])["knowledge_gaps_filled"].clone();
     assert_eq!(gaps[0]["gap"], "Domain knowledge", "{gaps}");
     assert_eq!((gaps.as_array().map(Vec::len), &gaps[3]["after"]), (Some(5), &json!("8080")));
-    let told = repo.run(["show"]).ok().out;
-    let section = told.split("## Knowledge Gaps Filled\n").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let answer = repo.run(["show"]).ok().out;
+    let section = answer.split("## Knowledge Gaps Filled\n").nth(1).and_then(|rest| rest.split("\n## ").next());
     assert_eq!(section.map(str::trim), Some("- Which port? → 8080\n- Found that the cache is cold"));
     let resumed = repo.run(["resume", "--detail", "full"]).ok().out;
     assert!(resumed.contains("Which port? → 8080") && !resumed.contains("Domain knowledge"), "{resumed}");

@@ -217,9 +217,9 @@ fn a_commit_that_is_on_no_branch_any_more_names_repair() {
     let arrived = arrival(&repo);
     assert_eq!((&arrived["commits_since"], &arrived["reachable"]), (&json!(1), &json!(false)));
     assert_eq!(arrived["missing_artifacts"], json!(["a"]));
-    let told = resumed_text(&repo);
-    assert!(told.contains("HEAD has 1 other commit; missing: a."), "{told}");
-    assert!(told.contains("not in HEAD's history") && told.contains("git empirica doctor"), "{told}");
+    let answer = resumed_text(&repo);
+    assert!(answer.contains("HEAD has 1 other commit; missing: a."), "{answer}");
+    assert!(answer.contains("not in HEAD's history") && answer.contains("git empirica doctor"), "{answer}");
 }
 
 #[test]
@@ -254,8 +254,8 @@ fn nothing_is_invented_about_a_missing_commit() {
     assert_eq!((&arrived["changed_artifacts"], &arrived["unjudged_artifacts"]), (&json!([]), &json!(2)));
     std::fs::remove_file(repo.path.join("loose")).unwrap();
     assert_eq!(arrival(&repo)["missing_artifacts"], json!(["loose"]));
-    let told = resumed_text(&repo);
-    assert!(told.contains("2 artifacts not compared") && told.contains("git empirica doctor"), "{told}");
+    let answer = resumed_text(&repo);
+    assert!(answer.contains("2 artifacts not compared") && answer.contains("git empirica doctor"), "{answer}");
 }
 
 #[test]

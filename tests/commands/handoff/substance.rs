@@ -22,22 +22,22 @@ fn an_assessment_of_another_session_displaces_no_handoff() {
     let second = repo.start("bob", "Look at the login");
     repo.json(["check", "-v", "know=.4,uncertainty=.9"]);
     for _ in ["while it is active", "when it has ended"] {
-        let told = repo.run(["resume"]).ok().out;
-        assert!(told.starts_with(&format!("# Session {} by ada", &first[..8])), "{told}");
-        assert!(told.contains("- mend it"), "{told}");
+        let answer = repo.run(["resume"]).ok().out;
+        assert!(answer.starts_with(&format!("# Session {} by ada", &first[..8])), "{answer}");
+        assert!(answer.contains("- mend it"), "{answer}");
         let line = format!(
             "Since then bob assessed itself: CHECK 1, know 0.40, uncertainty 0.90. All of it: git empirica session show {}",
             &second[..8]
         );
-        assert!(told.contains(&line), "{told}");
+        assert!(answer.contains(&line), "{answer}");
         let json = repo.json(["resume"]);
         assert_eq!((&json["sessions"][0]["handoff_id"], &json["total_sessions"]), (&handoff, &json!(1)), "{json}");
         assert_eq!(json["assessed_since"]["session_id"], *second, "{json}");
         repo.run(["session", "end", "--session", &second]);
     }
     // where nothing else is known, it is what there is
-    let told = repo.run(["resume", "--ai", "bob"]).ok().out;
-    assert!(told.contains(&format!("# Session {} by bob", &second[..8])), "{told}");
+    let answer = repo.run(["resume", "--ai", "bob"]).ok().out;
+    assert!(answer.contains(&format!("# Session {} by bob", &second[..8])), "{answer}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn each_session_has_a_file_for_people_and_one_for_programs() {
     let example = repo.run(["handoff", "--type", "progress", "--example"]).ok().out;
     repo.run_with_input(["handoff", "--session", &first, "--type", "progress", "--from", "-"], example.as_bytes()).ok();
     repo.start("idle", "nothing yet");
-    let told = repo.json(["export", "--markdown", "../out"]);
+    let answer = repo.json(["export", "--markdown", "../out"]);
     let out = files(&place.path().join("out"));
     let names: Vec<&String> = out.keys().collect();
     let expected = [("claude", &first), ("gpt-5.1", &second)]
@@ -64,9 +64,9 @@ fn each_session_has_a_file_for_people_and_one_for_programs() {
     let keys: Vec<&str> = handoff.keys().map(String::as_str).collect();
     let compact = ["s", "ai", "ts", "task", "deltas", "findings", "unknowns", "next", "recommend", "calibrated"];
     assert_eq!((keys, &handoff["findings"][0]), (compact.to_vec(), &json!("the token is read twice")));
-    assert_eq!(told["sessions"], 2, "{told}");
+    assert_eq!(answer["sessions"], 2, "{answer}");
     assert_eq!(
-        (&told["files_written"], &told["sessions_without_handoff"], &told["renamed"]),
+        (&answer["files_written"], &answer["sessions_without_handoff"], &answer["renamed"]),
         (&json!(4), &json!(1), &json!([]))
     );
     // the same once more writes nothing; what else is there stays
@@ -113,9 +113,9 @@ fn no_agent_name_escapes_the_folder() {
     assert_eq!(folders.len(), agents.len(), "{folders:?}");
     assert!(out.keys().all(|name| name.split('/').count() == 2 && name.len() < 120), "{:?}", out.keys());
     assert!(!place.path().join("escape").exists() && !repo.path.join("deep/escape").exists());
-    let told = repo.json(["export", "--markdown", "deep/out"]);
-    let renamed = told["renamed"].as_array().expect("a list");
-    assert_eq!((renamed.len(), &told["files_written"]), (agents.len(), &json!(0)), "{told}");
+    let answer = repo.json(["export", "--markdown", "deep/out"]);
+    let renamed = answer["renamed"].as_array().expect("a list");
+    assert_eq!((renamed.len(), &answer["files_written"]), (agents.len(), &json!(0)), "{answer}");
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn links_are_not_followed_and_write_errors_are_reported() {
     std::fs::create_dir_all(place.path().join("out")).expect("a folder");
     std::fs::create_dir_all(place.path().join("elsewhere")).expect("a folder");
     std::os::unix::fs::symlink("../elsewhere", place.path().join("out/claude")).expect("a link");
-    let told = repo.fails(1, ["export", "--markdown", "../out"]);
-    assert!(told["error"].as_str().expect("a text").contains("is a link"), "{told}");
+    let answer = repo.fails(1, ["export", "--markdown", "../out"]);
+    assert!(answer["error"].as_str().expect("a text").contains("is a link"), "{answer}");
     assert!(files(&place.path().join("elsewhere")).is_empty());
     std::fs::remove_file(place.path().join("out/claude")).expect("a file");
     // a link in the place of a file is replaced, not followed
@@ -148,7 +148,7 @@ fn links_are_not_followed_and_write_errors_are_reported() {
 fn without_handoffs_there_is_an_empty_folder() {
     let place = Place::new();
     let repo = place.repo("project");
-    let told = repo.json(["export", "--markdown", "../out"]);
-    assert_eq!((&told["sessions"], &told["handoffs"], &told["files_written"]), (&json!(0), &json!(0), &json!(0)));
+    let answer = repo.json(["export", "--markdown", "../out"]);
+    assert_eq!((&answer["sessions"], &answer["handoffs"], &answer["files_written"]), (&json!(0), &json!(0), &json!(0)));
     assert!(files(&place.path().join("out")).is_empty());
 }

@@ -121,8 +121,8 @@ fn an_invalid_value_comes_with_a_command_or_call_that_works() {
         ("create_git_checkpoint", json!({"vectors": {"know": "x"}}), ""),
         ("query_handoff_reports", json!({"since": "never ever"}), ""),
     ] {
-        let said = client.fails(tool, given);
+        let output = client.fails(tool, given);
         let call = Value::from(vec![format!("{tool}({again})")]);
-        assert_eq!(said["recovery_commands"], call, "{said}");
+        assert_eq!(output["recovery_commands"], call, "{output}");
     }
 }

@@ -42,8 +42,8 @@ fn the_first_record_begins_and_names_a_session() {
         assert_eq!((&second["session_id"], second.get("session_started")), (&json["session_id"], None), "{line}");
     }
     let repo = place.repo("told");
-    let said = repo.run(["finding", "x"]).ok();
-    assert!(said.err.starts_with("Began session ") && said.err.contains(" of Test.\n"), "{}", said.err);
+    let output = repo.run(["finding", "x"]).ok();
+    assert!(output.err.starts_with("Began session ") && output.err.contains(" of Test.\n"), "{}", output.err);
     assert!(!repo.run(["finding", "y"]).ok().err.contains("Began"));
 }
 
