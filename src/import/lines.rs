@@ -162,7 +162,7 @@ fn read(
     Err(Error::usage(format!("cannot import line {first} of {name}"))
         .reason(wrong.join("; "))
         .suggest(
-            "Mend or remove these lines, then import again: nothing was stored. A line says what export --jsonl writes.",
+            "Fix or remove these lines, then import again: nothing was stored. A line says what export --jsonl writes.",
         )
         .command(empirica("export").flag("--jsonl")))
 }

@@ -85,7 +85,7 @@ fn sync(
     if Instant::now() >= began + time {
         return Err(Error::refused("timed out before anything was sent (empirica.syncTimeout)")
             .reason("pending records were written to the notes first: a reference-transaction hook or the disk is slow")
-            .suggest("Your records are safe here. Send them when you have the time.")
+            .suggest("Your records are safe here. Sync them later.")
             .command(empirica("sync")));
     }
     let manner = TransferOptions {

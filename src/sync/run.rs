@@ -63,7 +63,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         }
     }
     if leaves == SyncPolicy::Nothing {
-        outcome.warnings.push("empirica.sync is off: what others shared was fetched, and nothing leaves".to_owned());
+        outcome.warnings.push("empirica.sync is off: notes were fetched, and nothing is pushed".to_owned());
     }
     let mut failed = None;
     for mut place in places {
@@ -129,6 +129,6 @@ fn no_remote(repo: &Repository) -> Error {
     let error = names.iter().fold(error, |error, name| error.alternative(name));
     error
         .reason("the current branch tracks none, none is called origin, and there are several")
-        .suggest("Name one, or say which one notes go to.")
+        .suggest("Name one, or configure the remote for notes.")
         .command(format!("git config empirica.remote {}", empirica_notes::git::repository::quote(&names[0])))
 }

@@ -199,7 +199,7 @@ fn nothing_to_do_and_an_unborn_head_are_reported() {
     assert!(repo.run(["repair"]).ok().out.contains("HEAD has no commit yet"));
     repo.commit("a", "one\n", "First");
     let ran = repo.run(["repair", "--apply"]).ok();
-    assert!(ran.out.contains("Nothing to repair: no handoff has lost its commit."), "{}", ran.out);
+    assert!(ran.out.contains("Nothing to repair: every handoff has its commit."), "{}", ran.out);
 }
 
 #[test]

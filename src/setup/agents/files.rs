@@ -68,7 +68,7 @@ impl EditableWorkTree {
         let real = there.canonicalize().map_err(|error| {
             Error::refused(format!("{} leads nowhere", there.display()))
                 .reason("it is a link to something that does not exist")
-                .suggest("Make what it leads to, or remove the link.")
+                .suggest("Create its target, or remove the link.")
                 .command(format!("ls -l {}", quote(&there.to_string_lossy())))
                 .caused_by(error)
         })?;
@@ -130,7 +130,7 @@ pub fn broken(path: &Path, broken: &BrokenMarks) -> Error {
     let shown = quote(&path.to_string_lossy());
     Error::refused(format!("line {} of {} {}", broken.line, path.display(), broken.what))
         .reason(format!("a block is one line {}, and below it one line {}", marked::BEGIN, marked::END))
-        .suggest("Remove the marks that are too many; a missing block is written again.")
+        .suggest("Remove the surplus markers; a missing block is written again.")
         .command(format!("grep -n git-empirica: {shown}"))
 }
 

@@ -57,7 +57,7 @@ fn program(context: &CommandContext<'_>) -> DoctorCheck {
     let folder = context.env.program.parent().unwrap_or(Path::new("/"));
     let first = format!("export PATH={}:\"$PATH\"", shell_path(folder));
     let Some(found) = context.env.find_program("git-empirica") else {
-        return DoctorCheck::wrong("program", "git-empirica is not on PATH: hooks will not find it").command(first);
+        return DoctorCheck::wrong("program", "git-empirica is not on PATH: hooks cannot find it").command(first);
     };
     let same = |a: &PathBuf, b: &PathBuf| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
     if same(&found, &context.env.program) {

@@ -85,7 +85,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     if outcome.dry_run {
         return tales(answer.say("This is a dry run: nothing was changed."), outcome);
     }
-    answer = answer.say("If it was a secret, change it: whoever fetched it before has it.");
+    answer = answer.say("If it was a secret, rotate it: clones that fetched it still have it.");
     answer = tales(answer, outcome)
         .hint("the old objects stay in this clone until git removes what nothing leads to: git gc --prune=now");
     if complete {
@@ -98,9 +98,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     answer.failed = Some(
         Error::refused(format!("it is not redacted on {}", names.join(", ")))
             .reason("here it is redacted; there the notes are as they were, and whoever fetches gets the text")
-            .suggest(
-                "See what keeps the remote from taking it (a forced push of refs/notes/empirica/*), then run it again.",
-            )
+            .suggest("Find out why the remote rejects it (a forced push of refs/notes/empirica/*), then run it again.")
             .command(retry),
     );
     answer

@@ -226,7 +226,7 @@ fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Res
         return Err(Error::usage(format!("{from} cannot take its own place"))
             .provided(from.to_string())
             .reason("the commit that has the records and the one that shall have them are the same")
-            .suggest("Name another commit behind the =.")
+            .suggest("Name another commit after the =.")
             .command("git log --oneline -20"));
     }
     let here = || all.entries().filter(|entry| entry.on.contains(&from) && is_content(&entry.record));

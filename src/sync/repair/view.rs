@@ -221,7 +221,7 @@ pub fn answer(outcome: &RepairOutcome) -> Answer {
     let (repairs, listed) = listed(outcome);
     let text = match repairs.len() {
         0 if outcome.unborn => "Nothing to repair: HEAD has no commit yet.\n".to_owned(),
-        0 => "Nothing to repair: no handoff has lost its commit.\n".to_owned(),
+        0 => "Nothing to repair: every handoff has its commit.\n".to_owned(),
         _ => listed,
     };
     let view = RepairsView { total_found: repairs.len(), repairs, applied: outcome.applied };
@@ -236,13 +236,13 @@ pub(crate) fn told(outcome: &RepairOutcome, mut answer: Answer) -> Answer {
         (would, "would be attached"),
         (count(State::Attached), "are attached"),
         (ambiguous, "wait for your choice"),
-        (count(State::Lost), "have nowhere to go; they stay readable"),
+        (count(State::Lost), "have no target; they stay readable"),
     ];
     for (number, what) in counted.into_iter().filter(|(number, _)| *number > 0) {
         answer = answer.say(format!("The handoffs of {} {what}.", format::count(number, "commit")));
     }
     if would > 0 {
-        answer = answer.hint(text!["nothing was written; to do it: ", empirica("doctor").flag("--fix")]);
+        answer = answer.hint(text!["nothing was written; to apply it: ", empirica("doctor").flag("--fix")]);
     }
     if ambiguous > 0 {
         answer = answer.hint("to choose, run one of the commands that name a commit with --to");
