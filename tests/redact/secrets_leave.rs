@@ -52,7 +52,7 @@ fn held_until_scrubbed(hub: &Repo<'_>, repo: &Repo<'_>, what: &str) {
 }
 
 #[test]
-fn an_invalid_line_is_named_and_removed() {
+fn a_secret_in_a_line_that_is_no_record_is_named_and_replaced() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
@@ -63,7 +63,7 @@ fn an_invalid_line_is_named_and_removed() {
 }
 
 #[test]
-fn secrets_in_markdown_of_people_are_named_and_removed() {
+fn secrets_in_markdown_of_people_are_named_and_replaced() {
     let place = Place::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
