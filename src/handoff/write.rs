@@ -112,7 +112,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
     let mut input = request.input;
     if request.edit {
         let draft = drafted(context, &who, input.clone(), &Content::default())?;
-        let edited = editor(&draft::write(&draft.handoff, &input))?.ok_or_else(draft::given_up)?;
+        let edited = editor(&draft::write(&draft.handoff, &input))?.ok_or_else(draft::empty)?;
         input = draft::read(&edited)?;
     }
     let mut checks = None;

@@ -237,14 +237,17 @@ fn read(schema: &Value, path: &str, text: &str) -> Result<Value, Violation> {
     value.ok_or_else(|| Violation::new(schema, path, Some(shown(&json!(text)))))
 }
 
-/// The fields in the order of the schema, `handoff_type` first.
+/// The fields in the order of the schema, without `handoff_type`.
 pub fn ordered(format: &Format, document: &Value) -> Map<String, Value> {
-    let mut out = Map::new();
-    out.insert(TYPE.to_owned(), json!(format.name));
-    if let Value::Object(fields) = in_order(&format.schema, document) {
-        out.extend(fields);
+    match in_order(&format.schema, document) {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
     }
-    out
+}
+
+fn with_type(format: &Format, document: &Value) -> Map<String, Value> {
+    let handoff_type = (TYPE.to_owned(), json!(format.name));
+    std::iter::once(handoff_type).chain(ordered(format, document)).collect()
 }
 
 fn in_order(schema: &Value, value: &Value) -> Value {
@@ -261,7 +264,6 @@ fn in_order(schema: &Value, value: &Value) -> Value {
 /// Puts a valid document into a handoff.
 pub fn put_in(format: &Format, document: &Value, handoff: &mut Handoff) {
     let mut payload = ordered(format, document);
-    payload.shift_remove(TYPE);
     handoff.kind = format.name.to_owned();
     handoff.task_id = payload.shift_remove(TASK_ID).and_then(|id| Some(id.as_str()?.to_owned()));
     handoff.iteration = payload.shift_remove(ITERATION).and_then(|round| round.as_u64());
@@ -275,5 +277,5 @@ pub fn document(handoff: &Handoff, at: &str) -> Option<Map<String, Value>> {
     all.entry("timestamp").or_insert_with(|| json!(at));
     all.extend(handoff.task_id.iter().map(|id| (TASK_ID.to_owned(), json!(id))));
     all.extend(handoff.iteration.iter().map(|round| (ITERATION.to_owned(), json!(round))));
-    Some(ordered(format, &Value::Object(all)))
+    Some(with_type(format, &Value::Object(all)))
 }

@@ -88,7 +88,7 @@ fn the_examples_of_the_specification_fit_with_each_word_and_have_our_fields_in_o
         for at in 0..6 {
             let one = chosen(&seed, at);
             assert_eq!(violations(format, &one), [], "{name}");
-            assert_eq!(Value::Object(ordered(format, &one)).to_string(), one.to_string(), "{name}");
+            assert_eq!(Value::Object(with_type(format, &one)).to_string(), one.to_string(), "{name}");
             assert!(allows(&format.schema, &one), "{name}");
             let mut handoff = Handoff::default();
             put_in(format, &one, &mut handoff);
@@ -193,7 +193,7 @@ fn an_example_can_be_stored_as_it_is_and_is_what_single_values_make() {
                 set(format, &mut made, path, &entry.to_string(), false).expect(path);
             }
         }
-        assert_eq!(ordered(format, &made), *whole.as_object().expect("an object"), "{}", format.name);
+        assert_eq!(with_type(format, &made), *whole.as_object().expect("an object"), "{}", format.name);
     }
 }
 
@@ -315,7 +315,7 @@ proptest! {
         prop_assert_eq!(allows(&format.schema, &given), wrong.is_empty(), "{}: {:?}", given, wrong);
         if wrong.is_empty() {
             // nothing is lost by putting it in order
-            let mut back = Value::Object(ordered(&format, &given));
+            let mut back = Value::Object(with_type(&format, &given));
             prop_assert!(violations(&format, &back).is_empty());
             if given.get(TYPE).is_none() {
                 back.as_object_mut().expect("an object").shift_remove(TYPE);
