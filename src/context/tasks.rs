@@ -56,7 +56,7 @@ pub fn show_command(task: &str) -> Command {
 /// The command that resolves an escalated task.
 pub fn resolve_command(standing: &TaskState) -> Option<Command> {
     let step = standing.escalation()?;
-    let handoff = match &step.deed {
+    let handoff = match &step.action {
         state::TaskAction::Accept(accept) => &accept.of,
         _ => &step.head.id,
     };

@@ -1,4 +1,4 @@
-//! Packing a handoff into a budget of tokens: what matters most stays, what does not fit is counted.
+//! Packs a handoff into a budget of tokens: lists by importance, with the omitted entries counted.
 
 use std::borrow::Cow;
 
@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fold::handoff_report::duration;
 use crate::handoff::build::next_steps;
+use crate::handoff::managed;
 use crate::handoff::view::{accomplished, delta_map, settled, tools};
 use crate::render::budget::{BudgetEntry, BudgetList, brief, entry, list, must, plain};
 use crate::render::{format, safe};
@@ -14,7 +15,7 @@ use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::{Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item};
 
 empirica_notes::words! {
-    /// How much of a handoff is wanted.
+    /// The level of detail of a handoff.
     #[derive(PartialOrd, Ord)]
     pub enum Detail {
         /// The key points, at most 400 tokens a session.
@@ -27,7 +28,7 @@ empirica_notes::words! {
 }
 
 impl Detail {
-    /// The most tokens a session may take.
+    /// Most tokens of a session.
     pub fn budget(self) -> usize {
         match self {
             Detail::Summary => 400,
@@ -37,7 +38,7 @@ impl Detail {
     }
 }
 
-/// What was said by the agent goes after what was derived; a list gives its later entries before its first ones.
+/// Rank of derived entries: they are dropped before the agent's own, and later entries of a list before earlier ones.
 const DERIVED: usize = 1000;
 const DERIVED_LISTS: [&str; 4] = ["epistemic_deltas", "accomplished", "knowledge_gaps_filled", "artifacts_created"];
 const MEASURED_LISTS: [&str; 2] = ["investigation_tools", "assessments"];
@@ -50,7 +51,6 @@ fn ranked(mut lists: Vec<BudgetList>) -> Vec<BudgetList> {
             _ => 0,
         };
         for (at, entry) in list.entries.iter_mut().enumerate() {
-            // they follow from what else is there
             let base = if entry.by_rule { DERIVED } else { base };
             entry.rank += base + at * 20 + order;
         }
@@ -58,7 +58,7 @@ fn ranked(mut lists: Vec<BudgetList>) -> Vec<BudgetList> {
     lists
 }
 
-/// The steps that a rule adds: beside the agent's own, a short answer says only once what failed.
+/// The derived next steps. A summary with steps of the agent has none: its evidence lists the failures.
 fn by_rule(handoff: &Handoff, detail: Detail) -> Vec<String> {
     match detail {
         Detail::Summary if !handoff.next_steps.is_empty() => Vec::new(),
@@ -80,11 +80,11 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<BudgetList> {
     let goal = |goal: &GoalState| {
         let shown = entry(goal_text(goal), goal_json(goal));
         let mut shown = brief(shown, json!({"text": goal.text, "status": goal.status}));
-        // what was proposed to the session goes as soon as what is derived
+        // suggested goals rank as derived
         shown.rank = if goal.vector.is_some() { DERIVED } else { 0 };
         shown
     };
-    let handed = crate::handoff::managed::view::lines(handoff);
+    let fields = managed::view::lines(handoff);
     let mut out = vec![
         list("next_steps", "Next steps", next),
         list(
@@ -107,8 +107,8 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<BudgetList> {
         list("accomplished", "Accomplished", accomplished(handoff).iter().map(|t| plain(t)).collect()),
         list("knowledge_gaps_filled", "Gaps filled", gap_entries(handoff)),
     ];
-    if !handed.is_empty() {
-        out.insert(0, list("handed_over", "Handed over", handed.iter().map(|text| must(plain(text))).collect()));
+    if !fields.is_empty() {
+        out.insert(0, list("handed_over", "Handed over", fields.iter().map(|text| must(plain(text))).collect()));
     }
     if detail >= Detail::Detailed {
         out.push(list("artifacts_created", "Artifacts", handoff.artifacts.iter().map(|t| plain(t)).collect()));
@@ -120,13 +120,13 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<BudgetList> {
     ranked(out)
 }
 
-/// Tells the texts of the lists of a [`Detail::Summary`], each with the title of its list, but for what is accomplished: the same
-/// as in [`lists`], for who wants nothing else of them.
-pub fn each_text<'h>(handoff: &'h Handoff, tell: &mut dyn FnMut(&'static str, Cow<'h, str>)) {
-    let mut list = |title, texts: &mut dyn Iterator<Item = Cow<'h, str>>| texts.for_each(|text| tell(title, text));
+/// Calls `visit` with each text of [`lists`] for [`Detail::Summary`] and the title of its list, without building the lists. Omits
+/// accomplishments.
+pub fn each_text<'h>(handoff: &'h Handoff, visit: &mut dyn FnMut(&'static str, Cow<'h, str>)) {
+    let mut list = |title, texts: &mut dyn Iterator<Item = Cow<'h, str>>| texts.for_each(|text| visit(title, text));
     let item = |text: &'h String| safe::item(text);
-    let handed = crate::handoff::managed::view::lines(handoff);
-    list("Handed over", &mut handed.iter().map(|text| Cow::Owned(safe::item(text).into_owned())));
+    let fields = managed::view::lines(handoff);
+    list("Handed over", &mut fields.iter().map(|text| Cow::Owned(safe::item(text).into_owned())));
     list("Next steps", &mut handoff.next_steps.iter().map(item));
     list(
         "Next steps",
@@ -144,7 +144,7 @@ pub fn each_text<'h>(handoff: &'h Handoff, tell: &mut dyn FnMut(&'static str, Co
     list("Gaps filled", &mut gaps(handoff).map(|(_, text)| Cow::Owned(safe::item_of(text))));
 }
 
-/// What failed comes first.
+/// The evidence, failures first.
 fn proofs(handoff: &Handoff) -> Vec<&HandoffEvidence> {
     let mut proofs: Vec<&HandoffEvidence> = handoff.evidence.iter().collect();
     proofs.sort_by_key(|proof| proof.exit == 0);
@@ -181,7 +181,7 @@ fn mistake_text(mistake: &HandoffMistake) -> String {
     safe::item_of(format!("{}{prevention}", mistake.text))
 }
 
-/// With the id that answers it.
+/// An unknown with its ID, the argument of `resolve`.
 fn unknown_text(unknown: &Item) -> String {
     let id = unknown.id.as_ref().map(|id| format!("{} ", id.short())).unwrap_or_default();
     format!("{id}{}", safe::item(&unknown.text))
@@ -191,13 +191,13 @@ fn delta_text(handoff: &Handoff) -> Option<String> {
     Some(format::deltas(&handoff.trajectory)).filter(|text| !text.is_empty())
 }
 
-/// What was settled. A finding that settles something stands among the findings already.
+/// The filled gaps, without those listed as findings.
 fn gaps(handoff: &Handoff) -> impl Iterator<Item = (&Gap, String)> {
-    let known = |text: &str| handoff.findings.iter().any(|finding| finding.text == text);
-    settled(handoff).filter(move |(gap, _)| !known(&gap.after))
+    let is_finding = |text: &str| handoff.findings.iter().any(|finding| finding.text == text);
+    settled(handoff).filter(move |(gap, _)| !is_finding(&gap.after))
 }
 
-/// A goal as it stands. Why a PREFLIGHT proposed it is a matter of its session.
+/// A goal without the rationale of its suggestion.
 fn goal_json(goal: &GoalState) -> Value {
     json!(GoalState { rationale: None, vector: None, ..goal.clone() })
 }
@@ -219,12 +219,12 @@ fn assessment_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
     shown.collect()
 }
 
-/// Whether the list follows from others.
+/// Whether the list is derived or measured.
 pub fn is_derived(list: &BudgetList) -> bool {
     DERIVED_LISTS.contains(&list.key) || MEASURED_LISTS.contains(&list.key)
 }
 
-/// The duration of a handoff's session, as people say it.
+/// The duration of a handoff's session: `2 h 5 min`.
 pub fn session_duration(handoff: &Handoff) -> String {
     duration(handoff.duration_seconds)
 }

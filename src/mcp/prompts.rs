@@ -3,7 +3,6 @@
 use rmcp::model::{GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Value, json};
 
-use crate::fold::handoff_report::HandoffInput;
 use crate::handoff;
 use crate::handoff::managed;
 use crate::handoff::pack::Detail;
@@ -61,7 +60,6 @@ pub fn get(call: &mut CallContext<'_>, name: &str, given: &JsonObject) -> Result
             let to = text(given, "to")?;
             let context = call.working(None, text(given, "session_id")?.map(Alias))?;
             let request = handoff::write::HandoffRequest {
-                said: HandoffInput::default(),
                 managed: managed::ManagedInput { to: to.clone(), ..managed::ManagedInput::default() },
                 dry_run: true,
                 ..handoff::write::HandoffRequest::default()

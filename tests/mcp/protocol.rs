@@ -326,7 +326,7 @@ fn a_revised_attempt_is_the_same_attempt_and_an_epistemic_handoff_keeps_its_sess
     repo.json(["accept", &id(&own), "--ai", "manager", "--question", "Since when?"]);
     repo.json(["finding", "It broke in May", "--ai", "worker"]);
     let outcome = repo.run(["handoff", "--regenerate", &id(&own), "--ai", "manager"]).ok();
-    assert!(outcome.err.contains("nobody has answered"), "{}", outcome.err);
+    assert!(outcome.err.contains("has no answer"), "{}", outcome.err);
     let shown = repo.json(["show"]);
     assert_eq!(shown["key_findings"], json!(["The cookie is not renewed", "It broke in May"]));
     assert_eq!((&shown["session_id"], &shown["regenerates"]), (&own["session_id"], &own["handoff_id"]));

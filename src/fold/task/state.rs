@@ -24,13 +24,13 @@ pub struct TaskEvent {
     /// Author, time and session.
     pub head: Envelope,
     /// The event.
-    pub deed: TaskAction,
+    pub action: TaskAction,
 }
 
 impl TaskEvent {
     /// Its decision: of a report or an acknowledgement; an escalation is one.
     pub fn decision(&self) -> Option<Verdict> {
-        match &self.deed {
+        match &self.action {
             TaskAction::Handoff(handoff, _) if handoff.kind == "escalation" => Some(Verdict::Escalate),
             TaskAction::Handoff(handoff, _) => handoffs::text(handoff, "/manager_decision").and_then(Verdict::parse),
             TaskAction::Accept(accept) => accept.decision,
@@ -89,7 +89,7 @@ impl TaskState {
     /// Same, without the one being revised.
     pub fn chain_without(&self, id: Option<&Id>) -> Vec<&Handoff> {
         let step = |at: &usize| match &self.steps[*at] {
-            TaskEvent { head, deed: TaskAction::Handoff(handoff, false) } if Some(&head.id) != id => {
+            TaskEvent { head, action: TaskAction::Handoff(handoff, false) } if Some(&head.id) != id => {
                 Some(handoff.as_ref())
             }
             _ => None,
@@ -112,7 +112,7 @@ impl TaskState {
         let named = root(&self.steps, handoff);
         self.escalated.iter().any(|at| {
             let step = &self.steps[*at];
-            let of = match &step.deed {
+            let of = match &step.action {
                 TaskAction::Accept(accept) => &accept.of,
                 _ => &step.head.id,
             };
@@ -127,7 +127,7 @@ impl TaskState {
 
     /// The receiver of the newest handoff in force, if named and the task is not complete.
     pub fn waits_for(&self) -> Option<&str> {
-        let newest = self.steps.iter().rev().find_map(|step| match &step.deed {
+        let newest = self.steps.iter().rev().find_map(|step| match &step.action {
             TaskAction::Handoff(handoff, false) => Some(handoff),
             _ => None,
         });
@@ -136,7 +136,7 @@ impl TaskState {
 }
 
 fn is_kind(step: &TaskEvent, kind: &str) -> bool {
-    matches!(&step.deed, TaskAction::Handoff(handoff, _) if handoff.kind == kind)
+    matches!(&step.action, TaskAction::Handoff(handoff, _) if handoff.kind == kind)
 }
 
 /// Effective order: by the ID of the step replaced or referred to, then by their own.
@@ -147,7 +147,7 @@ fn order(steps: &[TaskEvent]) -> Vec<usize> {
     for _ in 0..steps.len().min(64) {
         let mut changed = false;
         for (at, step) in steps.iter().enumerate() {
-            let key = match &step.deed {
+            let key = match &step.action {
                 TaskAction::Handoff(handoff, _) => {
                     handoff.regenerates.as_ref().and_then(|of| Some(keys[*at_of.get(of)?].0))
                 }
@@ -165,7 +165,7 @@ fn order(steps: &[TaskEvent]) -> Vec<usize> {
         }
     }
     // a reference follows its target also if both have one key
-    let is_reply = |at: usize| !matches!(steps[at].deed, TaskAction::Handoff(..)) && keys[at].0 != &steps[at].head.id;
+    let is_reply = |at: usize| !matches!(steps[at].action, TaskAction::Handoff(..)) && keys[at].0 != &steps[at].head.id;
     let mut out: Vec<usize> = (0..steps.len()).collect();
     out.sort_by(|a, b| (keys[*a].0, is_reply(*a), keys[*a].1).cmp(&(keys[*b].0, is_reply(*b), keys[*b].1)));
     out
@@ -174,7 +174,7 @@ fn order(steps: &[TaskEvent]) -> Vec<usize> {
 /// The first version of a revised handoff.
 fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
     for _ in 0..steps.len() {
-        let of = steps.iter().find(|step| step.head.id == *id).and_then(|step| match &step.deed {
+        let of = steps.iter().find(|step| step.head.id == *id).and_then(|step| match &step.action {
             TaskAction::Handoff(handoff, _) => handoff.regenerates.as_ref(),
             _ => None,
         });
@@ -192,25 +192,25 @@ fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
 /// A COMPLETE ends the task until a managed handoff or another decision reopens it. An escalation, or a decision to
 /// escalate, blocks it until a resolution that names it; any resolution also settles mere decisions.
 pub fn standing(records: &[&Record], aside: &BTreeSet<Id>) -> TaskState {
-    let deed = |record: &Record| match &record.body {
+    let action = |record: &Record| match &record.body {
         Body::Handoff(handoff) => Some(TaskAction::Handoff(handoff.clone(), aside.contains(&record.head.id))),
         Body::Accept(accept) => Some(TaskAction::Accept(accept.clone())),
         Body::Answer(answer) => Some(TaskAction::Answer(answer.clone())),
         _ => None,
     };
-    let step = |record: &Record| Some(TaskEvent { head: record.head.clone(), deed: deed(record)? });
+    let step = |record: &Record| Some(TaskEvent { head: record.head.clone(), action: action(record)? });
     let steps: Vec<TaskEvent> = records.iter().copied().filter_map(step).collect();
     let order = order(&steps);
     let (mut status, mut decided) = (TaskStatus::Open, None);
     let mut escalated: Vec<usize> = Vec::new();
     for at in order.iter().copied() {
         let step = &steps[at];
-        if matches!(step.deed, TaskAction::Handoff(_, true)) {
+        if matches!(step.action, TaskAction::Handoff(_, true)) {
             continue;
         }
         let decision = step.decision();
         decided = decision.map(|_| at).or(decided);
-        if let TaskAction::Accept(Accept { of, resolution: Some(_), .. }) = &step.deed {
+        if let TaskAction::Accept(Accept { of, resolution: Some(_), .. }) = &step.action {
             let named = root(&steps, of);
             escalated.retain(|at| is_kind(&steps[*at], "escalation") && root(&steps, &steps[*at].head.id) != named);
             status = TaskStatus::Open;

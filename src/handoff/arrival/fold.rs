@@ -1,39 +1,40 @@
-//! What became of a handoff since it was written: the findings of others folded into one report.
+//! The changes since a handoff was written, folded into one report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use empirica_notes::model::handoff::HandoffEvidence;
 use empirica_notes::model::{Body, Handoff, Id, Record};
 
-/// What became of a file.
+/// The state of a file since the handoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileState {
     Same,
-    /// Its content is another.
+    /// Its content differs.
     Changed,
-    /// It is no longer there.
+    /// It no longer exists.
     Missing,
-    /// What it was, or what it is, is not known.
+    /// Its earlier or present content is unknown.
     Unjudged,
 }
 
-/// An open question of the handoff that has been answered since.
+/// An open question of the handoff, answered since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ResolvedUnknown")]
 pub struct AnsweredQuestion {
     /// The unknown.
     pub id: Id,
-    /// What was asked.
+    /// The question.
     pub question: String,
     /// The newest answer.
     pub answer: String,
-    /// Who gave it.
+    /// Its agent.
     pub ai_id: String,
 }
 
-/// A check that passed, before files it vouches for became others.
+/// A check that passed before the files it covers changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "StaleEvidence")]
 pub struct StaleCheck {
@@ -43,70 +44,69 @@ pub struct StaleCheck {
     pub files: Vec<String>,
 }
 
-/// What became of the commit a handoff is at home on.
+/// The state of a handoff's commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommitState {
-    /// How many commits HEAD has that this one has not; `None` when either is not known.
+    /// Commits of HEAD not reachable from it; `None` if unknown.
     pub commits_since: Option<usize>,
-    /// Whether it is HEAD or an ancestor; `None` when that cannot be known.
+    /// Whether it is HEAD or an ancestor; `None` if unknown.
     pub reachable: Option<bool>,
-    /// Whether it is in this clone; `None` for a handoff that is on no commit.
+    /// Whether it is in this clone; `None` for a handoff without a commit.
     pub here: Option<bool>,
 }
 
-/// What became of a handoff since.
+/// The changes since a handoff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Arrival {
-    /// How many commits HEAD has and the handoff's commit has not; null when either is not here, and when the history of a shallow
-    /// clone ends before.
+    /// How many commits of HEAD the handoff's commit lacks; null if either is not in this clone, or beyond the end of a shallow
+    /// history.
     pub commits_since: Option<usize>,
-    /// Whether that commit is HEAD or in its history; null for a handoff on no commit, and when the history of a shallow clone ends
-    /// before.
+    /// Whether that commit is HEAD or in its history; null for a handoff without a commit, and beyond the end of a shallow history.
     pub reachable: Option<bool>,
-    /// Artifacts with another content; null when none of several could be judged.
+    /// Artifacts with different content; null if none could be compared.
     pub changed_artifacts: Option<Vec<String>>,
-    /// Artifacts that are gone; null when none of several could be judged.
+    /// Artifacts that no longer exist; null if none could be compared.
     pub missing_artifacts: Option<Vec<String>>,
-    /// How many artifacts could not be judged.
+    /// How many artifacts could not be compared.
     pub unjudged_artifacts: usize,
-    /// Questions of the handoff that are answered now.
+    /// Questions of the handoff answered since.
     pub resolved_unknowns: Vec<AnsweredQuestion>,
-    /// Passed evidence of which files, else artifacts, changed or are missing; null when none of its files could be judged.
+    /// Passed evidence whose files, or without files the artifacts, changed or are missing; null if none of them could be compared.
     pub stale_evidence: Option<Vec<StaleCheck>>,
-    /// Whether its commit is in this clone; `None` for a handoff that is on no commit.
+    /// Whether its commit is in this clone; `None` for a handoff without a commit.
     #[serde(skip)]
     pub here: Option<bool>,
 }
 
-/// The report. `judge` says what became of a file that the handoff names, by that name; each is asked once.
+/// The report. Calls `judge` once for each file that the handoff names.
 pub fn arrival<'a>(
     handoff: &Handoff,
     records: impl IntoIterator<Item = &'a Record>,
     commit: CommitState,
     mut judge: impl FnMut(&str) -> FileState,
 ) -> Arrival {
-    let mut known: BTreeMap<&str, FileState> = BTreeMap::new();
+    let mut states: BTreeMap<&str, FileState> = BTreeMap::new();
     let passed = || handoff.evidence.iter().filter(|proof| proof.exit == 0);
     for file in handoff.artifacts.iter().chain(passed().flat_map(|proof| &proof.files)) {
-        known.entry(file).or_insert_with(|| judge(file));
+        states.entry(file).or_insert_with(|| judge(file));
     }
-    let is = |file: &String, verdicts: &[FileState]| known.get(file.as_str()).is_some_and(|v| verdicts.contains(v));
-    let which = |files: &[String], verdicts: &[FileState]| -> Vec<String> {
+    let is = |file: &String, among: &[FileState]| states.get(file.as_str()).is_some_and(|state| among.contains(state));
+    let which = |files: &[String], among: &[FileState]| -> Vec<String> {
         let mut seen = BTreeSet::new();
-        files.iter().filter(|file| is(file, verdicts) && seen.insert(*file)).cloned().collect()
+        files.iter().filter(|file| is(file, among) && seen.insert(*file)).cloned().collect()
     };
     let judged = |files: &[String]| files.iter().any(|file| !is(file, &[FileState::Unjudged]));
-    // without files of its own, a check vouches for all that was made
-    let vouched = |proof: &'_ empirica_notes::model::handoff::HandoffEvidence| match proof.files.is_empty() {
+    // a check without files covers all artifacts
+    let covered = |proof: &HandoffEvidence| match proof.files.is_empty() {
         true => handoff.artifacts.clone(),
         false => proof.files.clone(),
     };
     let is_known = handoff.artifacts.is_empty() || judged(&handoff.artifacts);
     let stale = passed().map(|proof| StaleCheck {
         command: proof.command.clone(),
-        files: which(&vouched(proof), &[FileState::Changed, FileState::Missing]),
+        files: which(&covered(proof), &[FileState::Changed, FileState::Missing]),
     });
-    let stale_known = passed().next().is_none() || passed().any(|proof| judged(&vouched(proof)));
+    let stale_known = passed().next().is_none() || passed().any(|proof| judged(&covered(proof)));
     Arrival {
         commits_since: commit.commits_since,
         reachable: commit.reachable,
@@ -119,13 +119,13 @@ pub fn arrival<'a>(
     }
 }
 
-/// The questions of the handoff that any of the records, in order of id, answers: the newest answer of each.
+/// The questions of the handoff with their newest answers in the records, which are in order of ID.
 fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>) -> Vec<AnsweredQuestion> {
-    let asked: BTreeSet<&Id> = handoff.unknowns.iter().filter_map(|item| item.id.as_ref()).collect();
+    let questions: BTreeSet<&Id> = handoff.unknowns.iter().filter_map(|item| item.id.as_ref()).collect();
     let mut answers: BTreeMap<&Id, (&String, &String)> = BTreeMap::new();
     for record in records {
         if let Body::Resolve(resolve) = &record.body
-            && asked.contains(&resolve.of)
+            && questions.contains(&resolve.of)
         {
             answers.insert(&resolve.of, (&resolve.text, &record.head.ai));
         }
@@ -139,7 +139,7 @@ fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>
     answered.collect()
 }
 
-/// The handoff as the next session needs it: without the questions that were answered since.
+/// The handoff without the questions answered since.
 pub fn remaining(handoff: &Handoff, arrival: &Arrival) -> Handoff {
     let mut out = handoff.clone();
     out.unknowns.retain(|item| arrival.resolved_unknowns.iter().all(|resolved| item.id.as_ref() != Some(&resolved.id)));
@@ -149,7 +149,7 @@ pub fn remaining(handoff: &Handoff, arrival: &Arrival) -> Handoff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use empirica_notes::model::handoff::{HandoffEvidence, Item};
+    use empirica_notes::model::handoff::Item;
 
     fn handoff(artifacts: &[&str], evidence: &[(&str, i32, &[&str])]) -> Handoff {
         let strings = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_sorted_by_verdict_and_what_is_not_known_is_null() {
+    fn files_are_listed_by_state_and_unknown_ones_are_null() {
         let out = judged(&handoff(&["c1", "m1", "s1", "u1", "c2"], &[]));
         assert_eq!(out.changed_artifacts, Some(vec!["c1".to_owned(), "c2".to_owned()]));
         assert_eq!(out.missing_artifacts, Some(vec!["m1".to_owned()]));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_vouches_for_its_files_or_else_for_all_artifacts() {
+    fn evidence_covers_its_files_or_all_artifacts() {
         let stale = |files: &[&str], exit: i32, artifacts: &[&str]| {
             let out = judged(&handoff(artifacts, &[("t", exit, files)]));
             out.stale_evidence.map(|list| list.into_iter().flat_map(|stale| stale.files).collect::<Vec<_>>())
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(stale(&["s1", "m1"], 0, &["c1"]), Some(vec!["m1".to_owned()]));
         assert_eq!(stale(&[], 0, &["s1", "c1"]), Some(vec!["c1".to_owned()]));
         assert_eq!(stale(&["s1"], 0, &["c1"]), Some(Vec::new()));
-        assert_eq!(stale(&["c1"], 1, &["c1"]), Some(Vec::new()), "what failed vouches for nothing");
+        assert_eq!(stale(&["c1"], 1, &["c1"]), Some(Vec::new()), "a failure covers nothing");
         assert_eq!(stale(&["u1"], 0, &["c1"]), None);
         assert_eq!(stale(&[], 0, &[]), None);
     }

@@ -1,4 +1,4 @@
-//! What became of handoffs since they were written: asked of git, of the work tree and of all records.
+//! The changes since handoffs were written: from git, the work tree and all records.
 
 pub mod fold;
 pub mod view;
@@ -16,21 +16,20 @@ use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::handoff::Uncommitted;
 
-/// What became of each of these handoffs, in their order, and what could not be found out. Their `commit` is the one
-/// they are at home on. One `git status` for all, one `git rev-list` for each whose commit is not HEAD; nothing for none.
+/// The changes since each of these handoffs, in their order, and warnings. Runs `git status` once, and `git rev-list` for each handoff
+/// whose commit is not HEAD.
 pub fn of(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(Vec<Arrival>, Vec<String>)> {
     if handoffs.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
-    // git looks at the work tree and counts commits meanwhile
-    let asked = status::ask(context.repo);
-    let counting: Vec<_> = handoffs.iter().map(|listed| Commit::ask(context, home(listed))).collect();
-    let asked_for =
-        handoffs.iter().flat_map(|listed| listed.handoff.unknowns.iter().filter_map(|item| item.id.as_ref()));
-    let answers = context.index()?.naming(asked_for, &["resolve"])?;
-    let (changes, warnings) = match asked.read() {
+    // git reads the work tree and counts commits meanwhile
+    let status = status::ask(context.repo);
+    let counting: Vec<_> = handoffs.iter().map(|listed| Commit::ask(context, listed)).collect();
+    let unknowns = handoffs.iter().flat_map(|listed| &listed.handoff.unknowns).filter_map(|item| item.id.as_ref());
+    let answers = context.index()?.naming(unknowns, &["resolve"])?;
+    let (changes, warnings) = match status.read() {
         Ok(status) => (Some(status.changes), Vec::new()),
-        Err(error) => (None, vec![format!("what changed since the handoff is not known: {error}")]),
+        Err(error) => (None, vec![format!("cannot list changes since the handoff: {error}")]),
     };
     let mut present = PresentFiles::new(context, changes);
     let arrivals = handoffs.iter().zip(counting).map(|(listed, commit)| {
@@ -40,11 +39,7 @@ pub fn of(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(
     Ok((arrivals.collect(), warnings))
 }
 
-fn home(listed: &ListedHandoff) -> Option<Oid> {
-    listed.head.commit.as_deref().and_then(parse_oid)
-}
-
-/// The commit a handoff is at home on, while git counts.
+/// The commit of a handoff, while git counts.
 struct Commit {
     id: Option<Oid>,
     is_here: bool,
@@ -53,7 +48,8 @@ struct Commit {
 }
 
 impl Commit {
-    fn ask(context: &CommandContext<'_>, id: Option<Oid>) -> Self {
+    fn ask(context: &CommandContext<'_>, listed: &ListedHandoff) -> Self {
+        let id = listed.head.commit.as_deref().and_then(parse_oid);
         let is_here = id.is_some_and(|id| context.repo.is_commit(id));
         let head = context.store.head().commit;
         let counting = match (id, head) {
@@ -66,7 +62,7 @@ impl Commit {
     fn read(self, context: &CommandContext<'_>) -> CommitState {
         let Some(id) = self.id else { return CommitState::default() };
         let reached = self.is_head || context.store.reaches(id);
-        // beyond where history was cut off, nothing is known
+        // beyond the end of a shallow history, nothing is known
         let is_cut_off = !reached && context.repo.is_shallow() && context.store.head().commit.is_some();
         let counted = if self.is_head { Some(0) } else { self.counting.and_then(reach::Counting::read) };
         CommitState {
@@ -77,39 +73,39 @@ impl Commit {
     }
 }
 
-/// What a handoff's files held when it was written.
+/// The contents of a handoff's files when it was written.
 struct ExpectedFiles<'c> {
-    /// The tree of the commit it is at home on; `None` when that is not here.
-    home: Option<Tree<'c>>,
-    /// The tree of the commit it was written on, when that is another.
+    /// The tree of its commit; `None` if that is not in this clone.
+    attached: Option<Tree<'c>>,
+    /// The tree of the commit it was written on, if another.
     written: Option<Tree<'c>>,
     uncommitted: BTreeMap<String, Uncommitted>,
 }
 
 impl<'c> ExpectedFiles<'c> {
     fn new(context: &'c CommandContext<'_>, listed: &ListedHandoff, commit: &Commit) -> Self {
-        let home = commit.id.filter(|_| commit.is_here).and_then(|id| context.repo.tree_of(id).ok());
+        let attached = commit.id.filter(|_| commit.is_here).and_then(|id| context.repo.tree_of(id).ok());
         let written = listed.head.tree.as_deref().and_then(parse_oid);
         let uncommitted = listed.handoff.uncommitted.iter().map(|file| (file.path.clone(), file.clone()));
         ExpectedFiles {
-            written: (home != written).then(|| Tree::new(context.repo, written)),
-            home: home.map(|tree| Tree::new(context.repo, Some(tree))),
+            written: (attached != written).then(|| Tree::new(context.repo, written)),
+            attached: attached.map(|tree| Tree::new(context.repo, Some(tree))),
             uncommitted: uncommitted.collect(),
         }
     }
 
-    /// What may be at a path without its having changed; and whether there was something at all.
+    /// The contents of a path that count as unchanged, and whether it existed.
     fn at(&mut self, path: &str) -> (Vec<PathContent>, bool) {
-        let home = self.home.as_mut().map_or(PathContent::Unknown, |tree| tree.find(path));
+        let attached = self.attached.as_mut().map_or(PathContent::Unknown, |tree| tree.find(path));
         let written = self.written.as_mut().map(|tree| tree.find(path));
         let Some(recorded) = self.uncommitted.get(path) else {
-            return match (home, written) {
+            return match (attached, written) {
                 (PathContent::Unknown, _) => (Vec::new(), false),
-                // the commit that the handoff was attached to removed it
+                // the handoff's commit removed it
                 (PathContent::Nothing, Some(PathContent::File(_) | PathContent::Folder(_))) => {
                     (vec![PathContent::Nothing], false)
                 }
-                // never committed and not recorded: nothing is known of it
+                // neither committed nor recorded
                 (PathContent::Nothing, _) => (Vec::new(), false),
                 (held, _) => (vec![held], true),
             };
@@ -119,10 +115,10 @@ impl<'c> ExpectedFiles<'c> {
             out.push(PathContent::Nothing);
         }
         out.extend(recorded.blob.as_deref().and_then(parse_oid).map(PathContent::File));
-        // what was committed of it since counts, too; what the commit left alone is still as recorded
-        match (home, written) {
+        // its content in the handoff's commit counts, too, if that commit changed it
+        match (attached, written) {
             (PathContent::Unknown, _) | (_, None) | (PathContent::Nothing, Some(PathContent::Unknown)) => {}
-            (home, Some(written)) if home != written => out.push(home),
+            (attached, Some(written)) if attached != written => out.push(attached),
             _ => {}
         }
         (out, !recorded.deleted)
@@ -134,15 +130,15 @@ impl<'c> ExpectedFiles<'c> {
     }
 }
 
-/// What is there now.
+/// The present contents of files.
 struct PresentFiles<'c> {
     head: Tree<'c>,
     /// `None` in a bare repository.
     files: Option<WorkTree>,
     root: Option<std::path::PathBuf>,
-    /// What is not committed, untracked files and folders among it; `None` when git could not be asked.
+    /// Uncommitted paths, including untracked files and folders; `None` if git failed.
     dirty: Option<BTreeSet<String>>,
-    /// Of that, what HEAD has.
+    /// Those of them in HEAD.
     tracked: BTreeSet<String>,
 }
 
@@ -166,23 +162,23 @@ impl<'c> PresentFiles<'c> {
         let (Some(path), Some(_)) = (inside(self.root.as_deref(), file), &self.dirty) else {
             return FileState::Unjudged;
         };
-        let (may_be, was_there) = expected.at(&path);
-        if may_be.is_empty() && !was_there {
+        let (unchanged, existed) = expected.at(&path);
+        if unchanged.is_empty() && !existed {
             return FileState::Unjudged;
         }
         match self.held(&path) {
             PathContent::Folder(Some(_)) if self.is_altered_below(&path) => FileState::Changed,
-            held if held != PathContent::Unknown && may_be.contains(&held) => FileState::Same,
+            held if held != PathContent::Unknown && unchanged.contains(&held) => FileState::Same,
             PathContent::Nothing => FileState::Missing,
             PathContent::Unknown => FileState::Unjudged,
-            // a folder that git does not have has no content to compare
-            PathContent::Folder(None) if may_be.iter().any(|held| matches!(held, PathContent::Folder(_))) => {
+            // a folder outside git has no comparable content
+            PathContent::Folder(None) if unchanged.iter().any(|held| matches!(held, PathContent::Folder(_))) => {
                 FileState::Unjudged
             }
-            _ if may_be.is_empty() => FileState::Unjudged,
-            // the bytes were recorded, and git's filters made another blob of them
+            _ if unchanged.is_empty() => FileState::Unjudged,
+            // the recorded bytes, which git's filters turn into another blob
             PathContent::File(_)
-                if expected.is_recorded(&path) && self.bytes(&path).is_some_and(|b| may_be.contains(&b)) =>
+                if expected.is_recorded(&path) && self.bytes(&path).is_some_and(|b| unchanged.contains(&b)) =>
             {
                 FileState::Same
             }
@@ -194,7 +190,7 @@ impl<'c> PresentFiles<'c> {
         self.files.as_ref().map(|files| files.look(path))
     }
 
-    /// What a path holds: what HEAD has where git calls it clean, else what is in the work tree.
+    /// The content of a path: that in HEAD if it is clean, otherwise that in the work tree.
     fn held(&mut self, path: &str) -> PathContent {
         let in_head = self.head.find(path);
         let Some(files) = &self.files else { return in_head };
@@ -206,7 +202,7 @@ impl<'c> PresentFiles<'c> {
         }
     }
 
-    /// Whether a folder of HEAD's has files that are not as HEAD has them.
+    /// Whether a folder has changes against HEAD.
     fn is_altered_below(&self, path: &str) -> bool {
         let below = format!("{path}/");
         self.tracked.range(below.clone()..).next().is_some_and(|file| file.starts_with(&below))

@@ -1,4 +1,4 @@
-//! What became of a handoff since: a passage of `resume` that is packed, a section of `show` that is whole.
+//! Views of the changes since a handoff: packed in `resume`, whole in `show`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,23 +11,23 @@ use crate::render::budget::{OutputForm, Press, shorten_in};
 use crate::render::{format, safe};
 use empirica_notes::error::{empirica, quote};
 
-/// The lists of an arrival, in the order of what matters.
+/// The lists of an arrival by importance.
 const LISTS: [&str; 4] = ["changed_artifacts", "missing_artifacts", "resolved_unknowns", "stale_evidence"];
 
-/// What a session's answer says of it.
+/// An arrival packed for the answer about a session.
 #[derive(Debug)]
 pub struct PackedArrival {
     pub json: Value,
-    /// Empty when there is nothing to say.
+    /// May be empty.
     pub text: String,
-    /// How many entries were left out, by key; none that is 0.
+    /// Omitted entries by key, without zeros.
     pub omitted: Vec<(&'static str, usize)>,
     /// Whether a text was cut.
     pub shortened: bool,
 }
 
-/// How many entries a list keeps, and how many tokens a text: less, the harder everything else is pressed.
-fn room(detail: Detail, how: Press) -> (usize, usize) {
+/// Most entries of a list, and most tokens of a text.
+fn limits(detail: Detail, how: Press) -> (usize, usize) {
     match (how, detail) {
         (Press::Nothing | Press::Brief, Detail::Summary) => (3, 60),
         (Press::Nothing | Press::Brief, Detail::Detailed) => (5, 60),
@@ -38,16 +38,16 @@ fn room(detail: Detail, how: Press) -> (usize, usize) {
     }
 }
 
-/// Packs it. In JSON a list that lost all its entries is left out; when pressed, so is what is as it should be: empty
-/// lists, nothing unjudged, a commit that is reachable.
+/// Packs an arrival. The JSON lacks lists without remaining entries; if pressed, also values without news: empty lists, no unjudged
+/// artifacts, a reachable commit.
 pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: OutputForm) -> PackedArrival {
-    let (most, longest) = room(detail, how);
+    let (most, longest) = limits(detail, how);
     let whole = serde_json::to_value(arrival).unwrap_or_default();
     let mut omitted = Vec::new();
     let mut json = Map::new();
     let mut shortened = false;
     for (key, mut value) in whole.as_object().cloned().unwrap_or_default() {
-        if let Some(known) = LISTS.iter().find(|known| **known == key)
+        if let Some(list) = LISTS.iter().find(|list| **list == key)
             && let Value::Array(entries) = &mut value
         {
             let mut more = entries.len().saturating_sub(most);
@@ -56,7 +56,7 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: OutputForm) -
                 more += entries.iter_mut().map(|entry| cut_files(entry, most)).sum::<usize>();
             }
             if more > 0 {
-                omitted.push((*known, more));
+                omitted.push((*list, more));
                 if entries.is_empty() {
                     continue;
                 }
@@ -77,7 +77,7 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: OutputForm) -
     PackedArrival { json: Value::Object(json), text, omitted, shortened }
 }
 
-/// Shortens the texts of an entry, but for an id, which is of use only whole. Returns whether any was longer.
+/// Shortens the texts of an entry except its ID. Returns whether any was longer.
 fn shorten(entry: &mut Value, longest: usize) -> bool {
     match entry {
         Value::Object(map) => {
@@ -88,7 +88,7 @@ fn shorten(entry: &mut Value, longest: usize) -> bool {
     }
 }
 
-/// Shortens the files of a stale evidence; returns how many were left out.
+/// Cuts the files of stale evidence. Returns how many were omitted.
 fn cut_files(entry: &mut Value, most: usize) -> usize {
     let Some(files) = entry.get_mut("files").and_then(Value::as_array_mut) else { return 0 };
     let more = files.len().saturating_sub(most);
@@ -96,26 +96,22 @@ fn cut_files(entry: &mut Value, most: usize) -> usize {
     more
 }
 
-/// A name on one line, as a shell takes it where it is not plain.
+/// A file name on one line, quoted for a shell if necessary.
 fn name(file: &str) -> String {
     safe::words(&quote(&safe::line(file)))
 }
 
-/// The passage: `kept` is what is shown of `whole`.
+/// The text of `kept`, the packed form of `whole`.
 fn text(kept: &Value, whole: &Value, arrival: &Arrival) -> String {
-    let all = |key: &str| whole[key].as_array().map_or(0, Vec::len);
-    let shown = |key: &str| kept[key].as_array().cloned().unwrap_or_default();
-    let listed = |key: &str, title: &str, none: &str, word: &dyn Fn(&Value) -> String| -> Option<String> {
-        let (entries, all) = (shown(key), all(key));
-        let more = all - entries.len();
-        match (all, entries.is_empty()) {
+    // without entries, only their number: "2 artifacts changed"
+    let listed = |key: &str, title: &str, noun: &str, state: &str, word: &dyn Fn(&Value) -> String| {
+        let all = whole[key].as_array().map_or(0, Vec::len);
+        let entries: Vec<String> = kept[key].as_array().into_iter().flatten().map(word).collect();
+        match (all, all - entries.len()) {
             (0, _) => None,
-            (_, true) => Some(format!("{} {none}", format::count(all, noun(key)))),
-            _ => {
-                let entries: Vec<String> = entries.iter().map(word).collect();
-                let more = if more > 0 { format!(" (+{more} more)") } else { String::new() };
-                Some(format!("{title}: {}{more}", entries.join(", ")))
-            }
+            (_, 0) => Some(format!("{title}: {}", entries.join(", "))),
+            (_, more) if more == all => Some(format!("{} {state}", format::count(all, noun))),
+            (_, more) => Some(format!("{title}: {} (+{more} more)", entries.join(", "))),
         }
     };
     let answered = |entry: &Value| {
@@ -125,12 +121,11 @@ fn text(kept: &Value, whole: &Value, arrival: &Arrival) -> String {
     let command = |entry: &Value| safe::words(entry["command"].as_str().unwrap_or_default());
     let file = |entry: &Value| name(entry.as_str().unwrap_or_default());
     let lists = [
-        listed("changed_artifacts", "changed", "changed", &file),
-        listed("missing_artifacts", "missing", "missing", &file),
-        listed("resolved_unknowns", "answered", "answered", &answered),
-        listed("stale_evidence", "evidence older than the code", "older than the code", &command),
-        (arrival.unjudged_artifacts > 0)
-            .then(|| format!("{} not compared", format::count(arrival.unjudged_artifacts, "artifact"))),
+        listed("changed_artifacts", "changed", "artifact", "changed", &file),
+        listed("missing_artifacts", "missing", "artifact", "missing", &file),
+        listed("resolved_unknowns", "answered", "unknown", "answered", &answered),
+        listed("stale_evidence", "evidence older than the code", "check", "older than the code", &command),
+        unjudged(arrival),
     ];
     let mut parts: Vec<String> = lists.into_iter().flatten().collect();
     let is_unchanged = parts.is_empty() && arrival.commits_since == Some(0) && arrival.reachable == Some(true);
@@ -139,25 +134,20 @@ fn text(kept: &Value, whole: &Value, arrival: &Arrival) -> String {
     {
         parts.insert(0, commits);
     }
-    let mut out = Vec::new();
-    match (is_unchanged, parts.is_empty()) {
-        (true, _) => out.push("Nothing changed since.".to_owned()),
-        (_, true) => {}
-        _ => out.push(format!("Since then: {}.", parts.join("; "))),
-    }
-    out.extend(lost(arrival));
-    out.join("\n")
+    let changes = match (is_unchanged, parts.is_empty()) {
+        (true, _) => Some("Nothing changed since.".to_owned()),
+        (_, true) => None,
+        _ => Some(format!("Since then: {}.", parts.join("; "))),
+    };
+    changes.into_iter().chain(lost(arrival)).collect::<Vec<_>>().join("\n")
 }
 
-fn noun(key: &str) -> &'static str {
-    match key {
-        "resolved_unknowns" => "unknown",
-        "stale_evidence" => "check",
-        _ => "artifact",
-    }
+fn unjudged(arrival: &Arrival) -> Option<String> {
+    let number = arrival.unjudged_artifacts;
+    (number > 0).then(|| format!("{} not compared", format::count(number, "artifact")))
 }
 
-/// The commits since, in words; `None` when they are not known.
+/// The commits since, in words; `None` if unknown.
 fn commits(arrival: &Arrival) -> Option<String> {
     let count = arrival.commits_since?;
     Some(match (count, arrival.reachable) {
@@ -167,7 +157,7 @@ fn commits(arrival: &Arrival) -> Option<String> {
     })
 }
 
-/// Where its commit is, when it is not in HEAD's history, and what to do about it.
+/// The place of a commit outside HEAD's history, with a remedy.
 fn lost(arrival: &Arrival) -> Option<String> {
     let doctor = empirica("doctor");
     Some(match (arrival.reachable, arrival.here?) {
@@ -182,11 +172,11 @@ fn lost(arrival: &Arrival) -> Option<String> {
 /// A handoff's arrival.
 #[derive(Serialize, JsonSchema)]
 pub struct ArrivalView<'a> {
-    /// What became of it since.
+    /// The changes since.
     arrival: &'a Arrival,
 }
 
-/// Adds it to the answer of `show`, whole: under `arrival`, and `in_text` as the last section of the Markdown.
+/// Adds an arrival to the answer of `show`: under `arrival`, and `in_text` as the last section of the Markdown.
 pub fn added(answer: Answer, arrival: &Arrival, in_text: bool) -> Answer {
     let mut answer = answer.with(ArrivalView { arrival });
     if in_text {
@@ -209,9 +199,7 @@ fn section(arrival: &Arrival) -> String {
         let files: Vec<String> = stale.files.iter().map(|file| name(file)).collect();
         format!("evidence older than the code: {} ({})", safe::words(&stale.command), files.join(", "))
     }));
-    if arrival.unjudged_artifacts > 0 {
-        lines.push(format!("{} not compared", format::count(arrival.unjudged_artifacts, "artifact")));
-    }
+    lines.extend(unjudged(arrival));
     lines.extend(lost(arrival));
     if lines == ["no commit"] {
         lines = vec!["nothing changed".to_owned()];

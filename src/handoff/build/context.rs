@@ -1,22 +1,24 @@
-//! The session-context document: what a session did and knows, for who continues it (agent handoff service, "HandoffContext").
+//! The session-context document (agent handoff service, "HandoffContext"), and its reduction to a budget of tokens.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use crate::fold::session_state::SessionRecords;
+use crate::handoff::managed::formats;
+use crate::handoff::managed::payload::ordered;
+use crate::render::format::count;
 use crate::text::list::add_new;
 use crate::text::shorten::short;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::{CONTEXT, HandoffDeadEnd, HandoffMistake, Item, Relevant};
-use empirica_transcripts::model::{Role, Transcript};
+use empirica_transcripts::model::{Exchange, Role, ToolSummary, Transcript};
 
-/// How long a message is that was shortened to fit, in characters.
+/// Length of a shortened message, in characters.
 const MESSAGE: usize = 300;
-/// How long a summary is that was shortened to fit, in characters.
+/// Length of a shortened summary, in characters.
 const SUMMARY: usize = 400;
 
-/// The use of a category of tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Tool {
     category: String,
@@ -33,7 +35,7 @@ struct Message {
     timestamp: Option<String>,
 }
 
-/// What can be long in the document.
+/// The parts of the document without a fixed size.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Lists {
@@ -46,105 +48,94 @@ struct Lists {
     recent_messages: Vec<Message>,
 }
 
-/// What the document is drawn from, besides the handoff of the session.
+/// The sources of the document besides the handoff.
 pub struct Source<'s> {
-    /// What the session said.
     pub gathered: &'s SessionRecords,
-    /// Its transcript, when it is at hand: only that has messages.
+    /// The transcript, if available: the source of messages.
     pub transcript: Option<&'s Transcript>,
-    /// Who hands over.
+    /// The author of the handoff.
     pub ai: &'s str,
     /// Now, RFC 3339 UTC.
     pub now: &'s str,
 }
 
-/// Puts into a handoff what its document lacks. What was given stays as it was given.
+/// Fills in the missing fields of a context document.
 pub fn fill(handoff: &mut Handoff, source: &Source<'_>) {
-    let drawn = drawn(handoff, source);
+    let lists = json!(lists(handoff, source));
     let session = &source.gathered.session;
-    let agent = source.gathered.transcripts.last().map(|known| known.agent.clone());
-    let mut all = Map::new();
-    let mut put =
-        |key: &str, value: Option<String>| all.extend(value.map(|value| (key.to_owned(), Value::String(value))));
-    put("session_id", Some(session.id.to_string()));
-    put("source_agent_type", agent.or_else(|| Some(session.ai.clone())));
-    put("source_agent_id", Some(source.ai.to_owned()));
-    put("target_agent_type", handoff.to.clone());
-    put("target_agent_id", handoff.to.clone());
-    put("created_at", Some(source.now.to_owned()));
-    if let Ok(Value::Object(lists)) = serde_json::to_value(&drawn) {
-        all.extend(lists);
+    let agent = source.gathered.transcripts.last().map_or(&session.ai, |collected| &collected.agent);
+    let own = json!({
+        "session_id": session.id,
+        "source_agent_type": agent,
+        "source_agent_id": source.ai,
+        "target_agent_type": handoff.to,
+        "target_agent_id": handoff.to,
+        "created_at": source.now,
+    });
+    let mut payload = handoff.payload.take().unwrap_or_default();
+    let fields = [&own, &lists].into_iter().filter_map(Value::as_object).flatten();
+    for (key, value) in fields.filter(|(_, value)| !value.is_null()) {
+        payload.entry(key).or_insert_with(|| value.clone());
     }
-    let payload = handoff.payload.get_or_insert_default();
-    for (key, value) in all {
-        payload.entry(key).or_insert(value);
+    if let Some(format) = formats::named(CONTEXT) {
+        payload = ordered(format, &Value::Object(payload));
     }
-    if let Some(format) = crate::handoff::managed::formats::named(CONTEXT) {
-        let mut ordered = crate::handoff::managed::payload::ordered(format, &Value::Object(std::mem::take(payload)));
-        ordered.shift_remove(crate::handoff::managed::formats::TYPE);
-        *payload = ordered;
-    }
+    handoff.payload = Some(payload);
 }
 
-fn drawn(handoff: &Handoff, source: &Source<'_>) -> Lists {
+fn lists(handoff: &Handoff, source: &Source<'_>) -> Lists {
     let Source { gathered, transcript, .. } = source;
-    let tool = |tool: &empirica_transcripts::model::ToolSummary| Tool {
-        category: tool.category.clone(),
-        count: tool.count,
-        samples: tool.samples.clone(),
-    };
+    let tool =
+        |tool: &ToolSummary| Tool { category: tool.category.clone(), count: tool.count, samples: tool.samples.clone() };
     let mut pending: Vec<String> = Vec::new();
     for goal in gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !goal.is_idle_suggestion()) {
+        pending.push(goal.text.clone());
         let open = goal.subtasks.iter().filter(|step| step.status == GoalStatus::Open);
-        add_new(&mut pending, std::slice::from_ref(&goal.text));
-        add_new(&mut pending, &open.map(|step| format!("{}: {}", goal.text, step.text)).collect::<Vec<_>>());
+        pending.extend(open.map(|step| format!("{}: {}", goal.text, step.text)));
     }
-    for known in &gathered.transcripts {
-        let state = |task: &empirica_transcripts::model::Pending| match task.status.as_str() {
-            "pending" => task.text.clone(),
-            status => format!("{} ({})", task.text, status.replace('_', " ")),
-        };
-        add_new(&mut pending, &known.pending_tasks.iter().map(state).collect::<Vec<_>>());
-    }
-    add_new(&mut pending, &handoff.next_steps);
-    let mut decisions: Vec<String> = Vec::new();
-    add_new(
-        &mut decisions,
-        &gathered.decisions.iter().map(|one| format!("{} — {}", one.text, one.why)).collect::<Vec<_>>(),
-    );
-    gathered.transcripts.iter().for_each(|known| add_new(&mut decisions, &known.decisions));
-    let message = |said: &empirica_transcripts::model::Exchange| Message {
-        role: match said.role {
+    let of_agent = gathered.transcripts.iter().flat_map(|collected| &collected.pending_tasks);
+    pending.extend(of_agent.map(|task| match task.status.as_str() {
+        "pending" => task.text.clone(),
+        status => format!("{} ({})", task.text, status.replace('_', " ")),
+    }));
+    let decisions: Vec<String> = gathered.decisions.iter().map(|one| format!("{} — {}", one.text, one.why)).collect();
+    let distinct = |texts: &mut dyn Iterator<Item = &String>| {
+        let mut out = Vec::new();
+        add_new(&mut out, texts);
+        out
+    };
+    let message = |message: &Exchange| Message {
+        role: match message.role {
             Role::User => "user".to_owned(),
             Role::Assistant => "assistant".to_owned(),
         },
-        content: said.text.clone(),
-        timestamp: said.at.clone(),
+        content: message.text.clone(),
+        timestamp: message.at.clone(),
     };
-    let spoken = transcript.iter().flat_map(|told| &told.messages).filter(|said| !said.text.trim().is_empty());
+    let messages = transcript.iter().flat_map(|transcript| &transcript.messages);
     Lists {
         summary: summary(handoff, source),
         tool_summaries: gathered.activity.iter().map(tool).collect(),
         files_modified: handoff.artifacts.clone(),
-        pending_tasks: pending,
-        decisions,
-        recent_messages: spoken.map(message).collect(),
+        pending_tasks: distinct(&mut pending.iter().chain(&handoff.next_steps)),
+        decisions: distinct(&mut decisions.iter().chain(gathered.transcripts.iter().flat_map(|one| &one.decisions))),
+        recent_messages: messages.filter(|message| !message.text.trim().is_empty()).map(message).collect(),
     }
 }
 
-/// The task, then the first of these that there is: what the next session must know, the conversation's own summary, the reason
-/// of the last assessment, what was accomplished.
+/// The task, and the first of: context for the next session, summary of the conversation, reason of the last assessment,
+/// accomplishments.
 fn summary(handoff: &Handoff, source: &Source<'_>) -> Option<String> {
-    let reasoned = source.gathered.last().and_then(|(_, last)| last.reasoning.clone());
-    let told = source.transcript.and_then(|told| told.summary.clone());
+    let reasoning = source.gathered.last().and_then(|(_, last)| last.reasoning.clone());
+    let summary = source.transcript.and_then(|transcript| transcript.summary.clone());
     let accomplished = Some(handoff.accomplished.join("; "));
     let is_text = |text: &String| !text.trim().is_empty();
-    let more = [Some(handoff.context.clone()), told, reasoned, accomplished].into_iter().flatten().find(is_text);
+    let more = [Some(handoff.context.clone()), summary, reasoning, accomplished].into_iter().flatten().find(is_text);
     let parts: Vec<String> = [Some(handoff.task.clone()).filter(is_text), more].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-/// What can be long in a handoff with such a document: its lists, and what the session said.
+/// The parts of a handoff and its document that can be reduced.
 #[derive(Debug, Clone, Default)]
 struct Long {
     lists: Lists,
@@ -155,7 +146,7 @@ struct Long {
     mistakes: Vec<HandoffMistake>,
 }
 
-/// A step towards a smaller document; they are taken in this order, each as often as is needed.
+/// A reduction. Each removes entries down to `keep`, one at a time.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Messages { keep: usize },
@@ -172,7 +163,8 @@ enum Step {
     ShortSummary,
 }
 
-const STEPS: [Step; 27] = [
+/// In the order of application; the last two only if nothing else is enough.
+const STEPS: [Step; 29] = [
     Step::Messages { keep: 4 },
     Step::ShortMessages,
     Step::Samples { keep: 2 },
@@ -200,23 +192,23 @@ const STEPS: [Step; 27] = [
     Step::Files { keep: 0 },
     Step::DeadEnds { keep: 0 },
     Step::Unknowns { keep: 0 },
+    Step::Decisions { keep: 0 },
+    Step::Pending { keep: 0 },
 ];
-/// When all of that is not enough: nothing but the overview and the beginning of the summary.
-const LAST: [Step; 2] = [Step::Decisions { keep: 0 }, Step::Pending { keep: 0 }];
 
-/// Makes the document of a handoff as small as it must be: `measure` tells how large it is, in tokens, and `budget` how large it
-/// can be. The oldest messages go first, then what is least important; entries go one by one, and what went is told.
+/// Reduces a handoff with a context document to a budget of tokens, as `measure` counts them. Removes no more entries than
+/// necessary, and lists the removed ones in `left_out`.
 pub fn fit(handoff: &mut Handoff, budget: usize, measure: &dyn Fn(&Handoff) -> usize) {
     if measure(handoff) <= budget {
         return;
     }
     let whole = Long::of(handoff);
     let mut now = whole.clone();
-    for step in STEPS.into_iter().chain(LAST) {
+    for step in STEPS {
         let most = now.possible(step);
         let with = |times: usize| {
             let mut tried = now.clone();
-            tried.take(step, times);
+            tried.apply(step, times);
             tried
         };
         let fits = |times: usize| {
@@ -225,17 +217,15 @@ pub fn fit(handoff: &mut Handoff, budget: usize, measure: &dyn Fn(&Handoff) -> u
             measure(&tried) <= budget
         };
         if most > 0 && fits(most) {
-            // the fewest times that are enough, found by halves: each measuring renders the whole document
+            // binary search, as each measurement renders the whole document
             let (mut low, mut high) = (0, most);
             while high - low > 1 {
                 let middle = low + (high - low) / 2;
                 if fits(middle) { high = middle } else { low = middle }
             }
-            let fitted = with(high);
-            fitted.put_in(handoff, &whole);
-            return;
+            return with(high).put_in(handoff, &whole);
         }
-        now.take(step, most);
+        now.apply(step, most);
     }
     now.put_in(handoff, &whole);
 }
@@ -258,7 +248,7 @@ impl Long {
         messages.filter(|(_, message)| message.content.chars().count() > MESSAGE).map(|(at, _)| at)
     }
 
-    /// How often a step can be taken.
+    /// How often a step can be applied.
     fn possible(&self, step: Step) -> usize {
         let Lists { summary, tool_summaries, files_modified, pending_tasks, decisions, recent_messages } = &self.lists;
         match step {
@@ -277,8 +267,8 @@ impl Long {
         }
     }
 
-    /// Takes a step so many times. Of what is told in order of time the newest stays.
-    fn take(&mut self, step: Step, times: usize) {
+    /// Applies a step so many times. In lists ordered by time, the newest entries stay.
+    fn apply(&mut self, step: Step, times: usize) {
         fn oldest<T>(list: &mut Vec<T>, times: usize) {
             list.drain(..times.min(list.len()));
         }
@@ -316,12 +306,9 @@ impl Long {
         }
     }
 
-    /// Puts what is left into a handoff, and says what is not there of the `whole`.
+    /// Puts the remaining parts into a handoff, and lists those missing from the `whole`.
     fn put_in(&self, handoff: &mut Handoff, whole: &Long) {
-        let gone = |what: &str, before: usize, now: usize| {
-            let many = before.saturating_sub(now);
-            (many > 0).then(|| format!("{many} {what}{}", if many == 1 { "" } else { "s" }))
-        };
+        let gone = |noun: &str, before: usize, now: usize| (before > now).then(|| count(before - now, noun));
         let samples = |long: &Long| long.lists.tool_summaries.iter().map(|tool| tool.samples.len()).sum();
         let (own, all) = (&self.lists, &whole.lists);
         let left_out = [
@@ -358,8 +345,6 @@ impl Long {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn large() -> Handoff {
@@ -380,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_least_important_goes_first_and_what_went_is_told() {
+    fn entries_are_removed_in_order_and_listed() {
         let whole = size(&large());
         let fitted = |budget: usize| {
             let mut handoff = large();

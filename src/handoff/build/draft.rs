@@ -1,4 +1,4 @@
-//! The draft of a handoff that an editor opens: plain lines out, what changed back in.
+//! The draft of a handoff for the user's editor: written as plain lines, read back after editing.
 
 use crate::fold::handoff_report::HandoffInput;
 use empirica_notes::error::{Error, Result, empirica};
@@ -17,12 +17,12 @@ const SECTIONS: [&str; 7] = [
 
 const HELP: &str = "\
 ; Complete the handoff. One entry a line, beginning with '- '; indented lines continue an entry.
-; Entries that begin with '= ' are known already and stay as they are; add your own below them.
-; Lines that begin with ';' are left out. An empty task gives the handoff up.
+; Entries that begin with '= ' are already recorded and stay unchanged; add your own below them.
+; Lines that begin with ';' are ignored. An empty task cancels the handoff.
 ";
 
-/// The draft of a handoff as text; `said` is what can be changed in it.
-pub fn write(handoff: &Handoff, said: &HandoffInput) -> String {
+/// The draft as text; entries of `input` can be changed, others not.
+pub fn write(handoff: &Handoff, input: &HandoffInput) -> String {
     let texts = |items: &[Item]| -> Vec<String> { items.iter().map(|item| item.text.clone()).collect() };
     let mut out = format!("{}\n{}\n", SECTIONS[0], lines(&handoff.task));
     let mut section = |at: usize, all: &[String], own: &[String]| {
@@ -31,11 +31,11 @@ pub fn write(handoff: &Handoff, said: &HandoffInput) -> String {
         kept.for_each(|text| out.push_str(&format!("= {}\n", entry(text))));
         own.iter().for_each(|text| out.push_str(&format!("- {}\n", entry(text))));
     };
-    section(1, &handoff.accomplished, &said.accomplished);
-    section(2, &texts(&handoff.findings), &said.findings);
-    section(3, &texts(&handoff.unknowns), &said.unknowns);
+    section(1, &handoff.accomplished, &input.accomplished);
+    section(2, &texts(&handoff.findings), &input.findings);
+    section(3, &texts(&handoff.unknowns), &input.unknowns);
     section(4, &handoff.next_steps, &handoff.next_steps);
-    section(5, &handoff.artifacts, &said.artifacts);
+    section(5, &handoff.artifacts, &input.artifacts);
     out.push_str(&format!("\n{}\n{}\n\n{HELP}", SECTIONS[6], lines(&handoff.context)));
     out
 }
@@ -44,7 +44,7 @@ fn entry(text: &str) -> String {
     text.replace('\n', "\n  ")
 }
 
-/// A text that is no entry: lines that would read as structure are indented.
+/// A text without entries; lines that would parse as structure are indented.
 fn lines(text: &str) -> String {
     let guard = |line: &str| {
         if SECTIONS.contains(&line) || line.starts_with(';') { format!(" {line}") } else { line.to_owned() }
@@ -52,15 +52,15 @@ fn lines(text: &str) -> String {
     text.split('\n').map(guard).collect::<Vec<_>>().join("\n")
 }
 
-/// The error of a draft that was given up.
-pub fn given_up() -> Error {
-    Error::refused("the handoff was given up: the draft is empty")
+/// The error of an empty draft.
+pub fn empty() -> Error {
+    Error::refused("cannot store the handoff: the draft is empty")
         .reason("nothing was stored")
         .suggest("Leave the task in the draft, or hand over without an editor.")
         .command(empirica("handoff"))
 }
 
-/// Reads an edited draft. A line outside every section is an error; a draft without a task is given up.
+/// Parses an edited draft. A line outside the sections and an empty task are errors.
 pub fn read(text: &str) -> Result<HandoffInput> {
     let mut sections: [Vec<&str>; 7] = Default::default();
     let mut at = None;
@@ -73,7 +73,7 @@ pub fn read(text: &str) -> Result<HandoffInput> {
         } else if let Some(at) = at {
             sections[at].push(line);
         } else if !line.trim().is_empty() {
-            return Err(Error::usage(format!("line {} of the draft belongs to no section", number + 1))
+            return Err(Error::usage(format!("line {} of the draft is outside every section", number + 1))
                 .provided(line)
                 .reason(format!("the sections are {}", SECTIONS.join(" ")))
                 .suggest("Put every line below a heading."));
@@ -82,7 +82,7 @@ pub fn read(text: &str) -> Result<HandoffInput> {
     let prose = |at: usize| sections[at].join("\n").trim().to_owned();
     let task = prose(0);
     if task.is_empty() {
-        return Err(given_up());
+        return Err(empty());
     }
     Ok(HandoffInput {
         task: Some(task),
@@ -95,7 +95,7 @@ pub fn read(text: &str) -> Result<HandoffInput> {
     })
 }
 
-/// The entries a user can change: those that begin with `- `, or with nothing at all.
+/// The entries that the user can change: those without the prefix `= `.
 fn entries(lines: &[&str]) -> Vec<String> {
     let mut out: Vec<(bool, String)> = Vec::new();
     for line in lines.iter().filter(|line| !line.trim().is_empty()) {
@@ -120,8 +120,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_draft_that_is_not_changed_says_the_same() {
-        let said = HandoffInput {
+    fn an_unchanged_draft_reads_as_the_input() {
+        let input = HandoffInput {
             task: Some("fix; the\nTask:\n; thing".into()),
             accomplished: vec!["one\ntwo".into()],
             findings: vec!["- dash".into()],
@@ -132,7 +132,7 @@ mod tests {
         };
         let item = |text: &str| Item { id: None, text: text.into() };
         let handoff = Handoff {
-            task: said.task.clone().unwrap(),
+            task: input.task.clone().unwrap(),
             accomplished: vec!["earlier".into(), "one\ntwo".into()],
             findings: vec![item("journal"), item("- dash")],
             context: "mind\n\nthe gap".into(),
@@ -140,13 +140,13 @@ mod tests {
             artifacts: vec!["known.rs".into(), "a b.rs".into()],
             ..Default::default()
         };
-        let back = read(&write(&handoff, &said)).unwrap();
+        let back = read(&write(&handoff, &input)).unwrap();
         assert_eq!(back.task.as_deref(), Some("fix; the\n Task:\n ; thing"));
-        assert_eq!(HandoffInput { task: None, ..back }, HandoffInput { task: None, ..said });
+        assert_eq!(HandoffInput { task: None, ..back }, HandoffInput { task: None, ..input });
     }
 
     #[test]
-    fn an_empty_draft_is_given_up_and_stray_lines_are_named() {
+    fn an_empty_draft_and_stray_lines_are_errors() {
         assert!(read("").is_err());
         assert!(read("; only comments\nTask:\n\n").is_err());
         assert_eq!(read("hello\nTask:\nx").unwrap_err().kind(), empirica_notes::error::Kind::Usage);

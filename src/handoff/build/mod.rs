@@ -1,4 +1,4 @@
-//! What a handoff is made of: the session's records, what git knows, what it says for its type, what bears on its task.
+//! Composes handoffs from the records of a session, git, the payload and relevant records.
 
 pub mod context;
 pub mod draft;
@@ -10,7 +10,7 @@ pub mod uncommitted;
 
 use std::collections::BTreeSet;
 
-use crate::context::handoffs::{in_force, whole};
+use crate::context::handoffs::{ListedHandoff, in_force, whole};
 use crate::context::records::gathered_of;
 use crate::context::{CommandContext, WorkingSession};
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
@@ -19,7 +19,7 @@ use crate::handoff::build::context as document;
 use crate::handoff::build::revise::Revision;
 use crate::handoff::build::uncommitted::WorkTreeState;
 use crate::handoff::managed::CheckedHandoff;
-use crate::index::HandoffQuery as Wanted;
+use crate::index::HandoffQuery;
 use crate::text::list::add_new;
 use crate::text::tokens;
 use empirica_notes::error::{Error, Result, blank, empirica};
@@ -32,97 +32,90 @@ use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};
 use empirica_notes::store::Scan;
 use empirica_transcripts::model::Transcript;
 
-/// How many commits a handoff lists.
-const COMMITS: usize = 200;
+/// Most commits a handoff lists.
+const MAX_COMMITS: usize = 200;
 
-/// What a handoff is besides the report of its session.
+/// The content of a handoff besides the report of its session.
 #[derive(Debug, Default)]
 pub struct Content {
-    /// What it says for its type.
+    /// The payload.
     pub managed: CheckedHandoff,
-    /// The handoff it supersedes.
-    pub again: Option<Revision>,
-    /// The transcript of its session, when it is at hand.
+    /// The handoff it revises.
+    pub revision: Option<Revision>,
+    /// The transcript of its session, if available.
     pub transcript: Option<Transcript>,
-    /// What is new in that and not stored yet.
-    pub new: Vec<Record>,
-    /// How large a document can be, in tokens.
+    /// New records of that transcript, not yet stored.
+    pub unstored: Vec<Record>,
+    /// Largest size of a context document, in tokens.
     pub budget: Option<usize>,
-    /// The handoff since which it tells what changed.
+    /// The handoff on which an incremental one builds.
     pub since: Option<PreviousHandoff>,
-    /// Whether a hook makes it.
+    /// Whether a hook writes it.
     pub automatic: bool,
 }
 
 impl Content {
-    /// All that the session said, with what is new and not stored yet.
-    fn session(&self, scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
-        gathered_of(&scan.records().chain(&self.new).collect::<Vec<_>>(), id)
-    }
-
-    /// What the session said, with what is new and not stored yet; of an incremental one, only what was said since.
+    /// The records of the session, for an incremental handoff only those since the previous one.
     pub fn gathered(&self, scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
-        let Some(PreviousHandoff { id: since, .. }) = &self.since else { return self.session(scan, id) };
-        let all: Vec<&Record> = scan.records().chain(&self.new).collect();
-        // answers and goals stand for what they are about; who the session is, what it is sure of and what it has collected is
-        // known by all of it
-        let names_of = |record: &&Record| record.head.id > *since;
-        let named: BTreeSet<&Id> =
-            all.iter().copied().filter(|record| names_of(record)).flat_map(Record::names).collect();
-        let is_news = |record: &Record| {
-            let is_said = !record.body.own_texts().is_empty() || matches!(record.body, Body::Handoff(_));
-            !is_said || record.head.id > *since || named.contains(&record.head.id)
+        let all: Vec<&Record> = scan.records().chain(&self.unstored).collect();
+        let Some(PreviousHandoff { id: since, .. }) = &self.since else { return gathered_of(&all, id) };
+        // earlier records stay if a later one names them, or if they only describe the session
+        let is_later = |record: &&&Record| record.head.id > *since;
+        let named: BTreeSet<&Id> = all.iter().filter(is_later).flat_map(|record| record.names()).collect();
+        let is_new = |record: &&&Record| {
+            let has_text = !record.body.own_texts().is_empty() || matches!(record.body, Body::Handoff(_));
+            !has_text || is_later(record) || named.contains(&record.head.id)
         };
-        let news: Vec<&Record> = all.iter().copied().filter(|record| is_news(record)).collect();
-        let mut gathered = gathered_of(&news, id)?;
+        let mut gathered = gathered_of(&all.iter().filter(is_new).copied().collect::<Vec<_>>(), id)?;
         gathered.leave_out_collected(&all, since);
         Ok(gathered)
     }
 
     fn put_in(&self, handoff: &mut Handoff) {
         self.managed.put_in(handoff);
-        self.again.iter().for_each(|again| again.put_in(handoff));
+        self.revision.iter().for_each(|revision| revision.put_in(handoff));
     }
 
-    /// What there is to say of the session, and of what is still to be answered.
+    /// Warnings about the session, and about open questions.
     pub fn warnings(&self, who: &WorkingSession) -> Vec<String> {
-        who.note.iter().cloned().chain(self.again.iter().flat_map(Revision::warnings)).collect()
+        who.note.iter().cloned().chain(self.revision.iter().flat_map(Revision::warnings)).collect()
     }
 }
 
-/// The handoff: the report of the session, what it says for its type, what bears on its task.
+/// The handoff: report of the session, payload, relevant records.
 pub fn composed(
     context: &CommandContext<'_>,
     who: &WorkingSession,
     gathered: &SessionRecords,
     work: GitWork,
-    mut said: HandoffInput,
-    what: &Content,
+    mut input: HandoffInput,
+    content: &Content,
 ) -> Result<Handoff> {
-    said.drop_carried(gathered, &|text| context.store.without_secrets(text));
-    let mut handoff = report(gathered, work, said, context.store.now());
-    what.put_in(&mut handoff);
-    handoff.automatic = what.automatic;
-    handoff.since = what.since.as_ref().map(|since| since.id.clone());
+    input.drop_carried(gathered, &|text| context.store.without_secrets(text));
+    let mut handoff = report(gathered, work, input, context.store.now());
+    content.put_in(&mut handoff);
+    handoff.automatic = content.automatic;
+    handoff.since = content.since.as_ref().map(|since| since.id.clone());
     let is_context = handoff.kind == CONTEXT;
     if is_context || handoff.kind == "initialization" {
         handoff.relevant = relevant::of(context, &handoff)?;
-        // what the session itself decided, asked and failed at is told elsewhere
-        handoff.relevant.retain(|relevant| relevant.kind == "finding" || !gathered.entry_ids.contains(&relevant.id));
-        // what the receiver has been told is no news
-        handoff.relevant.retain(|relevant| what.since.as_ref().is_none_or(|since| relevant.id > since.id));
+        // the handoff has the session's own decisions, unknowns and dead ends elsewhere, and the receiver has earlier records
+        handoff.relevant.retain(|relevant| {
+            (relevant.kind == "finding" || !gathered.entry_ids.contains(&relevant.id))
+                && content.since.as_ref().is_none_or(|since| relevant.id > since.id)
+        });
     }
     if is_context {
         let now = context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-        let source = document::Source { gathered, transcript: what.transcript.as_ref(), ai: &who.ai, now: &now };
+        let source = document::Source { gathered, transcript: content.transcript.as_ref(), ai: &who.ai, now: &now };
         document::fill(&mut handoff, &source);
-        if let Some(budget) = what.budget {
+        if let Some(budget) = content.budget {
             let head = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::default())).head;
-            // the id it gets is another one
+            // the stored one has another ID
             let budget = budget.saturating_sub(8);
             let size = |handoff: &Handoff| {
                 let record = Record { head: head.clone(), body: Body::Handoff(Box::new(handoff.clone())) };
-                // what cannot be rendered at all is too large
+                // a handoff that cannot be rendered counts as too large
                 context.store.report(&record).map_or(usize::MAX, |text| tokens::estimate(&text))
             };
             document::fit(&mut handoff, budget, &size);
@@ -131,16 +124,14 @@ pub fn composed(
     Ok(handoff)
 }
 
-/// A handoff that is not stored, and what git said.
+/// A handoff that is not stored.
 #[derive(Debug)]
 pub struct DraftHandoff {
     pub handoff: Handoff,
-    /// What git's own diff has since the session began, deleted files as well, and what is untracked; `None` when git could not
-    /// be asked.
+    /// Files that git lists as changed since the session began, including deleted and untracked ones; `None` if git failed.
     pub changed: Option<Vec<String>>,
-    /// Those of them that no merge brought; `None` likewise.
+    /// Those of them not changed by a merge; `None` likewise.
     pub own: Option<Vec<String>>,
-    /// What could not be found out.
     pub warnings: Vec<String>,
 }
 
@@ -148,45 +139,40 @@ pub struct DraftHandoff {
 pub fn drafted(
     context: &CommandContext<'_>,
     who: &WorkingSession,
-    mut said: HandoffInput,
-    what: &Content,
+    mut input: HandoffInput,
+    content: &Content,
 ) -> Result<DraftHandoff> {
-    let asked = status::ask(context.repo);
+    let status = status::ask(context.repo);
     let scan = context.session(&who.id)?;
-    let gathered = what.gathered(&scan, &who.id)?;
-    let (work, warnings, seen) = work(context, &gathered, what.since.as_ref(), asked);
+    let gathered = content.gathered(&scan, &who.id)?;
+    let (work, warnings, work_tree) = work(context, &gathered, content.since.as_ref(), status);
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
-    let changed = match &seen {
-        WorkTreeState::All(changes) => status::changed_since(context.repo, since).ok().map(|mut changed| {
-            // untracked files are no part of git's diff
-            add_new(&mut changed, &changes.files_added);
-            changed
-        }),
-        _ => None,
+    let (mut changed, mut own) = (None, None);
+    if let WorkTreeState::All(Changes { files_added, files_modified, files_deleted }) = &work_tree {
+        changed = status::changed_since(context.repo, since).ok();
+        own = history::own_files(context.repo, since).ok();
+        // git's diff has no untracked files
+        changed.iter_mut().for_each(|changed| add_new(changed, files_added));
+        let uncommitted = || files_added.iter().chain(files_modified).chain(files_deleted);
+        own.iter_mut().for_each(|own| add_new(own, uncommitted()));
+    }
+    let session = match &content.since {
+        Some(_) => &gathered_of(&scan.records().chain(&content.unstored).collect::<Vec<_>>(), &who.id)?,
+        None => &gathered,
     };
-    let own = match &seen {
-        WorkTreeState::All(Changes { files_added, files_modified, files_deleted }) => {
-            history::own_files(context.repo, since).ok().map(|mut own| {
-                add_new(&mut own, files_added.iter().chain(files_modified).chain(files_deleted));
-                own
-            })
-        }
-        _ => None,
-    };
-    let session = what.since.is_some().then(|| what.session(&scan, &who.id)).transpose()?;
-    said.drop_logged(session.as_ref().unwrap_or(&gathered), &|text| context.store.without_secrets(text));
-    let handoff = composed(context, who, &gathered, work, said, what)?;
+    input.drop_logged(session, &|text| context.store.without_secrets(text));
+    let handoff = composed(context, who, &gathered, work, input, content)?;
     Ok(DraftHandoff { handoff, changed, own, warnings })
 }
 
-/// What git knows since the session began. Without git, nothing, with a warning.
+/// The commits and files since the session or the previous handoff. If git fails, none, with a warning.
 pub fn work(
     context: &CommandContext<'_>,
     gathered: &SessionRecords,
-    told: Option<&PreviousHandoff>,
-    asked: status::PendingStatus,
+    previous: Option<&PreviousHandoff>,
+    status: status::PendingStatus,
 ) -> (GitWork, Vec<String>, WorkTreeState) {
-    let status = asked.read();
+    let status = status.read();
     let git = status.as_ref().ok().map(|status| made_in(context, status));
     let paths = context.store.paths();
     let session = &gathered.session;
@@ -194,10 +180,9 @@ pub fn work(
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
         return (GitWork { git, ..GitWork::default() }, vec![text.to_owned()], WorkTreeState::Elsewhere);
     }
-    let told = told.and_then(|told| told.commit.as_deref());
-    let since = told.or(gathered.session.commit.as_deref()).and_then(parse_oid);
+    let since = previous.and_then(|previous| previous.commit.as_deref()).or(session.commit.as_deref());
     let read = || -> Result<(GitWork, Changes)> {
-        let committed = history::since(context.repo, since, COMMITS)?;
+        let committed = history::since(context.repo, since.and_then(parse_oid), MAX_COMMITS)?;
         let changes = status?.changes;
         let mut files = committed.files;
         add_new(&mut files, changes.files_added.iter().chain(&changes.files_modified));
@@ -207,12 +192,12 @@ pub fn work(
         Ok((work, changes)) => (work, Vec::new(), WorkTreeState::All(changes)),
         Err(error) => {
             let work = GitWork { git, ..GitWork::default() };
-            (work, vec![format!("commits and files are left out: {error}")], WorkTreeState::Unasked)
+            (work, vec![format!("commits and files are left out: {error}")], WorkTreeState::Unknown)
         }
     }
 }
 
-/// The state of git now.
+/// The present state of git.
 fn made_in(context: &CommandContext<'_>, status: &Status) -> MadeIn {
     let (head, changes) = (context.store.head(), &status.changes);
     MadeIn {
@@ -226,51 +211,50 @@ fn made_in(context: &CommandContext<'_>, status: &Status) -> MadeIn {
     }
 }
 
-/// The newest handoff of the same type to the receiver of this one, by the same session or for the same task, that left nothing out;
-/// `None` when there is none: then everything is new to it. A handoff that supersedes the session's earlier ones has to be whole.
+/// The newest complete handoff of the same type to the same receiver, by the same session or for the same task; `None` if there is
+/// none. Handoffs that supersede earlier ones cannot be incremental.
 pub fn since_last(
     context: &CommandContext<'_>,
     who: &WorkingSession,
     managed: &CheckedHandoff,
 ) -> Result<Option<PreviousHandoff>> {
     let (to, task) = managed.receiver();
+    let example = |to| empirica("handoff").option("--type", "context").option("--to", to).flag("--incremental");
     let Some(to) = to else {
-        return Err(Error::usage("what changed since the last handoff to whom?")
-            .reason("an incremental handoff leaves out what the same receiver was told before")
+        return Err(Error::usage("an incremental handoff needs a receiver")
+            .reason("it leaves out the content of the last handoff to the same receiver")
             .suggest("Name the receiver with --to.")
-            .command(
-                empirica("handoff").option("--type", "context").option("--to", blank("<ai>")).flag("--incremental"),
-            ));
+            .command(example(blank("<ai>"))));
     };
     let Some(kind) = managed.kind() else {
         return Err(Error::usage("an epistemic handoff is always whole")
             .provided("--incremental")
             .reason("it supersedes the session's earlier ones, so whatever it omits would be hidden")
             .suggest("Hand over the context instead.")
-            .command(empirica("handoff").option("--type", "context").option("--to", to).flag("--incremental")));
+            .command(example(to.into())));
     };
     let index = context.index()?;
-    let own = Wanted { session: Some(who.id.clone()), ..Wanted::default() };
+    let own = HandoffQuery { session: Some(who.id.clone()), ..HandoffQuery::default() };
     let mut found = in_force(context, &own, usize::MAX)?;
     if let Some(task) = task {
         let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
         found.extend(whole(&index, &ids)?);
     }
-    // what was left out the receiver was not told
-    found.retain(|listed| {
-        let said = &listed.handoff;
-        said.to.as_deref() == Some(to) && said.kind == kind && said.left_out.is_empty()
+    found.retain(|ListedHandoff { handoff, .. }| {
+        handoff.to.as_deref() == Some(to) && handoff.kind == kind && handoff.left_out.is_empty()
     });
     let newest = found.into_iter().max_by(|a, b| a.head.id.cmp(&b.head.id));
-    Ok(newest
-        .map(|listed| PreviousHandoff { id: listed.head.id, commit: listed.handoff.git.and_then(|git| git.commit) }))
+    let previous = |ListedHandoff { head, handoff }: ListedHandoff| PreviousHandoff {
+        id: head.id,
+        commit: handoff.git.and_then(|git| git.commit),
+    };
+    Ok(newest.map(previous))
 }
 
-/// What a receiver was told last.
+/// The last handoff to a receiver.
 #[derive(Debug, Clone)]
 pub struct PreviousHandoff {
-    /// The handoff.
     pub id: Id,
-    /// HEAD when it was made.
+    /// HEAD then.
     pub commit: Option<String>,
 }

@@ -1,23 +1,23 @@
-//! Next steps that follow from what a handoff leaves open, each naming the thing.
+//! Next steps derived from the failed checks, open goals and open questions of a handoff.
 
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 
-/// The most steps of a rule.
-const MOST: usize = 3;
-/// How the sentences of the seed begin that fit every handoff; records of earlier versions and imported ones have them.
-const EMPTY: [&str; 4] = [
+/// Most derived steps.
+const MAX_STEPS: usize = 3;
+/// Generic advice in handoffs of earlier versions and imported ones.
+const GENERIC: [&str; 4] = [
     "Continue investigation - uncertainty still elevated",
     "Validate assumptions - showing overconfidence pattern",
     "Consider execution - showing underconfidence pattern",
     "Ready for execution - strong epistemic foundation",
 ];
 
-/// What is to be done besides the agent's own steps: the checks that failed last; when the agent named no step, also its
-/// unfinished goals and the open questions. At most 3. Advice that came with an imported handoff goes first.
+/// The advice of an imported handoff, then at most 3 derived steps: failed checks, and without steps of the agent, open goals and
+/// questions.
 pub fn steps(handoff: &Handoff) -> Vec<String> {
     let counts = |text: &str| text.starts_with("Address ") && text.ends_with(" remaining unknowns");
-    let said = handoff.recommendations.iter().filter(|text| !EMPTY.contains(&text.as_str()) && !counts(text));
+    let advice = handoff.recommendations.iter().filter(|text| !GENERIC.contains(&text.as_str()) && !counts(text));
     let failing = handoff.evidence.iter().filter(|proof| proof.exit != 0);
     let failing = failing.map(|proof| format!("Fix the failing check: {} (exit {})", proof.command, proof.exit));
     let goals = unfinished(&handoff.goals);
@@ -26,10 +26,10 @@ pub fn steps(handoff: &Handoff) -> Vec<String> {
         format!("{verb}: {}", unknown.text)
     });
     let left = goals.chain(questions).filter(|_| handoff.next_steps.is_empty());
-    said.cloned().chain(failing.chain(left).take(MOST)).collect()
+    advice.cloned().chain(failing.chain(left).take(MAX_STEPS)).collect()
 }
 
-/// The open goals that were not suggested by a rule.
+/// The open goals, except suggested ones.
 pub fn unfinished(goals: &[GoalState]) -> impl Iterator<Item = String> {
     let open = goals.iter().filter(|goal| goal.status == GoalStatus::Open && goal.vector.is_none());
     open.map(|goal| {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn sentences_that_fit_every_handoff_are_left_out() {
-        let mut recommendations: Vec<String> = EMPTY.map(str::to_owned).to_vec();
+        let mut recommendations: Vec<String> = GENERIC.map(str::to_owned).to_vec();
         recommendations.extend(["Address 2 remaining unknowns".to_owned(), "Ask the owner".to_owned()]);
         assert_eq!(steps(&Handoff { recommendations, ..Handoff::default() }), ["Ask the owner"]);
     }

@@ -1,5 +1,5 @@
-//! What was said before and bears on a task: paths and words in common, what is recent, what worked, what failed (dual-agent
-//! handoff mechanisms, "Context Optimization").
+//! Ranks records by relevance to a task: shared paths and words, age, success and failure (dual-agent handoff mechanisms, "Context
+//! Optimization").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use crate::text::similarity::words;
 use empirica_notes::model::handoff::Relevant;
 use empirica_notes::model::{Body, Record};
 
-/// What a path in common counts beside a word that one record in a few has.
+/// Weight of a shared path; a word shared with a few records has about 1.
 const PATH: f64 = 4.0;
-/// How much more a decision counts that was made just now than one of long ago.
+/// Bonus of a new decision over an old one.
 const RECENT: f64 = 0.5;
-/// In so many days that bonus halves.
+/// Half-life of that bonus, in days.
 const HALF: f64 = 30.0;
-/// How much more counts what worked, and what failed: the one is to be done again, the other must not be.
+/// Weight of successes and failures.
 const PROVEN: f64 = 1.25;
-/// How many paths and words in common are told.
-const TOLD: usize = 5;
+/// Most shared paths and words listed.
+const MAX_SHARED: usize = 5;
 
 #[derive(Debug, Clone, Default)]
 pub struct TaskProfile {
@@ -25,7 +25,7 @@ pub struct TaskProfile {
 }
 
 impl TaskProfile {
-    /// A task by its texts (what is to be done, goals) and paths. Paths in the texts count as such.
+    /// A task from its texts and paths. Paths in the texts count as paths.
     pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>, paths: impl IntoIterator<Item = &'t str>) -> Self {
         let mut out = TaskProfile::default();
         for text in texts {
@@ -36,7 +36,7 @@ impl TaskProfile {
         out
     }
 
-    /// Whether it has a word, or one that is but a letter or two longer or shorter: invoice and invoic(es), fee and fees.
+    /// Whether it has a word, or a prefix or extension of it by at most two letters: fee and fees.
     fn has(&self, word: &str) -> bool {
         let alike = |own: &String| {
             let (short, long) = if own.len() <= word.len() { (own.as_str(), word) } else { (word, own.as_str()) };
@@ -45,13 +45,13 @@ impl TaskProfile {
         self.words.contains(word) || self.words.iter().any(alike)
     }
 
-    /// Whether it says nothing that anything could have in common with it.
+    /// Whether it has neither words nor paths.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.paths.is_empty()
     }
 }
 
-/// A path without what does not tell it apart.
+/// A path without `./` and a final slash.
 fn plain(path: &str) -> String {
     path.trim_start_matches("./").trim_end_matches('/').to_owned()
 }
@@ -61,7 +61,7 @@ fn paths_in(text: &str) -> BTreeSet<String> {
     let edge = |c: char| !(c.is_alphanumeric() || "._/-".contains(c));
     let words =
         text.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;".contains(c)).map(|word| word.trim_matches(edge));
-    // a line number is no part of a path, and an address is none
+    // drop line numbers and URLs
     let bare = words
         .filter(|word| !word.contains("//"))
         .map(|word| word.split(':').next().unwrap_or(word).trim_end_matches('.'));
@@ -78,7 +78,7 @@ fn paths_in(text: &str) -> BTreeSet<String> {
     bare.filter(is_path).map(plain).collect()
 }
 
-/// What a record says, and what that is for a task.
+/// A record with its relation to a task.
 struct Candidate<'r> {
     record: &'r Record,
     text: &'r str,
@@ -86,8 +86,8 @@ struct Candidate<'r> {
     sign: &'static str,
 }
 
-/// `None` for kinds that tell no receiver anything.
-fn told(record: &Record) -> Option<Candidate<'_>> {
+/// `None` for records without a claim.
+fn candidate(record: &Record) -> Option<Candidate<'_>> {
     let claim = record.body.claim()?;
     let sign = match &record.body {
         Body::Finding(finding) => match finding.memory.as_deref() {
@@ -103,48 +103,44 @@ fn told(record: &Record) -> Option<Candidate<'_>> {
     Some(Candidate { record, text: claim.text, why: claim.more.first().copied(), sign })
 }
 
-/// The records that bear on a task, the most relevant first, `most` of them; `now_ms` since 1970. A record with no path and no
-/// word in common with the task does not. A word counts the more, the fewer of the records have it.
+/// The `most` most relevant records, those first; `now_ms` since 1970. A relevant record shares a path or word with the task; rare
+/// words weigh more.
 pub fn relevant<'r>(
     task: &TaskProfile,
     among: impl IntoIterator<Item = &'r Record>,
     now_ms: u64,
     most: usize,
 ) -> Vec<Relevant> {
-    let said: Vec<(Candidate<'_>, BTreeSet<String>, BTreeSet<String>)> = among
-        .into_iter()
-        .filter_map(told)
-        .map(|told| {
-            let whole = format!("{}\n{}", told.text, told.why.unwrap_or_default());
-            let (words, paths) = (words(&whole), paths_in(&whole));
-            (told, words, paths)
-        })
-        .collect();
+    let profiled = |candidate: Candidate<'r>| {
+        let text = format!("{}\n{}", candidate.text, candidate.why.unwrap_or_default());
+        (candidate, words(&text), paths_in(&text))
+    };
+    let candidates: Vec<_> = among.into_iter().filter_map(candidate).map(profiled).collect();
     let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
-    for word in said.iter().flat_map(|(_, words, _)| words).filter(|word| task.has(word)) {
+    for word in candidates.iter().flat_map(|(_, words, _)| words).filter(|word| task.has(word)) {
         *counts.entry(word).or_default() += 1.0;
     }
-    let rarity = |word: &str| (1.0 + said.len() as f64 / counts.get(word).copied().unwrap_or(1.0)).ln();
+    let rarity = |word: &str| (1.0 + candidates.len() as f64 / counts.get(word).copied().unwrap_or(1.0)).ln();
     let mut scored: Vec<(f64, Relevant)> = Vec::new();
-    for (told, words, paths) in &said {
+    for (candidate, words, paths) in &candidates {
         let shared_words: Vec<&String> = words.iter().filter(|word| task.has(word)).collect();
         let is_of_task = |path: &&String| task.paths.iter().any(|own| is_same(own, path));
         let shared_paths: Vec<&String> = paths.iter().filter(is_of_task).collect();
         if shared_words.is_empty() && shared_paths.is_empty() {
             continue;
         }
-        // a long text has more in common with anything
+        // long texts share more words with anything
         let by_words = shared_words.iter().map(|word| rarity(word)).sum::<f64>() / (1.0 + words.len() as f64).ln();
-        let score = (PATH * shared_paths.len().min(3) as f64 + by_words) * weight(told, now_ms);
-        let shared = shared_paths.into_iter().chain(shared_words).take(TOLD).cloned().collect();
-        let head = &told.record.head;
+        let score = (PATH * shared_paths.len().min(3) as f64 + by_words) * weight(candidate, now_ms);
+        let shared = shared_paths.into_iter().chain(shared_words).take(MAX_SHARED).cloned().collect();
+        let head = &candidate.record.head;
         let relevant = Relevant {
             id: head.id.clone(),
-            kind: told.record.body.kind().to_owned(),
+            kind: candidate.record.body.kind().to_owned(),
             ai: head.ai.clone(),
-            text: told.text.to_owned(),
-            why: told.why.map(str::to_owned),
-            sign: told.sign.to_owned(),
+            text: candidate.text.to_owned(),
+            why: candidate.why.map(str::to_owned),
+            sign: candidate.sign.to_owned(),
             shared,
         };
         scored.push((score, relevant));
@@ -153,17 +149,17 @@ pub fn relevant<'r>(
     scored.into_iter().take(most).map(|(_, relevant)| relevant).collect()
 }
 
-/// What a record counts for what it is and for its age.
-fn weight(told: &Candidate<'_>, now_ms: u64) -> f64 {
-    let days = now_ms.saturating_sub(told.record.head.id.ms()) as f64 / 86_400_000.0;
-    match told.sign {
+/// The weight of a record by kind and age.
+fn weight(candidate: &Candidate<'_>, now_ms: u64) -> f64 {
+    let days = now_ms.saturating_sub(candidate.record.head.id.ms()) as f64 / 86_400_000.0;
+    match candidate.sign {
         "decided" => 1.0 + RECENT * (-days / HALF).exp2(),
         "worked" | "failed" => PROVEN,
         _ => 1.0,
     }
 }
 
-/// Whether two paths are the same, or one is a folder the other is in, or the end of the other.
+/// Whether two paths are equal, or one is a parent or a suffix of the other.
 fn is_same(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let below = long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -201,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_told_from_words() {
+    fn paths_are_recognised_in_text() {
         let found = |text: &str| paths_in(text).into_iter().collect::<Vec<_>>();
         assert_eq!(found("see src/auth.js:12, `lib/x` and README.md."), ["README.md", "lib/x", "src/auth.js"]);
         assert_eq!(found("version 1.2 at https://x.org/y, e. g. 3.5s, done. 1/2"), Vec::<String>::new());
@@ -211,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_in_common_is_not_relevant_and_a_path_counts_more_than_a_word() {
+    fn records_without_shared_words_are_irrelevant_and_paths_weigh_more_than_words() {
         let task = TaskProfile::new(["Make the login stable"], ["src/auth.js"]);
         let all = [
             finding(1, "The payment is slow", None),
@@ -230,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn recent_decisions_what_worked_and_what_failed_come_first() {
+    fn recent_decisions_successes_and_failures_come_first() {
         let task = TaskProfile::new(["login"], []);
         let dead_end = DeadEnd { approach: "login twice".into(), why: "no".into(), led_from: None };
         let all = [

@@ -1,12 +1,9 @@
-//! A handoff rewritten: what it said, what its receivers asked and missed since, and what is said otherwise now.
+//! Revises a handoff with the questions, gaps and answers that arrived since, and with new input.
 
 use std::collections::BTreeSet;
 
 use crate::context::{CommandContext, WorkingSession};
-use crate::handoff::managed;
-use crate::handoff::managed::CheckedHandoff;
-use crate::handoff::managed::formats;
-use crate::handoff::managed::payload;
+use crate::handoff::managed::{CheckedHandoff, ManagedInput, formats, payload, prepared as checked};
 use crate::handoff::receive::accept;
 use crate::handoff::receive::accept::ReceivedHandoff;
 use empirica_notes::error::{Error, Result, empirica};
@@ -15,52 +12,52 @@ use empirica_notes::model::handoff::CONTEXT;
 use empirica_notes::model::handoff::{Clarification, Missed};
 use empirica_notes::model::{Body, Envelope, Handoff, Record};
 
-/// How often a handoff can be rewritten with all that was asked from the beginning.
-const LONGEST: usize = 100;
+/// Most earlier versions whose questions and gaps are included.
+const MAX_VERSIONS: usize = 100;
 
-/// A handoff that is to be rewritten.
+/// A handoff to revise.
 #[derive(Debug)]
 pub struct Revision {
-    /// Its envelope.
     pub head: Envelope,
-    /// Its session, in which the new one is written: it is that session's work that is handed over.
+    /// Its session, which also gets the new one.
     pub who: WorkingSession,
-    /// Where it stands.
+    /// Its commits.
     pub on: BTreeSet<Oid>,
     handoff: Handoff,
-    /// What receivers said of it, and of those it was rewritten for.
+    /// Replies to it and its earlier versions, oldest first.
     received: Vec<ReceivedHandoff>,
 }
 
-/// The handoff of that name, which must be in force and of a session.
+/// The handoff of that name, which must be in force and belong to a session.
 pub fn prepared(context: &CommandContext<'_>, given: &str) -> Result<Revision> {
     let Record { head, body: Body::Handoff(handoff) } = accept::named(context, given)? else {
         return Err(Error::unstored());
     };
+    let short = head.id.short();
     if let Some(newer) = accept::newer(context, &head.id, head.session.as_ref())? {
-        return Err(Error::refused(format!("cannot rewrite handoff {}: it is superseded", head.id.short()))
+        return Err(Error::refused(format!("cannot revise handoff {short}: it is superseded"))
             .provided(given)
-            .reason("what receivers ask is about the one that is in force")
-            .suggest("Rewrite that one.")
+            .reason("receivers ask about the one in force")
+            .suggest("Revise that one.")
             .command(empirica("handoff").option("--regenerate", newer)));
     }
     let Some(session) = head.session.clone() else {
-        return Err(Error::refused(format!("the handoff {} belongs to no session", head.id.short()))
-            .reason("there is no journal to rewrite it from")
+        return Err(Error::refused(format!("cannot revise handoff {short}: it belongs to no session"))
+            .reason("there is no journal to compose it from")
             .suggest("Hand over from a session of your own.")
             .command(empirica("handoff")));
     };
-    // who writes it says so; the session is that of the work
-    let writer = context.working().map_or_else(|_| context.author(Some(&head.ai)), |who| who.ai);
-    let who = WorkingSession { id: session, ai: writer, note: None };
-    let on = context.index()?.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
+    // the author is the working agent, the session that of the work
+    let author = context.working().map_or_else(|_| context.author(Some(&head.ai)), |who| who.ai);
+    let who = WorkingSession { id: session, ai: author, note: None };
+    let index = context.index()?;
+    let on = index.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
     let mut received = vec![accept::of(context, &head.id)?];
-    let mut before = handoff.regenerates.clone();
-    while let Some(id) = before.filter(|_| received.len() < LONGEST) {
+    let mut earlier = handoff.regenerates.clone();
+    while let Some(id) = earlier.filter(|_| received.len() < MAX_VERSIONS) {
         received.push(accept::of(context, &id)?);
-        let found = context.index()?.ids([&id])?;
-        before = found.get(&id).and_then(|entry| match &entry.record.body {
-            Body::Handoff(older) => older.regenerates.clone(),
+        earlier = index.ids([&id])?.get(&id).and_then(|entry| match &entry.record.body {
+            Body::Handoff(earlier) => earlier.regenerates.clone(),
             _ => None,
         });
     }
@@ -69,43 +66,42 @@ pub fn prepared(context: &CommandContext<'_>, given: &str) -> Result<Revision> {
 }
 
 impl Revision {
-    /// What it says for its type: what it said, and what is said otherwise now.
-    pub fn managed(&self, context: &CommandContext<'_>, asked: &mut managed::ManagedInput) -> Result<CheckedHandoff> {
-        let own = self.handoff.kind.as_str();
-        if let Some(other) = asked.kind.filter(|kind| *kind != own) {
-            return Err(Error::usage(format!("the handoff {} is of the type {own}", self.head.id.short()))
+    /// Its payload, overlaid with the input.
+    pub fn managed(&self, context: &CommandContext<'_>, input: &mut ManagedInput) -> Result<CheckedHandoff> {
+        let (own, short) = (self.handoff.kind.as_str(), self.head.id.short());
+        if let Some(other) = input.kind.filter(|kind| *kind != own) {
+            return Err(Error::usage(format!("cannot change the type of handoff {short}: it is {own}"))
                 .provided(other)
-                .reason("rewritten, a handoff keeps its type")
+                .reason("a revised handoff keeps its type")
                 .suggest("Leave --type out."));
         }
-        if let Some(other) = asked.task_id.as_deref().filter(|id| self.handoff.task_id.as_deref() != Some(id)) {
-            return Err(Error::usage(format!("the handoff {} is of another task", self.head.id.short()))
+        if let Some(other) = input.task_id.as_deref().filter(|id| self.handoff.task_id.as_deref() != Some(id)) {
+            return Err(Error::usage(format!("cannot change the task of handoff {short}"))
                 .provided(other)
-                .reason("rewritten, a handoff keeps its task")
+                .reason("a revised handoff keeps its task")
                 .suggest("Leave --task-id out."));
         }
-        asked.to = asked.to.take().or_else(|| self.handoff.to.clone());
-        asked.task_id = self.handoff.task_id.clone();
-        let mut base = payload::document(&self.handoff, "");
-        // it is written now
+        input.to = input.to.take().or_else(|| self.handoff.to.clone());
+        input.task_id = self.handoff.task_id.clone();
+        // the context of a session is recomputed
+        let mut base = payload::document(&self.handoff, "").filter(|_| own != CONTEXT);
         base.iter_mut().for_each(|base| drop(base.shift_remove("timestamp")));
-        // the context of a session is computed again
-        asked.base = base.filter(|_| own != CONTEXT).map(serde_json::Value::Object);
-        asked.kind = asked.kind.or_else(|| formats::named(own).map(|format| format.name));
-        asked.again = Some(self.head.id.clone());
-        managed::prepared(context, asked)
+        input.base = base.map(serde_json::Value::Object);
+        input.kind = input.kind.or_else(|| formats::named(own).map(|format| format.name));
+        input.revises = Some(self.head.id.clone());
+        checked(context, input)
     }
 
-    /// Puts in what was asked and missed, with what the handoff had taken up itself.
+    /// Adds the questions, answers and gaps of its receivers.
     pub fn put_in(&self, handoff: &mut Handoff) {
         handoff.regenerates = Some(self.head.id.clone());
-        // what is known of it by itself, where the records of who asked are not here
+        // earlier ones stay where their records are unavailable
         handoff.clarifications = self.handoff.clarifications.clone();
         for question in self.received.iter().flat_map(|received| &received.questions) {
             let (text, asked_by) = (&question.text, &question.asked.ai);
             let answer = question.answer.as_ref().map(|(_, text)| text.clone());
             match handoff.clarifications.iter_mut().find(|one| one.question == *text && one.asked_by == *asked_by) {
-                Some(known) => known.answer = answer.or_else(|| known.answer.take()),
+                Some(earlier) => earlier.answer = answer.or_else(|| earlier.answer.take()),
                 None => handoff.clarifications.push(Clarification {
                     question: text.clone(),
                     asked_by: asked_by.clone(),
@@ -127,11 +123,10 @@ impl Revision {
         }
     }
 
-    /// What is still to be answered.
+    /// The open questions, a warning each.
     pub fn warnings(&self) -> Vec<String> {
-        let asked = self.received.iter().flat_map(|received| &received.questions);
-        let open = asked.filter(|question| question.answer.is_none());
-        let tell = |name: String, text: &str| format!("nobody has answered {name}: {text}");
-        open.map(|question| tell(question.name(), &question.text)).collect()
+        let questions = self.received.iter().flat_map(|received| &received.questions);
+        let open = questions.filter(|question| question.answer.is_none());
+        open.map(|question| format!("question {} has no answer: {}", question.name(), question.text)).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! What of a handoff's files was not committed when it was written, so that its reader knows what they held.
+//! The uncommitted files of a handoff with their blobs, so that a later reader can tell whether they changed.
 
 use std::collections::BTreeSet;
 
@@ -8,35 +8,35 @@ use empirica_notes::model::Handoff;
 use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::handoff::Uncommitted;
 
-/// How many contents are recorded.
-const MOST: usize = 200;
+/// Most blobs recorded.
+const MAX_BLOBS: usize = 200;
 
-/// What git said of the work tree.
+/// The state of the work tree.
 #[derive(Debug)]
 pub enum WorkTreeState {
-    /// The session worked in another worktree or clone: what is here is not its work.
+    /// The session worked in another worktree or clone.
     Elsewhere,
-    /// Git could not be asked: everything may be uncommitted.
-    Unasked,
-    /// What is not committed.
+    /// Git failed: every file may be uncommitted.
+    Unknown,
+    /// The uncommitted changes.
     All(Changes),
 }
 
-/// The artifacts and files of the evidence that are not committed, in order of path. Besides what git says these are
-/// files of `doubtful` (what the agent named or touched, and the evidence's) that HEAD does not have: git ignores them,
-/// or names the new folder they are in. Hashes in process at most 200 files of 4 MiB each.
+/// Uncommitted artifacts and files of the evidence, in order of path. Includes files of `doubtful` (named or touched by the agent)
+/// and of the evidence that HEAD lacks: git ignores them, or lists only the new folder they are in. Hashes in process at most 200
+/// files of 4 MiB each.
 pub fn of(
     context: &CommandContext<'_>,
     handoff: &Handoff,
     doubtful: &[String],
-    seen: &WorkTreeState,
+    work_tree: &WorkTreeState,
 ) -> Vec<Uncommitted> {
-    let (Some(files), false) = (WorkTree::of(context.repo), matches!(seen, WorkTreeState::Elsewhere)) else {
+    let (Some(files), false) = (WorkTree::of(context.repo), matches!(work_tree, WorkTreeState::Elsewhere)) else {
         return Vec::new();
     };
     let root = context.repo.work_tree();
     let path = |text: &String| inside(root.as_deref(), text);
-    let dirty: Option<BTreeSet<String>> = match seen {
+    let dirty: Option<BTreeSet<String>> = match work_tree {
         WorkTreeState::All(changes) => {
             let lists = [&changes.files_added, &changes.files_modified, &changes.files_deleted];
             Some(lists.into_iter().flatten().filter_map(path).collect())
@@ -55,14 +55,14 @@ pub fn of(
         if !is_dirty && !is_new() {
             continue;
         }
-        let held = match recorded < MOST {
+        let held = match recorded < MAX_BLOBS {
             true => files.look(&path),
             false if files.has(&path) => PathContent::Unknown,
             false => PathContent::Nothing,
         };
         let blob = match held {
             PathContent::File(id) => Some(id.to_string()),
-            // never committed and not there: nothing is known of it
+            // neither committed nor present
             PathContent::Nothing if !is_dirty || committed.find(&path) == PathContent::Nothing => continue,
             _ => None,
         };

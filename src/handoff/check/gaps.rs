@@ -1,6 +1,4 @@
-//! What receivers missed in handoffs, and whether a later one says it.
-
-use std::collections::BTreeSet;
+//! Gaps that receivers reported, and whether a later handoff covers them.
 
 use crate::text::similarity;
 use empirica_notes::model::Handoff;
@@ -8,45 +6,38 @@ use empirica_notes::model::Handoff;
 /// A gap that a receiver reported for an earlier handoff of the type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportedGap {
-    /// What was missed.
     pub gap: String,
-    /// Who missed it.
+    /// The agent that reported it.
     pub by: String,
-    /// The short form of the handoff it was missed in.
+    /// The short ID of the incomplete handoff.
     pub of: String,
 }
 
-/// What somebody missed before and this handoff does not say either.
-pub fn missed_sentence(gap: &ReportedGap) -> String {
-    format!("{} missed in handoff {}, and this one does not say either: {}", gap.by, gap.of, gap.gap)
+/// The warning about a gap that this handoff does not cover either.
+pub fn sentence(gap: &ReportedGap) -> String {
+    format!("{} missed in handoff {}, and this one does not have either: {}", gap.by, gap.of, gap.gap)
 }
 
-/// The gaps of which a handoff does not say enough: less than half of the words that tell what one is about.
-pub fn missed<'r>(handoff: &Handoff, remembered: &'r [ReportedGap]) -> Vec<&'r ReportedGap> {
-    if remembered.is_empty() {
+/// The gaps that a handoff does not cover.
+pub fn uncovered<'r>(handoff: &Handoff, reported: &'r [ReportedGap]) -> Vec<&'r ReportedGap> {
+    if reported.is_empty() {
         return Vec::new();
     }
-    let said = similarity::words(&all_text(handoff));
-    remembered.iter().filter(|gap| !says(&said, &gap.gap) && !covers_gap(handoff, &gap.gap)).collect()
+    let text = all_text(handoff);
+    reported.iter().filter(|gap| !covers(&text, &gap.gap)).collect()
 }
 
-/// Whether a handoff says what was missed.
-pub fn covers_gap(handoff: &Handoff, gap: &str) -> bool {
-    let text = all_text(handoff);
-    // words that everybody uses tell nothing apart: then it must be there as it is
-    match similarity::words(gap).is_empty() {
+/// Whether a text has at least half of the significant words of a gap, or without such words, the gap itself.
+pub fn covers(text: &str, gap: &str) -> bool {
+    let words = similarity::words(gap);
+    match words.is_empty() {
         true => text.to_lowercase().contains(&gap.trim().to_lowercase()),
-        false => says(&similarity::words(&text), gap),
+        false => words.intersection(&similarity::words(text)).count() * 2 >= words.len(),
     }
 }
 
-fn says(said: &BTreeSet<String>, gap: &str) -> bool {
-    let wanted = similarity::words(gap);
-    !wanted.is_empty() && wanted.intersection(said).count() * 2 >= wanted.len()
-}
-
-/// Everything a handoff says, but for what receivers asked and missed.
-fn all_text(handoff: &Handoff) -> String {
+/// The texts of a handoff, except reported gaps, questions, and records of others.
+pub fn all_text(handoff: &Handoff) -> String {
     fn add(value: &serde_json::Value, out: &mut String) {
         match value {
             serde_json::Value::String(text) => {
@@ -60,7 +51,6 @@ fn all_text(handoff: &Handoff) -> String {
     }
     let mut value = serde_json::to_value(handoff).unwrap_or_default();
     if let Some(map) = value.as_object_mut() {
-        // what is asked, looked up or listed by git says nothing in the handoff's own words
         let others = [
             "unknowns",
             "relevant",
@@ -74,9 +64,9 @@ fn all_text(handoff: &Handoff) -> String {
         for key in ["missed", "git", "started_at", "assessments", "trajectory"].into_iter().chain(others) {
             map.shift_remove(key);
         }
-        // an answer says something, a question does not
-        for asked in map.get_mut("clarifications").and_then(|list| list.as_array_mut()).into_iter().flatten() {
-            asked["question"].take();
+        // an answer counts, a question does not
+        for clarification in map.get_mut("clarifications").and_then(|list| list.as_array_mut()).into_iter().flatten() {
+            clarification["question"].take();
         }
     }
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! What a handoff is checked for before it is stored: the facts that the checks need, out of the commit and the work tree.
+//! Checks a handoff before it is stored; collects their facts from the commit and the work tree.
 
 pub mod gaps;
 pub mod reported;
@@ -9,18 +9,17 @@ use std::collections::BTreeSet;
 
 use crate::context::{CommandContext, tasks};
 use crate::handoff::build::DraftHandoff;
-use crate::handoff::check;
 use crate::handoff::check::rules::{Check, CheckFacts, PathState};
 use empirica_notes::error::Result;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
 use empirica_notes::model::Handoff;
 
-/// In how many folders manifests are looked for.
-const FOLDERS: usize = 200;
-/// The largest manifest that is read, in bytes.
-const LARGEST: u64 = 4 << 20;
+/// Most folders searched for manifests.
+const MAX_FOLDERS: usize = 200;
+/// The largest manifest read, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
 
-/// The files that declare dependencies, by name.
+/// The names of files that declare dependencies.
 const MANIFESTS: [&str; 31] = [
     "Cargo.toml",
     "package.json",
@@ -55,12 +54,12 @@ const MANIFESTS: [&str; 31] = [
     "Dockerfile",
 ];
 
-/// The checks of a handoff that is not stored yet.
+/// Runs the checks.
 pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<Check>> {
     let handoff = &draft.handoff;
-    let standing = handoff.task_id.as_deref().map(|id| tasks::standing(context, id)).transpose()?.flatten();
+    let state = handoff.task_id.as_deref().map(|id| tasks::standing(context, id)).transpose()?.flatten();
     let chain: Vec<&Handoff> =
-        standing.iter().flat_map(|standing| standing.chain_without(handoff.regenerates.as_ref())).collect();
+        state.iter().flat_map(|state| state.chain_without(handoff.regenerates.as_ref())).collect();
     let root = context.repo.work_tree();
     let files = WorkTree::of(context.repo);
     let committed = std::cell::RefCell::new(Tree::new(context.repo, context.store.head().tree));
@@ -72,7 +71,6 @@ pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<
         let Some(path) = inside(root.as_deref(), given) else { return PathState::Outside };
         let on_disk = files.as_ref().is_some_and(|files| files.has(&path));
         match committed.borrow_mut().find(&path) {
-            // deleted and not committed
             PathContent::File(_) | PathContent::Folder(_) | PathContent::Unknown if files.is_none() || on_disk => {
                 PathState::Committed
             }
@@ -83,7 +81,7 @@ pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<
     };
     let manifests = manifests(context, draft);
     let declares = |name: &str| (!manifests.is_empty()).then(|| manifests.iter().any(|text| names(text, name)));
-    let remembered = reported::remembered(context, handoff)?;
+    let reported = reported::reported(context, handoff)?;
     let plain = |path: &str| inside(root.as_deref(), path).unwrap_or_else(|| path.to_owned());
     let facts = CheckFacts {
         place: &place,
@@ -92,13 +90,12 @@ pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<
         changed: draft.changed.as_deref(),
         chain: &chain,
         declares: &declares,
-        remembered: &remembered,
+        reported: &reported,
     };
-    Ok(check::rules::checks(handoff, &facts))
+    Ok(rules::checks(handoff, &facts))
 }
 
-/// The texts of the files that declare dependencies, of the work tree: at its root, in the folders of the files that were
-/// changed, and in those above.
+/// The contents of manifests in the work tree: at its root, and in the folders of changed files and their parents.
 fn manifests(context: &CommandContext<'_>, draft: &DraftHandoff) -> Vec<String> {
     let Some(root) = context.repo.work_tree() else { return Vec::new() };
     let mut folders: BTreeSet<String> = BTreeSet::from([String::new()]);
@@ -108,21 +105,20 @@ fn manifests(context: &CommandContext<'_>, draft: &DraftHandoff) -> Vec<String> 
         folders.extend(above);
     }
     let in_folder = |folder: &String| MANIFESTS.map(|name| root.join(folder).join(name));
-    let paths = folders.iter().take(FOLDERS).flat_map(in_folder);
+    let paths = folders.iter().take(MAX_FOLDERS).flat_map(in_folder);
     let read = |path: std::path::PathBuf| {
         let meta = path.symlink_metadata().ok()?;
-        // a link can lead anywhere
-        let text = (meta.is_file() && meta.len() <= LARGEST).then(|| std::fs::read(&path).ok())??;
+        // a link may lead outside
+        let text = (meta.is_file() && meta.len() <= MAX_BYTES).then(|| std::fs::read(&path).ok())??;
         Some(String::from_utf8_lossy(&text).into_owned())
     };
     paths.filter_map(read).collect()
 }
 
-/// Whether a text names a dependency: its name, without a version or what is chosen of it, whatever its case, between characters
-/// that are not of a name; not in a line that is a comment.
+/// Whether a text has the name of a dependency, without version and features, in any case, as a whole word outside comments.
 fn names(text: &str, dependency: &str) -> bool {
     let name = dependency.split([' ', ',', '[', '(', ';']).next().unwrap_or_default();
-    // a scope begins with the same sign as a version
+    // `@` begins a scope or a version
     let name = name.char_indices().skip(1).find(|(_, c)| "@=<>~^:!".contains(*c)).map_or(name, |(at, _)| &name[..at]);
     if name.is_empty() {
         return true;
@@ -144,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dependency_is_named_whole_and_without_its_version() {
+    fn dependencies_match_as_whole_words_without_version() {
         let text = "[dependencies]\nserde_json = \"1\"\n\"@scope/pkg\": \"^2\"\nrequests>=2\n# todo: tokio\n";
         for name in [
             "serde_json",

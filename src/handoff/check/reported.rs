@@ -1,31 +1,29 @@
-//! The gaps that receivers reported, remembered for the next handoff of the type.
+//! Finds gaps that receivers reported in earlier handoffs of a type.
 
 use std::collections::BTreeSet;
 
 use crate::context::CommandContext;
-use crate::context::handoffs::{ListedHandoff, in_force};
-use crate::handoff::check::gaps;
-use crate::handoff::check::gaps::{ReportedGap, covers_gap};
+use crate::context::handoffs::in_force;
+use crate::handoff::check::gaps::{self, ReportedGap};
 use crate::index::{HandoffQuery, RecordQuery};
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Handoff, Id};
 
-/// How many of the newest acknowledgements are looked at for gaps.
-const ACCEPTS: usize = 200;
-/// How many gaps are remembered.
-const GAPS: usize = 10;
+/// Most acknowledgements searched, the newest.
+const MAX_ACCEPTS: usize = 200;
+/// Most gaps listed.
+const MAX_GAPS: usize = 10;
 
-/// What receivers missed in earlier handoffs of the type and this one does not say either, a sentence each.
+/// A warning for each reported gap that this handoff does not cover either.
 pub fn warnings(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<String>> {
-    let remembered = remembered(context, handoff)?;
-    Ok(gaps::missed(handoff, &remembered).into_iter().map(gaps::missed_sentence).collect())
+    Ok(gaps::uncovered(handoff, &reported(context, handoff)?).into_iter().map(gaps::sentence).collect())
 }
 
-/// The gaps that receivers reported for handoffs of the same type, newest first, until a later handoff of the type says what
-/// was missed, or is taken up without question or gap. The one that this handoff is rewritten for is looked at as well.
-pub fn remembered(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<ReportedGap>> {
+/// The gaps reported for handoffs of the same type, newest first. A later handoff of the type settles those it covers, and all if it
+/// was acknowledged without question or gap.
+pub fn reported(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<ReportedGap>> {
     let index = context.index()?;
-    let accepts = index.kinds(&["accept"], RecordQuery { session: None, newest: Some(ACCEPTS) })?;
+    let accepts = index.kinds(&["accept"], RecordQuery { session: None, newest: Some(MAX_ACCEPTS) })?;
     let accepts: Vec<_> = accepts
         .records()
         .filter_map(|record| match &record.body {
@@ -52,8 +50,8 @@ pub fn remembered(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec
             newer > id && other.of > accept.of && other.is_clear() && !other.concerns.is_empty()
         });
         for gap in &accept.gaps {
-            let is_said = later.iter().any(|later| later.head.id > *id && covers_gap(&later.handoff, gap));
-            if !is_said && !is_clear_since && out.len() < GAPS {
+            let is_covered = later.iter().any(|(later, text)| later > id && gaps::covers(text, gap));
+            if !is_covered && !is_clear_since && out.len() < MAX_GAPS {
                 out.push(ReportedGap { gap: gap.clone(), by: by.clone(), of: accept.of.short().to_owned() });
             }
         }
@@ -61,10 +59,10 @@ pub fn remembered(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec
     Ok(out)
 }
 
-/// The handoffs of the same type that were made after a record, newest first.
-fn later(context: &CommandContext<'_>, handoff: &Handoff, after: Option<&Id>) -> Result<Vec<ListedHandoff>> {
-    let wanted = HandoffQuery { kind: Some(handoff.kind.clone()), ..Default::default() };
-    let listed = in_force(context, &wanted, ACCEPTS)?;
-    let is_later = |listed: &ListedHandoff| after.is_none_or(|after| listed.head.id > *after);
-    Ok(listed.into_iter().filter(is_later).collect())
+/// The texts of the handoffs of the same type after a record, newest first.
+fn later(context: &CommandContext<'_>, handoff: &Handoff, after: Option<&Id>) -> Result<Vec<(Id, String)>> {
+    let query = HandoffQuery { kind: Some(handoff.kind.clone()), ..Default::default() };
+    let listed = in_force(context, &query, MAX_ACCEPTS)?;
+    let later = listed.into_iter().filter(|listed| after.is_none_or(|after| listed.head.id > *after));
+    Ok(later.map(|listed| (listed.head.id, gaps::all_text(&listed.handoff))).collect())
 }

@@ -1,5 +1,5 @@
-//! The checks before a handoff: the ten lines of the specification's two checklists, each as a rule (dual-agent handoff
-//! mechanisms, "Pre-Handoff Checks"), and what receivers missed before.
+//! The rules of the checks: the ten lines of the specification's two checklists (dual-agent handoff mechanisms, "Pre-Handoff
+//! Checks"), and reported gaps.
 
 #[cfg(test)]
 mod tests;
@@ -7,38 +7,36 @@ mod tests;
 use std::collections::BTreeSet;
 
 use crate::fold::task::handoffs;
-use crate::handoff::check::gaps::{ReportedGap, missed, missed_sentence};
+use crate::handoff::check::gaps::{self, ReportedGap};
 use crate::text::imperative::{can_judge, has_imperative, steps};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// More steps than this are more than one iteration's work.
-const STEPS: usize = 7;
-/// More files to look at than this are, too.
-const FILES: usize = 20;
-/// More criteria than this are, too.
-const CRITERIA: usize = 10;
-/// How many paths a message names.
-const NAMED: usize = 5;
+/// Most steps, files to read and criteria of one iteration.
+const MAX_STEPS: usize = 7;
+const MAX_FILES: usize = 20;
+const MAX_CRITERIA: usize = 10;
+/// Most paths in a message.
+const MAX_NAMED: usize = 5;
 
 empirica_notes::words! {
-    /// What came of a check.
+    /// The result of a check.
     #[derive(PartialOrd, Ord)]
     pub enum Level {
-        /// It does not concern handoffs of this type, or nothing in this one.
+        /// The check does not apply to the handoff.
         NotApplicable = "not_applicable",
-        /// It holds.
+        /// The handoff satisfies it.
         Pass = "pass",
-        /// The receiver can work with it, and will have to ask.
+        /// The receiver can work with the handoff, but will have questions.
         Warning = "warning",
-        /// The receiver cannot work with it.
+        /// The receiver cannot work with the handoff.
         Error = "error",
     }
 }
 
-/// A check, and what came of it.
+/// A check with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "HandoffCheck")]
 pub struct Check {
@@ -46,20 +44,20 @@ pub struct Check {
     pub name: &'static str,
     /// The line of the specification.
     pub line: &'static str,
-    /// What came of it.
+    /// The result.
     pub level: Level,
-    /// Why, in a sentence without a stop.
+    /// The reason, without a full stop.
     pub message: String,
 }
 
-/// Where a path that a handoff names is.
+/// The place of a path that a handoff names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathState {
-    /// In the commit the handoff is on.
+    /// In the commit of the handoff.
     Committed,
     /// In the work tree only.
     Uncommitted,
-    /// Nowhere, and git knows that it was there when the session began.
+    /// Deleted since the session began.
     Deleted,
     /// Nowhere.
     Missing,
@@ -67,40 +65,39 @@ pub enum PathState {
     Outside,
 }
 
-/// What a handoff is held against.
+/// The facts that the rules need.
 pub struct CheckFacts<'f> {
-    /// Where a path is.
+    /// The place of a path.
     pub place: &'f dyn Fn(&str) -> PathState,
-    /// A path as git has it.
+    /// A path relative to the root of the repository.
     pub plain: &'f dyn Fn(&str) -> String,
-    /// Those of the changed files that the session itself changed, by commits that are no merges or without one yet; `None` when
-    /// that cannot be told.
+    /// Those of the changed files not changed by a merge; `None` if unknown.
     pub own: Option<&'f [String]>,
-    /// The files that git knows to be changed since the session began, deleted ones as well; `None` when it cannot tell.
+    /// Files changed since the session began, including deleted ones; `None` if unknown.
     pub changed: Option<&'f [String]>,
-    /// The handoffs of the task so far, oldest first, without this one.
+    /// The earlier handoffs of the task, oldest first.
     pub chain: &'f [&'f Handoff],
-    /// Whether a file that declares dependencies names this one; `None` when there is no such file.
+    /// Whether a manifest declares a dependency; `None` without a manifest.
     pub declares: &'f dyn Fn(&str) -> Option<bool>,
-    /// What receivers missed in earlier handoffs of the type and none has said since.
-    pub remembered: &'f [ReportedGap],
+    /// The gaps reported for earlier handoffs of the type and not covered since.
+    pub reported: &'f [ReportedGap],
 }
 
-/// Every check, in the order of the specification, then the gaps that are remembered.
+/// The results of all checks, in the order of the specification, reported gaps last.
 pub fn checks(handoff: &Handoff, facts: &CheckFacts<'_>) -> Vec<Check> {
-    let said = Subject { handoff, kind: handoff.kind.as_str() };
+    let subject = Subject { handoff, kind: handoff.kind.as_str() };
     let all: [(&'static str, &'static str, Finding); 11] = [
-        ("instructions_actionable", "Instructions are clear and actionable", said.instructions()),
-        ("files_exist", "All necessary context provided", said.files_exist(facts)),
-        ("success_criteria", "Success criteria defined", said.criteria(facts)),
-        ("single_iteration", "Scope is appropriate for single iteration", said.scope()),
-        ("dependencies_present", "Dependencies are available", said.dependencies(facts)),
-        ("status_given", "Status clearly indicated", said.status()),
-        ("tests_reported", "All required report sections completed", said.tests()),
-        ("files_documented", "File modifications documented", said.documented(facts)),
-        ("issues_described", "Issues and blockers clearly described", said.issues()),
-        ("validation_steps", "Validation steps performed", said.validation()),
-        ("gaps_covered", "Document failure pattern to prevent recurrence", said.gaps(facts.remembered)),
+        ("instructions_actionable", "Instructions are clear and actionable", subject.instructions()),
+        ("files_exist", "All necessary context provided", subject.files_exist(facts)),
+        ("success_criteria", "Success criteria defined", subject.criteria(facts)),
+        ("single_iteration", "Scope is appropriate for single iteration", subject.scope()),
+        ("dependencies_present", "Dependencies are available", subject.dependencies(facts)),
+        ("status_given", "Status clearly indicated", subject.status()),
+        ("tests_reported", "All required report sections completed", subject.tests()),
+        ("files_documented", "File modifications documented", subject.documented(facts)),
+        ("issues_described", "Issues and blockers clearly described", subject.issues()),
+        ("validation_steps", "Validation steps performed", subject.validation()),
+        ("gaps_covered", "Document failure pattern to prevent recurrence", subject.gaps(facts.reported)),
     ];
     all.into_iter().map(|(name, line, (level, message))| Check { name, line, level, message }).collect()
 }
@@ -115,7 +112,7 @@ fn warn(message: impl Into<String>) -> Finding {
     (Level::Warning, message.into())
 }
 
-fn wrong(message: impl Into<String>) -> Finding {
+fn fail(message: impl Into<String>) -> Finding {
     (Level::Error, message.into())
 }
 
@@ -123,21 +120,21 @@ fn none(message: &str) -> Finding {
     (Level::NotApplicable, message.to_owned())
 }
 
-/// The worse of what was found; of equals the first.
+/// The first finding of the highest level.
 fn worst(found: impl IntoIterator<Item = Finding>) -> Option<Finding> {
     found.into_iter().reduce(|worst, next| if next.0 > worst.0 { next } else { worst })
 }
 
-/// Paths as a message names them: the first few, and how many more there are.
+/// The first few paths, and the number of others.
 fn named(paths: &[&str]) -> String {
-    let mut out = paths.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    if paths.len() > NAMED {
-        out = format!("{out} and {} more", paths.len() - NAMED);
+    let mut out = paths.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+    if paths.len() > MAX_NAMED {
+        out = format!("{out} and {} more", paths.len() - MAX_NAMED);
     }
     out
 }
 
-/// Whether a path is one of these, or below one that is a folder.
+/// Whether a path is among these, or below one of them.
 fn covers(known: &BTreeSet<&str>, path: &str) -> bool {
     let bare = path.trim_end_matches('/');
     known.contains(path)
@@ -150,7 +147,6 @@ fn covers(known: &BTreeSet<&str>, path: &str) -> bool {
         })
 }
 
-/// A handoff as the checks read it.
 struct Subject<'h> {
     handoff: &'h Handoff,
     kind: &'h str,
@@ -165,8 +161,8 @@ impl<'h> Subject<'h> {
         handoffs::texts(self.handoff, pointer)
     }
 
-    /// Whether a report asks for another round.
-    fn goes_on(&self) -> bool {
+    /// Whether a report requests another round.
+    fn continues(&self) -> bool {
         matches!(self.text("/manager_decision"), Some("CONTINUE" | "REFINE"))
     }
 
@@ -178,37 +174,36 @@ impl<'h> Subject<'h> {
         self.handoff.evidence.iter().filter(|proof| proof.exit != 0).map(|proof| proof.command.as_str()).collect()
     }
 
-    /// What it tells its receiver to do; `None` for a report that tells nothing.
-    fn told(&self) -> Option<String> {
-        let joined = |texts: Vec<String>| texts.join("\n");
+    /// The instructions for the receiver; `None` for a report that does not continue.
+    fn next(&self) -> Option<String> {
+        let text = |pointer: &str| self.text(pointer).unwrap_or_default().to_owned();
+        let list = |steps: &[String]| steps.iter().map(|step| format!("- {step}")).collect::<Vec<_>>().join("\n");
         Some(match self.kind {
-            "initialization" => self.text("/instructions").unwrap_or_default().to_owned(),
-            "progress" if self.goes_on() => self.text("/continuation_instructions").unwrap_or_default().to_owned(),
+            "initialization" => text("/instructions"),
+            "progress" if self.continues() => text("/continuation_instructions"),
             "progress" => return None,
             "error_recovery" => {
-                let list = |text: String| format!("- {text}");
-                let strategy = self.text("/recovery_instructions/strategy").map(str::to_owned);
-                let steps: Vec<String> = self.texts("/recovery_instructions/steps").into_iter().map(list).collect();
-                joined(strategy.into_iter().chain(steps).collect())
+                let steps = list(&self.texts("/recovery_instructions/steps"));
+                format!("{}\n{steps}", text("/recovery_instructions/strategy"))
             }
-            "escalation" => self.text("/escalation_details/recommendation").unwrap_or_default().to_owned(),
-            _ => joined(self.handoff.next_steps.iter().map(|step| format!("- {step}")).collect()),
+            "escalation" => text("/escalation_details/recommendation"),
+            _ => list(&self.handoff.next_steps),
         })
     }
 
     fn instructions(&self) -> Finding {
-        let Some(told) = self.told() else { return none("a report that asks for nothing further") };
-        // a session that hands over without a task may well leave nothing to do
-        let lacks = if self.handoff.payload.is_some() { wrong } else { warn };
-        match told.trim() {
-            "" => lacks("nothing says what is to be done next".to_owned()),
-            told if !can_judge(told) => pass("there are instructions; whether they are imperative is not judged"),
-            told if has_imperative(told) => pass("a sentence begins with what to do"),
-            _ => warn("no sentence begins with a verb that says what to do"),
+        let Some(next) = self.next() else { return none("a report without a next round") };
+        // a session without a task may leave nothing to do
+        let missing = if self.handoff.payload.is_some() { fail } else { warn };
+        match next.trim() {
+            "" => missing("there are no instructions".to_owned()),
+            text if !can_judge(text) => pass("there are instructions; whether they are imperative is not judged"),
+            text if has_imperative(text) => pass("a sentence begins with an imperative"),
+            _ => warn("no sentence begins with an imperative"),
         }
     }
 
-    /// The files it names, with where they are named.
+    /// The files that it names.
     fn listed(&self) -> Vec<String> {
         match self.kind {
             "initialization" => self.texts("/context/relevant_files"),
@@ -224,17 +219,15 @@ impl<'h> Subject<'h> {
         let at = |place: PathState| -> Vec<&str> {
             listed.iter().filter(|path| (facts.place)(path) == place).map(String::as_str).collect()
         };
-        let (missing, outside, loose) = (at(PathState::Missing), at(PathState::Outside), at(PathState::Uncommitted));
-        let found = [
-            (
-                missing.is_empty(),
-                Level::Error,
-                format!("neither in the commit nor in the work tree: {}", named(&missing)),
-            ),
-            (outside.is_empty(), Level::Error, format!("outside the repository: {}", named(&outside))),
-            (loose.is_empty(), Level::Warning, format!("in the work tree and not in the commit: {}", named(&loose))),
+        let states = [
+            (PathState::Missing, Level::Error, "neither in the commit nor in the work tree"),
+            (PathState::Outside, Level::Error, "outside the repository"),
+            (PathState::Uncommitted, Level::Warning, "in the work tree and not in the commit"),
         ];
-        let found = found.into_iter().filter(|(holds, ..)| !holds).map(|(_, level, message)| (level, message));
+        let found = states.into_iter().filter_map(|(place, level, text)| {
+            let paths = at(place);
+            (!paths.is_empty()).then(|| (level, format!("{text}: {}", named(&paths))))
+        });
         worst(found).unwrap_or_else(|| match (listed.is_empty(), self.kind) {
             (true, "initialization") => warn("no file to look at is named"),
             (true, _) => none("no file is named"),
@@ -245,19 +238,19 @@ impl<'h> Subject<'h> {
     fn criteria(&self, facts: &CheckFacts<'_>) -> Finding {
         match self.kind {
             "initialization" if self.texts("/success_criteria").is_empty() => {
-                wrong("nothing says how to see that it is done: success_criteria is empty")
+                fail("there are no criteria: success_criteria is empty")
             }
             "error_recovery" if self.texts("/recovery_instructions/success_indicators").is_empty() => {
-                warn("nothing says how to see that it is mended: recovery_instructions.success_indicators is empty")
+                warn("there are no criteria: recovery_instructions.success_indicators is empty")
             }
-            "progress" if self.goes_on() => {
+            "progress" if self.continues() => {
                 let has = |handoff: &&Handoff| !handoffs::texts(handoff, "/success_criteria").is_empty();
                 match facts.chain.iter().any(has) {
-                    true => pass("the task has criteria from its beginning"),
-                    false => warn("it goes on, and no handoff of the task says how to see that it is done"),
+                    true => pass("an earlier handoff of the task has criteria"),
+                    false => warn("another round follows, and no handoff of the task has criteria"),
                 }
             }
-            "progress" | "escalation" | "context" => none("no work is given out"),
+            "progress" | "escalation" | "context" => none("it assigns no work"),
             "initialization" | "error_recovery" => pass("there are criteria"),
             _ => {
                 let open =
@@ -273,11 +266,11 @@ impl<'h> Subject<'h> {
     }
 
     fn scope(&self) -> Finding {
-        let Some(told) = self.told() else { return none("a report that asks for nothing further") };
+        let Some(next) = self.next() else { return none("a report without a next round") };
         let counted = [
-            (steps(&told), STEPS, "steps"),
-            (self.texts("/context/relevant_files").len(), FILES, "files to look at"),
-            (self.texts("/success_criteria").len(), CRITERIA, "criteria"),
+            (steps(&next), MAX_STEPS, "steps"),
+            (self.texts("/context/relevant_files").len(), MAX_FILES, "files to look at"),
+            (self.texts("/success_criteria").len(), MAX_CRITERIA, "criteria"),
         ];
         let over = counted.iter().find(|(count, most, _)| count > most);
         match over {
@@ -294,9 +287,9 @@ impl<'h> Subject<'h> {
         added.extend(
             facts.chain.iter().flat_map(|handoff| handoffs::texts(handoff, "/context_updates/dependencies_added")),
         );
-        let said: Vec<(&String, Option<bool>)> = added.iter().map(|name| (name, (facts.declares)(name))).collect();
+        let declared: Vec<(&String, Option<bool>)> = added.iter().map(|name| (name, (facts.declares)(name))).collect();
         let undeclared: Vec<&str> =
-            said.iter().filter(|(_, declared)| *declared == Some(false)).map(|(name, _)| name.as_str()).collect();
+            declared.iter().filter(|(_, declared)| *declared == Some(false)).map(|(name, _)| name.as_str()).collect();
         let root = self.text("/context/project_root").filter(|root| {
             let inside = !root.starts_with('/') && !matches!(root.trim_end_matches('/'), "." | "");
             inside && matches!((facts.place)(root), PathState::Missing | PathState::Outside)
@@ -307,20 +300,21 @@ impl<'h> Subject<'h> {
         let found = [
             (!undeclared.is_empty()).then(|| {
                 let message = format!("added, and declared in no manifest: {}", named(&undeclared));
-                // what an earlier round added may have been taken out again
+                // a dependency of an earlier round may have been removed since
                 let is_new = undeclared.iter().any(|name| here.iter().any(|own| own == name));
-                if is_new { wrong(message) } else { warn(message) }
+                if is_new { fail(message) } else { warn(message) }
             }),
-            root.map(|root| wrong(format!("the project root {root} is not in the repository"))),
-            said.iter()
+            root.map(|root| fail(format!("the project root {root} is not in the repository"))),
+            declared
+                .iter()
                 .any(|(_, declared)| declared.is_none())
-                .then(|| warn("there is no manifest to look for what was added")),
-            (!gone.is_empty()).then(|| warn(format!("consulted, and not here: {}", named(&gone)))),
+                .then(|| warn("there is no manifest that could declare the added dependencies")),
+            (!gone.is_empty()).then(|| warn(format!("sources that do not exist: {}", named(&gone)))),
         ];
         worst(found.into_iter().flatten()).unwrap_or_else(|| {
             match (added.is_empty(), self.handoff.sources.is_empty()) {
-                (true, true) => none("it names none"),
-                _ => pass("what it rests on is there"),
+                (true, true) => none("it has none"),
+                _ => pass("they exist"),
             }
         })
     }
@@ -328,19 +322,19 @@ impl<'h> Subject<'h> {
     fn status(&self) -> Finding {
         let failed = self.failed();
         match self.kind {
-            "initialization" | "context" => none("it reports nothing"),
+            "initialization" | "context" => none("it is not a report"),
             "progress" if self.is_completed() && !failed.is_empty() => {
-                wrong(format!("it says COMPLETED, and what was run last failed: {}", named(&failed)))
+                fail(format!("it is COMPLETED, and the last run failed: {}", named(&failed)))
             }
             "progress" if self.is_completed() && self.passing_falls_short() => {
-                wrong("it says COMPLETED, and fewer tests pass than were added")
+                fail("it is COMPLETED, and fewer tests pass than were added")
             }
             "error_recovery" if self.text("/error_report/severity").is_none() => warn("the severity is not given"),
             "escalation" if self.text("/escalation_details/urgency").is_none() => warn("the urgency is not given"),
             "progress" | "error_recovery" | "escalation" => pass("the status is given"),
             _ => match self.handoff.assessments.iter().any(|a| a.phase == empirica_notes::model::Phase::Postflight) {
                 true => pass("the session ends with a POSTFLIGHT"),
-                false => warn("no POSTFLIGHT says how sure the session is of its work"),
+                false => warn("the session has no POSTFLIGHT"),
             },
         }
     }
@@ -355,16 +349,16 @@ impl<'h> Subject<'h> {
         match self.kind {
             "initialization" | "context" | "escalation" => none("it reports no work"),
             "error_recovery" if self.texts("/error_report/attempted_solutions").is_empty() => {
-                warn("what was tried is not reported: error_report.attempted_solutions is empty")
+                warn("attempts are not reported: error_report.attempted_solutions is empty")
             }
-            "error_recovery" => pass("what was tried is reported"),
+            "error_recovery" => pass("attempts are reported"),
             "progress" if reported && self.texts("/worker_report/accomplished").is_empty() && self.is_completed() => {
-                warn("what was done is not reported: worker_report.accomplished is empty")
+                warn("accomplishments are not reported: worker_report.accomplished is empty")
             }
             "progress" if !reported && self.is_completed() => {
-                wrong("it says COMPLETED without worker_report.tests or evidence of a run")
+                fail("it is COMPLETED without worker_report.tests or evidence of a run")
             }
-            "progress" if !reported => warn("neither worker_report.tests nor evidence of a run tells of tests"),
+            "progress" if !reported => warn("there is neither worker_report.tests nor evidence of a run"),
             "progress" => pass("tests are reported"),
             _ if self.handoff.artifacts.is_empty() => none("no file was changed"),
             _ if self.handoff.evidence.is_empty() => warn("files were changed, and no evidence of a run is stored"),
@@ -376,16 +370,15 @@ impl<'h> Subject<'h> {
         if matches!(self.kind, "initialization" | "error_recovery") {
             return none("it reports no finished work");
         }
-        let Some(changed) = facts.changed else { return warn("git cannot tell what was changed") };
+        let Some(changed) = facts.changed else { return warn("git cannot list the changes") };
         let mut listed = self.listed();
         if self.kind == "progress" {
-            // what an earlier round reported is documented
+            // earlier reports count
             listed.extend(facts.chain.iter().flat_map(|handoff| handoffs::reported(handoff)));
         }
         let listed: Vec<String> = listed.iter().map(|path| (facts.plain)(path)).collect();
         let known: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
         let silent: Vec<&str> = match self.kind {
-            // its files come from git themselves, but for those that were deleted
             "progress" | "escalation" => {
                 changed.iter().map(String::as_str).filter(|path| !covers(&known, path)).collect()
             }
@@ -396,7 +389,7 @@ impl<'h> Subject<'h> {
             let theirs: Vec<&str> =
                 silent.iter().copied().filter(|path| own.as_ref().is_none_or(|own| covers(own, path))).collect();
             return match theirs.is_empty() || self.kind != "progress" {
-                false => wrong(format!("changed and not documented: {}", named(&theirs))),
+                false => fail(format!("changed and not documented: {}", named(&theirs))),
                 true => warn(format!("changed and not documented: {}", named(&silent))),
             };
         }
@@ -405,31 +398,31 @@ impl<'h> Subject<'h> {
         let own: Vec<String> = own.iter().map(|path| (facts.plain)(path)).collect();
         let unchanged: Vec<&str> = own.iter().map(String::as_str).filter(|path| !covers(&by_git, path)).collect();
         if !unchanged.is_empty() {
-            return warn(format!("documented, and unchanged for git since the session began: {}", named(&unchanged)));
+            return warn(format!("documented, and unchanged since the session began: {}", named(&unchanged)));
         }
         let bare = handoffs::undescribed(self.handoff);
         let bare: Vec<&str> = bare.iter().map(String::as_str).collect();
         match (changed.is_empty(), bare.is_empty() || self.kind != "progress") {
-            (_, false) => warn(format!("documented without what was changed: {}", named(&bare))),
-            (true, _) => none("git knows of no change since the session began"),
-            _ => pass("what git knows to be changed is documented"),
+            (_, false) => warn(format!("documented without a description: {}", named(&bare))),
+            (true, _) => none("git lists no change since the session began"),
+            _ => pass("all changes are documented"),
         }
     }
 
     fn issues(&self) -> Finding {
-        let told = |pointer: &str| !self.texts(pointer).is_empty();
+        let has = |pointer: &str| !self.texts(pointer).is_empty();
         match self.kind {
-            "initialization" | "context" => none("it reports nothing"),
-            "progress" if !self.is_completed() && !told("/worker_report/issues") => {
-                wrong("it is not completed, and worker_report.issues does not say why")
+            "initialization" | "context" => none("it is not a report"),
+            "progress" if !self.is_completed() && !has("/worker_report/issues") => {
+                fail("it is not completed, and worker_report.issues is empty")
             }
-            "progress" if !self.handoff.unknowns.is_empty() && !told("/worker_report/issues") => {
-                warn("questions are open, and worker_report.issues names none")
+            "progress" if !self.handoff.unknowns.is_empty() && !has("/worker_report/issues") => {
+                warn("questions are open, and worker_report.issues is empty")
             }
             "error_recovery"
-                if self.text("/error_report/context").is_none() && !told("/error_report/error_messages") =>
+                if self.text("/error_report/context").is_none() && !has("/error_report/error_messages") =>
             {
-                wrong("neither error_report.error_messages nor error_report.context says what happened")
+                fail("there is neither error_report.error_messages nor error_report.context")
             }
             "escalation" if self.text("/escalation_details/impact").is_none() => warn("the impact is not described"),
             "progress" | "error_recovery" | "escalation" => pass("issues are described"),
@@ -438,9 +431,9 @@ impl<'h> Subject<'h> {
                     self.handoff.unknowns.len() + self.handoff.dead_ends.len() + self.handoff.mistakes.len();
                 match (self.failed().is_empty(), described) {
                     (false, 0) => {
-                        warn(format!("what was run last failed, and nothing says why: {}", named(&self.failed())))
+                        warn(format!("the last run failed without a described issue: {}", named(&self.failed())))
                     }
-                    (true, 0) => none("none is known"),
+                    (true, 0) => none("none is recorded"),
                     _ => pass("issues are described"),
                 }
             }
@@ -449,20 +442,20 @@ impl<'h> Subject<'h> {
 
     fn validation(&self) -> Finding {
         let passed = self.handoff.evidence.iter().any(|proof| proof.exit == 0);
-        let told = |pointer: &str| !self.texts(pointer).is_empty();
+        let has = |pointer: &str| !self.texts(pointer).is_empty();
         match self.kind {
             "context" => none("it reports no work"),
-            "initialization" if told("/quality_gates") => pass("what the work must satisfy is said"),
-            "initialization" => warn("quality_gates does not say what the work must satisfy"),
-            "error_recovery" if told("/recovery_instructions/success_indicators") => {
-                pass("what shows the recovery is said")
+            "initialization" if has("/quality_gates") => pass("there are quality gates"),
+            "initialization" => warn("quality_gates is empty"),
+            "error_recovery" if has("/recovery_instructions/success_indicators") => {
+                pass("there are success indicators")
             }
-            "error_recovery" => warn("nothing says how to validate the recovery"),
-            "escalation" if self.text("/resume_instructions").is_some() => pass("how to go on afterwards is said"),
-            "escalation" => warn("resume_instructions does not say how to go on afterwards"),
-            "progress" if told("/worker_report/validation") || passed => pass("validation was performed"),
+            "error_recovery" => warn("recovery_instructions.success_indicators is empty"),
+            "escalation" if self.text("/resume_instructions").is_some() => pass("there are instructions to resume"),
+            "escalation" => warn("resume_instructions is missing"),
+            "progress" if has("/worker_report/validation") || passed => pass("validation was performed"),
             "progress" if self.is_completed() => {
-                wrong("it says COMPLETED without worker_report.validation or evidence that passed")
+                fail("it is COMPLETED without worker_report.validation or passed evidence")
             }
             "progress" => warn("no validation was performed"),
             _ if passed => pass("evidence passed"),
@@ -471,13 +464,13 @@ impl<'h> Subject<'h> {
         }
     }
 
-    fn gaps(&self, remembered: &[ReportedGap]) -> Finding {
-        if remembered.is_empty() {
-            return none("no receiver missed anything that is not said since");
+    fn gaps(&self, reported: &[ReportedGap]) -> Finding {
+        if reported.is_empty() {
+            return none("no reported gap is open");
         }
-        match missed(self.handoff, remembered).first() {
-            None => pass("what receivers missed before is said"),
-            Some(first) => warn(missed_sentence(first)),
+        match gaps::uncovered(self.handoff, reported).first() {
+            None => pass("the reported gaps are covered"),
+            Some(first) => warn(gaps::sentence(first)),
         }
     }
 }

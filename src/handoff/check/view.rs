@@ -1,4 +1,4 @@
-//! What the checks of a handoff found: in its JSON, and aside.
+//! The results of the checks of a handoff in its answer.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub fn stops(checks: Option<&[Check]>) -> bool {
     checks.is_some_and(|checks| count(checks, Level::Error) > 0)
 }
 
-/// What the checks of a handoff found.
+/// The results of the checks of a handoff.
 #[derive(Serialize, JsonSchema)]
 pub struct ValidationView<'a> {
     /// Whether no check has an error.
@@ -30,7 +30,6 @@ pub struct ValidationView<'a> {
     checks: &'a [Check],
 }
 
-/// The checks in their order.
 pub fn json_of(checks: &[Check]) -> ValidationView<'_> {
     ValidationView {
         passed: !stops(Some(checks)),
@@ -40,9 +39,9 @@ pub fn json_of(checks: &[Check]) -> ValidationView<'_> {
     }
 }
 
-/// Adds to the answer of `handoff` what they found, and that it failed at a gate when one has an error.
+/// Adds the results to the answer of `handoff`, which fails if one is an error.
 pub fn added(mut answer: Answer, checks: &[Check]) -> Answer {
-    let again = || empirica("handoff").flag("--validate").flag("--dry-run");
+    let retry = || empirica("handoff").flag("--validate").flag("--dry-run");
     for check in checks.iter().filter(|check| check.level >= Level::Warning) {
         answer = answer.say(format!("{} {}: {}", check.level.name(), check.name, safe::line(&check.message)));
     }
@@ -51,10 +50,10 @@ pub fn added(mut answer: Answer, checks: &[Check]) -> Answer {
         answer.failed = Some(
             Error::refused(format!("cannot store the handoff: the check {} has an error", first.name))
                 .reason(&*first.message)
-                .suggest("Mend what the checks name, and check again.")
-                .command(again()),
+                .suggest("Correct what the checks name, and check again.")
+                .command(retry()),
         );
-        answer = answer.hint(text!["Mend what the checks name, and check again: ", again()]);
+        answer = answer.hint(text!["Correct what the checks name, and check again: ", retry()]);
     }
     let (errors, warnings) = (count(checks, Level::Error), count(checks, Level::Warning));
     answer.say(format!(

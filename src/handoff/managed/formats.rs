@@ -1,6 +1,6 @@
-//! The formats of managed handoffs: the JSON Schemas (draft 2020-12) under `docs/schema/`, whose fields have the order and names of the
-//! specifications (dual-agent handoff mechanisms, "Data Transfer Format"; agent handoff service, "HandoffContext"). The program knows the
-//! keywords that they use and no others; a field with `x-filled-in` is filled in if the sender leaves it out.
+//! The formats of managed handoffs: the JSON Schemas (draft 2020-12) under `docs/schema/`, with fields named and ordered as in the
+//! specifications (dual-agent handoff mechanisms, "Data Transfer Format"; agent handoff service, "HandoffContext"). Only keywords used
+//! there are supported; a missing field with `x-filled-in` is filled in.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// Whether a handoff of the format can have the field.
+    /// Whether the format has a field.
     pub fn has(&self, field: &str) -> bool {
         self.schema["properties"].get(field).is_some()
     }
@@ -33,7 +33,7 @@ macro_rules! formats {
     };
 }
 
-/// The formats, in the order of the specifications: those of a task, then the context of a session.
+/// In the order of the specifications: four of a task, then the context of a session.
 pub static FORMATS: LazyLock<[Format; 5]> =
     LazyLock::new(|| formats!["initialization", "progress", "error_recovery", "escalation", "context"]);
 

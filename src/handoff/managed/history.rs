@@ -1,80 +1,72 @@
-//! The history of a task as an escalation tells it: what was to be done, what was reported, what was decided.
+//! The history of a task in an escalation: instructions, report and outcome of each round.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::task::handoffs;
 use crate::fold::task::state::{TaskAction, TaskEvent};
 
-/// A round of the task.
-#[derive(Debug, Default)]
+#[derive(Serialize)]
 struct Round {
-    number: u64,
-    instructions: Option<String>,
-    report: Option<String>,
-    outcome: Vec<String>,
+    iteration: u64,
+    #[serde(skip_serializing_if = "is_blank")]
+    manager_instructions: String,
+    #[serde(skip_serializing_if = "is_blank")]
+    worker_report: String,
+    #[serde(skip_serializing_if = "is_blank")]
+    outcome: String,
 }
 
-impl Round {
-    fn json(self) -> Value {
-        let mut out = json!({"iteration": self.number.max(1)});
-        let outcome = Some(self.outcome.join("; "));
-        for (key, said) in
-            [("manager_instructions", self.instructions), ("worker_report", self.report), ("outcome", outcome)]
-        {
-            if let Some(said) = said.filter(|said| !said.trim().is_empty()) {
-                out[key] = json!(said);
-            }
-        }
-        out
-    }
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
-/// The rounds so far, from the steps in the order in which they count: a round for each report, each attempt at recovery and each
-/// escalation, with what their receivers decided, asked, missed and resolved.
+/// The rounds from steps in effective order: one for each report, recovery attempt and escalation, with the decisions, questions,
+/// gaps and resolutions of their receivers.
 pub fn rounds<'s>(steps: impl Iterator<Item = &'s TaskEvent>) -> Vec<Value> {
     let mut out: Vec<Round> = Vec::new();
-    let mut instructions: Option<String> = None;
+    let mut instructions = String::new();
     for step in steps {
-        match &step.deed {
+        match &step.action {
             TaskAction::Handoff(_, true) | TaskAction::Answer(_) => {}
             TaskAction::Handoff(handoff, false) => {
-                let text = |pointer: &str| handoffs::text(handoff, pointer).map(str::to_owned);
-                let (report, outcome) = match handoff.kind.as_str() {
+                let text = |pointer: &str| handoffs::text(handoff, pointer).unwrap_or_default().to_owned();
+                let (worker_report, outcome) = match handoff.kind.as_str() {
                     "initialization" => {
                         instructions = text("/instructions");
                         continue;
                     }
-                    "progress" => (handoffs::told(handoff), text("/manager_decision").map(|word| word.to_lowercase())),
+                    "progress" => {
+                        (handoffs::told(handoff).unwrap_or_default(), text("/manager_decision").to_lowercase())
+                    }
                     "error_recovery" => {
                         let number = |key| handoffs::number(handoff, key).unwrap_or_default();
                         let attempt = format!("retry {} of {}", number("/retry_count"), number("/max_retries"));
-                        (text("/error_report/description").map(|what| format!("ERROR: {what}")), Some(attempt))
+                        (format!("ERROR: {}", text("/error_report/description")), attempt)
                     }
-                    "escalation" => {
-                        let what = text("/escalation_details/description");
-                        (what.map(|what| format!("ESCALATED: {what}")), None)
-                    }
+                    "escalation" => (format!("ESCALATED: {}", text("/escalation_details/description")), String::new()),
                     _ => continue,
                 };
-                let number = handoff.iteration.or(out.last().map(|round| round.number)).unwrap_or(1);
-                let given = instructions.clone();
-                out.push(Round { number, instructions: given, report, outcome: outcome.into_iter().collect() });
-                let next = text("/continuation_instructions").or(text("/recovery_instructions/strategy"));
-                instructions = next.or(instructions);
+                let iteration = handoff.iteration.or(out.last().map(|round| round.iteration)).unwrap_or(1).max(1);
+                out.push(Round { iteration, manager_instructions: instructions.clone(), worker_report, outcome });
+                let next = ["/continuation_instructions", "/recovery_instructions/strategy"].map(text);
+                instructions = next.into_iter().find(|text| !text.is_empty()).unwrap_or(instructions);
             }
             TaskAction::Accept(accept) => {
                 let decided = accept.decision.map(|decision| decision.name().to_lowercase());
                 let resolved = accept.resolution.as_ref().map(|text| format!("resolved: {text}"));
-                let asked = accept.questions.iter().map(|text| format!("asked: {text}"));
-                let missed = accept.gaps.iter().map(|text| format!("missed: {text}"));
+                let questions = accept.questions.iter().map(|text| format!("asked: {text}"));
+                let gaps = accept.gaps.iter().map(|text| format!("missed: {text}"));
                 if let Some(round) = out.last_mut() {
-                    round.outcome.extend(decided.into_iter().chain(resolved).chain(asked).chain(missed));
+                    let before = Some(std::mem::take(&mut round.outcome)).filter(|text| !text.is_empty());
+                    let parts = before.into_iter().chain(decided).chain(resolved).chain(questions).chain(gaps);
+                    round.outcome = parts.collect::<Vec<_>>().join("; ");
                 }
-                instructions = accept.instructions.clone().or(instructions);
+                instructions = accept.instructions.clone().unwrap_or(instructions);
             }
         }
     }
-    out.into_iter().map(Round::json).collect()
+    out.into_iter().map(|round| json!(round)).collect()
 }
 
 #[cfg(test)]
@@ -84,27 +76,27 @@ mod tests {
     use crate::handoff::managed::payload;
     use empirica_notes::model::{Accept, Envelope, Handoff, Id, Verdict};
 
-    fn step(number: u64, deed: TaskAction) -> TaskEvent {
+    fn step(number: u64, action: TaskAction) -> TaskEvent {
         let id = Id::at(number);
         TaskEvent {
             head: Envelope { v: 1, id, session: None, ai: "a".into(), at: "".into(), commit: None, tree: None },
-            deed,
+            action,
         }
     }
 
-    fn handoff(number: u64, kind: &str, mut given: Value) -> TaskEvent {
-        given["task_id"] = json!("t");
+    fn handoff(number: u64, kind: &str, mut document: Value) -> TaskEvent {
+        document["task_id"] = json!("t");
         let mut handoff = Handoff::default();
-        payload::put_in(formats::named(kind).unwrap(), &given, &mut handoff);
+        payload::put_in(formats::named(kind).unwrap(), &document, &mut handoff);
         step(number, TaskAction::Handoff(Box::new(handoff), false))
     }
 
     #[test]
-    fn the_history_tells_what_was_asked_reported_decided_and_resolved() {
-        let said = |decision: Option<Verdict>,
-                    instructions: Option<&str>,
-                    resolution: Option<&str>,
-                    questions: &[&str]| Accept {
+    fn a_round_has_instructions_report_and_outcome() {
+        let accept = |decision: Option<Verdict>,
+                      instructions: Option<&str>,
+                      resolution: Option<&str>,
+                      questions: &[&str]| Accept {
             of: Id::at(1),
             concerns: Vec::new(),
             understanding: None,
@@ -122,10 +114,10 @@ mod tests {
         let steps = [
             handoff(1, "initialization", json!({"instructions": "\n begin\nnow"})),
             handoff(2, "progress", report),
-            step(3, TaskAction::Accept(said(Some(Verdict::Refine), Some("use tabs"), None, &["why?"]))),
+            step(3, TaskAction::Accept(accept(Some(Verdict::Refine), Some("use tabs"), None, &["why?"]))),
             handoff(4, "error_recovery", failed),
             handoff(5, "escalation", stopped),
-            step(6, TaskAction::Accept(said(None, None, Some("bought"), &[]))),
+            step(6, TaskAction::Accept(accept(None, None, Some("bought"), &[]))),
             handoff(7, "context", json!({})),
         ];
         assert_eq!(

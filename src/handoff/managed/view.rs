@@ -1,4 +1,4 @@
-//! Managed handoffs as they are shown: their fields as sections and as lines, and the example of a type.
+//! Views of managed handoffs: fields as sections and as lines, and the example of a type.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,12 +10,10 @@ use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::Handoff;
 
-/// A key as people read it.
 fn words(key: &str) -> String {
     key.replace('_', " ")
 }
 
-/// The same as a title.
 fn title(key: &str) -> String {
     let capital = |word: &str| {
         let mut chars = word.chars();
@@ -24,7 +22,7 @@ fn title(key: &str) -> String {
     key.split('_').map(capital).collect::<Vec<String>>().join(" ")
 }
 
-/// A value on one line: an object by its values, with their keys where they are numbers.
+/// A value on one line. Of an object, only values that are not texts have their keys.
 fn line(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -40,7 +38,7 @@ fn line(value: &Value) -> String {
     }
 }
 
-/// What a section of the Markdown shows of a field: a text, or entries with a name, a text, and entries of their own.
+/// A section of the Markdown: a text, or entries with a name and a text or entries of their own.
 fn section(key: &str, value: &Value) -> Value {
     let plain =
         |entries: &[Value]| -> Vec<Value> { entries.iter().map(|entry| json!({"text": line(entry)})).collect() };
@@ -57,8 +55,8 @@ fn section(key: &str, value: &Value) -> Value {
     }
 }
 
-/// What a handoff says, without when it was written.
-fn said(handoff: &Handoff) -> impl Iterator<Item = (&String, &Value)> {
+/// The payload without its timestamp.
+fn fields(handoff: &Handoff) -> impl Iterator<Item = (&String, &Value)> {
     handoff.payload.iter().flatten().filter(|(key, _)| *key != "timestamp")
 }
 
@@ -66,10 +64,10 @@ fn said(handoff: &Handoff) -> impl Iterator<Item = (&String, &Value)> {
 pub fn sections(handoff: &Handoff) -> Vec<Value> {
     // the context of a session has a template of its own
     let is_shown = handoff.kind != empirica_notes::model::handoff::CONTEXT;
-    said(handoff).filter(|_| is_shown).map(|(key, value)| section(key, value)).collect()
+    fields(handoff).filter(|_| is_shown).map(|(key, value)| section(key, value)).collect()
 }
 
-/// The same as lines, each with the field it is from, for what lists them.
+/// The fields of a managed handoff as lines that begin with their names.
 pub fn lines(handoff: &Handoff) -> Vec<String> {
     fn add(name: &str, value: &Value, out: &mut Vec<String>) {
         match value {
@@ -81,7 +79,7 @@ pub fn lines(handoff: &Handoff) -> Vec<String> {
         }
     }
     let mut out = Vec::new();
-    said(handoff).for_each(|(key, value)| add(&words(key), value, &mut out));
+    fields(handoff).for_each(|(key, value)| add(&words(key), value, &mut out));
     out
 }
 
@@ -101,7 +99,7 @@ pub fn example(kind: &str) -> Result<Answer> {
     let Some(format) = named(kind) else {
         return Err(Error::usage(format!("the type {kind} has no fields of its own"))
             .provided(kind)
-            .reason("everything it says comes from the journal, the assessments, git and the other flags")
+            .reason("its content comes from the journal, the assessments, git and the other flags")
             .suggest("Ask for the example of another type.")
             .command(empirica("handoff").option("--type", "progress").flag("--example")));
     };

@@ -1,67 +1,67 @@
-//! What handoffs and digests tell in short, by label.
+//! Handoffs and digests as short labelled lists.
 
 use std::collections::BTreeSet;
 
 use crate::handoff::build::next_steps::unfinished;
+use crate::handoff::view::settled;
 use crate::render::format;
-use empirica_notes::model::handoff::{Assessed, HandoffEvidence};
+use empirica_notes::model::handoff::{Assessed, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake};
 use empirica_notes::model::{Digest, Handoff, Vector};
 
-/// What handoffs and digests tell in short, by label.
+/// Lists by label, the most useful first.
 pub struct NoteLists([(&'static str, Vec<String>); 6]);
 
 impl NoteLists {
-    /// What a handoff tells, and digests of its session that are newer.
+    /// The lists of a handoff and of later digests of its session.
     pub fn of(handoff: Option<&Handoff>, digests: &[&Digest]) -> Self {
         let mut lists: [(&str, Vec<String>); 6] =
             ["Next", "Open", "Decided", "Avoid", "Learned", "Checked"].map(|label| (label, Vec::new()));
-        let [next, open, decided, avoid, learned, checked] = &mut lists;
+        let [next, open, decided, avoid, learned, checked] = lists.each_mut().map(|(_, list)| list);
         let mut proofs: Vec<&HandoffEvidence> = Vec::new();
-        let mut assessed: Vec<&Assessed> = Vec::new();
+        let mut assessed: Option<&Assessed> = None;
+        let mut claims = |decisions: &[HandoffDecision], dead_ends: &[HandoffDeadEnd], mistakes: &[HandoffMistake]| {
+            decided.extend(decisions.iter().map(|one| format::decision(&one.text, &one.why, &one.alternatives)));
+            avoid.extend(dead_ends.iter().map(|dead| format!("{} — {}", dead.approach, dead.why)));
+            avoid.extend(mistakes.iter().map(mistake));
+        };
         if let Some(handoff) = handoff {
-            let told = |key: &&str| handoff.payload.as_ref()?.get(*key)?.as_str().map(str::to_owned);
-            next.1.extend(["instructions", "continuation_instructions"].iter().filter_map(told));
-            next.1.extend(handoff.next_steps.iter().cloned());
-            if next.1.is_empty() {
-                next.1.extend(unfinished(&handoff.goals));
+            let of_payload = |key: &&str| handoff.payload.as_ref()?.get(*key)?.as_str().map(str::to_owned);
+            next.extend(["instructions", "continuation_instructions"].iter().filter_map(of_payload));
+            next.extend(handoff.next_steps.iter().cloned());
+            if next.is_empty() {
+                next.extend(unfinished(&handoff.goals));
             }
-            open.1.extend(handoff.unknowns.iter().map(|item| item.text.clone()));
-            decided.1.extend(handoff.decisions.iter().map(|c| format::decision(&c.text, &c.why, &c.alternatives)));
-            avoid.1.extend(handoff.dead_ends.iter().map(|dead| format!("{} — {}", dead.approach, dead.why)));
-            avoid.1.extend(handoff.mistakes.iter().map(mistake));
-            learned.1.extend(handoff.findings.iter().map(|item| item.text.clone()));
-            let answered = crate::handoff::view::settled(handoff).filter(|(_, text)| !learned.1.contains(text));
-            let answered: Vec<String> = answered.map(|(_, text)| text).collect();
-            learned.1.extend(answered);
-            learned.1.extend(Some(handoff.context.clone()).filter(|context| !context.trim().is_empty()));
+            open.extend(handoff.unknowns.iter().map(|item| item.text.clone()));
+            claims(&handoff.decisions, &handoff.dead_ends, &handoff.mistakes);
+            learned.extend(handoff.findings.iter().map(|item| item.text.clone()));
+            learned.extend(settled(handoff).map(|(_, text)| text));
+            learned.extend(Some(handoff.context.clone()).filter(|context| !context.trim().is_empty()));
             proofs.extend(&handoff.evidence);
-            assessed.extend(&handoff.assessments);
+            assessed = handoff.assessments.last();
         }
         for digest in digests {
-            open.1.retain(|question| digest.answers.iter().all(|reply| reply.question != *question));
-            open.1.extend(digest.unknowns.iter().map(|item| item.text.clone()));
-            decided.1.extend(digest.decisions.iter().map(|c| format::decision(&c.text, &c.why, &c.alternatives)));
-            avoid.1.extend(digest.dead_ends.iter().map(|dead| format!("{} — {}", dead.approach, dead.why)));
-            avoid.1.extend(digest.mistakes.iter().map(mistake));
-            learned.1.extend(digest.findings.iter().map(|item| item.text.clone()));
-            learned.1.extend(digest.answers.iter().map(|reply| match reply.question.is_empty() {
+            open.retain(|question| digest.answers.iter().all(|reply| reply.question != *question));
+            open.extend(digest.unknowns.iter().map(|item| item.text.clone()));
+            claims(&digest.decisions, &digest.dead_ends, &digest.mistakes);
+            learned.extend(digest.findings.iter().map(|item| item.text.clone()));
+            learned.extend(digest.answers.iter().map(|reply| match reply.question.is_empty() {
                 true => reply.answer.clone(),
                 false => format!("{} → {}", reply.question, reply.answer),
             }));
             proofs.extend(&digest.evidence);
-            assessed.extend(&digest.assessments);
+            assessed = digest.assessments.last().or(assessed);
         }
         if let (None, Some(digest)) = (handoff, digests.last()) {
-            next.1.extend(digest.next_steps.iter().cloned());
+            next.extend(digest.next_steps.iter().cloned());
         }
         let last_run = |(at, proof): &(usize, &&HandoffEvidence)| {
             proofs[at + 1..].iter().all(|later| later.command != proof.command)
         };
         let (failed, passed): (Vec<&HandoffEvidence>, Vec<&HandoffEvidence>) =
             proofs.iter().enumerate().filter(last_run).map(|(_, proof)| *proof).partition(|proof| proof.exit != 0);
-        checked.1.extend(failed.iter().map(|proof| format!("FAILED: {} (exit {})", proof.command, proof.exit)));
-        checked.1.extend(passed.iter().map(|proof| format!("passed: {}", proof.command)));
-        checked.1.extend(assessed.last().map(|assessed| assessment(assessed)));
+        checked.extend(failed.iter().map(|proof| format!("FAILED: {} (exit {})", proof.command, proof.exit)));
+        checked.extend(passed.iter().map(|proof| format!("passed: {}", proof.command)));
+        checked.extend(assessed.map(assessment));
         for (_, list) in &mut lists {
             let mut seen = BTreeSet::new();
             list.retain(|text| seen.insert(text.clone()));
@@ -69,12 +69,12 @@ impl NoteLists {
         NoteLists(lists)
     }
 
-    /// Those that have something in them, the most useful first.
+    /// The lists that are not empty.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, &[String])> {
         self.0.iter().filter(|(_, list)| !list.is_empty()).map(|(label, list)| (*label, list.as_slice()))
     }
 
-    /// For a reader who sees the first ones only: what was said last comes first.
+    /// With the newest entries first, for views that cut the lists.
     pub(crate) fn newest_first(mut self) -> Self {
         for (_, list) in &mut self.0[1..5] {
             list.reverse();
@@ -82,29 +82,27 @@ impl NoteLists {
         self
     }
 
-    /// Without what a newer handoff tells again, as far as it still holds.
+    /// Without next steps and open questions: a newer handoff has those still valid.
     pub(crate) fn superseded(mut self) -> Self {
         self.0[..2].iter_mut().for_each(|(_, list)| list.clear());
         self
     }
 
-    /// How much there is under each label.
+    /// The lengths of the lists: "2 open, 1 learned".
     pub fn counts(&self) -> String {
-        self.all()
-            .map(|(label, list)| format!("{} {}", list.len(), label.to_lowercase()))
-            .collect::<Vec<_>>()
-            .join(", ")
+        let counts = self.all().map(|(label, list)| format!("{} {}", list.len(), label.to_lowercase()));
+        counts.collect::<Vec<_>>().join(", ")
     }
 }
 
-fn mistake(slip: &empirica_notes::model::handoff::HandoffMistake) -> String {
+fn mistake(slip: &HandoffMistake) -> String {
     slip.prevention.as_ref().map_or_else(|| slip.text.clone(), |prevention| format!("{} — {prevention}", slip.text))
 }
 
-/// An assessment in short: what it says of knowing and doubting, else of anything.
+/// The vectors `know` and `uncertainty` of an assessment, otherwise its first three.
 fn assessment(assessed: &Assessed) -> String {
-    let given = |vector: Vector| assessed.vectors.get(vector).map(|value| (vector, value));
-    let mut values: Vec<(Vector, f64)> = [Vector::Know, Vector::Uncertainty].into_iter().filter_map(given).collect();
+    let value = |vector: Vector| assessed.vectors.get(vector).map(|value| (vector, value));
+    let mut values: Vec<(Vector, f64)> = [Vector::Know, Vector::Uncertainty].into_iter().filter_map(value).collect();
     if values.is_empty() {
         values = assessed.vectors.iter().take(3).collect();
     }

@@ -1,4 +1,4 @@
-//! The Markdown that goes into the notes: the built-in rendering, the same bytes in every clone.
+//! The Markdown in notes: rendered with the built-in templates to the same bytes in every clone.
 
 pub mod lists;
 
@@ -17,12 +17,12 @@ use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Body, Digest, Envelope, Id, Record};
 use empirica_notes::store::Render;
 
-/// The lines of a block, all in all, and the columns of a line.
+/// The size of a block.
 const LINES: usize = 12;
 const COLUMNS: usize = 100;
-/// The lines that every block has: heading, the command that shows all, blank line, footer.
+/// The fixed lines of a block: heading, command, blank line, footer.
 const FRAME: usize = 4;
-/// The columns of the agent's name in a heading, and those that are left for the task at least.
+/// Most columns of the agent's name in a heading, and fewest of the task.
 const PART: usize = 20;
 const TITLE: usize = 20;
 
@@ -73,7 +73,7 @@ impl Render for BuiltIn {
     }
 }
 
-/// The block of one session: of its newest handoff that says most with the digests since, else of its digests.
+/// The block of a session: its newest handoff with the most substance and later digests, or only digests.
 fn block(
     templates: &mut Templates,
     records: &[&Record],
@@ -81,23 +81,19 @@ fn block(
     newer: &BTreeMap<&Id, &Id>,
     whole: bool,
 ) -> Result<String> {
-    let stays = |record: &&&Record| !left.contains(&record.head.id);
-    let handoffs = records.iter().copied().filter_map(|record| match &record.body {
+    let present = || records.iter().copied().filter(|record| !left.contains(&record.head.id));
+    let handoffs = present().filter_map(|record| match &record.body {
         Body::Handoff(handoff) => Some((record, handoff.as_ref())),
         _ => None,
     });
-    let handoff = handoffs
-        .filter(|(record, _)| stays(&record))
-        .max_by_key(|(record, handoff)| (Substance::of(handoff), record.head.id.clone()));
-    let digests = records.iter().copied().filter_map(|record| match &record.body {
+    let handoff = handoffs.max_by_key(|(record, handoff)| (Substance::of(handoff), &record.head.id));
+    let digests = present().filter_map(|record| match &record.body {
         Body::Digest(digest) => Some((record, digest.as_ref())),
         _ => None,
     });
-    let mut digests: Vec<(&Record, &Digest)> = digests
-        .filter(|(record, _)| stays(&record) && handoff.is_none_or(|(by, _)| record.head.id > by.head.id))
-        .collect();
+    let mut digests: Vec<(&Record, &Digest)> =
+        digests.filter(|(record, _)| handoff.is_none_or(|(by, _)| record.head.id > by.head.id)).collect();
     let shown = handoff.map(|(record, _)| record).or(digests.last().map(|(record, _)| *record));
-    // a note is only rendered when there is a record of the session
     let Some(record) = shown.or(records.last().copied()) else { return Ok(String::new()) };
     let id = &record.head.id;
     let superseded = newer.get(id);
@@ -121,7 +117,7 @@ fn block(
     let session = record.head.session.as_ref();
     let end = session.map(|session| format!(", session {}", session.short())).unwrap_or_default();
     let who = format!("({}, ", who.join(", "));
-    // as many digests as the heading has room to name
+    // the newest digests whose IDs fit in the heading
     let room = COLUMNS.saturating_sub(TITLE + measure(&who) + end.len()) / (id.short().len() + 1);
     let most = room.max(1) - usize::from(handoff.is_some() && room > 1);
     digests.drain(..digests.len().saturating_sub(most));
@@ -130,21 +126,20 @@ fn block(
     let who = format!("{who}{}{end})", ids.join(" "));
     let title = fill::one_line(&safe::words(title), COLUMNS.saturating_sub(measure(&who) + 3));
     let show = session.filter(|_| ids.len() > 1).map_or(id.short(), |session| session.short());
-    let told: Vec<&Digest> = digests.iter().map(|(_, digest)| *digest).collect();
-    // the more it was rendered from, the newer it is
-    let known = |record: &Record| {
+    let digests: Vec<&Digest> = digests.iter().map(|(_, digest)| *digest).collect();
+    // a block rendered from more records is newer
+    let inputs = |record: &&Record| {
         1 + usize::from(left.contains(&record.head.id)) + usize::from(newer.contains_key(&record.head.id))
     };
-    let known: usize = records.iter().map(|record| known(record)).sum();
-    let renderer = REVISIONS + known.min(99) as u32;
+    let renderer = REVISIONS + records.iter().map(inputs).sum::<usize>().min(99) as u32;
     let (most, columns) = if whole { (usize::MAX, usize::MAX) } else { (LINES - FRAME, COLUMNS) };
-    // the note stands on the commit
+    // without the commit, which has the note
     let unplaced =
         |record: &Record| Record { head: Envelope { commit: None, ..record.head.clone() }, body: record.body.clone() };
     let report = handoff.filter(|_| whole).map(|(record, _)| markdown(templates, &unplaced(record))).transpose()?;
     let report = report.as_ref().and_then(|report| report.split_once('\n')).map(|(_, below)| below.trim_end());
-    // what is in the report already is told once
-    let lists = NoteLists::of(handoff.map(|(_, handoff)| handoff).filter(|_| report.is_none()), &told);
+    // without duplicates of the report
+    let lists = NoteLists::of(handoff.map(|(_, handoff)| handoff).filter(|_| report.is_none()), &digests);
     let lists = if superseded.is_some() { lists.superseded() } else { lists };
     let lists = if whole { lists } else { lists.newest_first() };
     let data = json!({

@@ -1,17 +1,17 @@
-//! Taking up a handoff: the receiver says what it understood, decided and misses.
+//! Acknowledges a handoff: understanding, decision, questions, gaps or resolution of the receiver.
 
 use crate::context::handoffs::of_session;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, tasks};
+use crate::fold::task::handoffs;
 use crate::fold::task::questions::{Question, questions};
-use crate::fold::task::state;
-use crate::fold::task::state::TaskStatus;
+use crate::fold::task::state::{TaskAction, TaskStatus};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::journal::{Decision, Finding};
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Namespace, Record, SessionId, Verdict};
 use empirica_notes::store::FlushTiming;
 
-/// What the receiver says.
+/// Input of the receiver.
 #[derive(Debug, Clone, Default)]
 pub struct AcceptRequest {
     /// The handoff: its id, or a unique part of it.
@@ -21,7 +21,7 @@ pub struct AcceptRequest {
     pub instructions: Option<String>,
     pub questions: Vec<String>,
     pub gaps: Vec<String>,
-    /// How what was escalated is resolved.
+    /// The resolution of an escalation.
     pub resolution: Option<String>,
 }
 
@@ -31,14 +31,13 @@ pub struct AcceptOutcome {
     pub head: Envelope,
     pub accept: Accept,
     pub session_id: SessionId,
-    /// What is stored beside it for a resolution: a decision and a pattern.
+    /// Claims stored with a resolution: a decision and a pattern.
     pub learned: Vec<Record>,
     pub stored: StoreReport,
 }
 
-/// Stores the acknowledgement at once, in the session the command works in. A handoff that a newer one took the place
-/// of, or of that very session, can be acknowledged all the same; a warning says so. A resolution is for a task that is
-/// escalated: the task goes on, and the resolution is a decision and a pattern as well.
+/// Stores the acknowledgement in the working session. Acknowledging a superseded handoff, or one of the same session, gives a
+/// warning. A resolution reopens an escalated task, and is stored as a decision and a pattern, too.
 pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<AcceptOutcome> {
     for (name, text) in [
         ("understanding", &request.understanding),
@@ -51,10 +50,10 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
         list.iter().try_for_each(|text| context.text(name, text).map(drop))?;
     }
     if request.resolution.is_some() && request.decision == Some(Verdict::Escalate) {
-        return Err(Error::usage("what is resolved is not escalated as well")
+        return Err(Error::usage("cannot resolve and escalate at once")
             .provided("--decision ESCALATE")
-            .reason("a resolution lets the task go on, and ESCALATE holds it up")
-            .suggest("Give one of both."));
+            .reason("a resolution reopens the task, and ESCALATE blocks it")
+            .suggest("Give one of them."));
     }
     let turn = request.resolution.as_ref().map(|_| context.store.turn());
     let handoff = named(context, &request.handoff)?;
@@ -69,15 +68,13 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
         warnings.push(format!("handoff {} is superseded by {newer}", id.short()));
     }
     if owner.as_ref() == Some(&who.id) {
-        warnings
-            .push("the session accepts its own handoff; metrics count only what another session took up".to_owned());
+        warnings.push("the session accepts its own handoff; metrics count only those accepted by another".to_owned());
     }
-    // an escalated task stays so, whatever is decided otherwise
-    if let (Body::Handoff(said), None) = (&handoff.body, &request.resolution)
-        && let (Some(task_id), Some(verdict)) = (&said.task_id, request.decision)
+    if let (Body::Handoff(handoff), None) = (&handoff.body, &request.resolution)
+        && let (Some(task_id), Some(verdict)) = (&handoff.task_id, request.decision)
         && verdict != Verdict::Escalate
-        && let Some(standing) = tasks::standing(context, task_id)?
-        && standing.status == TaskStatus::Escalated
+        && let Some(state) = tasks::standing(context, task_id)?
+        && state.status == TaskStatus::Escalated
     {
         warnings.push(format!("the task '{task_id}' is escalated and stays so until it is resolved"));
     }
@@ -104,36 +101,36 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     }
 }
 
-/// What a resolution teaches (dual-agent handoff mechanisms, "Resolution Integration"): the decision, and the pattern for
-/// when the like comes again. Refused for a handoff whose task is not escalated.
+/// The claims of a resolution (dual-agent handoff mechanisms, "Resolution Integration"): a decision, and a pattern for similar cases.
+/// Refused unless the handoff escalates its task.
 fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, resolution: &str) -> Result<Vec<Body>> {
+    let short = head.id.short();
     let task_id = handoff.task_id.as_deref().ok_or_else(|| {
-        Error::refused(format!("the handoff {} is of no task", head.id.short()))
+        Error::refused(format!("cannot resolve handoff {short}: it belongs to no task"))
             .reason("a resolution is for a task that is escalated")
             .suggest("Name a handoff of that task, or give no resolution.")
             .command(empirica("task list").flag("--open"))
     })?;
-    let standing = tasks::standing(context, task_id)?.filter(|standing| standing.status == TaskStatus::Escalated);
-    let is_named = |standing: &state::TaskState| standing.is_resolved_by(&head.id);
-    if let Some(standing) = standing.as_ref().filter(|standing| !is_named(standing)) {
-        return Err(Error::refused(format!("the handoff {} escalates nothing", head.id.short()))
-            .reason("a resolution is for the escalation it names: there may be others")
-            .suggest("Name the escalation.")
-            .commands_of(tasks::resolve_command(standing))
-            .command(tasks::show_command(task_id)));
-    }
-    let Some(standing) = standing else {
-        return Err(Error::refused(format!("the task '{task_id}' is not escalated"))
+    let state = tasks::standing(context, task_id)?.filter(|state| state.status == TaskStatus::Escalated);
+    let Some(state) = state else {
+        return Err(Error::refused(format!("cannot resolve handoff {short}: the task '{task_id}' is not escalated"))
             .reason("a resolution is for a task that waits for a person")
             .suggest("Give instructions or a decision instead.")
             .command(tasks::show_command(task_id)));
     };
-    let what = standing.escalation().and_then(|step| match &step.deed {
-        state::TaskAction::Handoff(handoff, _) => crate::fold::task::handoffs::title(handoff),
+    if !state.is_resolved_by(&head.id) {
+        return Err(Error::refused(format!("cannot resolve handoff {short}: it escalates nothing"))
+            .reason("a resolution is for the escalation it names: there may be others")
+            .suggest("Name the escalation.")
+            .commands_of(tasks::resolve_command(&state))
+            .command(tasks::show_command(task_id)));
+    }
+    let title = state.escalation().and_then(|step| match &step.action {
+        TaskAction::Handoff(handoff, _) => handoffs::title(handoff),
         _ => None,
     });
-    let what = what.unwrap_or(standing.title);
-    let about = if what.is_empty() { String::new() } else { format!(": {what}") };
+    let title = title.unwrap_or(state.title);
+    let about = if title.is_empty() { String::new() } else { format!(": {title}") };
     let decision = Decision {
         text: resolution.to_owned(),
         why: format!("resolves the escalation of task {task_id}{about}"),
@@ -141,7 +138,7 @@ fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, res
         led_from: Some(head.id.clone()),
     };
     let pattern = Finding {
-        text: if what.is_empty() { resolution.to_owned() } else { format!("{what}: {resolution}") },
+        text: if title.is_empty() { resolution.to_owned() } else { format!("{title}: {resolution}") },
         impact: None,
         memory: Some("pattern".to_owned()),
         led_from: Some(head.id.clone()),
@@ -157,39 +154,33 @@ pub fn named(context: &CommandContext<'_>, given: &str) -> Result<Record> {
 /// The short ID of the handoff that superseded another; `None` if it is current.
 pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Option<String>> {
     let index = context.index()?;
-    let is_superseded = !index.superseded([id])?.is_empty();
-    if is_superseded {
-        let naming = index.naming([id], &["supersede"])?;
-        let mut by = naming.records().filter_map(|record| match &record.body {
-            Body::Supersede(supersede) if supersede.of == *id => Some(supersede.by.short().to_owned()),
-            _ => None,
-        });
-        if let Some(by) = by.next_back() {
-            return Ok(Some(by));
-        }
+    if index.superseded([id])?.is_empty() {
+        return Ok(None);
     }
-    let newest = match session {
-        Some(session) if is_superseded => of_session(context, session)?,
+    let mut by = index.naming([id], &["supersede"])?.records().rev().find_map(|record| match &record.body {
+        Body::Supersede(supersede) if supersede.of == *id => Some(supersede.by.clone()),
         _ => None,
-    };
-    Ok(newest.map(|listed| listed.head.id.short().to_owned()))
+    });
+    if let (None, Some(session)) = (&by, session) {
+        by = of_session(context, session)?.map(|listed| listed.head.id);
+    }
+    Ok(by.map(|id| id.short().to_owned()))
 }
 
-/// What the receivers of a handoff said, oldest first, and what they asked.
+/// The acknowledgements of a handoff, oldest first, and their questions.
 pub fn of(context: &CommandContext<'_>, handoff: &Id) -> Result<ReceivedHandoff> {
-    let said = tasks::about(&context.index()?, std::slice::from_ref(handoff))?;
-    let accepts = said.records().filter_map(|record| match &record.body {
+    let scan = tasks::about(&context.index()?, std::slice::from_ref(handoff))?;
+    let accepts = scan.records().filter_map(|record| match &record.body {
         Body::Accept(accept) if accept.of == *handoff => Some((record.head.clone(), accept.clone())),
         _ => None,
     });
-    Ok(ReceivedHandoff { accepts: accepts.collect(), questions: questions(said.records().collect::<Vec<_>>()) })
+    Ok(ReceivedHandoff { accepts: accepts.collect(), questions: questions(scan.records().collect::<Vec<_>>()) })
 }
 
-/// What the receivers of a handoff said.
+/// The replies of the receivers of a handoff.
 #[derive(Debug, Clone, Default)]
 pub struct ReceivedHandoff {
-    /// Its acknowledgements, with their envelopes.
     pub accepts: Vec<(Envelope, Accept)>,
-    /// Their questions, with the answers.
+    /// The questions with their answers.
     pub questions: Vec<Question>,
 }

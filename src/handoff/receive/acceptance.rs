@@ -3,7 +3,7 @@
 use crate::render::format::count;
 use empirica_notes::model::Accept;
 
-/// What an acknowledgement decides and asks, after the handoff's id: " accepted, COMPLETE, 1 question".
+/// The suffix to the ID of the handoff: " accepted, COMPLETE, 1 question".
 pub fn accepted(accept: &Accept) -> String {
     let mut out = " accepted".to_owned();
     out.extend(accept.decision.map(|decision| format!(", {}", decision.name())));

@@ -1,4 +1,4 @@
-//! The answer to a question that the receiver of a handoff asked.
+//! Answers a question of the receiver of a handoff.
 
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
@@ -9,26 +9,25 @@ use empirica_notes::model::handoff::accept::Answer;
 use empirica_notes::model::{Body, Envelope, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
-/// An answer that was stored.
+/// A stored answer.
 #[derive(Debug)]
 pub struct AnswerOutcome {
     pub head: Envelope,
     pub answer: Answer,
     pub session_id: SessionId,
     pub question: Question,
-    /// What else receivers of that handoff asked and nobody has answered.
+    /// The other open questions about that handoff.
     pub open: Vec<Question>,
     pub stored: StoreReport,
 }
 
-/// Answers a question, which is named as it is shown: the id of the acknowledgement that asks it (or a unique part of that),
-/// a stop, and its number there. The number can be left out where only one question is open. A newer answer takes the
-/// place of an older one.
+/// Answers a question. Its name is the ID of the acknowledgement, or a unique part of that, a dot, and its number there; the number
+/// is optional if only one question is open. The newest answer counts.
 pub fn run(context: &CommandContext<'_>, given: &str, text: &str) -> Result<AnswerOutcome> {
     context.text("answer", text)?;
     let (name, number) = match given.trim().rsplit_once('.') {
         Some((name, number)) => {
-            (name, Some(number.parse::<u32>().map_err(|_| unknown(given, "what follows the stop is no number"))?))
+            (name, Some(number.parse::<u32>().map_err(|_| unknown(given, "the part after the dot is not a number"))?))
         }
         None => (given.trim(), None),
     };
@@ -57,25 +56,26 @@ pub fn run(context: &CommandContext<'_>, given: &str, text: &str) -> Result<Answ
     }
 }
 
-/// The place of the question that is meant.
+/// The index of the question; without a number, that of the only open one, otherwise the only one.
 fn chosen(given: &str, asked: &Envelope, number: Option<u32>, questions: &[Question]) -> Result<usize> {
-    let own = || questions.iter().enumerate().filter(|(_, question)| question.asked.id == asked.id);
-    let open: Vec<(usize, &Question)> = own().filter(|(_, question)| question.answer.is_none()).collect();
+    let is_own = |(_, question): &(usize, &Question)| question.asked.id == asked.id;
+    let own: Vec<(usize, &Question)> = questions.iter().enumerate().filter(is_own).collect();
+    let open: Vec<(usize, &Question)> = own.iter().copied().filter(|(_, question)| question.answer.is_none()).collect();
     let found = match number {
-        Some(number) => own().find(|(_, question)| question.number == number).map(|(at, _)| at),
-        None => match (open.as_slice(), own().collect::<Vec<_>>().as_slice()) {
-            ([(at, _)], _) | ([], [(at, _)]) => Some(*at),
+        Some(number) => own.iter().find(|(_, question)| question.number == number),
+        None => match (open.as_slice(), own.as_slice()) {
+            ([only], _) | ([], [only]) => Some(only),
             _ => None,
         },
     };
-    found.ok_or_else(|| {
-        let error = match (own().next(), number) {
-            (None, _) => unknown(given, "the acknowledgement asks nothing"),
+    found.map(|(at, _)| *at).ok_or_else(|| {
+        let error = match (own.is_empty(), number) {
+            (true, _) => unknown(given, "the acknowledgement has no questions"),
             (_, Some(_)) => unknown(given, "the acknowledgement has no question of that number"),
-            (_, None) => Error::refused(format!("'{given}' asks several questions"))
+            (_, None) => Error::refused(format!("'{given}' has several questions"))
                 .provided(given)
-                .reason("one is answered at a time")
-                .suggest("Add a stop and the number of the question."),
+                .reason("an answer is for one question")
+                .suggest("Add a dot and the number of the question."),
         };
         open.iter()
             .fold(error, |error, (_, question)| error.alternative(question.name()))

@@ -1,41 +1,39 @@
-//! Acknowledgements: the answers of `accept` and `answer`, and their list where a handoff is shown.
+//! Views of acknowledgements and answers: of `accept`, `answer`, and in `show`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::fold::task::questions;
-use crate::fold::task::questions::Question;
+use crate::fold::task::questions::{self, Question};
 use crate::handoff::receive::accept::{AcceptOutcome, ReceivedHandoff};
-use crate::handoff::receive::acceptance;
-use crate::handoff::receive::answer;
+use crate::handoff::receive::{acceptance, answer};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use empirica_notes::model::{Accept, Envelope, Id, SessionId, Verdict};
 
-/// What the receiver of a handoff said of it.
+/// An acknowledgement of a handoff.
 #[derive(Serialize, JsonSchema)]
 pub struct AcceptView<'a> {
     /// The acknowledgement.
     accept_id: &'a Id,
     /// The handoff.
     handoff_id: &'a Id,
-    /// The session that took it up.
+    /// The session that acknowledged it.
     session_id: Option<&'a SessionId>,
     /// Its agent.
     ai_id: &'a str,
     /// When.
     timestamp: &'a str,
-    /// What it decides about the task; null when it decides nothing.
+    /// Its decision about the task; null without one.
     decision: Option<Verdict>,
     /// The task in its own words.
     understanding: Option<&'a str>,
-    /// What is to be done next.
+    /// What to do next.
     instructions: Option<&'a str>,
-    /// What it asks.
+    /// Its questions.
     questions: &'a [String],
-    /// What it missed in the handoff.
+    /// Gaps in the handoff.
     gaps: &'a [String],
-    /// How a person resolved what was escalated.
+    /// The resolution of an escalation.
     resolution: Option<&'a str>,
 }
 
@@ -58,22 +56,22 @@ impl<'a> AcceptView<'a> {
     }
 }
 
-/// A question that a receiver asked.
+/// A question of a receiver.
 #[derive(Serialize, JsonSchema)]
 pub struct QuestionView<'a> {
-    /// Its name, which `answer` takes.
+    /// Its name, the argument of `answer`.
     question_id: String,
-    /// The handoff that it is about.
+    /// The handoff.
     handoff_id: &'a Id,
     /// The question.
     question: &'a str,
-    /// Who asked.
+    /// The agent that asks.
     asked_by: &'a str,
     /// When.
     asked_at: &'a str,
-    /// The newest answer; null while there is none.
+    /// The newest answer; null without one.
     answer: Option<&'a str>,
-    /// Who answered.
+    /// The agent of the answer.
     answered_by: Option<&'a str>,
     /// When.
     answered_at: Option<&'a str>,
@@ -95,7 +93,7 @@ impl<'a> From<&'a Question> for QuestionView<'a> {
     }
 }
 
-/// A question on lines of its own, with the name it is answered by, or with its answer.
+/// A question with its name and answer, as an entry of a list.
 pub fn question_lines(question: &Question) -> String {
     let what = safe::item(&question.text).replace('\n', "\n  ");
     match &question.answer {
@@ -107,7 +105,7 @@ pub fn question_lines(question: &Question) -> String {
     }
 }
 
-/// An acknowledgement that was stored.
+/// A stored acknowledgement.
 #[derive(Serialize, JsonSchema)]
 pub struct AcceptedView<'a> {
     /// The acknowledgement, as `accept_id`.
@@ -116,11 +114,11 @@ pub struct AcceptedView<'a> {
     kind: &'static str,
     #[serde(flatten)]
     accept: AcceptView<'a>,
-    /// The names of its questions, which `answer` takes.
+    /// The names of its questions, arguments of `answer`.
     question_ids: Vec<String>,
-    /// The decision that keeps its resolution; null without one.
+    /// The decision stored for its resolution; null without one.
     decision_id: Option<&'a Id>,
-    /// The finding that keeps its resolution as a pattern; null without one.
+    /// The pattern stored for its resolution, a finding; null without one.
     pattern_id: Option<&'a Id>,
 }
 
@@ -148,22 +146,22 @@ pub fn answer(outcome: &AcceptOutcome) -> Answer {
         .stored(&outcome.stored)
 }
 
-/// An answer that was stored.
+/// A stored answer.
 #[derive(Serialize, JsonSchema)]
 pub struct AnsweredView<'a> {
     /// The answer.
     id: &'a Id,
     /// `answer`.
     kind: &'static str,
-    /// The session that answered.
+    /// Its session.
     session_id: &'a SessionId,
     /// Its agent.
     ai_id: &'a str,
     /// When.
     timestamp: &'a str,
-    /// The handoff that the question is about.
+    /// The handoff.
     handoff_id: &'a Id,
-    /// The acknowledgement that asked.
+    /// The acknowledgement with the question.
     accept_id: &'a Id,
     /// The name of the question.
     question_id: String,
@@ -171,7 +169,7 @@ pub struct AnsweredView<'a> {
     question: &'a str,
     /// The answer.
     answer: &'a str,
-    /// The questions about that handoff that nobody has answered.
+    /// The open questions about that handoff.
     open_questions: Vec<QuestionView<'a>>,
 }
 
@@ -191,7 +189,7 @@ pub fn answered(outcome: &answer::AnswerOutcome) -> Answer {
         open_questions: outcome.open.iter().map(QuestionView::from).collect(),
     };
     let rest = match outcome.open.len() {
-        0 => "nothing else is asked of that handoff".to_owned(),
+        0 => "no question about that handoff is open".to_owned(),
         open => format!("{} still open", format::count(open, "question")),
     };
     let mut answer = Answer::new(view)
@@ -204,7 +202,7 @@ pub fn answered(outcome: &answer::AnswerOutcome) -> Answer {
     answer
 }
 
-/// What receivers of a handoff said.
+/// The replies of the receivers of a handoff.
 #[derive(Serialize, JsonSchema)]
 pub struct ReceivedView<'a> {
     /// The acknowledgements, oldest first.
@@ -213,7 +211,7 @@ pub struct ReceivedView<'a> {
     questions: Vec<QuestionView<'a>>,
 }
 
-/// Adds what receivers said to the answer of `show`; `in_text` as sections, when there is any.
+/// Adds the replies to the answer of `show`; `in_text` as sections.
 pub fn added(answer: Answer, received: &ReceivedHandoff, in_text: bool) -> Answer {
     let ReceivedHandoff { accepts, questions } = received;
     let mut answer = answer.with(ReceivedView {
@@ -241,12 +239,12 @@ fn entry(head: &Envelope, accept: &Accept) -> String {
     )];
     let one = |title: &str, text: &Option<String>| text.iter().map(|text| format!("{title}: {text}")).collect();
     let each = |title: &str, list: &[String]| list.iter().map(|text| format!("{title}: {text}")).collect();
-    let said: [Vec<String>; 4] = [
+    let parts: [Vec<String>; 4] = [
         one("understood", &accept.understanding),
         one("resolution", &accept.resolution),
         one("instructions", &accept.instructions),
         each("gap", &accept.gaps),
     ];
-    lines.extend(said.iter().flatten().map(|text| format!("  - {}", safe::item(text).replace('\n', "\n  "))));
+    lines.extend(parts.iter().flatten().map(|text| format!("  - {}", safe::item(text).replace('\n', "\n  "))));
     format!("- {}\n", lines.join("\n"))
 }

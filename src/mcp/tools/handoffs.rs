@@ -91,7 +91,7 @@ impl Call for Generate {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let kind = self.handoff_type.map(|word| word.0.word());
         let request = handoff::write::HandoffRequest {
-            said: HandoffInput {
+            input: HandoffInput {
                 task: self.task_summary,
                 findings: self.key_findings,
                 unknowns: self.remaining_unknowns,

@@ -193,19 +193,19 @@ fn errors_are_named_and_nothing_is_stored() {
         ),
         (
             with(&["--task-id", "t", "--set", "worker_report.state=x"]),
-            "worker_report.state is no key of the format",
+            "worker_report.state is an unknown key",
             "can be",
         ),
         (
             with(&["--task-id", "t", "--set", "worker_report"]),
-            "'worker_report' is no value for a handoff",
+            "cannot set 'worker_report': expected PATH=TEXT",
             "--set worker_report.status=COMPLETED",
         ),
         (with(&["--task-id", " "]), "the task id is empty", ""),
-        (vec!["handoff", "--set", "task_id=t"], "what the handoff says is not for its type", "--type"),
+        (vec!["handoff", "--set", "task_id=t"], "the type epistemic has no fields of its own", "--type"),
         (
             vec!["handoff", "--type", "epistemic", "--from", "README"],
-            "what the handoff says is not for its type",
+            "the type epistemic has no fields of its own",
             "--type",
         ),
     ];
@@ -223,11 +223,11 @@ fn errors_are_named_and_nothing_is_stored() {
         }
     }
     for (document, message) in [
-        ("", "the document of the handoff cannot be read as JSON"),
-        (r#"{"task_id":"a","task_id":"b"}"#, "the document of the handoff cannot be read as JSON"),
-        ("[]", "the document of the handoff is no JSON object"),
+        ("", "cannot parse the handoff document as JSON"),
+        (r#"{"task_id":"a","task_id":"b"}"#, "cannot parse the handoff document as JSON"),
+        ("[]", "the handoff document is not a JSON object"),
         (r#"{"handoff_type":"progress","task_id":5}"#, "task_id is 5: expected a text that is not blank"),
-        (r#"{"handoff_type":"standup"}"#, "what the handoff says is not for its type"),
+        (r#"{"handoff_type":"standup"}"#, "the type standup has no fields of its own"),
     ] {
         let ran = repo.run_with_input(["handoff", "--from", "-", "--json"], document.as_bytes()).code(2);
         assert!(ran.json()["error"].as_str().unwrap().starts_with(message), "{document}: {}", ran.out);

@@ -101,16 +101,17 @@ fn an_empty_handoff_is_refused_with_a_remedy() {
     repo.write("README.md", "changed\n");
     for more in [&["handoff"][..], &["handoff", "--dry-run"], &["handoff", "--type", "context", "--to", "bob"]] {
         let ran = repo.run(more).code(1);
-        assert!(ran.err.contains("it said nothing yet"), "{}", ran.err);
+        assert!(ran.err.contains("it has no content yet"), "{}", ran.err);
         let json = repo.run([more, &["--json"]].concat()).code(1).json();
-        let error = format!("cannot hand over session {}: it said nothing yet", &before.as_str().expect("an id")[..8]);
+        let error =
+            format!("cannot hand over session {}: it has no content yet", &before.as_str().expect("an id")[..8]);
         assert_eq!((&json["ok"], &json["error"]), (&json!(false), &json!(error)), "{json}");
         assert_eq!(json["recovery_commands"], json!(["git empirica handoff --next \"<what to do next>\""]), "{json}");
     }
     let mut client = Client::new(&repo, &[]);
     let said = client.call("generate_handoff_report", json!({}));
     assert_eq!((&said["ok"], &said["status"]), (&json!(false), &json!("error")), "{said}");
-    assert!(said["error"].as_str().expect("a text").contains("said nothing yet"), "{said}");
+    assert!(said["error"].as_str().expect("a text").contains("has no content yet"), "{said}");
     drop(client);
     assert_eq!(repo.json(["handoff", "list"])["total_found"], 0);
     // any of these is enough

@@ -160,7 +160,10 @@ fn a_handoff_that_cannot_be_signed_is_stored_and_signed_later() {
     let made = repo.json(["postflight", "-v", "know=0.8", "--context", "c", "--next", "n", "--sign"]);
     assert!(made["handoff"]["signature_id"].is_null(), "{made}");
     let warning = made["warning"].as_str().expect("a warning");
-    assert!(warning.contains("stored and not signed") && warning.contains("git empirica handoff sign "), "{warning}");
+    assert!(
+        warning.contains("cannot sign the handoff, which is stored") && warning.contains("git empirica handoff sign "),
+        "{warning}"
+    );
     let id = made["handoff"]["handoff_id"].as_str().expect("an id").to_owned();
     assert_eq!(state(&repo, &id), "unsigned");
     repo.fails(1, ["handoff", "sign", &id]);

@@ -82,7 +82,7 @@ const WORKS: &[Row] = &[
     (&["handoff", "list", "--unacknowledged"], &["handoffs", "total_found"], "Main work", ""),
     (&["handoff", "--next", "N", "--sign"], &["handoff_id", "signature_id"], "# Handoff ", "Stored handoff"),
     (&["handoff", "sign", "{handoff}"], &["handoff_id", "signature_id", "sha256", "degraded_mode", "storage"], "", "Signed handoff"),
-    (&["answer", "{accept}.1", "So"], &["id", "kind", "session_id", "ai_id", "timestamp", "handoff_id", "accept_id", "question_id", "question", "answer", "open_questions", "degraded_mode", "storage"], "", "nothing else is asked"),
+    (&["answer", "{accept}.1", "So"], &["id", "kind", "session_id", "ai_id", "timestamp", "handoff_id", "accept_id", "question_id", "question", "answer", "open_questions", "degraded_mode", "storage"], "", "no question about that handoff is open"),
     (&["session", "start", "--ai", "eve", "--from", "{spare}"], &["session_id", "/from/session_id", "/from/ai_id", "/from/handoff_id", "/from/handoff_written"], "-", "It continues ada's session"),
     (&["collect", "{transcript}"], &["agent", "transcript_id", "session_id", "ai_id", "new_session", "path", "external_id", "cwd", "branch", "model", "started_at", "ended_at", "task", "summary", "tool_summaries", "/tool_summaries/0/errors", "files_modified", "files_outside", "pending_tasks", "/pending_tasks/0/status", "decisions", "recent_messages", "/recent_messages/0/role", "/tokens/cache_read", "context_tokens", "subagents", "rows", "skipped_rows", "stored", "/added/from", "degraded_mode", "storage"], "Transcript c0dex of codex", "Collected 46 rows"),
     (&["collect", "{transcript}", "--dry-run"], &["agent", "session_id", "stored", "added"], "Transcript c0dex of codex", "dry run"),

@@ -174,7 +174,7 @@ impl Handoff {
             ..managed::ManagedInput::default()
         };
         Ok(write::HandoffRequest {
-            said: self.said.read(input)?,
+            input: self.said.read(input)?,
             managed,
             regenerate: self.regenerate,
             transcript: self.transcript,

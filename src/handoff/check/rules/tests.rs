@@ -43,7 +43,7 @@ fn look(handoff: &Handoff, name: &str, changed: &[&str], chain: &[&Handoff]) -> 
         changed: Some(&changed),
         chain,
         declares: &declares,
-        remembered: &[],
+        reported: &[],
     };
     let found = checks(handoff, &facts);
     assert_eq!(found.len(), 11);
@@ -54,22 +54,22 @@ fn level(kind: &str, name: &str, payload: Value) -> Level {
     look(&of(kind, payload), name, &[], &[])
 }
 
-use Level::{Error as Wrong, NotApplicable as None_, Pass, Warning as Warn};
+use Level::{Error as Fail, NotApplicable as None_, Pass, Warning as Warn};
 
 #[test]
 fn instructions_are_there_and_have_an_imperative() {
     let name = "instructions_actionable";
-    let said = |text: &str| level("initialization", name, json!({"task_id": "t", "instructions": text}));
-    assert_eq!((said("Add a form"), said("A form"), said("登录表单")), (Pass, Warn, Pass));
+    let begun = |text: &str| level("initialization", name, json!({"task_id": "t", "instructions": text}));
+    assert_eq!((begun("Add a form"), begun("A form"), begun("登录表单")), (Pass, Warn, Pass));
     let report = |decision: &str, next: &str| {
         level("progress", name, json!({"manager_decision": decision, "continuation_instructions": next}))
     };
     assert_eq!(report("COMPLETE", ""), None_);
-    assert_eq!((report("REFINE", ""), report("CONTINUE", "Test it")), (Wrong, Pass));
+    assert_eq!((report("REFINE", ""), report("CONTINUE", "Test it")), (Fail, Pass));
     let recovery = |steps: Value| level("error_recovery", name, json!({"recovery_instructions": {"steps": steps}}));
-    assert_eq!((recovery(json!([])), recovery(json!(["Pin the version"]))), (Wrong, Pass));
+    assert_eq!((recovery(json!([])), recovery(json!(["Pin the version"]))), (Fail, Pass));
     let escalated = |text: &str| level("escalation", name, json!({"escalation_details": {"recommendation": text}}));
-    assert_eq!((escalated(" "), escalated("Buy a key"), escalated("a key")), (Wrong, Pass, Warn));
+    assert_eq!((escalated(" "), escalated("Buy a key"), escalated("a key")), (Fail, Pass, Warn));
     assert_eq!(level("epistemic", name, json!({})), Warn);
     let handoff = Handoff { next_steps: vec!["Test the form".into()], ..of("epistemic", json!({})) };
     assert_eq!(look(&handoff, name, &[], &[]), Pass);
@@ -82,20 +82,20 @@ fn files_that_are_named_are_in_the_commit() {
     assert_eq!(files(json!(["there"])), Pass);
     assert_eq!(files(json!(["there", "loose"])), Warn);
     assert_eq!(files(json!(["gone"])), Pass, "that it was deleted is known");
-    assert_eq!((files(json!(["missing", "loose"])), files(json!(["/etc/passwd"]))), (Wrong, Wrong));
+    assert_eq!((files(json!(["missing", "loose"])), files(json!(["/etc/passwd"]))), (Fail, Fail));
     assert_eq!(files(json!([])), Warn);
-    assert_eq!(level("error_recovery", name, json!({"error_report": {"affected_files": ["x"]}})), Wrong);
+    assert_eq!(level("error_recovery", name, json!({"error_report": {"affected_files": ["x"]}})), Fail);
     assert_eq!(level("escalation", name, json!({"current_state": {"files_modified": ["there"]}})), Pass);
-    assert_eq!(level("progress", name, json!({"worker_report": {"files_modified": [{"path": "x"}]}})), Wrong);
+    assert_eq!(level("progress", name, json!({"worker_report": {"files_modified": [{"path": "x"}]}})), Fail);
     let named = Handoff { artifacts: vec!["x".into()], ..of("epistemic", json!({})) };
-    assert_eq!((look(&named, name, &[], &[]), level("epistemic", name, json!({}))), (Wrong, None_));
+    assert_eq!((look(&named, name, &[], &[]), level("epistemic", name, json!({}))), (Fail, None_));
 }
 
 #[test]
 fn criteria_say_how_to_see_that_it_is_done() {
     let name = "success_criteria";
     let begun = |list: Value| of("initialization", json!({"success_criteria": list}));
-    assert_eq!((look(&begun(json!([])), name, &[], &[]), look(&begun(json!(["a"])), name, &[], &[])), (Wrong, Pass));
+    assert_eq!((look(&begun(json!([])), name, &[], &[]), look(&begun(json!(["a"])), name, &[], &[])), (Fail, Pass));
     let report = of("progress", json!({"manager_decision": "CONTINUE"}));
     assert_eq!(look(&report, name, &[], &[&begun(json!([]))]), Warn);
     assert_eq!(look(&report, name, &[], &[&begun(json!(["a"]))]), Pass);
@@ -127,8 +127,7 @@ fn the_scope_is_one_iteration() {
     assert_eq!((steps(7), steps(8)), (Pass, Warn));
     let files = |count: usize| {
         let list: Vec<String> = (0..count).map(|at| at.to_string()).collect();
-        let said = json!({"instructions": "Do", "context": {"relevant_files": list}});
-        level("initialization", name, said)
+        level("initialization", name, json!({"instructions": "Do", "context": {"relevant_files": list}}))
     };
     assert_eq!((files(20), files(21)), (Pass, Warn));
     let criteria = |count: usize| {
@@ -144,12 +143,12 @@ fn what_it_rests_on_is_there() {
     let name = "dependencies_present";
     let added = |list: Value| of("progress", json!({"context_updates": {"dependencies_added": list}}));
     let found = |list: Value| look(&added(list), name, &[], &[]);
-    assert_eq!((found(json!(["serde"])), found(json!(["serde", "tokio"]))), (Pass, Wrong));
+    assert_eq!((found(json!(["serde"])), found(json!(["serde", "tokio"]))), (Pass, Fail));
     assert_eq!((found(json!(["nowhere"])), found(json!([]))), (Warn, None_), "there is no manifest");
-    // what an earlier round added is asked for as well
+    // earlier rounds count
     assert_eq!(look(&of("initialization", json!({})), name, &[], &[&added(json!(["tokio"]))]), Warn);
     let root = |root: &str| level("initialization", name, json!({"context": {"project_root": root}}));
-    assert_eq!((root("."), root("/path/to/project"), root("nowhere")), (None_, None_, Wrong));
+    assert_eq!((root("."), root("/path/to/project"), root("nowhere")), (None_, None_, Fail));
     let sources = |list: &[&str]| {
         let sources = list.iter().map(|text| text.to_string()).collect();
         look(&Handoff { sources, ..of("epistemic", json!({})) }, name, &[], &[])
@@ -164,15 +163,15 @@ fn the_status_is_given_and_not_contradicted() {
         let evidence = exits.iter().map(|exit| proof(*exit)).collect();
         look(&Handoff { evidence, ..of("progress", json!({"worker_report": {"status": status}})) }, name, &[], &[])
     };
-    assert_eq!((report("COMPLETED", &[0]), report("COMPLETED", &[1]), report("FAILED", &[1])), (Pass, Wrong, Pass));
+    assert_eq!((report("COMPLETED", &[0]), report("COMPLETED", &[1]), report("FAILED", &[1])), (Pass, Fail, Pass));
     let tests = |added: u64, passing: u64| {
         let report = json!({"status": "COMPLETED", "tests": {"added": added, "passing": passing}});
         level("progress", name, json!({"worker_report": report}))
     };
-    assert_eq!((tests(5, 5), tests(5, 4)), (Pass, Wrong));
-    let urgency = |said: Value| level("escalation", name, json!({"escalation_details": said}));
+    assert_eq!((tests(5, 5), tests(5, 4)), (Pass, Fail));
+    let urgency = |report: Value| level("escalation", name, json!({"escalation_details": report}));
     assert_eq!((urgency(json!({})), urgency(json!({"urgency": "high"}))), (Warn, Pass));
-    let severity = |said: Value| level("error_recovery", name, json!({"error_report": said}));
+    let severity = |report: Value| level("error_recovery", name, json!({"error_report": report}));
     assert_eq!((severity(json!({})), severity(json!({"severity": "high"}))), (Warn, Pass));
     assert_eq!((level("initialization", name, json!({})), level("epistemic", name, json!({}))), (None_, Warn));
     let assessed = empirica_notes::model::handoff::Assessed {
@@ -191,10 +190,10 @@ fn the_status_is_given_and_not_contradicted() {
 #[test]
 fn tests_are_reported() {
     let name = "tests_reported";
-    let report = |said: Value| level("progress", name, json!({"worker_report": said}));
-    assert_eq!(report(json!({"status": "COMPLETED"})), Wrong);
+    let report = |report: Value| level("progress", name, json!({"worker_report": report}));
+    assert_eq!(report(json!({"status": "COMPLETED"})), Fail);
     assert_eq!(report(json!({"status": "PARTIAL"})), Warn);
-    assert_eq!(report(json!({"status": "COMPLETED", "tests": {"added": 1}})), Warn, "what was done is not said");
+    assert_eq!(report(json!({"status": "COMPLETED", "tests": {"added": 1}})), Warn, "without accomplishments");
     assert_eq!(report(json!({"status": "COMPLETED", "accomplished": ["a"], "tests": {"added": 1}})), Pass);
     let run = Handoff { evidence: vec![proof(0)], ..of("progress", json!({"worker_report": {"status": "PARTIAL"}})) };
     assert_eq!(look(&run, name, &[], &[]), Pass);
@@ -211,15 +210,15 @@ fn what_git_knows_to_be_changed_is_documented() {
     let report = |files: Value| of("progress", json!({"worker_report": {"files_modified": files}}));
     let one = json!([{"path": "a.rs", "description": "the form"}]);
     assert_eq!(look(&report(one.clone()), name, &["a.rs"], &[]), Pass);
-    assert_eq!(look(&report(one.clone()), name, &["a.rs", "b.rs"], &[]), Wrong);
+    assert_eq!(look(&report(one.clone()), name, &["a.rs", "b.rs"], &[]), Fail);
     assert_eq!(look(&report(one.clone()), name, &[], &[]), Warn, "git knows of no change to it");
-    assert_eq!(look(&report(json!([{"path": "a.rs"}])), name, &["a.rs"], &[]), Warn, "what was changed is not said");
+    assert_eq!(look(&report(json!([{"path": "a.rs"}])), name, &["a.rs"], &[]), Warn, "without a description");
     let earlier = report(json!([{"path": "b.rs", "description": "before"}]));
     assert_eq!(look(&report(one), name, &["a.rs", "b.rs"], &[&earlier]), Pass);
     // a new folder is one path for git
     let below = json!([{"path": "new/a.rs", "description": "the form"}]);
     assert_eq!(look(&report(below.clone()), name, &["new/"], &[]), Pass);
-    assert_eq!(look(&report(below), name, &["newer/"], &[]), Wrong);
+    assert_eq!(look(&report(below), name, &["newer/"], &[]), Fail);
     assert_eq!(look(&report(json!([])), name, &[], &[]), None_);
     let escalated = of("escalation", json!({"current_state": {"files_modified": ["a.rs"]}}));
     assert_eq!((look(&escalated, name, &["a.rs"], &[]), look(&escalated, name, &["b.rs"], &[])), (Pass, Warn));
@@ -230,7 +229,7 @@ fn what_git_knows_to_be_changed_is_documented() {
         changed: None,
         chain: &[],
         declares: &|_| None,
-        remembered: &[],
+        reported: &[],
     };
     let found = checks(&report(json!([])), &unknown);
     assert_eq!(found[7].level, Warn, "git cannot tell");
@@ -242,14 +241,14 @@ fn issues_are_described() {
     let report = |status: &str, issues: Value| {
         level("progress", name, json!({"worker_report": {"status": status, "issues": issues}}))
     };
-    assert_eq!((report("FAILED", json!([])), report("PARTIAL", json!(["a"]))), (Wrong, Pass));
+    assert_eq!((report("FAILED", json!([])), report("PARTIAL", json!(["a"]))), (Fail, Pass));
     assert_eq!(report("COMPLETED", json!([])), Pass);
     let open = of("progress", json!({"worker_report": {"status": "COMPLETED"}}));
     let open = Handoff { unknowns: vec![Item { id: None, text: "why".into() }], ..open };
     assert_eq!(look(&open, name, &[], &[]), Warn);
-    let error = |said: Value| level("error_recovery", name, json!({"error_report": said}));
-    assert_eq!((error(json!({})), error(json!({"error_messages": ["E1"]}))), (Wrong, Pass));
-    let impact = |said: Value| level("escalation", name, json!({"escalation_details": said}));
+    let error = |report: Value| level("error_recovery", name, json!({"error_report": report}));
+    assert_eq!((error(json!({})), error(json!({"error_messages": ["E1"]}))), (Fail, Pass));
+    let impact = |report: Value| level("escalation", name, json!({"escalation_details": report}));
     assert_eq!((impact(json!({})), impact(json!({"impact": "a day"}))), (Warn, Pass));
     let failed = Handoff { evidence: vec![proof(1)], ..of("epistemic", json!({})) };
     assert_eq!((look(&failed, name, &[], &[]), level("epistemic", name, json!({}))), (Warn, None_));
@@ -261,7 +260,7 @@ fn validation_was_performed() {
     let report = |status: &str, steps: Value| {
         level("progress", name, json!({"worker_report": {"status": status, "validation": steps}}))
     };
-    assert_eq!((report("COMPLETED", json!([])), report("COMPLETED", json!(["ran it"]))), (Wrong, Pass));
+    assert_eq!((report("COMPLETED", json!([])), report("COMPLETED", json!(["ran it"]))), (Fail, Pass));
     assert_eq!(report("PARTIAL", json!([])), Warn);
     assert_eq!(level("initialization", name, json!({})), Warn);
     assert_eq!(level("initialization", name, json!({"quality_gates": ["lint"]})), Pass);
@@ -274,7 +273,7 @@ fn validation_was_performed() {
 }
 
 #[test]
-fn what_receivers_missed_is_said() {
+fn reported_gaps_are_covered() {
     let gap = |text: &str| ReportedGap { gap: text.into(), by: "bob".into(), of: "12345678".into() };
     let found = |handoff: &Handoff, gaps: &[ReportedGap]| {
         let facts = CheckFacts {
@@ -284,17 +283,17 @@ fn what_receivers_missed_is_said() {
             changed: None,
             chain: &[],
             declares: &|_| None,
-            remembered: gaps,
+            reported: gaps,
         };
         checks(handoff, &facts)[10].level
     };
-    let told = of("initialization", json!({"instructions": "Run the tests by make test"}));
-    assert_eq!(found(&told, &[]), None_);
-    assert_eq!(found(&told, &[gap("How the tests run")]), Pass);
-    assert_eq!(found(&told, &[gap("Which database to use")]), Warn);
-    // that a receiver missed it does not say it
+    let handoff = of("initialization", json!({"instructions": "Run the tests by make test"}));
+    assert_eq!(found(&handoff, &[]), None_);
+    assert_eq!(found(&handoff, &[gap("How the tests run")]), Pass);
+    assert_eq!(found(&handoff, &[gap("Which database to use")]), Warn);
+    // the report of a gap does not cover it
     let missed =
         empirica_notes::model::handoff::Missed { gap: "Which database to use".into(), reported_by: "bob".into() };
-    let again = Handoff { missed: vec![missed], ..told };
-    assert_eq!(found(&again, &[gap("Which database to use")]), Warn);
+    let revised = Handoff { missed: vec![missed], ..handoff };
+    assert_eq!(found(&revised, &[gap("Which database to use")]), Warn);
 }

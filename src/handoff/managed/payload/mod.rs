@@ -1,4 +1,4 @@
-//! Managed handoffs held against the schemas of their formats: errors, single values, the order of keys.
+//! Payloads of managed handoffs: validation against the JSON Schema of their type, single values by path, order of keys.
 
 mod strict;
 #[cfg(test)]
@@ -10,29 +10,29 @@ use crate::handoff::managed::formats::{Format, TYPE, named};
 pub use crate::handoff::managed::payload::strict::parsed;
 use empirica_notes::model::Handoff;
 
-/// The keys that a record has beside the payload.
-const TASK: &str = "task_id";
-const ROUND: &str = "iteration";
+/// The keys of the payload that the record holds beside it.
+const TASK_ID: &str = "task_id";
+const ITERATION: &str = "iteration";
 
-/// Something that is not as the format wants it.
+/// A value that violates the schema.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wrong {
-    /// Where: keys with dots between them, places in lists in brackets, counted from 0; empty for the whole.
+pub struct Violation {
+    /// Keys separated by dots, indexes in brackets; empty for the root.
     pub path: String,
-    /// What should be there, as it goes on after "expected".
+    /// The allowed values, phrased to follow "expected".
     pub expected: String,
-    /// What is there; `None` for what is missing.
+    /// The actual value; `None` if missing.
     pub found: Option<String>,
-    /// What could be there, as JSON.
+    /// An allowed value as JSON.
     pub example: String,
 }
 
-impl Wrong {
+impl Violation {
     fn new(schema: &Value, path: &str, found: Option<String>) -> Self {
-        Wrong { path: path.to_owned(), expected: expected(schema), found, example: example_of(schema).to_string() }
+        Violation { path: path.to_owned(), expected: expected(schema), found, example: example_of(schema).to_string() }
     }
 
-    /// The same in one line.
+    /// The violation in one line.
     pub fn line(&self) -> String {
         let path = if self.path.is_empty() { "the whole" } else { &self.path };
         match &self.found {
@@ -42,59 +42,64 @@ impl Wrong {
     }
 }
 
-/// Everything that is wrong with a document, in the order of the format; empty if it can be stored. `handoff_type` may be left out.
-pub fn wrongs(format: &Format, given: &Value) -> Vec<Wrong> {
+/// All violations of a document, in the order of the schema. `handoff_type` is optional.
+pub fn violations(format: &Format, document: &Value) -> Vec<Violation> {
     let mut out = Vec::new();
-    look(&format.schema, "", given, &mut out);
+    validate(&format.schema, "", document, &mut out);
     out
 }
 
-fn look(schema: &Value, path: &str, value: &Value, out: &mut Vec<Wrong>) {
+fn validate(schema: &Value, path: &str, value: &Value, out: &mut Vec<Violation>) {
     match (kind(schema), value) {
         ("array", Value::Array(entries)) => {
             let entries = entries.iter().enumerate();
-            entries.for_each(|(at, entry)| look(&schema["items"], &format!("{path}[{at}]"), entry, out));
+            entries.for_each(|(at, entry)| validate(&schema["items"], &format!("{path}[{at}]"), entry, out));
         }
-        ("object", Value::Object(map)) => look_at_fields(schema, path, map, out),
-        (kind, value) if !fits(schema, kind, value) => out.push(Wrong::new(schema, path, Some(shown(value)))),
+        ("object", Value::Object(map)) => validate_fields(schema, path, map, out),
+        (kind, value) if !is_allowed(schema, kind, value) => {
+            out.push(Violation::new(schema, path, Some(shown(value))));
+        }
         _ => {}
     }
 }
 
-fn fits(schema: &Value, kind: &str, value: &Value) -> bool {
+fn is_allowed(schema: &Value, kind: &str, value: &Value) -> bool {
     match (kind, value) {
         ("const", value) => *value == schema["const"],
         ("enum", value) => words(schema).any(|word| value == word),
-        ("integer", Value::Number(number)) => number.as_u64().is_some_and(|number| number >= least(schema)),
+        ("integer", Value::Number(number)) => number.as_u64().is_some_and(|number| number >= minimum(schema)),
         ("date-time", Value::String(text)) => chrono::DateTime::parse_from_rfc3339(text).is_ok(),
         ("string", Value::String(text)) => !text.trim().is_empty(),
         _ => false,
     }
 }
 
-fn look_at_fields(schema: &Value, path: &str, map: &Map<String, Value>, out: &mut Vec<Wrong>) {
-    let needed = schema["required"].as_array();
-    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+fn validate_fields(schema: &Value, path: &str, map: &Map<String, Value>, out: &mut Vec<Violation>) {
+    let required = schema["required"].as_array();
+    for (name, field) in properties(schema) {
         match map.get(name) {
-            Some(value) => look(field, &below(path, name), value, out),
-            None if needed.is_some_and(|needed| needed.iter().any(|needed| needed == name)) => {
-                out.push(Wrong::new(field, &below(path, name), None));
+            Some(value) => validate(field, &below(path, name), value, out),
+            None if required.is_some_and(|required| required.iter().any(|key| key == name)) => {
+                out.push(Violation::new(field, &below(path, name), None));
             }
             None => {}
         }
     }
     for key in map.keys().filter(|key| schema["properties"].get(*key).is_none()) {
         let expected = format!("one of the keys {}", names(schema));
-        let unknown = Some("no key of the format".to_owned());
-        out.push(Wrong { expected, ..Wrong::new(schema, &below(path, key), unknown) });
+        out.push(unknown_key(schema, &below(path, key), expected));
     }
+}
+
+fn unknown_key(schema: &Value, path: &str, expected: String) -> Violation {
+    Violation { expected, ..Violation::new(schema, path, Some("an unknown key".to_owned())) }
 }
 
 fn below(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// The keyword that tells most about what a schema allows.
+/// The most specific keyword of a schema.
 fn kind(schema: &Value) -> &str {
     let keyword = ["const", "enum"].into_iter().find(|keyword| schema.get(keyword).is_some());
     keyword.or_else(|| schema["format"].as_str()).or_else(|| schema["type"].as_str()).unwrap_or_default()
@@ -104,26 +109,30 @@ fn words(schema: &Value) -> impl Iterator<Item = &str> {
     schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-fn least(schema: &Value) -> u64 {
+fn minimum(schema: &Value) -> u64 {
     schema["minimum"].as_u64().unwrap_or_default()
 }
 
-/// The fields of an object, without the type.
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema["properties"].as_object().into_iter().flatten()
+}
+
+/// Properties without `handoff_type`.
 fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    schema["properties"].as_object().into_iter().flatten().filter(|(name, _)| *name != TYPE)
+    properties(schema).filter(|(name, _)| *name != TYPE)
 }
 
 fn names(schema: &Value) -> String {
     fields(schema).map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// What a schema allows, as it goes on after "expected".
+/// The allowed values, phrased to follow "expected".
 fn expected(schema: &Value) -> String {
     match kind(schema) {
         "const" => schema["const"].to_string(),
         "enum" => words(schema).collect::<Vec<_>>().join(" or "),
-        "integer" => format!("a whole number, {} or more", least(schema)),
-        "date-time" => "a moment as in 2024-01-01T12:00:00Z".to_owned(),
+        "integer" => format!("a whole number, {} or more", minimum(schema)),
+        "date-time" => "a time such as 2024-01-01T12:00:00Z".to_owned(),
         "array" if kind(&schema["items"]) == "object" => "a list of objects".to_owned(),
         "array" => "a list of texts".to_owned(),
         "object" => format!("an object with {}", names(schema)),
@@ -131,26 +140,25 @@ fn expected(schema: &Value) -> String {
     }
 }
 
-/// A value that a schema allows, without the fields that are filled in.
+/// An allowed value, without fields that are filled in.
 fn example_of(schema: &Value) -> Value {
     match kind(schema) {
         "const" => schema["const"].clone(),
         "array" => json!([example_of(&schema["items"])]),
         "object" => {
-            let properties = schema["properties"].as_object().into_iter().flatten();
-            let asked = properties.filter(|(_, field)| field.get("x-filled-in").is_none());
-            asked.map(|(name, field)| (name.clone(), example_of(field))).collect()
+            let input = properties(schema).filter(|(_, field)| field.get("x-filled-in").is_none());
+            input.map(|(name, field)| (name.clone(), example_of(field))).collect()
         }
         _ => schema["examples"][0].clone(),
     }
 }
 
-/// A handoff of the format with everything that a sender can give; it can be stored as it is.
+/// A valid handoff of the format with every field that a sender can set.
 pub fn example(format: &Format) -> Value {
     example_of(&format.schema)
 }
 
-/// A value as an error quotes it: whole when it is short.
+/// A value as quoted in an error; long ones are cut.
 fn shown(value: &Value) -> String {
     match value {
         Value::Object(_) => "an object".to_owned(),
@@ -166,16 +174,21 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Puts a value that was given as a text where its path says, in the order it comes: an entry of a list is added to those
-/// that are there. Words go by their letters, whatever their case. An object is given as JSON. What comes out can still be
-/// wrong: [`wrongs`] tells.
-pub fn put(format: &Format, payload: &mut Value, path: &str, text: &str) -> Result<(), Wrong> {
+/// Sets the field at a path from a text: a list gets a further entry, words of an enum match in any case, an object is parsed
+/// as JSON. A field that has a value is a violation unless it `replaces` that. The result may still have [`violations`].
+pub fn set(format: &Format, payload: &mut Value, path: &str, text: &str, replaces: bool) -> Result<(), Violation> {
     let mut schema = &format.schema;
-    let mut gone = String::new();
+    let mut parent = String::new();
     for key in path.split('.') {
-        let field = fields(schema).find(|(name, _)| *name == key);
-        let Some((_, field)) = field else { return Err(no_key(&gone, schema, path)) };
-        gone = below(&gone, key);
+        let Some((_, field)) = fields(schema).find(|(name, _)| *name == key) else {
+            let expected = match (kind(schema), parent.is_empty()) {
+                ("object", true) => format!("a key with one of {}", names(schema)),
+                ("object", false) => format!("{parent} with one of {}", names(schema)),
+                _ => format!("{parent}, which is {}", expected(schema)),
+            };
+            return Err(unknown_key(schema, path, expected));
+        };
+        parent = below(&parent, key);
         schema = field;
     }
     let value = match kind(schema) {
@@ -184,109 +197,85 @@ pub fn put(format: &Format, payload: &mut Value, path: &str, text: &str) -> Resu
     };
     let mut place = &mut *payload;
     for key in path.split('.') {
-        // what is of another kind stays to be told of
+        // a parent of another type is left for `violations`
         if !place.is_object() && !place.is_null() {
             return Ok(());
         }
         place = &mut place[key];
     }
     match (place, value) {
-        (Value::Array(there), Value::Array(entries)) => there.extend(entries),
-        (place, value) if place.is_null() => *place = value,
+        (Value::Array(present), Value::Array(entries)) => present.extend(entries),
+        (place, value) if replaces || place.is_null() => *place = value,
         (place, _) => {
             let found = format!("given twice: {} and \"{text}\"", shown(place));
             let expected = format!("{}, once", expected(schema));
-            return Err(Wrong { expected, ..Wrong::new(schema, path, Some(found)) });
+            return Err(Violation { expected, ..Violation::new(schema, path, Some(found)) });
         }
     }
     Ok(())
 }
 
-/// What a document says, and what another says in its place: objects key by key, everything else whole.
-pub fn merged(base: &Value, other: &Value) -> Value {
+/// Overlays a document: objects key by key, everything else whole.
+pub fn merge(base: &mut Value, other: Value) {
     match (base, other) {
         (Value::Object(base), Value::Object(other)) => {
-            let mut out = base.clone();
             for (key, value) in other {
-                let known = out.get(key).cloned().unwrap_or(Value::Null);
-                out.insert(key.clone(), merged(&known, value));
+                merge(base.entry(key).or_insert(Value::Null), value);
             }
-            Value::Object(out)
         }
-        _ => other.clone(),
+        (base, other) => *base = other,
     }
 }
 
-/// Takes out what stands at a path and is no list, so that another value can be put there.
-pub fn make_room(payload: &mut Value, path: &str) {
-    let (above, key) = path.rsplit_once('.').unwrap_or(("", path));
-    let mut place = Some(payload);
-    for key in above.split('.').filter(|key| !key.is_empty()) {
-        place = place.and_then(|place| place.get_mut(key));
-    }
-    if let Some(Value::Object(map)) = place
-        && !map.get(key).is_some_and(Value::is_array)
-    {
-        map.shift_remove(key);
-    }
-}
-
-fn no_key(gone: &str, schema: &Value, path: &str) -> Wrong {
-    let expected = match kind(schema) {
-        "object" => format!("{} with one of {}", if gone.is_empty() { "a key" } else { gone }, names(schema)),
-        _ => format!("{gone}, which is {}", expected(schema)),
-    };
-    Wrong { expected, ..Wrong::new(schema, path, Some("no key of the format".to_owned())) }
-}
-
-fn read(schema: &Value, path: &str, text: &str) -> Result<Value, Wrong> {
-    let found = match kind(schema) {
+fn read(schema: &Value, path: &str, text: &str) -> Result<Value, Violation> {
+    let value = match kind(schema) {
         "enum" => words(schema).find(|word| word.eq_ignore_ascii_case(text.trim())).map(|word| json!(word)),
         "integer" => text.trim().parse::<u64>().ok().map(|number| json!(number)),
         "object" => parsed(text).ok().filter(Value::is_object),
         _ => Some(json!(text)),
     };
-    found.ok_or_else(|| Wrong::new(schema, path, Some(shown(&json!(text)))))
+    value.ok_or_else(|| Violation::new(schema, path, Some(shown(&json!(text)))))
 }
 
-/// What is given in the order of the format, `handoff_type` first.
-pub fn ordered(format: &Format, given: &Value) -> Map<String, Value> {
-    let mut out = Map::new();
-    out.insert(TYPE.to_owned(), json!(format.name));
-    if let Value::Object(fields) = in_order(&format.schema, given) {
-        out.extend(fields);
+/// The fields in the order of the schema, without `handoff_type`.
+pub fn ordered(format: &Format, document: &Value) -> Map<String, Value> {
+    match in_order(&format.schema, document) {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
     }
-    out
 }
 
-fn in_order(schema: &Value, given: &Value) -> Value {
-    match (kind(schema), given) {
+fn with_type(format: &Format, document: &Value) -> Map<String, Value> {
+    let handoff_type = (TYPE.to_owned(), json!(format.name));
+    std::iter::once(handoff_type).chain(ordered(format, document)).collect()
+}
+
+fn in_order(schema: &Value, value: &Value) -> Value {
+    match (kind(schema), value) {
         ("object", Value::Object(map)) => {
-            let known =
-                fields(schema).filter_map(|(name, field)| Some((name.clone(), in_order(field, map.get(name)?))));
-            known.collect()
+            let present = |(name, field): (&String, &Value)| Some((name.clone(), in_order(field, map.get(name)?)));
+            fields(schema).filter_map(present).collect()
         }
         ("array", Value::Array(entries)) => entries.iter().map(|entry| in_order(&schema["items"], entry)).collect(),
-        _ => given.clone(),
+        _ => value.clone(),
     }
 }
 
-/// Puts what is given, and nothing is wrong with, into a handoff.
-pub fn put_in(format: &Format, given: &Value, handoff: &mut Handoff) {
-    let mut payload = ordered(format, given);
-    payload.shift_remove(TYPE);
+/// Puts a valid document into a handoff.
+pub fn put_in(format: &Format, document: &Value, handoff: &mut Handoff) {
+    let mut payload = ordered(format, document);
     handoff.kind = format.name.to_owned();
-    handoff.task_id = payload.shift_remove(TASK).and_then(|id| Some(id.as_str()?.to_owned()));
-    handoff.iteration = payload.shift_remove(ROUND).and_then(|round| round.as_u64());
+    handoff.task_id = payload.shift_remove(TASK_ID).and_then(|id| Some(id.as_str()?.to_owned()));
+    handoff.iteration = payload.shift_remove(ITERATION).and_then(|round| round.as_u64());
     handoff.payload = Some(payload);
 }
 
-/// A managed handoff as its format has it, written at `at` unless it says when; `None` for one that is not managed.
+/// The document of a managed handoff, with `at` as its timestamp unless it has one; `None` if it is not managed.
 pub fn document(handoff: &Handoff, at: &str) -> Option<Map<String, Value>> {
     let format = named(&handoff.kind)?;
     let mut all = handoff.payload.clone()?;
     all.entry("timestamp").or_insert_with(|| json!(at));
-    all.extend(handoff.task_id.iter().map(|id| (TASK.to_owned(), json!(id))));
-    all.extend(handoff.iteration.iter().map(|round| (ROUND.to_owned(), json!(round))));
-    Some(ordered(format, &Value::Object(all)))
+    all.extend(handoff.task_id.iter().map(|id| (TASK_ID.to_owned(), json!(id))));
+    all.extend(handoff.iteration.iter().map(|round| (ITERATION.to_owned(), json!(round))));
+    Some(with_type(format, &Value::Object(all)))
 }

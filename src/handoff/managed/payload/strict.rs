@@ -1,4 +1,4 @@
-//! JSON that says nothing twice: a key that is repeated is an error, where a reader else takes the last one in silence.
+//! JSON that refuses duplicate keys, where `serde_json` silently keeps the last.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 struct Strict(Value);
 
-/// A document. What is no JSON, and a key that an object has twice, is an error that says where.
+/// Parses a document. The error of invalid JSON or of a duplicate key has its position.
 pub fn parsed(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).map(|Strict(value)| value)
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_once_is_read_as_it_is_and_what_is_said_twice_is_refused() {
+    fn duplicate_keys_are_refused() {
         let text = r#"{"a":[1,-2,0.5,"x\n",true,null,{"a":{}}],"b":{"a":[]}}"#;
         assert_eq!(
             parsed(text).expect("JSON").to_string(),

@@ -1,4 +1,4 @@
-//! Managed handoffs held against their formats: the examples of the specification, what is wrong with others, schemas.
+//! Validation of payloads: the examples of the specification, violations, schemas.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -27,7 +27,7 @@ fn chosen(value: &Value, at: usize) -> Value {
     }
 }
 
-/// The values a document has, with their paths as [`Wrong`] has them; empty lists and objects as well.
+/// The values a document has, with their paths as [`Violation`] has them; empty lists and objects as well.
 fn leaves(value: &Value, path: &str, out: &mut Vec<(String, Value)>) {
     match value {
         Value::Array(entries) => {
@@ -87,8 +87,8 @@ fn the_examples_of_the_specification_fit_with_each_word_and_have_our_fields_in_o
         let seed: Value = serde_json::from_str(text).expect(name);
         for at in 0..6 {
             let one = chosen(&seed, at);
-            assert_eq!(wrongs(format, &one), [], "{name}");
-            assert_eq!(Value::Object(ordered(format, &one)).to_string(), one.to_string(), "{name}");
+            assert_eq!(violations(format, &one), [], "{name}");
+            assert_eq!(Value::Object(with_type(format, &one)).to_string(), one.to_string(), "{name}");
             assert!(allows(&format.schema, &one), "{name}");
             let mut handoff = Handoff::default();
             put_in(format, &one, &mut handoff);
@@ -130,7 +130,7 @@ fn the_examples_of_the_specification_fit_with_each_word_and_have_our_fields_in_o
 fn a_choice_that_was_not_made_is_named_with_what_was_expected() {
     let progress = named("progress").expect("a format");
     let seed: Value = serde_json::from_str(SEED[1].1).expect("JSON");
-    let found: Vec<String> = wrongs(progress, &seed).iter().map(Wrong::line).collect();
+    let found: Vec<String> = violations(progress, &seed).iter().map(Violation::line).collect();
     assert_eq!(
         found,
         [
@@ -150,7 +150,7 @@ fn what_is_missing_unknown_or_of_another_kind_is_named_with_its_path() {
         "context_updates": [],
         "surprise": 1,
     });
-    let found: Vec<String> = wrongs(progress, &given).iter().map(Wrong::line).collect();
+    let found: Vec<String> = violations(progress, &given).iter().map(Violation::line).collect();
     assert_eq!(
         found,
         [
@@ -163,16 +163,16 @@ fn what_is_missing_unknown_or_of_another_kind_is_named_with_its_path() {
             "worker_report.tests.added is -1: expected a whole number, 0 or more",
             "worker_report.issues is \"one\": expected a list of texts",
             "context_updates is a list: expected an object with new_patterns, architecture_changes, dependencies_added",
-            "surprise is no key of the format: expected one of the keys timestamp, task_id, iteration, worker_report, \
+            "surprise is an unknown key: expected one of the keys timestamp, task_id, iteration, worker_report, \
              manager_decision, continuation_instructions, context_updates",
         ]
     );
-    for one in wrongs(progress, &given).iter().filter(|one| one.found.is_none()) {
+    for one in violations(progress, &given).iter().filter(|one| one.found.is_none()) {
         assert!(serde_json::from_str::<Value>(&one.example).is_ok_and(|example| !example.is_null()), "{one:?}");
     }
     for other in [json!(null), json!([]), json!("x")] {
-        assert_eq!(wrongs(progress, &other).len(), 1, "{other}");
-        assert!(wrongs(progress, &other)[0].line().starts_with("the whole is "), "{other}");
+        assert_eq!(violations(progress, &other).len(), 1, "{other}");
+        assert!(violations(progress, &other)[0].line().starts_with("the whole is "), "{other}");
     }
 }
 
@@ -180,20 +180,20 @@ fn what_is_missing_unknown_or_of_another_kind_is_named_with_its_path() {
 fn an_example_can_be_stored_as_it_is_and_is_what_single_values_make() {
     for format in FORMATS.iter() {
         let whole = example(format);
-        assert_eq!(wrongs(format, &whole), [], "{}", format.name);
+        assert_eq!(violations(format, &whole), [], "{}", format.name);
         let mut all = Vec::new();
         leaves(&whole, "", &mut all);
         let mut made = json!({});
         for (path, value) in all.iter().filter(|(path, _)| path != TYPE && !path.contains("[0].")) {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            put(format, &mut made, path.trim_end_matches("[0]"), &text).expect(path);
+            set(format, &mut made, path.trim_end_matches("[0]"), &text, false).expect(path);
         }
         for (path, entry) in [("worker_report.files_modified", &whole["worker_report"]["files_modified"][0])] {
             if !entry.is_null() {
-                put(format, &mut made, path, &entry.to_string()).expect(path);
+                set(format, &mut made, path, &entry.to_string(), false).expect(path);
             }
         }
-        assert_eq!(ordered(format, &made), *whole.as_object().expect("an object"), "{}", format.name);
+        assert_eq!(with_type(format, &made), *whole.as_object().expect("an object"), "{}", format.name);
     }
 }
 
@@ -201,7 +201,7 @@ fn an_example_can_be_stored_as_it_is_and_is_what_single_values_make() {
 fn a_single_value_goes_where_its_path_says_or_is_refused() {
     let format = named("progress").expect("a format");
     let mut made = json!({});
-    let mut put = |path: &str, text: &str| put(format, &mut made, path, text).map_err(|wrong| wrong.line());
+    let mut put = |path: &str, text: &str| set(format, &mut made, path, text, false).map_err(|wrong| wrong.line());
     assert_eq!(put("worker_report.status", "completed"), Ok(()));
     assert_eq!(put("worker_report.issues", "one"), Ok(()));
     assert_eq!(put("worker_report.issues", "two = 2"), Ok(()));
@@ -248,9 +248,9 @@ fn what_stands_where_a_value_is_put_is_not_written_over() {
     let format = named("progress").expect("a format");
     for there in [json!("x"), json!([]), json!({"worker_report": 1}), json!({"worker_report": {"issues": "one"}})] {
         let mut made = there.clone();
-        let _ = put(format, &mut made, "worker_report.issues", "two");
+        let _ = set(format, &mut made, "worker_report.issues", "two", false);
         assert_eq!(made, there);
-        assert_ne!(wrongs(format, &made), []);
+        assert_ne!(violations(format, &made), []);
     }
 }
 
@@ -311,12 +311,12 @@ proptest! {
         for (at, how, new) in changes {
             mutate(&mut given, at, how, &new);
         }
-        let wrong = wrongs(&format, &given);
+        let wrong = violations(&format, &given);
         prop_assert_eq!(allows(&format.schema, &given), wrong.is_empty(), "{}: {:?}", given, wrong);
         if wrong.is_empty() {
             // nothing is lost by putting it in order
-            let mut back = Value::Object(ordered(&format, &given));
-            prop_assert!(wrongs(&format, &back).is_empty());
+            let mut back = Value::Object(with_type(&format, &given));
+            prop_assert!(violations(&format, &back).is_empty());
             if given.get(TYPE).is_none() {
                 back.as_object_mut().expect("an object").shift_remove(TYPE);
             }
