@@ -156,28 +156,38 @@ pub struct LongTermMemoryView {
     problematic_areas: Vec<String>,
 }
 
-/// The entries of a memory as the specification has them: by their keys, single texts and lists.
-pub fn memory_json(list: &BudgetList) -> Value {
-    let all = |key: &str| -> Vec<String> {
-        let same = list.entries.iter().filter(|entry| entry.json["key"] == key);
-        same.filter_map(|entry| entry.json["text"].as_str().map(str::to_owned)).collect()
-    };
-    let one = |key: &str| Some(all(key).join("; ")).filter(|text| !text.is_empty());
-    match list.key {
-        "working_memory" => json!(WorkingMemoryView {
-            current_task: one("current_task"),
-            recent_decisions: all("recent_decisions"),
-            established_patterns: all("established_patterns"),
-            known_constraints: all("known_constraints"),
-            quality_standards: all("quality_standards"),
-        }),
-        _ => json!(LongTermMemoryView {
-            project_architecture: one("project_architecture"),
-            technology_stack: one("technology_stack"),
-            team_preferences: one("team_preferences"),
-            successful_strategies: all("successful_strategies"),
-            problematic_areas: all("problematic_areas"),
-        }),
+/// The texts under a key of a memory list.
+fn texts_of(list: &BudgetList, key: &str) -> Vec<String> {
+    let same = list.entries.iter().filter(|entry| entry.json["key"] == key);
+    same.filter_map(|entry| entry.json["text"].as_str().map(str::to_owned)).collect()
+}
+
+/// The same as one text.
+fn text_of(list: &BudgetList, key: &str) -> Option<String> {
+    Some(texts_of(list, key).join("; ")).filter(|text| !text.is_empty())
+}
+
+impl From<&BudgetList> for WorkingMemoryView {
+    fn from(list: &BudgetList) -> Self {
+        WorkingMemoryView {
+            current_task: text_of(list, "current_task"),
+            recent_decisions: texts_of(list, "recent_decisions"),
+            established_patterns: texts_of(list, "established_patterns"),
+            known_constraints: texts_of(list, "known_constraints"),
+            quality_standards: texts_of(list, "quality_standards"),
+        }
+    }
+}
+
+impl From<&BudgetList> for LongTermMemoryView {
+    fn from(list: &BudgetList) -> Self {
+        LongTermMemoryView {
+            project_architecture: text_of(list, "project_architecture"),
+            technology_stack: text_of(list, "technology_stack"),
+            team_preferences: text_of(list, "team_preferences"),
+            successful_strategies: texts_of(list, "successful_strategies"),
+            problematic_areas: texts_of(list, "problematic_areas"),
+        }
     }
 }
 
