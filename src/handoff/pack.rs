@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::handoff_report::duration;
@@ -10,9 +12,11 @@ use crate::handoff::managed;
 use crate::handoff::view::{accomplished, delta_map, settled, tools};
 use crate::render::budget::{BudgetEntry, BudgetList, brief, entry, list, must, plain};
 use crate::render::{format, safe};
-use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
-use empirica_notes::model::handoff::{Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item};
+use empirica_notes::model::handoff::{
+    Assessed, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item,
+};
+use empirica_notes::model::{Handoff, Phase, Vectors};
 
 empirica_notes::words! {
     /// The level of detail of a handoff.
@@ -79,7 +83,7 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<BudgetList> {
     };
     let goal = |goal: &GoalState| {
         let shown = entry(goal_text(goal), goal_json(goal));
-        let mut shown = brief(shown, json!({"text": goal.text, "status": goal.status}));
+        let mut shown = brief(shown, json!(PackedGoal::Brief { text: &goal.text, status: goal.status }));
         // suggested goals rank as derived
         shown.rank = if goal.vector.is_some() { DERIVED } else { 0 };
         shown
@@ -197,9 +201,27 @@ fn gaps(handoff: &Handoff) -> impl Iterator<Item = (&Gap, String)> {
     settled(handoff).filter(move |(gap, _)| !is_finding(&gap.after))
 }
 
+/// A goal, or its texts only.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(untagged)]
+pub enum PackedGoal<'a> {
+    Whole(Box<GoalState>),
+    Brief { text: &'a str, status: GoalStatus },
+}
+
+/// An assessment, or its values only.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(untagged)]
+pub enum PackedAssessment<'a> {
+    Whole(&'a Assessed),
+    Brief { phase: Phase, round: u32, vectors: &'a Vectors },
+}
+
 /// A goal without the rationale of its suggestion.
 fn goal_json(goal: &GoalState) -> Value {
-    json!(GoalState { rationale: None, vector: None, ..goal.clone() })
+    json!(PackedGoal::Whole(Box::new(GoalState { rationale: None, vector: None, ..goal.clone() })))
 }
 
 fn delta_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
@@ -214,7 +236,8 @@ fn assessment_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
     let shown = handoff.assessments.iter().map(|a| {
         let why = a.reasoning.as_ref().map(|r| format!(" — {}", safe::item(r))).unwrap_or_default();
         let text = format!("{} {}: {}{why}", a.phase.name(), a.round, format::vectors(&a.vectors));
-        brief(entry(text, json!(a)), json!({"phase": a.phase, "round": a.round, "vectors": a.vectors}))
+        let values = PackedAssessment::Brief { phase: a.phase, round: a.round, vectors: &a.vectors };
+        brief(entry(text, json!(PackedAssessment::Whole(a))), json!(values))
     });
     shown.collect()
 }

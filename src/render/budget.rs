@@ -1,5 +1,10 @@
 //! Fits lists into a budget of tokens: keeps the most important entries and counts the rest.
 
+use std::marker::PhantomData;
+
+use minijinja::context;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::render::safe;
@@ -82,7 +87,7 @@ pub enum Press {
 }
 
 /// Shortens entries. Returns whether anything changed.
-pub fn press(lists: &mut [BudgetList], how: Press, form: OutputForm) -> bool {
+fn press(lists: &mut [BudgetList], how: Press, form: OutputForm) -> bool {
     let mut less = false;
     let (longest, later) = match how {
         Press::Nothing => return false,
@@ -107,7 +112,8 @@ pub fn press(lists: &mut [BudgetList], how: Press, form: OutputForm) -> bool {
     less
 }
 
-fn shorten(text: &mut String, most: usize) -> bool {
+/// Shortens a text to `most` tokens. Returns whether it was longer.
+pub(crate) fn shorten(text: &mut String, most: usize) -> bool {
     // a token has at least one byte
     if text.len() <= most {
         return false;
@@ -120,7 +126,7 @@ fn shorten(text: &mut String, most: usize) -> bool {
 }
 
 /// Shortens each text of a document to `most` tokens. Returns whether anything changed.
-pub fn shorten_in(json: &mut Value, most: usize) -> bool {
+fn shorten_in(json: &mut Value, most: usize) -> bool {
     match json {
         Value::String(text) => shorten(text, most),
         Value::Array(list) => list.iter_mut().fold(false, |less, value| shorten_in(value, most) | less),
@@ -130,26 +136,74 @@ pub fn shorten_in(json: &mut Value, most: usize) -> bool {
 }
 
 /// Sort key by importance: entries that must stay come first.
-pub type Order = (bool, usize);
+type Order = (bool, usize);
 
 fn order(entry: &BudgetEntry) -> Order {
     (!entry.must, entry.rank)
 }
 
 /// Sort keys of all entries, most important first.
-pub fn ordered(lists: &[BudgetList]) -> Vec<Order> {
+fn ordered(lists: &[BudgetList]) -> Vec<Order> {
     let mut out: Vec<Order> = lists.iter().flat_map(|list| &list.entries).map(order).collect();
     out.sort_unstable();
     out
 }
 
-/// Keeps the given entries and counts the others.
-pub fn keep(lists: &mut [BudgetList], kept: &[Order]) {
-    for list in lists {
-        let before = list.entries.len();
-        list.entries.retain(|entry| kept.binary_search(&order(entry)).is_ok());
-        list.omitted += before - list.entries.len();
+/// The lists with the given entries; the others are counted.
+fn with_entries(lists: &[BudgetList], kept: &[Order]) -> Vec<BudgetList> {
+    let reduced = |list: &BudgetList| {
+        let is_kept = |entry: &&BudgetEntry| kept.binary_search(&order(entry)).is_ok();
+        let entries: Vec<BudgetEntry> = list.entries.iter().filter(is_kept).cloned().collect();
+        BudgetList { omitted: list.omitted + list.entries.len() - entries.len(), entries, ..*list }
+    };
+    lists.iter().map(reduced).collect()
+}
+
+/// The lists with their `most` most important entries: more need not be tried.
+pub fn truncated(lists: &[BudgetList], most: usize) -> Vec<BudgetList> {
+    let every = ordered(lists);
+    with_entries(lists, &every[..every.len().min(most)])
+}
+
+/// The entries that a step of fitting keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// All.
+    All,
+    /// Those that must stay, and as many of the others as fit.
+    Musts,
+    /// As many of those that must stay as fit, at least this many.
+    OnlyMusts(usize),
+}
+
+/// The result of the first step that fits; `None` if none does. `attempt` gets reduced lists, how they were shortened and
+/// whether that changed anything, and answers `None` if they exceed its budget.
+pub fn fit<T>(
+    lists: &[BudgetList],
+    form: OutputForm,
+    steps: &[(Press, Keep)],
+    mut attempt: impl FnMut(Vec<BudgetList>, Press, bool) -> Result<Option<T>>,
+) -> Result<Option<T>> {
+    let every = ordered(lists);
+    let musts = every.partition_point(|(may_go, _)| !may_go);
+    let is_truncated = lists.iter().any(|list| list.omitted > 0);
+    for (how, keep) in steps.iter().copied() {
+        let (low, high) = match keep {
+            Keep::All if is_truncated => continue,
+            Keep::All => (every.len(), every.len()),
+            Keep::Musts => (musts, every.len()),
+            Keep::OnlyMusts(least) => (musts.min(least), musts),
+        };
+        let fitted = most(&every[..high], low, |kept| {
+            let mut lists = with_entries(lists, kept);
+            let less = press(&mut lists, how, form);
+            attempt(lists, how, less)
+        })?;
+        if fitted.is_some() {
+            return Ok(fitted);
+        }
     }
+    Ok(None)
 }
 
 /// Number of entries tried after the first that does not fit.
@@ -157,7 +211,7 @@ const AFTER: usize = 32;
 
 /// The attempt that keeps the most important entries: the longest prefix that fits, at least `low`, then any of the
 /// next ones that still fit.
-pub fn most<T>(
+fn most<T>(
     every: &[Order],
     mut low: usize,
     mut attempt: impl FnMut(&[Order]) -> Result<Option<T>>,
@@ -182,4 +236,33 @@ pub fn most<T>(
         }
     }
     Ok(best)
+}
+
+/// The JSON of a list's entries, each a `T`, possibly shortened.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent, bound = "")]
+pub struct Entries<T> {
+    #[schemars(with = "Vec<T>")]
+    entries: Vec<Value>,
+    #[serde(skip)]
+    of: PhantomData<T>,
+}
+
+impl<T> From<&BudgetList> for Entries<T> {
+    fn from(list: &BudgetList) -> Self {
+        Entries { entries: list.entries.iter().map(|entry| entry.json.clone()).collect(), of: PhantomData }
+    }
+}
+
+/// The lists that have entries, for a template.
+pub fn texts(lists: &[BudgetList]) -> Vec<minijinja::Value> {
+    let shown = lists.iter().filter(|list| !list.entries.is_empty());
+    let texts = |list: &BudgetList| list.entries.iter().map(|entry| entry.text.clone()).collect::<Vec<_>>();
+    shown.map(|list| context! { title => list.title, entries => texts(list) }).collect()
+}
+
+/// How many entries each list dropped, in words.
+pub fn omitted_texts(lists: &[BudgetList]) -> Vec<String> {
+    let reduced = lists.iter().filter(|list| list.omitted > 0);
+    reduced.map(|list| format!("{} ({})", list.title.to_lowercase(), list.omitted)).collect()
 }

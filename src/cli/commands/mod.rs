@@ -132,7 +132,7 @@ commands! {
         }
         Status(query::status::Status) => {
             ["status"], "": session::status::view::StatusView;
-            ["status --all"], "": session::bootstrap::view::ProjectView, session::bootstrap::view::ProjectListsView + CountedView;
+            ["status --all"], "": session::bootstrap::view::ProjectView + CountedView;
         }
     }
     "more to log" {

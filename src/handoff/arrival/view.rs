@@ -2,23 +2,45 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
-use crate::handoff::arrival::fold::Arrival;
+use crate::handoff::arrival::fold::{AnsweredQuestion, Arrival, StaleCheck};
 use crate::handoff::pack::Detail;
 use crate::render::answer::Answer;
-use crate::render::budget::{OutputForm, Press, shorten_in};
+use crate::render::budget::{OutputForm, Press, shorten};
 use crate::render::{format, safe};
 use empirica_notes::error::{empirica, quote};
 
-/// The lists of an arrival by importance.
-const LISTS: [&str; 4] = ["changed_artifacts", "missing_artifacts", "resolved_unknowns", "stale_evidence"];
+/// Changes since a handoff, as in `show`: at most 3, 5 or 10 entries a list by `--detail`, fewer if the budget is short. When shortened,
+/// values without news are absent: empty lists, no unjudged artifacts, a reachable commit.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PackedArrivalView {
+    /// The commits that HEAD has and the handoff's commit has not; null when that is not known.
+    commits_since: Option<usize>,
+    /// Whether that commit is HEAD or in its history; null when that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reachable: Option<Option<bool>>,
+    /// The artifacts with another content; null when none could be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_artifacts: Option<Option<Vec<String>>>,
+    /// The artifacts that are gone; null when none could be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_artifacts: Option<Option<Vec<String>>>,
+    /// How many could not be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unjudged_artifacts: Option<usize>,
+    /// The questions that were answered since; they are not among `remaining_unknowns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolved_unknowns: Option<Vec<AnsweredQuestion>>,
+    /// The passed evidence whose files changed or are missing; null when none could be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stale_evidence: Option<Option<Vec<StaleCheck>>>,
+}
 
-/// An arrival packed for the answer about a session.
+/// The packed arrival of a session.
 #[derive(Debug)]
 pub struct PackedArrival {
-    pub json: Value,
-    /// May be empty.
+    pub view: PackedArrivalView,
+    /// Empty if there is nothing to show.
     pub text: String,
     /// Omitted entries by key, without zeros.
     pub omitted: Vec<(&'static str, usize)>,
@@ -42,58 +64,58 @@ fn limits(detail: Detail, how: Press) -> (usize, usize) {
 /// artifacts, a reachable commit.
 pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: OutputForm) -> PackedArrival {
     let (most, longest) = limits(detail, how);
-    let whole = serde_json::to_value(arrival).unwrap_or_default();
-    let mut omitted = Vec::new();
-    let mut json = Map::new();
+    let mut kept = arrival.clone();
+    let mut files_left_out = 0;
+    if form == OutputForm::Json {
+        for check in kept.stale_evidence.iter_mut().flat_map(|checks| checks.iter_mut().take(most)) {
+            files_left_out += check.files.len().saturating_sub(most);
+            check.files.truncate(most);
+        }
+    }
     let mut shortened = false;
-    for (key, mut value) in whole.as_object().cloned().unwrap_or_default() {
-        if let Some(list) = LISTS.iter().find(|list| **list == key)
-            && let Value::Array(entries) = &mut value
-        {
-            let mut more = entries.len().saturating_sub(most);
-            entries.truncate(most);
-            if form == OutputForm::Json {
-                more += entries.iter_mut().map(|entry| cut_files(entry, most)).sum::<usize>();
-            }
-            if more > 0 {
-                omitted.push((*list, more));
-                if entries.is_empty() {
-                    continue;
-                }
-            }
-            shortened |= entries.iter_mut().fold(false, |less, entry| shorten(entry, longest) | less);
-        }
-        json.insert(key, value);
+    let mut cut = |text: &mut String| shortened |= shorten(text, longest);
+    let mut omitted = Vec::new();
+    for (key, files) in
+        [("changed_artifacts", &mut kept.changed_artifacts), ("missing_artifacts", &mut kept.missing_artifacts)]
+    {
+        let files = files.as_mut();
+        omitted.push((key, files.map_or(0, |files| reduce(files, most, |file| cut(file)))));
     }
-    let text = text(&Value::Object(json.clone()), &whole, arrival);
-    if how != Press::Nothing {
-        json.retain(|key, value| match key.as_str() {
-            "commits_since" => true,
-            "reachable" => *value != true,
-            "unjudged_artifacts" => *value != 0,
-            _ => *value != json!([]),
-        });
-    }
-    PackedArrival { json: Value::Object(json), text, omitted, shortened }
+    let answered = reduce(&mut kept.resolved_unknowns, most, |answered| {
+        // an id is of use only whole
+        [&mut answered.question, &mut answered.answer, &mut answered.ai_id].into_iter().for_each(&mut cut);
+    });
+    let stale = kept.stale_evidence.as_mut().map_or(0, |checks| {
+        reduce(checks, most, |check| std::iter::once(&mut check.command).chain(&mut check.files).for_each(&mut cut))
+    });
+    omitted.extend([("resolved_unknowns", answered), ("stale_evidence", stale + files_left_out)]);
+    omitted.retain(|(_, more)| *more > 0);
+    let text = text(&kept, arrival);
+    let is_pressed = how != Press::Nothing;
+    let only_filled = |key: &str| is_pressed || omitted.iter().any(|(omitted, _)| *omitted == key);
+    let view = PackedArrivalView {
+        commits_since: kept.commits_since,
+        reachable: Some(kept.reachable).filter(|reachable| !is_pressed || *reachable != Some(true)),
+        changed_artifacts: present(kept.changed_artifacts, only_filled("changed_artifacts")),
+        missing_artifacts: present(kept.missing_artifacts, only_filled("missing_artifacts")),
+        unjudged_artifacts: Some(kept.unjudged_artifacts).filter(|unjudged| !is_pressed || *unjudged > 0),
+        resolved_unknowns: present(Some(kept.resolved_unknowns), only_filled("resolved_unknowns")).flatten(),
+        stale_evidence: present(kept.stale_evidence, only_filled("stale_evidence")),
+    };
+    PackedArrival { view, text, omitted, shortened }
 }
 
-/// Shortens the texts of an entry except its ID. Returns whether any was longer.
-fn shorten(entry: &mut Value, longest: usize) -> bool {
-    match entry {
-        Value::Object(map) => {
-            let texts = map.iter_mut().filter(|(key, _)| *key != "id");
-            texts.fold(false, |less, (_, text)| shorten_in(text, longest) | less)
-        }
-        text => shorten_in(text, longest),
-    }
-}
-
-/// Cuts the files of stale evidence. Returns how many were omitted.
-fn cut_files(entry: &mut Value, most: usize) -> usize {
-    let Some(files) = entry.get_mut("files").and_then(Value::as_array_mut) else { return 0 };
-    let more = files.len().saturating_sub(most);
-    files.truncate(most);
+/// Keeps the first `most` entries, with their texts cut by `cut`; returns how many others there were.
+fn reduce<T>(list: &mut Vec<T>, most: usize, cut: impl FnMut(&mut T)) -> usize {
+    let more = list.len().saturating_sub(most);
+    list.truncate(most);
+    list.iter_mut().for_each(cut);
     more
+}
+
+/// The list, null if it was not judged; absent if it is empty and `only_filled`.
+fn present<T>(list: Option<Vec<T>>, only_filled: bool) -> Option<Option<Vec<T>>> {
+    Some(list).filter(|list| !only_filled || list.as_ref().is_none_or(|list| !list.is_empty()))
 }
 
 /// A file name on one line, quoted for a shell if necessary.
@@ -101,31 +123,35 @@ fn name(file: &str) -> String {
     safe::words(&quote(&safe::line(file)))
 }
 
-/// The text of `kept`, the packed form of `whole`.
-fn text(kept: &Value, whole: &Value, arrival: &Arrival) -> String {
-    // without entries, only their number: "2 artifacts changed"
-    let listed = |key: &str, title: &str, noun: &str, state: &str, word: &dyn Fn(&Value) -> String| {
-        let all = whole[key].as_array().map_or(0, Vec::len);
-        let entries: Vec<String> = kept[key].as_array().into_iter().flatten().map(word).collect();
-        match (all, all - entries.len()) {
+/// The text of `kept`, the packed form of `arrival`.
+fn text(kept: &Arrival, arrival: &Arrival) -> String {
+    let listed = |all: usize, noun: &str, title: &str, none: &str, entries: Vec<String>| {
+        let more = all - entries.len();
+        match (all, entries.is_empty()) {
             (0, _) => None,
-            (_, 0) => Some(format!("{title}: {}", entries.join(", "))),
-            (_, more) if more == all => Some(format!("{} {state}", format::count(all, noun))),
-            (_, more) => Some(format!("{title}: {} (+{more} more)", entries.join(", "))),
+            (_, true) => Some(format!("{} {none}", format::count(all, noun))),
+            _ => {
+                let more = if more > 0 { format!(" (+{more} more)") } else { String::new() };
+                Some(format!("{title}: {}{more}", entries.join(", ")))
+            }
         }
     };
-    let answered = |entry: &Value| {
-        let text = |key: &str| safe::words(entry[key].as_str().unwrap_or_default());
-        format!("{} → {} ({})", text("question"), text("answer"), text("ai_id"))
+    let files = |word: &str, all: &Option<Vec<String>>, kept: &Option<Vec<String>>| {
+        let names = kept.iter().flatten().map(|file| name(file)).collect();
+        listed(all.as_ref().map_or(0, Vec::len), "artifact", word, word, names)
     };
-    let command = |entry: &Value| safe::words(entry["command"].as_str().unwrap_or_default());
-    let file = |entry: &Value| name(entry.as_str().unwrap_or_default());
+    let answered = kept.resolved_unknowns.iter().map(|AnsweredQuestion { question, answer, ai_id, .. }| {
+        format!("{} → {} ({})", safe::words(question), safe::words(answer), safe::words(ai_id))
+    });
+    let stale = kept.stale_evidence.iter().flatten().map(|check| safe::words(&check.command)).collect();
+    let all_stale = arrival.stale_evidence.as_ref().map_or(0, Vec::len);
     let lists = [
-        listed("changed_artifacts", "changed", "artifact", "changed", &file),
-        listed("missing_artifacts", "missing", "artifact", "missing", &file),
-        listed("resolved_unknowns", "answered", "unknown", "answered", &answered),
-        listed("stale_evidence", "evidence older than the code", "check", "older than the code", &command),
-        unjudged(arrival),
+        files("changed", &arrival.changed_artifacts, &kept.changed_artifacts),
+        files("missing", &arrival.missing_artifacts, &kept.missing_artifacts),
+        listed(arrival.resolved_unknowns.len(), "unknown", "answered", "answered", answered.collect()),
+        listed(all_stale, "check", "evidence older than the code", "older than the code", stale),
+        (arrival.unjudged_artifacts > 0)
+            .then(|| format!("{} not compared", format::count(arrival.unjudged_artifacts, "artifact"))),
     ];
     let mut parts: Vec<String> = lists.into_iter().flatten().collect();
     let is_unchanged = parts.is_empty() && arrival.commits_since == Some(0) && arrival.reachable == Some(true);
@@ -140,11 +166,6 @@ fn text(kept: &Value, whole: &Value, arrival: &Arrival) -> String {
         _ => Some(format!("Since then: {}.", parts.join("; "))),
     };
     changes.into_iter().chain(lost(arrival)).collect::<Vec<_>>().join("\n")
-}
-
-fn unjudged(arrival: &Arrival) -> Option<String> {
-    let number = arrival.unjudged_artifacts;
-    (number > 0).then(|| format!("{} not compared", format::count(number, "artifact")))
 }
 
 /// The commits since, in words; `None` if unknown.

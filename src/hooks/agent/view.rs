@@ -5,7 +5,7 @@ use crate::handoff::arrival;
 use crate::handoff::arrival::fold::remaining;
 use crate::handoff::pack::Detail;
 use crate::hooks::agent::{Injection, SessionBrief};
-use crate::render::budget::{BudgetList, LEAST, Order, OutputForm, Press, keep, most, ordered, press};
+use crate::render::budget::{self, BudgetList, Keep, LEAST, OutputForm, Press};
 use crate::render::drift::drift_line;
 use crate::render::safe;
 use crate::render::template::Templates;
@@ -34,28 +34,25 @@ pub fn text(inject: &Injection, templates: &mut Templates) -> Result<String> {
 /// is nothing.
 fn begun(start: &SessionBrief, templates: &mut Templates) -> Result<String> {
     let steps = start.handed.iter().flat_map(|(listed, arrival)| remaining(&listed.handoff, arrival).next_steps);
-    let mut lists = sections::start(&start.project.overview, steps.collect());
+    let lists = sections::start(&start.project.overview, steps.collect());
     let has_moved = start.gate.as_ref().is_some_and(|gate| !drift(gate).is_empty());
     if lists.iter().all(|list| list.entries.is_empty()) && start.handed.is_none() && !has_moved {
         return Ok(String::new());
     }
     let room = start.budget - start.budget / 25 - 2.min(start.budget);
-    let every = ordered(&lists);
-    // what cannot be there in any form need not be tried
-    keep(&mut lists, &every[..every.len().min(room / LEAST)]);
+    let lists = budget::truncated(&lists, room / LEAST);
     let fits = |text: &String| bootstrap::view::cost(text) <= room;
-    let whole = Some(assembled(start, &lists, false, "")).filter(fits);
-    if let Some(whole) = whole.filter(|_| lists.iter().all(|list| list.omitted == 0)) {
+    if lists.iter().all(|list| list.omitted == 0)
+        && let Some(whole) = Some(assembled(start, &lists, false, "")).filter(fits)
+    {
         return Ok(whole);
     }
     let command = bootstrap::view::command_for_all(&start.project, templates)?.to_string();
-    let attempt = |kept: &[Order]| {
-        let mut shown = lists.clone();
-        keep(&mut shown, kept);
-        let less = press(&mut shown, Press::Texts((room / 16).max(24)), OutputForm::Text);
-        Ok(Some(assembled(start, &shown, less, &command)).filter(fits))
-    };
-    Ok(most(&ordered(&lists), 0, attempt)?.unwrap_or_default())
+    let steps = [(Press::Texts((room / 16).max(24)), Keep::Musts)];
+    let shown = budget::fit(&lists, OutputForm::Text, &steps, |lists, _, less| {
+        Ok(Some(assembled(start, &lists, less, &command)).filter(fits))
+    })?;
+    Ok(shown.unwrap_or_default())
 }
 
 fn assembled(start: &SessionBrief, lists: &[BudgetList], shortened: bool, command: &str) -> String {
@@ -68,14 +65,11 @@ fn assembled(start: &SessionBrief, lists: &[BudgetList], shortened: bool, comman
         out.push_str(&format!("Last handed over by {ai}: {task} ({})\n", empirica("show").arg(id)));
         arrival::view::packed(arrival, Detail::Summary, Press::Musts(24, 16), OutputForm::Text).text
     });
-    let mut left = Vec::new();
-    for list in lists {
-        if !list.entries.is_empty() {
-            let entries: String = list.entries.iter().map(|entry| format!("- {}\n", entry.text)).collect();
-            out.push_str(&format!("\n{}:\n{entries}", list.title));
-        }
-        left.extend((list.omitted > 0).then(|| format!("{} ({})", list.title.to_lowercase(), list.omitted)));
+    for list in lists.iter().filter(|list| !list.entries.is_empty()) {
+        let entries: String = list.entries.iter().map(|entry| format!("- {}\n", entry.text)).collect();
+        out.push_str(&format!("\n{}:\n{entries}", list.title));
     }
+    let mut left = budget::omitted_texts(lists);
     out.extend(since.filter(|since| !since.is_empty()).map(|since| format!("\n{since}\n")));
     left.extend(shortened.then(|| "the rest of shortened texts".to_owned()));
     if !left.is_empty() {

@@ -1,4 +1,4 @@
-//! What a new context needs to know about the project: everybody's work, what is open, what failed.
+//! The project for a new context: the work of all agents, open goals and questions, what failed.
 
 pub mod memory;
 pub mod overview;
@@ -14,74 +14,72 @@ use crate::index::{HandoffQuery, Index, RecordQuery};
 use crate::session::bootstrap::memory::Memory;
 use crate::session::bootstrap::overview::{Overview, overview};
 use empirica_notes::error::Result;
-use empirica_notes::model::SessionId;
 use empirica_notes::model::journal::MEMORY;
+use empirica_notes::model::{Record, SessionId};
 use empirica_notes::store::Scan;
 
-/// For whom.
+/// The requesting session.
 #[derive(Debug, Clone, Default)]
 pub struct BootstrapRequest {
-    /// The session that asks: its things come first. `None`: the one the user named, else the one at work here, else
-    /// nobody's.
+    /// Its entries come first. `None`: the one the user named, else the active one here, if there is only one agent's.
     pub own: Option<SessionId>,
 }
 
-/// The project as it stands.
+/// The state of the project.
 #[derive(Debug)]
 pub struct BootstrapOutcome {
-    /// What there is to know; handoffs with the commit they are at home on.
+    /// Handoffs have the commit they are attached to.
     pub overview: Overview,
-    /// What is kept in mind.
     pub memory: Memory,
-    /// Whether the user said who asks: then the same command must say it, too.
+    /// Whether the user named the requesting session: a command that repeats the request names it too.
     pub named: bool,
-    /// What the user should know.
     pub warnings: Vec<String>,
 }
 
-/// How many of a kind are looked at, the newest first. Of findings, what lies further back weighs less than a sixth.
-const LOOKED_AT: usize = 250;
+/// The most records of a kind, the newest ones. Of findings, older ones have less than a sixth of their importance.
+const NEWEST_PER_KIND: usize = 250;
 
-/// Looks at what is at work, open, and newest. A repository in which nothing is stored is an empty overview.
+/// Reads the state of the project. A repository without records has an empty overview.
 pub fn run(context: &CommandContext<'_>, request: &BootstrapRequest) -> Result<BootstrapOutcome> {
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
     let own = match &request.own {
         Some(own) => Some(own.clone()),
-        None => asking(context, &index, &mut warnings)?,
+        None => requesting_session(context, &index, &mut warnings)?,
     };
-    let scan = at_hand(&index, own.as_ref())?;
+    let scan = overview_records(&index, own.as_ref())?;
     let mut sessions = BTreeMap::new();
     for id in scan.records().filter_map(|record| record.head.session.as_ref()) {
         if !sessions.contains_key(id)
-            && let Some(known) = index.session_row(id)?
+            && let Some(row) = index.session_row(id)?
         {
-            sessions.insert(id.clone(), known.session);
+            sessions.insert(id.clone(), row.session);
         }
     }
-    let mut overview = overview(scan.records().collect::<Vec<_>>(), &sessions, own.as_ref());
+    let records: Vec<&Record> = scan.records().collect();
+    let mut overview = overview(&records, &sessions, own.as_ref());
     (overview.sessions, overview.agents) = (index.count_sessions()?, index.agents()?.len());
     for handed in &mut overview.handoffs {
         if let Some(placed) = index.placed(std::slice::from_ref(&handed.head.id))?.pop() {
             handed.head = placed.head;
         }
     }
-    let memory = kept_in_mind(&index, &overview)?;
+    let memory = load_memory(&index, &overview)?;
     let named = request.own.is_none() && (context.selection.session.is_some() || context.selection.ai.is_some());
     Ok(BootstrapOutcome { overview, memory, named, warnings })
 }
 
-/// The records that the overview is made of: all of the session that asks, of active sessions and of the newest one of each
-/// agent, open goals, and the newest of what was said by all.
-fn at_hand(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
+/// The records for the overview: all of the requesting session, of active sessions and of the newest one of each agent, open
+/// goals, and the newest claims of all sessions.
+fn overview_records(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
     let newest = index.agents()?.into_iter();
     let mut sessions: BTreeSet<SessionId> = newest.clone().map(|(_, session)| session).collect();
     sessions.extend(index.sessions(true)?.into_iter().map(|session| session.id));
     sessions.extend(own.cloned());
-    let only = RecordQuery { newest: Some(LOOKED_AT), ..RecordQuery::default() };
+    let only = RecordQuery { newest: Some(NEWEST_PER_KIND), ..RecordQuery::default() };
     let mut out = index.kinds(&["finding", "dead_end", "mistake", "decision"], only)?;
-    out.merge(index.ids(&index.open("unknown", LOOKED_AT)?)?);
-    out.merge(index.goals(&index.open("goal", LOOKED_AT)?)?);
+    out.merge(index.ids(&index.open("unknown", NEWEST_PER_KIND)?)?);
+    out.merge(index.goals(&index.open("goal", NEWEST_PER_KIND)?)?);
     for id in &sessions {
         out.merge(index.session(id)?);
     }
@@ -92,21 +90,24 @@ fn at_hand(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
     Ok(out)
 }
 
-/// What is kept in mind: the last decisions, what was said to be kept, and the task of the session that asks, else of the one
-/// that was seen last.
-fn kept_in_mind(index: &Index<'_>, overview: &Overview) -> Result<Memory> {
+/// The last decisions, the findings in memory, and the task of the requesting session, else of the active one seen last.
+fn load_memory(index: &Index<'_>, overview: &Overview) -> Result<Memory> {
     let newest = RecordQuery { newest: Some(2 * memory::DECISIONS), ..RecordQuery::default() };
     let mut scan = index.kinds(&["decision"], newest)?;
-    for word in MEMORY {
-        scan.merge(index.memory(word, 2 * memory::TEXTS)?);
+    for kind in MEMORY {
+        scan.merge(index.memory(kind, 2 * memory::TEXTS)?);
     }
     let own = overview.active_sessions.iter().find(|active| active.own).or(overview.active_sessions.first());
     Ok(memory::memory(scan.records(), own.and_then(|active| active.session.task.clone())))
 }
 
-/// The session that asks: as named by `--session`, or by `EMPIRICA_SESSION` without `--ai`, else the newest active one here of
-/// the named agent, else that agent's newest anywhere, else the only agent's active here. `None` when it cannot be told.
-fn asking(context: &CommandContext<'_>, index: &Index<'_>, warnings: &mut Vec<String>) -> Result<Option<SessionId>> {
+/// The session that `--session` names, or `EMPIRICA_SESSION` without `--ai`, else the newest active one here of the named
+/// agent, else that agent's newest anywhere, else the newest active here if all are one agent's. `None` if there is none.
+fn requesting_session(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<SessionId>> {
     if let Some(given) = &context.selection.session {
         return Ok(Some(names::session(context, given)?.id));
     }
@@ -114,8 +115,8 @@ fn asking(context: &CommandContext<'_>, index: &Index<'_>, warnings: &mut Vec<St
     if let Some(given) = in_environment {
         match names::session(context, given) {
             Ok(session) => return Ok(Some(session.id)),
-            // what is set once for many repositories keeps nobody from reading this one
-            Err(error) => warnings.push(format!("EMPIRICA_SESSION is left out: {error}")),
+            // the variable may be set for many repositories
+            Err(error) => warnings.push(format!("EMPIRICA_SESSION ignored: {error}")),
         }
     }
     let active = ActiveSessions::load(context)?.active;

@@ -1,14 +1,11 @@
-//! What a newcomer needs to know of the whole project, folded from all records.
+//! The project for a new context: sessions, open work and claims, folded from records.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::fold::assessment::calibration;
 use crate::fold::assessment::confidence::{overall, round4};
-use crate::fold::journal::OwnedGoal;
-use crate::fold::journal::answers;
-use crate::fold::journal::by_session;
-use crate::fold::journal::goals;
+use crate::fold::journal::{OwnedGoal, answers, goals};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::Calibration;
 use empirica_notes::model::handoff::substance::Substance;
@@ -17,43 +14,43 @@ use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknow
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Assessment, Body, Envelope, Handoff, Id, Phase, Record, SessionId};
 
-/// What a finding whose impact was not given counts as.
-pub const UNSAID: f64 = 0.5;
+/// The impact of a finding without one.
+pub const DEFAULT_IMPACT: f64 = 0.5;
 /// How many newer findings halve the importance of one.
 pub const HALVED_BY: usize = 50;
 
-/// The project as it stands. Texts that say the same, but for case and outer white space, are there once; in every
-/// list what the own session said comes first.
+/// The project. Texts that differ only in case and outer white space are one entry; in every list the own session's entries
+/// come first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overview {
     /// How many sessions are stored.
     pub sessions: usize,
     /// How many agents began them.
     pub agents: usize,
-    /// The session that asks, and its agent; `None` when it is not known.
+    /// The requesting session and its agent; `None` if it is not known.
     pub own: Option<(SessionId, String)>,
     /// The sessions that have not ended, the last seen first.
     pub active_sessions: Vec<RecentSession>,
     /// Each agent once: active ones first, then the last seen.
     pub team: Vec<AgentWork>,
-    /// The open goals of all sessions: those that agents set before those that were proposed to active sessions, then by
+    /// The open goals of all sessions: those that agents set before those that were suggested to active sessions, then by
     /// priority, those of active sessions first, then the newest.
     pub goals: Vec<OpenGoal>,
-    /// The questions nobody has answered, newest first.
+    /// The open questions, newest first.
     pub unknowns: Vec<DatedClaim<Unknown>>,
-    /// What was learned, most important first, then newest.
+    /// Findings, most important first, then newest.
     pub findings: Vec<LearnedItem>,
-    /// What failed, newest first.
+    /// Dead ends, newest first.
     pub dead_ends: Vec<DatedClaim<DeadEnd>>,
-    /// What went wrong, newest first.
+    /// Mistakes, newest first.
     pub mistakes: Vec<DatedClaim<Mistake>>,
-    /// What was decided, newest first.
+    /// Decisions, newest first.
     pub decisions: Vec<DatedClaim<Decision>>,
     /// The last handoff in force of each agent, newest first.
     pub handoffs: Vec<HandoffLine>,
 }
 
-/// A session at work.
+/// An active session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecentSession {
     pub session: Session,
@@ -63,16 +60,15 @@ pub struct RecentSession {
     pub overall_confidence: Option<f64>,
     /// The time of its last record, RFC 3339 UTC.
     pub last_seen: String,
-    /// Whether it is the session that asks.
+    /// Whether it is the requesting session.
     pub own: bool,
 }
 
-/// An agent, as its newest session shows it.
+/// An agent, by its newest session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentWork {
     /// Its newest session.
     pub session: Session,
-    /// Whether knowing and doubting moved together in it.
     pub calibration_status: Calibration,
     /// The overall confidence of its last assessment, in [0, 1]; `None` without one.
     pub overall_confidence: Option<f64>,
@@ -80,43 +76,40 @@ pub struct AgentWork {
     pub next_step: Option<String>,
     /// The time of its last record, RFC 3339 UTC.
     pub last_seen: String,
-    /// Whether it is the agent that asks.
+    /// Whether it is the agent of the requesting session.
     pub own: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenGoal {
     pub goal: GoalState,
-    /// The session that has it now; `None` when none is named.
+    /// The session that has it now; `None` if none is named.
     pub session: Option<SessionId>,
-    /// That session's agent; `None` when nothing else is stored of it.
+    /// That session's agent; `None` if nothing else is stored of it.
     pub ai: Option<String>,
     pub active: bool,
-    /// Whether it is the session that asks.
+    /// Whether the requesting session has it.
     pub own: bool,
-    /// How many goals say the same, 1 or more.
+    /// How many goals have this text, 1 or more.
     pub count: usize,
 }
 
-/// Something that was said along the way.
+/// A claim of the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DatedClaim<T> {
-    /// Who said it, when, on which commit.
     pub head: Envelope,
-    /// What was said.
     pub body: T,
-    /// Whether the session that asks said it.
+    /// Whether the requesting session logged it.
     pub own: bool,
-    /// How many records say the same, 1 or more.
+    /// How many records have this text, 1 or more.
     pub count: usize,
 }
 
-/// Something learned.
+/// A finding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearnedItem {
-    /// What, and who said it.
     pub noted: DatedClaim<Finding>,
-    /// How much it matters now, in [0, 1]: see [`importance`].
+    /// Its present [`importance`], in [0, 1].
     pub importance: f64,
 }
 
@@ -125,39 +118,34 @@ pub struct LearnedItem {
 pub struct HandoffLine {
     /// Its envelope.
     pub head: Envelope,
-    /// What was to be done.
     pub task: String,
-    /// Whether knowing and doubting moved together.
     pub calibration_status: Calibration,
-    /// Whether the session that asks wrote it.
+    /// Whether the requesting session wrote it.
     pub own: bool,
 }
 
-/// How much a finding matters: its impact ([`UNSAID`] when not given), weighed with its age by rank: halved when
-/// [`HALVED_BY`] findings are newer, a third is left when twice as many are, and so on.
+/// The importance of a finding: its impact, else [`DEFAULT_IMPACT`], weighed with its age by rank: halved by [`HALVED_BY`]
+/// newer findings, a third by twice as many, and so on.
 pub fn importance(impact: Option<f64>, newer: usize) -> f64 {
-    round4(impact.unwrap_or(UNSAID) / (1.0 + newer as f64 / HALVED_BY as f64))
+    round4(impact.unwrap_or(DEFAULT_IMPACT) / (1.0 + newer as f64 / HALVED_BY as f64))
 }
 
-/// Folds records, oldest first, for the session that asks, if it is known. `all` has the sessions that made them; those that
-/// are active, and the newest of each agent, are there with all their records.
-pub fn overview<'a>(
-    records: impl IntoIterator<Item = &'a Record> + Clone,
-    all: &BTreeMap<SessionId, Session>,
-    own: Option<&SessionId>,
-) -> Overview {
-    let of_session = by_session(records.clone());
-    let stands: BTreeMap<&SessionId, ProjectState<'_>> = all
-        .keys()
-        .map(|id| (id, ProjectState::of(id, of_session.get(id).map(Vec::as_slice).unwrap_or_default())))
-        .collect();
+/// Folds records, oldest first, for the requesting session, if known; the stored sessions and agents are not counted. `all`
+/// has the sessions that made the records; active ones, and the newest of each agent, are there with all their records.
+pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Option<&SessionId>) -> Overview {
+    let mut states: BTreeMap<&SessionId, SessionState<'_>> = BTreeMap::new();
+    for record in records {
+        if let Some(id) = &record.head.session {
+            states.entry(id).or_default().add(record);
+        }
+    }
     let own = own.and_then(|id| all.get(id)).map(|session| (session.id.clone(), session.ai.clone()));
-    let own_id = own.as_ref().map(|(id, _)| id);
+    let (own_id, own_ai) = own.as_ref().map(|(id, ai)| (id, ai)).unzip();
     let is_own = |session: Option<&SessionId>| own_id.is_some() && session == own_id;
 
-    let mut active: Vec<(&Session, &ProjectState<'_>)> =
-        all.values().filter(|s| s.is_active()).filter_map(|s| Some((s, stands.get(&s.id)?))).collect();
-    active.sort_by_key(|(session, stand)| (!is_own(Some(&session.id)), Reverse(stand.last)));
+    let mut active: Vec<(&Session, &SessionState<'_>)> =
+        all.values().filter(|s| s.is_active()).filter_map(|s| Some((s, states.get(&s.id)?))).collect();
+    active.sort_by_key(|(session, state)| (!is_own(Some(&session.id)), Reverse(state.last)));
     let mut newest: BTreeMap<&str, &Session> = BTreeMap::new();
     for session in all.values() {
         let known = newest.entry(&session.ai).or_insert(session);
@@ -165,132 +153,107 @@ pub fn overview<'a>(
             *known = session;
         }
     }
+    let mut team: Vec<(&Session, &SessionState<'_>)> =
+        newest.into_values().filter_map(|s| Some((s, states.get(&s.id)?))).collect();
+    team.sort_by_key(|(session, state)| (Some(&session.ai) != own_ai, !session.is_active(), Reverse(state.last)));
 
-    let open = open_goals(records.clone(), all, own_id);
-    let aside = superseded(records.clone());
-    let handoffs = in_force(records.clone(), &aside);
+    let open = open_goals(records, all, own_id);
+    let handoffs = in_force(records);
     // the first of each session
-    let mut named: BTreeMap<Option<&SessionId>, Option<&String>> = BTreeMap::new();
+    let mut steps: BTreeMap<Option<&SessionId>, Option<&String>> = BTreeMap::new();
     for (head, handoff) in &handoffs {
-        named.entry(head.session.as_ref()).or_insert(handoff.next_steps.first());
-    }
-    let mut set: BTreeMap<Option<&SessionId>, &String> = BTreeMap::new();
-    for goal in &open {
-        set.entry(goal.session.as_ref()).or_insert(&goal.goal.text);
+        steps.entry(head.session.as_ref()).or_insert(handoff.next_steps.first());
     }
     let next_step = |session: &Session| {
-        let id = Some(&session.id);
-        named.get(&id).copied().flatten().or_else(|| set.get(&id).copied()).cloned()
+        let goal = || open.iter().find(|goal| goal.session.as_ref() == Some(&session.id)).map(|goal| &goal.goal.text);
+        steps.get(&Some(&session.id)).copied().flatten().or_else(goal).cloned()
     };
-    let own_ai = own.as_ref().map(|(_, ai)| ai);
-    let mut team: Vec<(&Session, &ProjectState<'_>)> =
-        newest.values().filter_map(|s| Some((*s, stands.get(&s.id)?))).collect();
-    team.sort_by_key(|(session, stand)| (Some(&session.ai) != own_ai, !session.is_active(), Reverse(stand.last)));
-
-    let answered = answers(records.clone());
-    let unknown = |record: &Record| match &record.body {
-        Body::Unknown(unknown) if !answered.contains_key(&record.head.id) => Some(unknown.clone()),
-        _ => None,
-    };
+    let team = team.iter().map(|(session, state)| AgentWork {
+        session: (*session).clone(),
+        calibration_status: state.calibration(),
+        overall_confidence: state.confidence(),
+        next_step: next_step(session),
+        last_seen: state.last_seen.to_owned(),
+        own: Some(&session.ai) == own_ai,
+    });
+    let active_sessions = active.iter().map(|(session, state)| RecentSession {
+        session: (*session).clone(),
+        phase: state.newest.map(|assessment| (assessment.phase, assessment.round)),
+        overall_confidence: state.confidence(),
+        last_seen: state.last_seen.to_owned(),
+        own: is_own(Some(&session.id)),
+    });
+    let answered = answers(records.iter().copied());
     Overview {
-        sessions: all.len(),
-        agents: newest.len(),
-        active_sessions: active
-            .iter()
-            .map(|(session, stand)| stand.active(session, is_own(Some(&session.id))))
-            .collect(),
-        team: team
-            .iter()
-            .map(|(session, stand)| AgentWork {
-                session: (*session).clone(),
-                calibration_status: stand.calibration(),
-                overall_confidence: stand.confidence(),
-                next_step: next_step(session),
-                last_seen: stand.last_seen.to_owned(),
-                own: Some(&session.ai) == own_ai,
-            })
-            .collect(),
-        unknowns: once(noted(records.clone(), own_id, unknown), |n| folded(&[&n.body.text]), |n| n.count += 1),
-        findings: findings(records.clone(), own_id),
-        dead_ends: once(
-            noted(records.clone(), own_id, |r| match &r.body {
-                Body::DeadEnd(said) => Some(said.clone()),
+        active_sessions: active_sessions.collect(),
+        team: team.collect(),
+        unknowns: claims(
+            records,
+            own_id,
+            |record| match &record.body {
+                Body::Unknown(unknown) if !answered.contains_key(&record.head.id) => Some(unknown),
                 _ => None,
-            }),
-            |n| folded(&[&n.body.approach, &n.body.why]),
-            |n| n.count += 1,
+            },
+            |unknown| folded(&[&unknown.text]),
         ),
-        mistakes: once(
-            noted(records.clone(), own_id, |r| match &r.body {
-                Body::Mistake(said) => Some(said.clone()),
-                _ => None,
-            }),
-            |n| folded(&[&n.body.text, n.body.prevention.as_deref().unwrap_or_default()]),
-            |n| n.count += 1,
+        findings: findings(records, own_id),
+        dead_ends: claims(
+            records,
+            own_id,
+            |record| if let Body::DeadEnd(dead_end) = &record.body { Some(dead_end) } else { None },
+            |dead_end| folded(&[&dead_end.approach, &dead_end.why]),
         ),
-        decisions: once(
-            noted(records, own_id, |r| match &r.body {
-                Body::Decision(said) => Some(said.clone()),
-                _ => None,
-            }),
-            |n| folded(&[&n.body.text, &n.body.why]),
-            |n| n.count += 1,
+        mistakes: claims(
+            records,
+            own_id,
+            |record| if let Body::Mistake(mistake) = &record.body { Some(mistake) } else { None },
+            |mistake| folded(&[&mistake.text, mistake.prevention.as_deref().unwrap_or_default()]),
         ),
-        handoffs: last_of_each(&handoffs, is_own),
+        decisions: claims(
+            records,
+            own_id,
+            |record| if let Body::Decision(decision) = &record.body { Some(decision) } else { None },
+            |decision| folded(&[&decision.text, &decision.why]),
+        ),
+        handoffs: last_of_each(handoffs, is_own),
         goals: once(open, |goal| folded(&[&goal.goal.text]), |goal| goal.count += 1),
         own,
+        ..Overview::default()
     }
 }
 
-/// What the last and first assessments of a session say, and when it was last heard of.
-struct ProjectState<'a> {
-    first: Option<&'a Assessment>,
-    assessed: Option<&'a Assessment>,
+/// The assessments and the last record of a session.
+#[derive(Default)]
+struct SessionState<'a> {
+    first_preflight: Option<&'a Assessment>,
+    newest: Option<&'a Assessment>,
     last: Option<&'a Id>,
     last_seen: &'a str,
 }
 
-impl<'a> ProjectState<'a> {
-    fn of(id: &SessionId, records: &[&'a Record]) -> Self {
-        let mut out = ProjectState { first: None, assessed: None, last: None, last_seen: "" };
-        for record in records.iter().filter(|record| record.head.session.as_ref() == Some(id)) {
-            (out.last, out.last_seen) = (Some(&record.head.id), &record.head.at);
-            if let Body::Assessment(assessment) = &record.body {
-                out.assessed = Some(assessment);
-                out.first = out.first.or(Some(&**assessment).filter(|a| a.phase == Phase::Preflight));
-            }
+impl<'a> SessionState<'a> {
+    fn add(&mut self, record: &'a Record) {
+        (self.last, self.last_seen) = (Some(&record.head.id), &record.head.at);
+        if let Body::Assessment(assessment) = &record.body {
+            self.newest = Some(assessment);
+            self.first_preflight = self.first_preflight.or(Some(&**assessment).filter(|a| a.phase == Phase::Preflight));
         }
-        out
     }
 
     fn confidence(&self) -> Option<f64> {
-        self.assessed.and_then(|assessment| overall(&assessment.vectors))
+        self.newest.and_then(|assessment| overall(&assessment.vectors))
     }
 
-    /// As a handoff of the session would say it: the first PREFLIGHT against a POSTFLIGHT that nothing followed.
+    /// As in a handoff of the session: the first PREFLIGHT against a POSTFLIGHT that nothing followed.
     fn calibration(&self) -> Calibration {
-        let after = self.assessed.filter(|assessment| assessment.phase == Phase::Postflight);
-        calibration::status(self.first.map(|a| &a.vectors), after.map(|a| &a.vectors))
-    }
-
-    fn active(&self, session: &Session, own: bool) -> RecentSession {
-        RecentSession {
-            session: session.clone(),
-            phase: self.assessed.map(|assessment| (assessment.phase, assessment.round)),
-            overall_confidence: self.confidence(),
-            last_seen: self.last_seen.to_owned(),
-            own,
-        }
+        let after = self.newest.filter(|assessment| assessment.phase == Phase::Postflight);
+        calibration::status(self.first_preflight.map(|a| &a.vectors), after.map(|a| &a.vectors))
     }
 }
 
 /// The open goals in their order, with repetitions.
-fn open_goals<'a>(
-    records: impl IntoIterator<Item = &'a Record>,
-    all: &BTreeMap<SessionId, Session>,
-    own: Option<&SessionId>,
-) -> Vec<OpenGoal> {
-    let open = goals(records).into_iter().filter(|owned| owned.goal.status == GoalStatus::Open);
+fn open_goals(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Option<&SessionId>) -> Vec<OpenGoal> {
+    let open = goals(records.iter().copied()).into_iter().filter(|owned| owned.goal.status == GoalStatus::Open);
     let mut out: Vec<OpenGoal> = open
         .map(|OwnedGoal { session, goal, .. }| {
             let of = session.as_ref().and_then(|id| all.get(id));
@@ -311,27 +274,39 @@ fn open_goals<'a>(
     out
 }
 
-/// What was said of one kind: the own session's first, then newest first.
-fn noted<'a, T>(
-    records: impl IntoIterator<Item = &'a Record>,
+/// The claims of a kind, newest first, with repetitions.
+fn dated<'a, T: Clone + 'a>(
+    records: &[&'a Record],
     own: Option<&SessionId>,
-    kind: impl Fn(&Record) -> Option<T>,
+    kind: impl Fn(&'a Record) -> Option<&'a T>,
 ) -> Vec<DatedClaim<T>> {
     let own = |record: &Record| own.is_some() && record.head.session.as_ref() == own;
-    let mut out: Vec<DatedClaim<T>> = records
-        .into_iter()
-        .filter_map(|r| Some(DatedClaim { head: r.head.clone(), body: kind(r)?, own: own(r), count: 1 }))
-        .collect();
-    out.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| b.head.id.cmp(&a.head.id)));
+    let claim = |record: &&'a Record| {
+        Some(DatedClaim { head: record.head.clone(), body: kind(record)?.clone(), own: own(record), count: 1 })
+    };
+    let mut out: Vec<DatedClaim<T>> = records.iter().filter_map(claim).collect();
+    out.sort_by(|a, b| b.head.id.cmp(&a.head.id));
     out
 }
 
-fn findings<'a>(records: impl IntoIterator<Item = &'a Record>, own: Option<&SessionId>) -> Vec<LearnedItem> {
-    let mut all = noted(records, own, |record| match &record.body {
-        Body::Finding(finding) => Some(finding.clone()),
+/// The claims of a kind, each text once: the own session's first, then newest first.
+fn claims<'a, T: Clone + 'a>(
+    records: &[&'a Record],
+    own: Option<&SessionId>,
+    kind: impl Fn(&'a Record) -> Option<&'a T>,
+    key: impl Fn(&T) -> String,
+) -> Vec<DatedClaim<T>> {
+    let mut all = dated(records, own, kind);
+    // the sort is stable: newest first among equals
+    all.sort_by_key(|claim| !claim.own);
+    once(all, |claim| key(&claim.body), |claim| claim.count += 1)
+}
+
+fn findings(records: &[&Record], own: Option<&SessionId>) -> Vec<LearnedItem> {
+    let all = dated(records, own, |record| match &record.body {
+        Body::Finding(finding) => Some(finding),
         _ => None,
     });
-    all.sort_by(|a, b| b.head.id.cmp(&a.head.id));
     let weighed = |(newer, noted): (usize, DatedClaim<Finding>)| LearnedItem {
         importance: importance(noted.body.impact, newer),
         noted,
@@ -342,57 +317,50 @@ fn findings<'a>(records: impl IntoIterator<Item = &'a Record>, own: Option<&Sess
     once(out, |learned| folded(&[&learned.noted.body.text]), |learned| learned.noted.count += 1)
 }
 
-/// The handoffs that no newer one has taken the place of, newest first.
-fn in_force<'a>(
-    records: impl IntoIterator<Item = &'a Record>,
-    aside: &BTreeSet<Id>,
-) -> Vec<(&'a Envelope, &'a Handoff)> {
-    let handoff = |record: &'a Record| match &record.body {
-        Body::Handoff(handoff) if !aside.contains(&record.head.id) => Some((&record.head, &**handoff)),
+/// The handoffs that none supersedes, newest first.
+fn in_force<'a>(records: &[&'a Record]) -> Vec<(&'a Envelope, &'a Handoff)> {
+    let superseded = superseded(records.iter().copied());
+    let handoff = |record: &&'a Record| match &record.body {
+        Body::Handoff(handoff) if !superseded.contains(&record.head.id) => Some((&record.head, &**handoff)),
         _ => None,
     };
-    let mut out: Vec<(&Envelope, &Handoff)> = records.into_iter().filter_map(handoff).collect();
-    out.reverse();
-    out
+    records.iter().rev().filter_map(handoff).collect()
 }
 
-fn last_of_each(handoffs: &[(&Envelope, &Handoff)], is_own: impl Fn(Option<&SessionId>) -> bool) -> Vec<HandoffLine> {
-    let mut ordered: Vec<&(&Envelope, &Handoff)> = handoffs.iter().collect();
-    // the sort is stable: of each agent the newest that hands over work
-    ordered.sort_by_key(|(_, handoff)| Substance::of(handoff) < Substance::Work);
+/// The newest handoff of each agent, with work if there is one.
+fn last_of_each(
+    mut handoffs: Vec<(&Envelope, &Handoff)>,
+    is_own: impl Fn(Option<&SessionId>) -> bool,
+) -> Vec<HandoffLine> {
+    // the sort is stable: newest first among equals
+    handoffs.sort_by_key(|(_, handoff)| Substance::of(handoff) < Substance::Work);
     let mut seen = BTreeSet::new();
-    let mut last: Vec<_> = ordered.into_iter().filter(|(head, _)| seen.insert(&head.ai)).collect();
-    last.sort_by(|a, b| b.0.id.cmp(&a.0.id));
-    let mut out: Vec<HandoffLine> = last
-        .into_iter()
-        .map(|(head, handoff)| HandoffLine {
-            head: (*head).clone(),
-            task: handoff.task.clone(),
-            calibration_status: handoff.calibration_status,
-            own: is_own(head.session.as_ref()),
-        })
-        .collect();
-    out.sort_by_key(|handed| !handed.own);
-    out
+    handoffs.retain(|(head, _)| seen.insert(&head.ai));
+    handoffs.sort_by_key(|(head, _)| (!is_own(head.session.as_ref()), Reverse(&head.id)));
+    let line = |(head, handoff): (&Envelope, &Handoff)| HandoffLine {
+        head: head.clone(),
+        task: handoff.task.clone(),
+        calibration_status: handoff.calibration_status,
+        own: is_own(head.session.as_ref()),
+    };
+    handoffs.into_iter().map(line).collect()
 }
 
-/// What two texts have in common when they say the same.
+/// Texts as they are compared.
 fn folded(texts: &[&str]) -> String {
     let folded: Vec<String> = texts.iter().map(|text| text.trim().to_lowercase()).collect();
     folded.join("\0")
 }
 
-/// The first of those that say the same, told how many more there are.
-fn once<E>(all: Vec<E>, said: impl Fn(&E) -> String, more: impl Fn(&mut E)) -> Vec<E> {
-    let mut known: HashMap<String, usize> = HashMap::new();
+/// The first entry of each key; `repeated` is called on it for every other one.
+fn once<E>(all: Vec<E>, key: impl Fn(&E) -> String, repeated: impl Fn(&mut E)) -> Vec<E> {
+    let mut places: HashMap<String, usize> = HashMap::new();
     let mut out: Vec<E> = Vec::new();
     for entry in all {
-        match known.get(&said(&entry)) {
-            Some(at) => out.get_mut(*at).into_iter().for_each(&more),
-            None => {
-                known.insert(said(&entry), out.len());
-                out.push(entry);
-            }
+        let place = *places.entry(key(&entry)).or_insert(out.len());
+        match out.get_mut(place) {
+            Some(first) => repeated(first),
+            None => out.push(entry),
         }
     }
     out
@@ -403,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn importance_is_halved_by_fifty_newer_findings_and_the_middle_when_not_said() {
+    fn fifty_newer_findings_halve_the_importance_and_the_default_impact_is_the_middle() {
         assert_eq!(importance(Some(0.8), 0), 0.8);
         assert_eq!(importance(Some(0.8), 50), 0.4);
         assert_eq!(importance(Some(0.9), 100), 0.3);
@@ -415,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_the_same_is_there_once_and_counted() {
+    fn equal_texts_are_one_entry_with_a_count() {
         let texts = ["Cold cache", " cold CACHE ", "warm", "cold cache"].map(|text| (text.to_owned(), 1));
         let once = once(texts.to_vec(), |(text, _)| folded(&[text]), |(_, count)| *count += 1);
         assert_eq!(once, [("Cold cache".to_owned(), 3), ("warm".to_owned(), 1)]);

@@ -17,8 +17,7 @@ use empirica_notes::model::handoff::Calibration;
 use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
 use empirica_notes::model::{Id, Phase, SessionId};
 
-/// What matters most, first: in every round so many entries of each list. Those of the first round that are marked stay
-/// longest.
+/// The entries that each list gets in a round, most important list first; `true` if those of the first round are dropped last.
 const ROUNDS: [(&str, usize, bool); 11] = [
     ("goals", 3, true),
     ("unknowns", 3, true),
@@ -32,7 +31,7 @@ const ROUNDS: [(&str, usize, bool); 11] = [
     ("decisions", 1, false),
     ("active_sessions", 2, false),
 ];
-/// The same for what a session begins with.
+/// The same for the start of a session.
 const START_ROUNDS: [(&str, usize, bool); 6] = [
     ("next_steps", 4, false),
     ("unknowns", 3, false),
@@ -44,8 +43,8 @@ const START_ROUNDS: [(&str, usize, bool); 6] = [
 /// More than there are entries of one round.
 const ROUND: usize = 100;
 
-/// The lists in the order they are shown. In text nothing stands twice: decisions have a list of their own, and what is kept in
-/// mind is left out of the findings.
+/// The lists in display order. Text shows nothing twice: decisions have a list of their own, and findings in memory are not
+/// among the findings.
 pub fn lists(overview: &Overview, memory: &Memory, form: OutputForm) -> Vec<BudgetList> {
     let is_elsewhere = |learned: &&LearnedItem| {
         let Finding { text, memory: word, .. } = &learned.noted.body;
@@ -69,7 +68,8 @@ pub fn lists(overview: &Overview, memory: &Memory, form: OutputForm) -> Vec<Budg
     lists
 }
 
-/// What a session begins with: the next steps of the last handoff before the open goals, then what is open, failed, decided, learned.
+/// The lists for the start of a session: the next steps of the last handoff before the open goals, then what is open, failed,
+/// decided, learned.
 pub fn start(overview: &Overview, next_steps: Vec<String>) -> Vec<BudgetList> {
     let steps = next_steps.iter().map(|step| budget::plain(step)).chain(overview.goals.iter().map(goal)).collect();
     let mut lists = vec![
@@ -97,8 +97,12 @@ fn rank(lists: &mut [BudgetList], rounds: &[(&str, usize, bool)]) {
     }
 }
 
-/// An entry of a memory: the key of the specification it is under, and its text.
-fn kept<'m>(key: &'static str, title: &'static str, texts: impl IntoIterator<Item = &'m String>) -> Vec<BudgetEntry> {
+/// Entries of a memory: the JSON key of the texts, their title in text.
+fn remembered<'m>(
+    key: &'static str,
+    title: &'static str,
+    texts: impl IntoIterator<Item = &'m String>,
+) -> Vec<BudgetEntry> {
     let one = |text: &String| entry(format!("{title}: {}", safe::words(text)), json!({"key": key, "text": text}));
     texts.into_iter().map(one).collect()
 }
@@ -106,22 +110,22 @@ fn kept<'m>(key: &'static str, title: &'static str, texts: impl IntoIterator<Ite
 fn working(memory: &Memory, form: OutputForm) -> Vec<BudgetEntry> {
     let decisions = memory.recent_decisions.iter().filter(|_| form == OutputForm::Json);
     [
-        kept("current_task", "task", &memory.current_task),
-        kept("known_constraints", "constraint", &memory.constraints),
-        kept("established_patterns", "pattern", &memory.patterns),
-        kept("quality_standards", "standard", &memory.standards),
-        kept("recent_decisions", "decided", decisions),
+        remembered("current_task", "task", &memory.current_task),
+        remembered("known_constraints", "constraint", memory.of("constraint")),
+        remembered("established_patterns", "pattern", memory.of("pattern")),
+        remembered("quality_standards", "standard", memory.of("standard")),
+        remembered("recent_decisions", "decided", decisions),
     ]
     .concat()
 }
 
 fn long_term(memory: &Memory) -> Vec<BudgetEntry> {
     [
-        kept("project_architecture", "architecture", &memory.architecture),
-        kept("technology_stack", "stack", &memory.stack),
-        kept("team_preferences", "preference", &memory.preferences),
-        kept("successful_strategies", "worked", &memory.strategies),
-        kept("problematic_areas", "trouble", &memory.troubles),
+        remembered("project_architecture", "architecture", memory.of("architecture")),
+        remembered("technology_stack", "stack", memory.of("stack")),
+        remembered("team_preferences", "preference", memory.of("preference")),
+        remembered("successful_strategies", "worked", memory.of("strategy")),
+        remembered("problematic_areas", "trouble", memory.of("trouble")),
     ]
     .concat()
 }
@@ -156,32 +160,42 @@ pub struct LongTermMemoryView {
     problematic_areas: Vec<String>,
 }
 
-/// The entries of a memory as the specification has them: by their keys, single texts and lists.
-pub fn memory_json(list: &BudgetList) -> Value {
-    let all = |key: &str| -> Vec<String> {
-        let same = list.entries.iter().filter(|entry| entry.json["key"] == key);
-        same.filter_map(|entry| entry.json["text"].as_str().map(str::to_owned)).collect()
-    };
-    let one = |key: &str| Some(all(key).join("; ")).filter(|text| !text.is_empty());
-    match list.key {
-        "working_memory" => json!(WorkingMemoryView {
-            current_task: one("current_task"),
-            recent_decisions: all("recent_decisions"),
-            established_patterns: all("established_patterns"),
-            known_constraints: all("known_constraints"),
-            quality_standards: all("quality_standards"),
-        }),
-        _ => json!(LongTermMemoryView {
-            project_architecture: one("project_architecture"),
-            technology_stack: one("technology_stack"),
-            team_preferences: one("team_preferences"),
-            successful_strategies: all("successful_strategies"),
-            problematic_areas: all("problematic_areas"),
-        }),
+/// The texts under a key of a memory list.
+fn texts_of(list: &BudgetList, key: &str) -> Vec<String> {
+    let same = list.entries.iter().filter(|entry| entry.json["key"] == key);
+    same.filter_map(|entry| entry.json["text"].as_str().map(str::to_owned)).collect()
+}
+
+/// The same as one text.
+fn text_of(list: &BudgetList, key: &str) -> Option<String> {
+    Some(texts_of(list, key).join("; ")).filter(|text| !text.is_empty())
+}
+
+impl From<&BudgetList> for WorkingMemoryView {
+    fn from(list: &BudgetList) -> Self {
+        WorkingMemoryView {
+            current_task: text_of(list, "current_task"),
+            recent_decisions: texts_of(list, "recent_decisions"),
+            established_patterns: texts_of(list, "established_patterns"),
+            known_constraints: texts_of(list, "known_constraints"),
+            quality_standards: texts_of(list, "quality_standards"),
+        }
     }
 }
 
-/// Never: a whole entry has the key, a shortened one has not.
+impl From<&BudgetList> for LongTermMemoryView {
+    fn from(list: &BudgetList) -> Self {
+        LongTermMemoryView {
+            project_architecture: text_of(list, "project_architecture"),
+            technology_stack: text_of(list, "technology_stack"),
+            team_preferences: text_of(list, "team_preferences"),
+            successful_strategies: texts_of(list, "successful_strategies"),
+            problematic_areas: texts_of(list, "problematic_areas"),
+        }
+    }
+}
+
+/// Marks a key that only whole entries have.
 fn never<T>(_: &T) -> bool {
     false
 }
@@ -195,12 +209,12 @@ pub struct EntryView<T> {
     short_id: Option<String>,
     #[serde(flatten)]
     keys: T,
-    /// Whether the session that asks said it; of a shortened entry only where it is true.
+    /// Whether the session that asks logged it; of a shortened entry only where it is true.
     #[serde(skip_serializing_if = "never")]
     own: bool,
 }
 
-/// An entry with its whole and its brief JSON, which has these keys only.
+/// An entry with its whole JSON, and its brief JSON of these keys.
 fn both(text: String, short_id: Option<&str>, keys: impl Serialize, brief_keys: &[&str], own: bool) -> BudgetEntry {
     let whole = json!(EntryView { short_id: None, keys, own });
     let mut short: Map<String, Value> = short_id.map(|id| ("short_id".to_owned(), json!(id))).into_iter().collect();
@@ -209,7 +223,7 @@ fn both(text: String, short_id: Option<&str>, keys: impl Serialize, brief_keys: 
     brief(entry(text, whole), Value::Object(short))
 }
 
-/// The most tokens of an agent's name in a text: a longer one would leave no room for what the agent said.
+/// The most tokens of an agent's name in a text: a longer one would leave no room for the claim.
 const NAME: usize = 12;
 
 /// An agent's name, safe to show.
@@ -247,8 +261,8 @@ pub struct NotedView<'a, T> {
     keys: T,
 }
 
-/// What stands in parentheses after a text; nothing when there is nothing.
-fn aside(parts: impl IntoIterator<Item = Option<String>>) -> String {
+/// The parts in parentheses; empty if there are none.
+fn parenthesis(parts: impl IntoIterator<Item = Option<String>>) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
@@ -265,19 +279,18 @@ fn on(commit: Option<&str>) -> Option<String> {
     short_commit(commit).map(|commit| format!("on {commit}"))
 }
 
-/// An entry of the journal: its id, who said it, its text, and what else is to be known of it, which goes first when it
-/// is cut.
-fn said<T>(
+/// A claim: its id, agent and text, then details, which are cut first.
+fn claim<T>(
     noted: &DatedClaim<T>,
     text: &str,
-    more: [Option<String>; 2],
+    details: [Option<String>; 2],
     keys: impl Serialize,
     brief_keys: &[&str],
 ) -> BudgetEntry {
     let DatedClaim { head, own, count, .. } = noted;
-    let aside = aside([times(*count)].into_iter().chain(more));
-    let who = if *own { "own".to_owned() } else { name(&head.ai) };
-    let text = format!("{} {who}: {}{aside}", head.id.short(), safe::words(text));
+    let details = parenthesis([times(*count)].into_iter().chain(details));
+    let author = if *own { "own".to_owned() } else { name(&head.ai) };
+    let text = format!("{} {author}: {}{details}", head.id.short(), safe::words(text));
     let view = NotedView {
         id: &head.id,
         ai_id: &head.ai,
@@ -328,7 +341,7 @@ fn active(active: &RecentSession) -> BudgetEntry {
         session.id.short(),
         agent(&session.ai, active.own),
         task(session.task.as_deref()),
-        aside([
+        parenthesis([
             Some(phase),
             confidence(active.overall_confidence),
             session.worktree.as_ref().map(|worktree| format!("worktree {}", safe::words(worktree))),
@@ -390,7 +403,7 @@ fn member(member: &AgentWork) -> BudgetEntry {
         "{}: {}{next}{}",
         agent(&session.ai, member.own),
         task(session.task.as_deref()),
-        aside([
+        parenthesis([
             Some(format!("{} session {}", status(session.is_active()), session.id.short())),
             Some(member.calibration_status.phrase()),
             confidence(member.overall_confidence),
@@ -455,7 +468,7 @@ fn goal(open: &OpenGoal) -> BudgetEntry {
         goal.id.short(),
         goal.priority.name(),
         safe::words(&goal.text),
-        aside([times(open.count), progress.clone(), of.filter(|_| !open.own)]),
+        parenthesis([times(open.count), progress.clone(), of.filter(|_| !open.own)]),
     );
     let view = GoalView {
         id: &goal.id,
@@ -481,7 +494,7 @@ pub struct TextView<'a> {
 
 fn unknown(noted: &DatedClaim<Unknown>) -> BudgetEntry {
     let text = &noted.body.text;
-    said(noted, text, [None, None], TextView { text }, &["text"])
+    claim(noted, text, [None, None], TextView { text }, &["text"])
 }
 
 /// What was learned.
@@ -506,7 +519,7 @@ fn finding(learned: &LearnedItem) -> BudgetEntry {
     let impact = body.impact.map(|impact| format!("impact {impact:.2}"));
     let commit = noted.head.commit.as_deref();
     let view = LearnedView { text: &body.text, impact: body.impact, importance: learned.importance, commit };
-    said(noted, &body.text, [impact, on(commit)], view, &["text"])
+    claim(noted, &body.text, [impact, on(commit)], view, &["text"])
 }
 
 /// What was tried and failed.
@@ -521,7 +534,7 @@ pub struct FailedView<'a> {
 
 fn dead_end(noted: &DatedClaim<DeadEnd>) -> BudgetEntry {
     let DeadEnd { approach, why, .. } = &noted.body;
-    said(noted, &format!("{approach} — {why}"), [None, None], FailedView { approach, why }, &["approach", "why"])
+    claim(noted, &format!("{approach} — {why}"), [None, None], FailedView { approach, why }, &["approach", "why"])
 }
 
 /// What was done wrong.
@@ -540,7 +553,7 @@ fn mistake(noted: &DatedClaim<Mistake>) -> BudgetEntry {
     let shown = prevention.as_ref().map(|prevention| format!("{text} — prevention: {prevention}"));
     let brief_keys = if prevention.is_some() { &["text", "prevention"][..] } else { &["text"] };
     let view = MistakeView { text, prevention: prevention.as_deref() };
-    said(noted, shown.as_ref().unwrap_or(text), [None, None], view, brief_keys)
+    claim(noted, shown.as_ref().unwrap_or(text), [None, None], view, brief_keys)
 }
 
 /// What was decided.
@@ -559,7 +572,7 @@ pub struct DecidedView<'a> {
 fn decision(noted: &DatedClaim<Decision>) -> BudgetEntry {
     let Decision { text, why, alternatives, .. } = &noted.body;
     let view = DecidedView { text, why, alternatives };
-    said(noted, &format::decision(text, why, alternatives), [None, None], view, &["text", "why"])
+    claim(noted, &format::decision(text, why, alternatives), [None, None], view, &["text", "why"])
 }
 
 /// The last handoff in force of an agent.
@@ -594,7 +607,11 @@ fn handoff(handed: &HandoffLine) -> BudgetEntry {
         head.id.short(),
         agent(&head.ai, handed.own),
         task(Some(handed.task.as_str()).filter(|task| !task.is_empty())),
-        aside([Some(format::date(&head.at)), on(head.commit.as_deref()), Some(handed.calibration_status.phrase()),]),
+        parenthesis([
+            Some(format::date(&head.at)),
+            on(head.commit.as_deref()),
+            Some(handed.calibration_status.phrase()),
+        ]),
     );
     let view = HandoffView {
         handoff_id: &head.id,

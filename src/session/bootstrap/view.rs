@@ -1,29 +1,28 @@
 //! The answer of `bootstrap`: the project within a budget of tokens.
 
-use std::collections::BTreeMap;
-
+use minijinja::context;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::render::answer::Answer;
-use crate::render::answer::keys;
-use crate::render::budget::{BudgetEntry, BudgetList, LEAST, Order, OutputForm, Press, keep, most, ordered, press};
+use crate::render::answer::{Answer, keys};
+use crate::render::budget::{self, BudgetList, Entries, Keep, LEAST, OutputForm, Press};
+use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::bootstrap::BootstrapOutcome;
-use crate::session::bootstrap::sections;
 use crate::session::bootstrap::sections::{
-    ActiveView, DecidedView, EntryView, FailedView, GoalView, HandoffView, LearnedView, LongTermMemoryView, MemberView,
-    MistakeView, NotedView, TextView, WorkingMemoryView, lists,
+    self, ActiveView, DecidedView, EntryView, FailedView, GoalView, HandoffView, LearnedView, LongTermMemoryView,
+    MemberView, MistakeView, NotedView, TextView, WorkingMemoryView, lists,
 };
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
 use empirica_notes::model::SessionId;
 
-/// The tokens of the answer where nothing else is said.
+/// Tokens of the answer without `--budget`.
 pub const BUDGET: u32 = 1000;
-/// What to say when there is nothing to know yet.
+
+/// The message of an empty repository.
 fn nothing() -> Text {
     text![
         "Nothing is stored here yet. The first record begins a session: ",
@@ -33,12 +32,12 @@ fn nothing() -> Text {
     ]
 }
 
-/// The project as it fits.
+/// The project within a budget.
 #[derive(Debug)]
 pub struct FittedProject {
     /// Markdown that ends with a line feed; empty in the form of JSON.
     pub text: String,
-    /// The keys of the document but for `ok`, `token_count` and warnings.
+    /// The keys of the document except `ok`, `token_count` and warnings.
     pub json: Map<String, Value>,
     /// The command that shows all of it.
     pub command: Command,
@@ -61,8 +60,7 @@ struct StoredCountsView {
 struct OmittedView<'a> {
     /// How many entries, by list; under `entries` those of all lists, where there is no room for that.
     #[serde(flatten)]
-    #[schemars(with = "BTreeMap<String, usize>")]
-    counts: Map<String, Value>,
+    counts: Pairs<&'static str, usize>,
     /// Whether entries are not whole.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     shortened: bool,
@@ -93,12 +91,6 @@ pub struct ProjectView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     message: Option<&'a Text>,
-}
-
-/// The lists of a project; one that is absent is empty or named by `omitted`.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "a schema of keys that are added one by one")]
-pub struct ProjectListsView<'a> {
     /// What decisions and `finding --as` say of the work in hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     working_memory: Option<WorkingMemoryView>,
@@ -107,31 +99,31 @@ pub struct ProjectListsView<'a> {
     long_term_memory: Option<LongTermMemoryView>,
     /// Sessions that have not ended, last seen first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    active_sessions: Option<Vec<EntryView<ActiveView<'a>>>>,
+    active_sessions: Option<Entries<EntryView<ActiveView<'a>>>>,
     /// The agents, each by its newest session, active ones first, then last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
-    team: Option<Vec<EntryView<MemberView<'a>>>>,
+    team: Option<Entries<EntryView<MemberView<'a>>>>,
     /// Open goals of all sessions, by priority, those of active sessions first, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    goals: Option<Vec<EntryView<GoalView<'a>>>>,
+    goals: Option<Entries<EntryView<GoalView<'a>>>>,
     /// Open questions, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unknowns: Option<Vec<EntryView<NotedView<'a, TextView<'a>>>>>,
+    unknowns: Option<Entries<EntryView<NotedView<'a, TextView<'a>>>>>,
     /// Findings, by importance, then newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    findings: Option<Vec<EntryView<NotedView<'a, LearnedView<'a>>>>>,
+    findings: Option<Entries<EntryView<NotedView<'a, LearnedView<'a>>>>>,
     /// Dead ends, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dead_ends: Option<Vec<EntryView<NotedView<'a, FailedView<'a>>>>>,
+    dead_ends: Option<Entries<EntryView<NotedView<'a, FailedView<'a>>>>>,
     /// Mistakes, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mistakes: Option<Vec<EntryView<NotedView<'a, MistakeView<'a>>>>>,
+    mistakes: Option<Entries<EntryView<NotedView<'a, MistakeView<'a>>>>>,
     /// Decisions, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    decisions: Option<Vec<EntryView<NotedView<'a, DecidedView<'a>>>>>,
+    decisions: Option<Entries<EntryView<NotedView<'a, DecidedView<'a>>>>>,
     /// The last handoff in force of each agent, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    handoffs: Option<Vec<EntryView<HandoffView<'a>>>>,
+    handoffs: Option<Entries<EntryView<HandoffView<'a>>>>,
     /// How many entries were left out, by list; under `entries` those of all lists, where there is no room for more. Absent if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<OmittedView<'a>>,
@@ -139,7 +131,7 @@ pub struct ProjectListsView<'a> {
 
 /// Fits the project into a budget and answers: for text the text, for JSON the whole document.
 pub fn answer(outcome: &BootstrapOutcome, budget: usize, form: OutputForm, terminal: &mut Templates) -> Result<Answer> {
-    let document = |json: Map<String, Value>| Answer::new(Value::Object(json)).warn(outcome.warnings.clone()).counted();
+    let document = |json: Map<String, Value>| Answer::new(json).warn(outcome.warnings.clone()).counted();
     let frame = match form {
         OutputForm::Text => 0,
         OutputForm::Json => cost(&safe::json(&document(Map::new()).document(&Shell).into())),
@@ -151,8 +143,8 @@ pub fn answer(outcome: &BootstrapOutcome, budget: usize, form: OutputForm, termi
     Ok(answer.remedy("/message", nothing()).remedy("/omitted/command", fitted.command))
 }
 
-/// Fits the project into a budget, to be a part of another answer. Nothing is there for which there is no room at all;
-/// below about 60 tokens that can be everything but the counts.
+/// Fits the project into a budget, as a part of another answer. What has no room at all is absent; below about 60 tokens
+/// that can be everything except the counts.
 pub fn fitted(
     outcome: &BootstrapOutcome,
     budget: usize,
@@ -162,31 +154,28 @@ pub fn fitted(
     within(outcome, budget.saturating_sub(budget / 25 + 2), 0, form, terminal)
 }
 
-/// What a text takes. The estimate can be a tenth too low for other scripts than Latin ones.
+/// The tokens of a text. The estimate can be a tenth too low for other scripts than Latin ones.
 pub(crate) fn cost(text: &str) -> usize {
     tokens::estimate(text) + text.chars().filter(|c| *c as u32 >= 0x370).count() / 10
 }
 
-/// A whole answer's budget for what takes `spent` tokens beside `frame` tokens, in round numbers.
+/// A whole answer's budget for `spent` tokens beside `frame` tokens, in round numbers.
 fn enough(spent: usize, frame: usize) -> usize {
     let least = (spent + frame + 40) * 25 / 24 + 1;
     least.next_multiple_of(100)
 }
 
-/// How what was left out is told.
+/// How `omitted` counts the entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TokenCount {
-    /// How much of each list.
+enum OmissionDetail {
     Lists,
-    /// How much in all.
     Sum,
 }
 
-/// What is the same in every attempt to fit.
-struct Fit<'o> {
+/// The same in every attempt to fit.
+struct Project<'o> {
     outcome: &'o BootstrapOutcome,
     form: OutputForm,
-    room: usize,
     /// The command that shows all of it.
     command: Command,
 }
@@ -198,58 +187,47 @@ fn within(
     form: OutputForm,
     terminal: &mut Templates,
 ) -> Result<FittedProject> {
-    let mut all = lists(&outcome.overview, &outcome.memory, form);
-    let mut fit = Fit { outcome, form, room, command: empirica("status") };
-    let whole = fit.assembled(&all, false, false, TokenCount::Lists, terminal)?;
-    let spent = fit.measured(&whole);
+    let mut project = Project { outcome, form, command: empirica("status") };
+    let all = lists(&outcome.overview, &outcome.memory, form);
+    let whole = project.assembled(&all, Press::Nothing, false, OmissionDetail::Lists, terminal)?;
+    let spent = project.measured(&whole);
     if spent <= room {
         return Ok(whole);
     }
-    fit.command = command(outcome, enough(spent, frame), form);
-    // what cannot be there in any form need not be tried
-    let every = ordered(&all);
-    keep(&mut all, &every[..every.len().min(room / LEAST)]);
-    let every = ordered(&all);
-    let musts = every.iter().filter(|(may_go, _)| !may_go).count();
+    project.command = command(outcome, enough(spent, frame), form);
+    let all = budget::truncated(&all, room / LEAST);
     let longest = (room / 24).max(32);
-
-    for how in [Press::Brief, Press::Texts(longest)] {
-        let complete = all.iter().all(|list| list.omitted == 0);
-        if complete && let Some(shown) = fit.attempt(&all, how, &every, TokenCount::Lists, terminal)? {
+    let tight = Press::Musts(16, 12);
+    let by_list = [
+        (Press::Brief, Keep::All),
+        (Press::Texts(longest), Keep::All),
+        (Press::Texts(longest), Keep::Musts),
+        (Press::Musts(longest, 24), Keep::Musts),
+        (Press::Musts(24, 16), Keep::Musts),
+        (tight, Keep::OnlyMusts(3)),
+    ];
+    // one more entry matters more than a count for each list
+    let in_all = [(tight, Keep::OnlyMusts(1)), (Press::Musts(10, 8), Keep::OnlyMusts(1))];
+    for (steps, detail) in [(&by_list[..], OmissionDetail::Lists), (&in_all[..], OmissionDetail::Sum)] {
+        let shown = budget::fit(&all, form, steps, |lists, how, less| {
+            let shown = project.assembled(&lists, how, less, detail, terminal)?;
+            Ok((project.measured(&shown) <= room).then_some(shown))
+        })?;
+        if let Some(shown) = shown {
             return Ok(shown);
         }
     }
-    for how in [Press::Texts(longest), Press::Musts(longest, 24), Press::Musts(24, 16)] {
-        if fit.attempt(&all, how, &every[..musts], TokenCount::Lists, terminal)?.is_some() {
-            let best = most(&every, musts, |kept| fit.attempt(&all, how, kept, TokenCount::Lists, terminal))?;
-            return Ok(best.unwrap_or(whole));
-        }
-    }
-    // rather an entry more than every list named
-    let (first, tight) = (&every[..musts], Press::Musts(16, 12));
-    if let Some(shown) = most(first, musts.min(3), |kept| fit.attempt(&all, tight, kept, TokenCount::Lists, terminal))?
-    {
-        return Ok(shown);
-    }
-    for how in [tight, Press::Musts(10, 8)] {
-        if let Some(shown) = most(first, musts.min(1), |kept| fit.attempt(&all, how, kept, TokenCount::Sum, terminal))?
-        {
-            return Ok(shown);
-        }
-    }
-    keep(&mut all, &[]);
-    fit.assembled(&all, false, true, TokenCount::Sum, terminal)
+    project.assembled(&budget::truncated(&all, 0), tight, false, OmissionDetail::Sum, terminal)
 }
 
 /// The command that shows all of the project.
 pub fn command_for_all(outcome: &BootstrapOutcome, terminal: &mut Templates) -> Result<Command> {
-    let all = lists(&outcome.overview, &outcome.memory, OutputForm::Text);
-    let fit = Fit { outcome, form: OutputForm::Text, room: usize::MAX, command: empirica("status") };
-    let whole = fit.assembled(&all, false, false, TokenCount::Lists, terminal)?;
-    Ok(command(outcome, enough(fit.measured(&whole), 0), OutputForm::Text))
+    let form = OutputForm::Text;
+    let whole = within(outcome, usize::MAX, 0, form, terminal)?;
+    Ok(command(outcome, enough(cost(&whole.text), 0), form))
 }
 
-/// The command that shows the project within `budget` tokens, seen by whom it was asked for.
+/// The command that shows the project within `budget` tokens, for the same session.
 fn command(outcome: &BootstrapOutcome, budget: usize, form: OutputForm) -> Command {
     let own = outcome.overview.own.as_ref().filter(|_| outcome.named);
     let command = empirica("status").option("--budget", budget.to_string());
@@ -257,23 +235,7 @@ fn command(outcome: &BootstrapOutcome, budget: usize, form: OutputForm) -> Comma
     if form == OutputForm::Json { command.flag("--json") } else { command }
 }
 
-impl Fit<'_> {
-    /// The project with these entries, so pressed; `None` when there is no room for it.
-    fn attempt(
-        &self,
-        all: &[BudgetList],
-        how: Press,
-        kept: &[Order],
-        told: TokenCount,
-        terminal: &mut Templates,
-    ) -> Result<Option<FittedProject>> {
-        let mut lists = all.to_vec();
-        keep(&mut lists, kept);
-        let less = press(&mut lists, how, self.form);
-        let shown = self.assembled(&lists, less, true, told, terminal)?;
-        Ok((self.measured(&shown) <= self.room).then_some(shown))
-    }
-
+impl Project<'_> {
     fn measured(&self, fitted: &FittedProject) -> usize {
         match self.form {
             OutputForm::Text => cost(&fitted.text),
@@ -284,78 +246,77 @@ impl Fit<'_> {
     fn assembled(
         &self,
         lists: &[BudgetList],
+        how: Press,
         shortened: bool,
-        brief: bool,
-        told: TokenCount,
+        detail: OmissionDetail,
         terminal: &mut Templates,
     ) -> Result<FittedProject> {
         let overview = &self.outcome.overview;
         let message = (overview.sessions == 0).then(nothing);
-        let mut json = keys(ProjectView {
+        let (counts, omitted_text) = self.omitted(lists, shortened, detail);
+        let text = match self.form {
+            OutputForm::Text => self.text(lists, message.as_ref(), &omitted_text, detail, terminal)?,
+            OutputForm::Json => String::new(),
+        };
+        // an empty list says that there is nothing; one that is left out is counted by `omitted`
+        let is_shown =
+            |list: &&BudgetList| !list.entries.is_empty() || (list.omitted == 0 && detail == OmissionDetail::Lists);
+        let list = |key: &str| lists.iter().find(|list| list.key == key).filter(is_shown);
+        let json = keys(ProjectView {
             project: StoredCountsView {
                 sessions: overview.sessions,
                 active_sessions: overview.active_sessions.len(),
                 agents: overview.agents,
             },
-            own_session_id: (!brief).then(|| overview.own.as_ref().map(|(id, _)| id)),
+            own_session_id: (how == Press::Nothing).then(|| overview.own.as_ref().map(|(id, _)| id)),
             message: message.as_ref(),
+            working_memory: list("working_memory").map(Into::into),
+            long_term_memory: list("long_term_memory").map(Into::into),
+            active_sessions: list("active_sessions").map(Into::into),
+            team: list("team").map(Into::into),
+            goals: list("goals").map(Into::into),
+            unknowns: list("unknowns").map(Into::into),
+            findings: list("findings").map(Into::into),
+            dead_ends: list("dead_ends").map(Into::into),
+            mistakes: list("mistakes").map(Into::into),
+            decisions: list("decisions").map(Into::into),
+            handoffs: list("handoffs").map(Into::into),
+            omitted: counts.map(|counts| OmittedView { counts, shortened, command: &self.command }),
         });
-        // an empty list says that there is nothing; one that is left out is named below
-        let is_told = |list: &&BudgetList| !list.entries.is_empty() || (list.omitted == 0 && told == TokenCount::Lists);
-        for list in lists.iter().filter(is_told) {
-            let value = match list.key {
-                "working_memory" | "long_term_memory" => sections::memory_json(list),
-                _ => list.entries.iter().map(|entry| entry.json.clone()).collect(),
-            };
-            json.insert(list.key.to_owned(), value);
-        }
-        let left = self.left_out(lists, shortened, told, &mut json);
-        let text = match self.form {
-            OutputForm::Text => self.text(lists, message.as_ref(), &left, told, terminal)?,
-            OutputForm::Json => String::new(),
-        };
         Ok(FittedProject { text, json, command: self.command.clone() })
     }
 
-    /// What is said of what is not there: in JSON under `omitted`, and in text.
-    fn left_out(
+    /// The omitted entries, counted for JSON and in words; `None` and empty if the project is whole.
+    fn omitted(
         &self,
         lists: &[BudgetList],
         shortened: bool,
-        told: TokenCount,
-        json: &mut Map<String, Value>,
-    ) -> String {
-        let (mut counts, mut left) = (Map::new(), Vec::new());
-        match told {
-            TokenCount::Lists => {
-                for list in lists.iter().filter(|list| list.omitted > 0) {
-                    counts.insert(list.key.to_owned(), json!(list.omitted));
-                    left.push(format!("{} ({})", list.title.to_lowercase(), list.omitted));
-                }
+        detail: OmissionDetail,
+    ) -> (Option<Pairs<&'static str, usize>>, String) {
+        let omitted = lists.iter().filter(|list| list.omitted > 0);
+        let (counts, left) = match detail {
+            OmissionDetail::Lists => {
+                let mut left = budget::omitted_texts(lists);
+                left.extend(shortened.then(|| "the rest of shortened texts".to_owned()));
+                (omitted.map(|list| (list.key, list.omitted)).collect(), left)
             }
-            TokenCount::Sum => {
-                let sum: usize = lists.iter().map(|list| list.omitted).sum();
-                counts.insert("entries".to_owned(), json!(sum));
-                left.push(if sum == 1 { "1 entry".to_owned() } else { format!("{sum} entries") });
+            OmissionDetail::Sum => {
+                let sum: usize = omitted.map(|list| list.omitted).sum();
+                (vec![("entries", sum)], vec![if sum == 1 { "1 entry".to_owned() } else { format!("{sum} entries") }])
             }
-        }
-        if shortened {
-            left.extend((told == TokenCount::Lists).then(|| "the rest of shortened texts".to_owned()));
-        }
+        };
         if left.is_empty() {
-            return String::new();
+            return (None, String::new());
         }
-        let omitted = OmittedView { counts, shortened, command: &self.command };
-        json.insert("omitted".to_owned(), json!(omitted));
-        format!("Left out: {}. All of it: {}", left.join(", "), self.command)
+        (Some(Pairs(counts)), format!("Left out: {}. All of it: {}", left.join(", "), self.command))
     }
 
     fn text(
         &self,
         lists: &[BudgetList],
         message: Option<&Text>,
-        left: &str,
-        told: TokenCount,
+        omitted_text: &str,
+        detail: OmissionDetail,
         terminal: &mut Templates,
     ) -> Result<String> {
         let overview = &self.outcome.overview;
@@ -364,15 +325,14 @@ impl Fit<'_> {
             format::count(overview.sessions, "session"),
             format!("{} active", overview.active_sessions.len()),
         ];
-        let shown = lists.iter().filter(|list| !list.entries.is_empty());
-        let texts = |entries: &[BudgetEntry]| entries.iter().map(|entry| entry.text.clone()).collect::<Vec<_>>();
-        let view = json!({
-            "counts": counts.join(", "),
-            "own": overview.own.as_ref().filter(|_| told == TokenCount::Lists).map(|(id, ai)| json!({"short": id.short(), "ai": sections::name(ai)})),
-            "message": message,
-            "lists": shown.map(|list| json!({"title": list.title, "entries": texts(&list.entries)})).collect::<Vec<_>>(),
-            "omitted_text": left,
-        });
+        let own = overview.own.as_ref().filter(|_| detail == OmissionDetail::Lists);
+        let view = context! {
+            counts => counts.join(", "),
+            own => own.map(|(id, ai)| context! { short => id.short(), ai => sections::name(ai) }),
+            message => message.map(ToString::to_string),
+            lists => budget::texts(lists),
+            omitted_text,
+        };
         Ok(terminal.render("bootstrap.md", view)?.trim_end().to_owned() + "\n")
     }
 }

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use minijinja::context;
+use minijinja::value::{Serde, Value as Rendered};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::fold::assessment::confidence::overall;
-use crate::handoff::arrival::fold::{AnsweredQuestion, StaleCheck};
-use crate::handoff::pack::{Detail, is_derived, lists, session_duration};
+use crate::handoff::arrival;
+use crate::handoff::arrival::view::PackedArrivalView;
+use crate::handoff::pack::{Detail, PackedAssessment, PackedGoal, is_derived, lists, session_duration};
 use crate::handoff::view::markdown;
 use crate::render::answer::Answer;
-use crate::render::budget::{BudgetList, Order, OutputForm, Press, keep, most, ordered, press};
+use crate::render::budget::{self, BudgetList, Entries, Keep, OutputForm, Press};
 use crate::render::format::short_commit;
 use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
@@ -19,11 +22,10 @@ use crate::render::{format, safe};
 use crate::session::resume::{ResumeOutcome, ResumedSession};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, empirica, text};
-use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::{
     Assessed, Calibration, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake,
 };
-use empirica_notes::model::{Body, Id, Phase, Record, SessionId, Vectors};
+use empirica_notes::model::{Body, Id, Phase, Record, SessionId};
 
 /// How the answer is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -122,12 +124,10 @@ struct ResumedView<'a> {
     /// The self-assessment.
     calibration_status: Calibration,
     #[serde(flatten)]
-    #[schemars(with = "ListsView")]
-    lists: Map<String, Value>,
+    lists: ListsView,
     /// What became of the handoff since; null without a handoff, absent then when it is shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<PackedArrivalView>")]
-    arrival: Option<Value>,
+    arrival: Option<Option<PackedArrivalView>>,
     /// What is not there; absent when all is.
     #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<OmittedView>,
@@ -152,107 +152,92 @@ struct OmittedView {
 }
 
 /// The lists of a session, at most so many entries as there is room for.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "a schema of keys that are added one by one")]
+#[derive(Serialize, JsonSchema)]
 struct ListsView {
     /// Of a managed handoff: its fields, a line each.
     #[serde(skip_serializing_if = "Option::is_none")]
-    handed_over: Option<Vec<String>>,
+    handed_over: Option<Entries<String>>,
     /// What to do next: the agent's own, then those that a rule adds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_steps: Option<Vec<String>>,
+    next_steps: Option<Entries<String>>,
     /// How many of them, at the end, a rule added; absent when none.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_steps_by_rule: Option<usize>,
     /// The questions that are still open.
     #[serde(skip_serializing_if = "Option::is_none")]
-    remaining_unknowns: Option<Vec<String>>,
+    remaining_unknowns: Option<Entries<String>>,
     /// The last run of each check, what failed first; of a shortened one `command` and `exit`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<Vec<HandoffEvidence>>,
+    evidence: Option<Entries<HandoffEvidence>>,
     /// What was found.
     #[serde(skip_serializing_if = "Option::is_none")]
-    key_findings: Option<Vec<String>>,
+    key_findings: Option<Entries<String>>,
     /// What was tried and failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dead_ends: Option<Vec<HandoffDeadEnd>>,
+    dead_ends: Option<Entries<HandoffDeadEnd>>,
     /// What was decided.
     #[serde(skip_serializing_if = "Option::is_none")]
-    decisions: Option<Vec<HandoffDecision>>,
+    decisions: Option<Entries<HandoffDecision>>,
     /// What was done wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mistakes: Option<Vec<HandoffMistake>>,
+    mistakes: Option<Entries<HandoffMistake>>,
     /// The goals, open ones first; of a shortened one `text` and `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    goals: Option<Vec<PackedGoal>>,
+    goals: Option<Entries<PackedGoal<'static>>>,
     /// What the next session should know.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_session_context: Option<String>,
+    #[schemars(with = "Option<String>")]
+    next_session_context: Option<Value>,
     /// By vector, `overall_confidence` last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    epistemic_deltas: Option<BTreeMap<String, f64>>,
+    #[schemars(with = "Option<BTreeMap<String, f64>>")]
+    epistemic_deltas: Option<Value>,
     /// What was done: as the agent put it, goals that were done, commits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    accomplished: Option<Vec<String>>,
+    accomplished: Option<Entries<String>>,
     /// What was settled.
     #[serde(skip_serializing_if = "Option::is_none")]
-    knowledge_gaps_filled: Option<Vec<Gap>>,
+    knowledge_gaps_filled: Option<Entries<Gap>>,
     /// With `detailed` and `full`: the files that were made or changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    artifacts_created: Option<Vec<String>>,
+    artifacts_created: Option<Entries<String>>,
     /// With `detailed` and `full`: categories of tools, programs of the evidence, sources.
     #[serde(skip_serializing_if = "Option::is_none")]
-    investigation_tools: Option<Vec<String>>,
+    investigation_tools: Option<Entries<String>>,
     /// With `full`: the assessments; of a shortened one `phase`, `round` and `vectors`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    assessments: Option<Vec<PackedAssessment>>,
+    assessments: Option<Entries<PackedAssessment<'static>>>,
 }
 
-/// A goal, or its texts only.
-#[derive(JsonSchema)]
-#[schemars(inline)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "a schema of keys that are added one by one")]
-enum PackedGoal {
-    Whole(GoalState),
-    Brief { text: String, status: GoalStatus },
-}
-
-/// An assessment, or its values only.
-#[derive(JsonSchema)]
-#[schemars(inline)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "a schema of keys that are added one by one")]
-enum PackedAssessment {
-    Whole(Assessed),
-    Brief { phase: Phase, round: u32, vectors: Vectors },
-}
-
-/// What became of a handoff since, as in `show`: at most 3, 5 or 10 entries a list by `--detail`, fewer when room is short. When it is
-/// shortened, what is as it should be is absent: empty lists, no unjudged artifacts, a commit that is reachable.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "a schema of keys that are added one by one")]
-struct PackedArrivalView {
-    /// The commits that HEAD has and the handoff's commit has not; null when that is not known.
-    commits_since: Option<usize>,
-    /// Whether that commit is HEAD or in its history; null when that is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reachable: Option<bool>,
-    /// The artifacts with another content; null when none could be judged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changed_artifacts: Option<Vec<String>>,
-    /// The artifacts that are gone; null when none could be judged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing_artifacts: Option<Vec<String>>,
-    /// How many could not be judged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unjudged_artifacts: Option<usize>,
-    /// The questions that were answered since; they are not among `remaining_unknowns`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resolved_unknowns: Option<Vec<AnsweredQuestion>>,
-    /// The passed evidence whose files changed or are missing; null when none could be judged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stale_evidence: Option<Vec<StaleCheck>>,
+impl ListsView {
+    /// `brief`: without an empty text.
+    fn new(lists: &[BudgetList], brief: bool) -> Self {
+        // an empty list says that there is nothing; one that is left out is counted by `omitted`
+        let is_shown = |list: &&BudgetList| list.omitted == 0 || !list.entries.is_empty();
+        let list = |key: &str| lists.iter().find(|list| list.key == key).filter(is_shown);
+        let one =
+            |key: &str, none: Value| list(key).map(|list| list.entries.last().map_or(none, |entry| entry.json.clone()));
+        let by_rule = |list: &BudgetList| list.entries.iter().filter(|entry| entry.by_rule).count();
+        ListsView {
+            handed_over: list("handed_over").map(Into::into),
+            next_steps: list("next_steps").map(Into::into),
+            next_steps_by_rule: list("next_steps").map(by_rule).filter(|count| *count > 0),
+            remaining_unknowns: list("remaining_unknowns").map(Into::into),
+            evidence: list("evidence").map(Into::into),
+            key_findings: list("key_findings").map(Into::into),
+            dead_ends: list("dead_ends").map(Into::into),
+            decisions: list("decisions").map(Into::into),
+            mistakes: list("mistakes").map(Into::into),
+            goals: list("goals").map(Into::into),
+            next_session_context: one("next_session_context", json!("")).filter(|text| !brief || text != ""),
+            epistemic_deltas: one("epistemic_deltas", json!({})),
+            accomplished: list("accomplished").map(Into::into),
+            knowledge_gaps_filled: list("knowledge_gaps_filled").map(Into::into),
+            artifacts_created: list("artifacts_created").map(Into::into),
+            investigation_tools: list("investigation_tools").map(Into::into),
+            assessments: list("assessments").map(Into::into),
+        }
+    }
 }
 
 /// A session as it is shown.
@@ -393,36 +378,29 @@ fn packed<'a>(
     budget: usize,
     terminal: &mut Templates,
 ) -> Result<Option<Shown<'a>>> {
-    let mut all = lists(&session.remaining(), wanted.detail);
-    // an entry takes a token at least: what cannot be there in any form need not be tried
-    let every = ordered(&all);
-    keep(&mut all, &every[..every.len().min(budget)]);
+    let all = lists(&session.remaining(), wanted.detail);
+    // an entry takes a token at least
+    let all = budget::truncated(&all, budget);
     let longest = (budget / 8).max(24);
-    let mut attempt = |how: Press, kept: &[Order]| -> Result<Option<Shown<'a>>> {
-        let mut lists = all.clone();
-        let less = press(&mut lists, how, wanted.form);
-        keep(&mut lists, kept);
+    let mut attempt = |lists: Vec<BudgetList>, how: Press, less: bool| {
         let shown = assembled(session, lists, less, how, wanted);
         let spent = measured(&shown, wanted.form, terminal)?;
-        Ok((spent <= budget).then_some(shown))
+        Ok((spent <= budget).then_some((shown, spent)))
     };
-    let every = ordered(&all);
-    for how in [Press::Nothing, Press::Brief, Press::Texts(longest)] {
-        if let Some(mut shown) = attempt(how, &every)? {
-            if wanted.detail == Detail::Full && wanted.form == OutputForm::Json {
-                let spent = measured(&shown, wanted.form, terminal)?;
-                place_markdown(&mut shown, full_markdown(session)?, budget.saturating_sub(spent), session);
-            }
-            return Ok(Some(shown));
+    let whole = [Press::Nothing, Press::Brief, Press::Texts(longest)].map(|how| (how, Keep::All));
+    if let Some((mut shown, spent)) = budget::fit(&all, wanted.form, &whole, &mut attempt)? {
+        if wanted.detail == Detail::Full && wanted.form == OutputForm::Json {
+            place_markdown(&mut shown, full_markdown(session)?, budget.saturating_sub(spent), session);
         }
+        return Ok(Some(shown));
     }
-    let musts = every.iter().filter(|(may_go, _)| !may_go).count();
-    for how in [Press::Texts(longest), Press::Musts(longest, 24), Press::Musts(longest, 16)] {
-        if attempt(how, &every[..musts])?.is_some() {
-            return most(&every, musts, |kept| attempt(how, kept));
-        }
-    }
-    most(&every[..musts], 0, |kept| attempt(Press::Musts(longest, 12), kept))
+    let steps = [
+        (Press::Texts(longest), Keep::Musts),
+        (Press::Musts(longest, 24), Keep::Musts),
+        (Press::Musts(longest, 16), Keep::Musts),
+        (Press::Musts(longest, 12), Keep::OnlyMusts(0)),
+    ];
+    Ok(budget::fit(&all, wanted.form, &steps, attempt)?.map(|(shown, _)| shown))
 }
 
 fn measured(shown: &Shown<'_>, form: OutputForm, terminal: &mut Templates) -> Result<usize> {
@@ -491,42 +469,26 @@ fn assembled<'a>(
         commit: whole.then(|| head.and_then(|head| head.commit.as_deref())),
         task: shortened(&handoff.task),
         calibration_status: handoff.calibration_status,
-        lists: Map::new(),
+        lists: ListsView::new(&lists, brief),
         arrival: None,
         omitted: None,
         full_markdown: None,
     };
     let mut counts: Vec<(&'static str, usize)> = Vec::new();
-    let mut left: Vec<String> = Vec::new();
+    let mut left = budget::omitted_texts(&lists);
     for list in &lists {
-        let mut entries: Vec<Value> = list.entries.iter().map(|entry| entry.json.clone()).collect();
-        let value = match list.key {
-            "epistemic_deltas" => entries.pop().unwrap_or_else(|| json!({})),
-            "next_session_context" => entries.pop().unwrap_or_else(|| json!("")),
-            _ => Value::Array(entries),
-        };
-        // an empty list says that there is nothing; one that is left out is named below
-        let is_no_text = brief && value == "";
-        if (list.omitted == 0 || !list.entries.is_empty()) && !is_no_text {
-            view.lists.insert(list.key.to_owned(), value);
-        }
-        let by_rule = list.entries.iter().filter(|entry| entry.by_rule).count();
-        if by_rule > 0 {
-            view.lists.insert(format!("{}_by_rule", list.key), json!(by_rule));
-        }
         if list.omitted > 0 {
             let key = if brief && is_derived(list) { "derived" } else { list.key };
             match counts.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, count)) => *count += list.omitted,
                 None => counts.push((key, list.omitted)),
             }
-            left.push(format!("{} ({})", list.title.to_lowercase(), list.omitted));
         }
     }
     let mut arrived = String::new();
     if let Some(arrival) = &session.arrival {
-        let packed = crate::handoff::arrival::view::packed(arrival, wanted.detail, how, wanted.form);
-        view.arrival = Some(packed.json);
+        let packed = arrival::view::packed(arrival, wanted.detail, how, wanted.form);
+        view.arrival = Some(Some(packed.view));
         arrived = packed.text;
         is_shortened |= packed.shortened;
         let more: usize = packed.omitted.iter().map(|(_, count)| count).sum();
@@ -535,7 +497,7 @@ fn assembled<'a>(
         }
         counts.extend(packed.omitted);
     } else if whole {
-        view.arrival = Some(Value::Null);
+        view.arrival = Some(None);
     }
     // the brief head is less than the whole one, too
     let is_shortened = is_shortened || (brief && counts.is_empty());
@@ -553,12 +515,6 @@ fn assembled<'a>(
 
 fn text(sessions: &[Shown<'_>], terminal: &mut Templates, message: &str) -> Result<String> {
     let view = |shown: &Shown<'_>| {
-        let lists: Vec<Value> = shown
-            .lists
-            .iter()
-            .filter(|list| !list.entries.is_empty())
-            .map(|list| json!({"title": list.title, "entries": list.entries.iter().map(|e| &e.text).collect::<Vec<_>>()}))
-            .collect();
         let note = match (shown.view.source, shown.view.since_handoff) {
             (Some("summary"), _) => {
                 Some("It wrote no handoff: this is a summary of its journal and assessments.".to_owned())
@@ -570,16 +526,17 @@ fn text(sessions: &[Shown<'_>], terminal: &mut Templates, message: &str) -> Resu
             )),
             _ => None,
         };
-        let mut view = json!(shown.view);
-        view["status"] = json!(shown.view.session_status);
-        view["note"] = json!(note);
-        view["since"] = json!(shown.arrival);
-        view["commit"] = json!(short_commit(shown.view.commit.flatten()));
-        view["lists"] = Value::Array(lists);
-        view["omitted_text"] = json!(shown.omitted);
-        view
+        context! {
+            status => shown.view.session_status,
+            note,
+            since => shown.arrival.as_str(),
+            commit => short_commit(shown.view.commit.flatten()),
+            lists => budget::texts(&shown.lists),
+            omitted_text => shown.omitted.as_str(),
+            ..Rendered::from(Serde(&shown.view))
+        }
     };
-    let sessions: Vec<Value> = sessions.iter().map(view).collect();
-    let text = terminal.render("resume.md", json!({"sessions": sessions, "message": message}))?;
+    let sessions: Vec<Rendered> = sessions.iter().map(view).collect();
+    let text = terminal.render("resume.md", context! { sessions, message })?;
     Ok(text.trim_end().to_owned() + "\n")
 }
