@@ -150,8 +150,7 @@ fn text(kept: &Arrival, arrival: &Arrival) -> String {
         files("missing", &arrival.missing_artifacts, &kept.missing_artifacts),
         listed(arrival.resolved_unknowns.len(), "unknown", "answered", "answered", answered.collect()),
         listed(all_stale, "check", "evidence older than the code", "older than the code", stale),
-        (arrival.unjudged_artifacts > 0)
-            .then(|| format!("{} not compared", format::count(arrival.unjudged_artifacts, "artifact"))),
+        unjudged(arrival),
     ];
     let mut parts: Vec<String> = lists.into_iter().flatten().collect();
     let is_unchanged = parts.is_empty() && arrival.commits_since == Some(0) && arrival.reachable == Some(true);
@@ -166,6 +165,11 @@ fn text(kept: &Arrival, arrival: &Arrival) -> String {
         _ => Some(format!("Since then: {}.", parts.join("; "))),
     };
     changes.into_iter().chain(lost(arrival)).collect::<Vec<_>>().join("\n")
+}
+
+fn unjudged(arrival: &Arrival) -> Option<String> {
+    let number = arrival.unjudged_artifacts;
+    (number > 0).then(|| format!("{} not compared", format::count(number, "artifact")))
 }
 
 /// The commits since, in words; `None` if unknown.
