@@ -144,7 +144,7 @@ impl<'a> From<&'a TaskEvent> for StepView<'a> {
             acknowledgement: None,
             question_id: None,
         };
-        match &step.deed {
+        match &step.action {
             TaskAction::Handoff(handoff, aside) => {
                 view.handoff_type = Some(&handoff.kind);
                 view.iteration = handoff.iteration;
@@ -178,7 +178,7 @@ fn waits_for(standing: &TaskState) -> Option<String> {
 /// What a step says, a text each.
 fn said(step: &TaskEvent) -> Vec<String> {
     let titled = |title: &str, text: Option<&str>| text.map(|text| format!("{title}: {text}"));
-    match &step.deed {
+    match &step.action {
         TaskAction::Handoff(handoff, _) => {
             let of = |title: &str, pointer: &str| titled(title, handoffs::text(handoff, pointer));
             let all = [
@@ -212,7 +212,7 @@ fn said(step: &TaskEvent) -> Vec<String> {
 /// What a step is, in a few words.
 fn name(step: &TaskEvent) -> String {
     let decided = step.decision().map(|decision| format!(", {}", decision.name())).unwrap_or_default();
-    match &step.deed {
+    match &step.action {
         TaskAction::Handoff(handoff, aside) => {
             let round = handoff.iteration.map(|round| format!(" {round}")).unwrap_or_default();
             let to = handoff.to.as_ref().map(|to| format!(" to {}", safe::line(to))).unwrap_or_default();

@@ -35,7 +35,7 @@ pub fn rounds<'s>(steps: impl Iterator<Item = &'s TaskEvent>) -> Vec<Value> {
     let mut out: Vec<Round> = Vec::new();
     let mut instructions: Option<String> = None;
     for step in steps {
-        match &step.deed {
+        match &step.action {
             TaskAction::Handoff(_, true) | TaskAction::Answer(_) => {}
             TaskAction::Handoff(handoff, false) => {
                 let text = |pointer: &str| handoffs::text(handoff, pointer).map(str::to_owned);
@@ -84,11 +84,11 @@ mod tests {
     use crate::handoff::managed::payload;
     use empirica_notes::model::{Accept, Envelope, Handoff, Id, Verdict};
 
-    fn step(number: u64, deed: TaskAction) -> TaskEvent {
+    fn step(number: u64, action: TaskAction) -> TaskEvent {
         let id = Id::at(number);
         TaskEvent {
             head: Envelope { v: 1, id, session: None, ai: "a".into(), at: "".into(), commit: None, tree: None },
-            deed,
+            action,
         }
     }
 

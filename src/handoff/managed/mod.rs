@@ -233,7 +233,7 @@ fn complete(context: &CommandContext<'_>, format: &Format, again: Option<&Id>, g
 /// Where the task stands that a handoff of this type is for; refused while the task is escalated.
 fn task_standing(context: &CommandContext<'_>, id: &str, kind: &str) -> Result<Option<TaskState>> {
     let standing = tasks::standing(context, id)?;
-    standing.iter().try_for_each(|standing| tasks::may_go_on(id, standing, kind))?;
+    standing.iter().try_for_each(|standing| tasks::check_not_escalated(id, standing, kind))?;
     Ok(standing)
 }
 

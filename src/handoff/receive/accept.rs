@@ -128,7 +128,7 @@ fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, res
             .suggest("Give instructions or a decision instead.")
             .command(tasks::show_command(task_id)));
     };
-    let what = standing.escalation().and_then(|step| match &step.deed {
+    let what = standing.escalation().and_then(|step| match &step.action {
         state::TaskAction::Handoff(handoff, _) => crate::fold::task::handoffs::title(handoff),
         _ => None,
     });
