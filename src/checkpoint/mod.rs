@@ -1,4 +1,4 @@
-//! Checkpoints: where the work stood, and what changed since.
+//! Checkpoints: snapshots of a session, and their comparison.
 
 pub mod compare;
 pub mod diff;

@@ -1,4 +1,4 @@
-//! Checkpoints: where the work stood, with or without new vectors, and everything that can be lost.
+//! Takes, lists and finds checkpoints.
 
 use crate::checkpoint::snapshot::{PendingGit, SnapshotRequest, take};
 use crate::context::CommandContext;
@@ -9,7 +9,7 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Checkpoint, Envelope, Namespace, Phase, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
-/// A checkpoint that was stored.
+/// A stored checkpoint.
 #[derive(Debug)]
 pub struct CheckpointOutcome {
     pub head: Envelope,
@@ -18,14 +18,13 @@ pub struct CheckpointOutcome {
     pub stored: StoreReport,
 }
 
-/// Stores a snapshot of the session the command works in. Without vectors, those of its last assessment are taken and
-/// marked so; without any, it has none.
+/// Stores a checkpoint of the working session. Vectors that are not given are those of its newest assessments, if any.
 pub fn run(context: &CommandContext<'_>, request: SnapshotRequest) -> Result<CheckpointOutcome> {
     context.optional("reasoning", request.reasoning.as_deref())?;
     let who = context.writing()?;
-    let asked = PendingGit::ask(context);
+    let git = PendingGit::start(context);
     let gathered = gather(context, &who.id)?;
-    let (body, mut warnings) = take(context, &gathered, &who.ai, request, asked)?;
+    let (body, mut warnings) = take(context, &gathered, &who.ai, request, git)?;
     let (records, mut stored) = context.store(&who, vec![Body::Checkpoint(Box::new(body))], FlushTiming::Now)?;
     stored.warnings.append(&mut warnings);
     match records.into_iter().next().map(|record| (record.head, record.body)) {
@@ -36,13 +35,13 @@ pub fn run(context: &CommandContext<'_>, request: SnapshotRequest) -> Result<Che
     }
 }
 
-/// Checkpoints and assessments, newest first: those of `--session` or `--ai` when given.
+/// Checkpoints and assessments of `--session` and `--ai`, newest first, with warnings.
 pub fn list(context: &CommandContext<'_>) -> Result<(Vec<Record>, Vec<String>)> {
-    listed(context, None)
+    list_newest(context, None)
 }
 
-/// The same, `newest` of each kind when all agents' are wanted.
-fn listed(context: &CommandContext<'_>, newest: Option<usize>) -> Result<(Vec<Record>, Vec<String>)> {
+/// As [`list`], but without `--ai` only the `newest` of each kind.
+fn list_newest(context: &CommandContext<'_>, newest: Option<usize>) -> Result<(Vec<Record>, Vec<String>)> {
     let warnings = context.store.reconcile();
     let session = match &context.selection.session {
         Some(given) => Some(crate::context::names::session(context, given)?.id),
@@ -55,40 +54,39 @@ fn listed(context: &CommandContext<'_>, newest: Option<usize>) -> Result<(Vec<Re
     Ok((scan.records().rev().filter(fits).cloned().collect(), warnings))
 }
 
-/// The newest checkpoint or assessment of the filters of [`list`] that is of this phase and not older than so many hours; without
-/// either, the newest. `None` when none is.
+/// The newest checkpoint or assessment of [`list`], of this phase and age if given.
 pub fn newest(
     context: &CommandContext<'_>,
     phase: Option<Phase>,
     max_age_hours: Option<u32>,
 ) -> Result<(Option<Record>, Vec<String>)> {
     if phase.is_none() && max_age_hours.is_none() {
-        let (records, warnings) = listed(context, Some(1))?;
+        let (records, warnings) = list_newest(context, Some(1))?;
         return Ok((records.into_iter().next(), warnings));
     }
     let oldest = max_age_hours.map(|hours| context.env.now() - chrono::Duration::hours(i64::from(hours)));
     let fits = |record: &Record| {
         let at = chrono::DateTime::parse_from_rfc3339(&record.head.at).ok();
-        let of_phase = match &record.body {
-            Body::Assessment(assessment) => phase.is_none_or(|phase| assessment.phase == phase),
-            Body::Checkpoint(checkpoint) => phase.is_none_or(|phase| checkpoint.phase == Some(phase)),
-            _ => false,
+        let own = match &record.body {
+            Body::Assessment(assessment) => Some(assessment.phase),
+            Body::Checkpoint(checkpoint) => checkpoint.phase,
+            _ => None,
         };
-        of_phase && oldest.is_none_or(|oldest| at.is_some_and(|at| at >= oldest))
+        (phase.is_none() || own == phase) && oldest.is_none_or(|oldest| at.is_some_and(|at| at >= oldest))
     };
     let (records, warnings) = list(context)?;
     Ok((records.into_iter().find(fits), warnings))
 }
 
-/// The error of a checkpoint that is not there.
+/// Error: no checkpoint matches.
 pub fn none_stored() -> Error {
     Error::not_found("no checkpoint is stored here")
-        .reason("no assessment or checkpoint was made here, or none that fits what was asked for")
-        .suggest("See all that there are, or make one in an active session.")
+        .reason("there is no assessment or checkpoint, or none matches the request")
+        .suggest("List all, or take one in an active session.")
         .command(empirica("checkpoint list"))
 }
 
-/// One checkpoint or assessment; without an id the newest one of the filters of [`list`].
+/// A checkpoint or assessment by ID; without one, the newest of [`list`].
 pub fn show(context: &CommandContext<'_>, given: Option<&str>) -> Result<(Record, Vec<String>)> {
     let Some(given) = given else {
         let (newest, warnings) = newest(context, None, None)?;

@@ -1,4 +1,4 @@
-//! The answers about checkpoints: the snapshot as the seed's schema has it, and as people read it.
+//! The answers about checkpoints: in the schema of the seed, and as text.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::checkpoint;
+use crate::checkpoint::save::CheckpointOutcome;
 use crate::fold::assessment::confidence::overall;
 use crate::render::answer::Answer;
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use empirica_notes::model::assessment::Trigger;
-use empirica_notes::model::snapshot::{Chain, GitState, SemanticContext, Snapshot};
+use empirica_notes::model::snapshot::{Chain, CommitMade, GitState, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase, SessionId, Vectors};
 
-/// A checkpoint: where the work stood, and everything that can be lost.
+/// A checkpoint: the state of the session and everything that can be lost.
 #[derive(Serialize, JsonSchema)]
 pub struct StoredCheckpointView<'a> {
     /// The checkpoint.
@@ -31,46 +31,45 @@ pub struct StoredCheckpointView<'a> {
     ai_id: &'a str,
     /// When it was taken.
     timestamp: &'a str,
-    /// HEAD then; null when it was unborn.
+    /// HEAD at that time; null if unborn.
     commit: Option<&'a str>,
-    /// When in the workflow; null before the first assessment.
+    /// The phase of the workflow; null before the first assessment.
     phase: Option<Phase>,
-    /// Which one of its phase, from 1: as given, else that of the last assessment of the phase, else of its last checkpoint, else 1.
+    /// The round of the phase, from 1: as given, else that of the last assessment of the phase, else of its last checkpoint, else 1.
     round: u32,
     /// Why it was taken.
     trigger: Trigger,
-    /// Its values: those given, and of the others the newest that an assessment of the session gave.
+    /// The vectors: those given, otherwise the newest of the session's assessments.
     vectors: &'a Vectors,
-    /// The newest assessment; null when values were given with the checkpoint.
+    /// The newest assessment; null if vectors were given with the checkpoint.
     vectors_from: Option<&'a Id>,
-    /// The assessment of each value, by vector; none of a value that was given, and in checkpoints of earlier versions.
+    /// The assessment of each vector, except of given ones, and in checkpoints of earlier versions.
     vector_sources: &'a BTreeMap<String, Id>,
-    /// Of a checkpoint after a compaction: the one before it that it was compared with.
+    /// After a compaction: the checkpoint before it, for comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     compared_with: Option<&'a Id>,
-    /// Why it is so, as the agent gave it.
+    /// The agent's reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<&'a str>,
     /// Labels.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tags: &'a [String],
-    /// What else the agent wanted kept, under its own keys.
+    /// Values under the agent's own keys.
     metadata: &'a BTreeMap<String, String>,
-    /// The repository; null when git could not be asked. Absent in lists.
+    /// The state of the repository; null if git failed. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     git_state: Option<Option<&'a GitState>>,
     /// Absent in lists, and in checkpoints of earlier versions.
     #[serde(flatten)]
     snapshot: Option<&'a Snapshot>,
-    /// With `--search` (`--semantic-query`): what a search of all records found; else null. Absent in lists.
+    /// With `--search` (`--semantic-query`): results of a search of all records; else null. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     semantic_context: Option<Option<&'a SemanticContext>>,
-    /// Null when only uncertainty is known.
+    /// Null if only uncertainty is known.
     overall_confidence: Option<f64>,
 }
 
 impl<'a> StoredCheckpointView<'a> {
-    /// All of a checkpoint.
     pub fn whole(head: &'a Envelope, checkpoint: &'a Checkpoint) -> Self {
         let snapshot = checkpoint.snapshot.as_ref();
         StoredCheckpointView {
@@ -109,14 +108,14 @@ impl<'a> StoredCheckpointView<'a> {
     }
 }
 
-/// The keys of a record's kind; of a checkpoint without snapshot and state of the repository.
+/// The keys of a record, except a checkpoint's `git_state` and `snapshot`.
 pub fn brief_keys(body: &Body) -> Map<String, Value> {
     let keys = empirica_notes::format::record::body_to_map(body);
     keys.into_iter().filter(|(key, _)| !["git_state", "snapshot"].contains(&key.as_str())).collect()
 }
 
 /// The answer of `checkpoint`.
-pub fn taken(outcome: &checkpoint::save::CheckpointOutcome) -> Answer {
+pub fn taken(outcome: &CheckpointOutcome) -> Answer {
     let (head, c) = (&outcome.head, &outcome.checkpoint);
     let branch = c.git_state.as_ref().and_then(|state| state.branch.clone());
     let changes = c.git_state.as_ref().map(|state| &state.uncommitted_changes);
@@ -136,7 +135,7 @@ pub fn taken(outcome: &checkpoint::save::CheckpointOutcome) -> Answer {
         .counted()
 }
 
-/// The keys of it that tell a tool that it is done; the whole is what a checkpoint is loaded for.
+/// The keys of a short answer.
 const DONE: [&str; 13] = [
     "checkpoint_id",
     "session_id",
@@ -153,14 +152,14 @@ const DONE: [&str; 13] = [
     "token_count",
 ];
 
-/// The same, short.
-pub fn done(outcome: &checkpoint::save::CheckpointOutcome) -> Answer {
+/// As [`taken`], but short: the whole checkpoint is available from `checkpoint show`.
+pub fn done(outcome: &CheckpointOutcome) -> Answer {
     let mut answer = taken(outcome);
     answer.json.retain(|key, _| DONE.contains(&key.as_str()));
     answer
 }
 
-/// The assessments that the vectors are from: the newest, and older ones with what was last given there.
+/// The assessments of the vectors: the newest, and older ones with their vectors.
 fn origin(c: &Checkpoint) -> String {
     let mut older: BTreeMap<&Id, Vec<&str>> = BTreeMap::new();
     for (vector, id) in c.vector_sources.iter().filter(|(_, id)| Some(*id) != c.vectors_from.as_ref()) {
@@ -172,7 +171,7 @@ fn origin(c: &Checkpoint) -> String {
     if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
 }
 
-/// A checkpoint as people read it.
+/// A checkpoint as text.
 pub fn text(head: &Envelope, c: &Checkpoint) -> String {
     let session = head.session.as_ref().map_or("–", |id| id.as_str());
     let trigger = json!(c.trigger);
@@ -183,22 +182,16 @@ pub fn text(head: &Envelope, c: &Checkpoint) -> String {
         format!("Date:      {}", format::date(&head.at)),
         format!("Taken:     {}", trigger.as_str().unwrap_or_default().replace('_', " ")),
         format!("Phase:     {} {}{}", c.phase.map_or("none yet", Phase::name), c.round, depth(c)),
+        format!("Vectors:   {}{}", format::vectors(&c.vectors), origin(c)),
     ];
-    lines.push(format!("Vectors:   {}{}", format::vectors(&c.vectors), origin(c)));
-    if let Some(said) = &c.said {
-        lines.push(format!("Said:      {}", safe::indented(said, 11)));
-    }
+    lines.extend(c.said.iter().map(|text| format!("Said:      {}", safe::indented(text, 11))));
     lines.extend(c.metadata.iter().map(|(key, value)| format!("Metadata:  {}={}", safe::line(key), safe::line(value))));
-    if let Some(state) = &c.git_state {
-        lines.extend(git_lines(state));
-    }
-    if let Some(snapshot) = &c.snapshot {
-        lines.extend(snapshot_lines(snapshot));
-    }
+    lines.extend(c.git_state.iter().flat_map(git_lines));
+    lines.extend(c.snapshot.iter().flat_map(snapshot_lines));
     lines.join("\n") + "\n"
 }
 
-/// The iteration and the scope, where they are known.
+/// Cycle and scope, if known.
 fn depth(c: &Checkpoint) -> String {
     let session = c.snapshot.as_ref().map(|snapshot| &snapshot.session);
     let cycle = session.and_then(|session| session.cycle).map(|cycle| format!(", cycle {cycle}"));
@@ -221,7 +214,7 @@ fn git_lines(state: &GitState) -> Vec<String> {
             c.files_modified, c.files_added, c.files_deleted, c.insertions, c.deletions
         ),
     ];
-    let commit = |made: &empirica_notes::model::snapshot::CommitMade| {
+    let commit = |made: &CommitMade| {
         format!("Commit:    {} {}", short_commit(Some(&made.hash)).unwrap_or_default(), safe::line(&made.message))
     };
     lines.extend(state.commits_since_last_checkpoint.iter().map(commit));

@@ -4,7 +4,7 @@ pub mod view;
 
 use std::path::{Path, PathBuf};
 
-use crate::context::active::ActiveSessions;
+use crate::context::active;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, names};
 use crate::fold::collected::{CollectedTranscript, added, known};
@@ -264,9 +264,9 @@ fn choose(
         // a name of its own can be anybody's, that of another agent cannot
         None => Agent::parse(ai).is_none_or(|agent| agent == transcript.agent),
     };
-    let active = ActiveSessions::load(context)?.active.into_iter();
-    for active in active.filter(|active| active.external_id.is_none() && is_same_agent(&active.ai)) {
-        let Some(row) = context.index()?.session_row(&active.id)? else { continue };
+    let active = active::load(context)?.into_iter();
+    for session in active.filter(|session| session.external_id.is_none() && is_same_agent(&session.ai)) {
+        let Some(row) = context.index()?.session_row(&session.id)? else { continue };
         if row.session.external_id.is_none() && began_within(&row.session, transcript) {
             fitting.push(row.session);
         }

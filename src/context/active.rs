@@ -27,53 +27,43 @@ pub struct ActiveSession {
     pub task: Option<String>,
 }
 
-/// The active sessions of this worktree, oldest first.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ActiveSessions {
-    /// Oldest first.
-    pub active: Vec<ActiveSession>,
-}
-
-impl ActiveSessions {
-    /// Reads the files; if their folder is missing, derives the sessions of this clone and worktree from the records.
-    pub fn load(context: &CommandContext<'_>) -> Result<Self> {
-        let folder = context.store.paths().current();
-        if let Some(mut active) = read(&folder) {
-            active.sort_by(|a, b| a.began.cmp(&b.began));
-            return Ok(ActiveSessions { active });
-        }
-        let found = context.index()?.active_at(&context.store.paths().places())?;
-        let active: Vec<ActiveSession> = found
-            .into_iter()
-            .map(|s| ActiveSession {
-                id: s.id,
-                began: s.began,
-                ai: s.ai,
-                external_id: s.external_id,
-                by_hook: false,
-                task: None,
-            })
-            .collect();
-        for session in &active {
-            // if this fails, it is derived from the records next time
-            let _ = begin(context, session);
-        }
-        Ok(ActiveSessions { active })
+/// The active sessions of this worktree, oldest first. If none were cached, derives those of this clone and worktree from
+/// the records.
+pub fn load(context: &CommandContext<'_>) -> Result<Vec<ActiveSession>> {
+    if let Some(cached) = read(&context.store.paths().current()) {
+        return Ok(cached);
     }
+    let found = context.index()?.active_at(&context.store.paths().places())?;
+    let derived = found.into_iter().map(|s| ActiveSession {
+        id: s.id,
+        began: s.began,
+        ai: s.ai,
+        external_id: s.external_id,
+        by_hook: false,
+        task: None,
+    });
+    let active: Vec<ActiveSession> = derived.collect();
+    for session in &active {
+        // if this fails, it is derived from the records next time
+        let _ = begin(context, session);
+    }
+    Ok(active)
 }
 
-/// The sessions cached for this worktree, oldest first; derives nothing.
-pub fn remembered(context: &CommandContext<'_>) -> Vec<ActiveSession> {
-    let mut active = read(&context.store.paths().current()).unwrap_or_default();
-    active.sort_by(|a, b| a.began.cmp(&b.began));
-    active
+/// The sessions cached for this worktree, oldest first.
+pub fn cached(context: &CommandContext<'_>) -> Vec<ActiveSession> {
+    read(&context.store.paths().current()).unwrap_or_default()
 }
 
+/// The sessions cached in a folder, oldest first; `None` without the folder.
 fn read(folder: &Path) -> Option<Vec<ActiveSession>> {
     let files = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok());
-    // skip temporary files of a process that died
+    // skips temporary files of a process that died
     let files = files.filter(|file| SessionId::parse(&file.file_name().to_string_lossy()).is_some());
-    Some(files.filter_map(|file| serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()).collect())
+    let parsed = files.filter_map(|file| serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok());
+    let mut active: Vec<ActiveSession> = parsed.collect();
+    active.sort_by(|a, b| a.began.cmp(&b.began));
+    Some(active)
 }
 
 /// Adds a session to the cache of this worktree.

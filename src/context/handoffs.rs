@@ -1,7 +1,7 @@
-//! The handoffs in force, whole, each with the commit it is at home on.
+//! Handoffs in force, with the commit they are placed on.
 
 use crate::context::CommandContext;
-use crate::index::{HandoffQuery as Wanted, HandoffRow, Index};
+use crate::index::{HandoffQuery, HandoffRow, Index};
 use empirica_notes::error::Result;
 use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
@@ -13,38 +13,36 @@ pub struct ListedHandoff {
     pub handoff: Handoff,
 }
 
-/// The handoffs that no newer one of their session has taken the place of and that are wanted, newest first, `most` of
-/// them, each with the commit it is at home on.
-pub fn in_force(context: &CommandContext<'_>, wanted: &Wanted, most: usize) -> Result<Vec<ListedHandoff>> {
+/// The newest `most` matching handoffs in force, newest first.
+pub fn in_force(context: &CommandContext<'_>, query: &HandoffQuery, most: usize) -> Result<Vec<ListedHandoff>> {
     let index = context.index()?;
-    let (rows, _) = index.handoffs(wanted, most, None)?;
-    listed(&index, &rows)
+    listed(&index, &index.handoffs(query, most, None)?.0)
 }
 
-/// Handoffs that the index found, whole.
+/// The handoffs of index rows.
 pub fn listed(index: &Index<'_>, rows: &[HandoffRow]) -> Result<Vec<ListedHandoff>> {
     whole(index, &rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>())
 }
 
-/// The handoffs of these ids, whole, each with the commit it is at home on, in the order given.
+/// The handoffs with these IDs, in the given order.
 pub fn whole(index: &Index<'_>, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
-    let whole = index.placed(ids)?.into_iter().filter_map(|record| match record.body {
+    let handoffs = index.placed(ids)?.into_iter().filter_map(|record| match record.body {
         Body::Handoff(handoff) => Some(ListedHandoff { head: record.head, handoff: *handoff }),
         _ => None,
     });
-    Ok(whole.collect())
+    Ok(handoffs.collect())
 }
 
-/// The handoff of a session that is in force; of several, the newest that says most.
+/// The handoff of a session in force, as [`newest`].
 pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<Option<ListedHandoff>> {
-    newest(&context.index()?, &Wanted { session: Some(session.clone()), ..Wanted::default() })
+    newest(&context.index()?, &HandoffQuery { session: Some(session.clone()), ..HandoffQuery::default() })
 }
 
-/// The newest handoff in force that is wanted and hands over work, else the newest.
-pub fn newest(index: &Index<'_>, wanted: &Wanted) -> Result<Option<ListedHandoff>> {
+/// The newest matching handoff in force that hands over work, otherwise the newest.
+pub fn newest(index: &Index<'_>, query: &HandoffQuery) -> Result<Option<ListedHandoff>> {
     let mut first = None;
     for most in [1, 20, usize::MAX] {
-        let found = listed(index, &index.handoffs(wanted, most, None)?.0)?;
+        let found = listed(index, &index.handoffs(query, most, None)?.0)?;
         let all = found.len() < most;
         first = first.or_else(|| found.first().cloned());
         let work = found.into_iter().find(|listed| Substance::of(&listed.handoff) == Substance::Work);

@@ -46,7 +46,7 @@ pub struct CommandContext<'a> {
     named: Option<String>,
     /// Rules that found a secret in it.
     in_name: Vec<&'static str>,
-    /// The session that this command began by itself.
+    /// The session started by this command, and the rest of its outcome.
     began: RefCell<Option<(WorkingSession, StoreReport)>>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> CommandContext<'a> {
             context.store.allow_secrets();
         }
         context.optional("agent", context.selection.ai.as_deref())?;
-        // compared with stored names, and shown
+        // as stored, for comparison and output
         let stored = |name: &str| context.store.without_secrets(name);
         let named_ai = context.selection.ai.as_deref().map(stored);
         let given = context.selection.ai.as_deref().or(env.get("EMPIRICA_AI"));
@@ -122,7 +122,7 @@ impl<'a> CommandContext<'a> {
         self.selection.client.as_deref().or(self.env.agent())
     }
 
-    /// Stores what one session says, and what is left to say about that.
+    /// Stores records of a session.
     pub fn store(
         &self,
         session: &WorkingSession,
@@ -146,7 +146,7 @@ impl<'a> CommandContext<'a> {
         if text.trim().is_empty() {
             return Err(Error::usage(format!("the {name} is empty"))
                 .reason("a record without text says nothing to the next session")
-                .suggest("Give the text, or leave it out where it may be."));
+                .suggest("Give the text, or leave it out if it is optional."));
         }
         Ok(text)
     }
@@ -163,6 +163,6 @@ impl<'a> CommandContext<'a> {
         }
         Err(Error::usage(format!("the {name} looks like a secret"))
             .reason(format!("secrets are replaced before anything is stored, and records are found by the {name}"))
-            .suggest("Give an id that holds no secret."))
+            .suggest("Give an id without a secret."))
     }
 }

@@ -65,7 +65,7 @@ pub fn thing(
     fits: impl Fn(&Record) -> bool,
 ) -> Result<NamedObject> {
     let session = session(context, given).map(NamedObject::Session);
-    let record = record(context, given, what, namespaces, fits).map(|record| NamedObject::Record(Box::new(record)));
+    let record = context.record(given, what, namespaces, fits).map(|record| NamedObject::Record(Box::new(record)));
     let is_ambiguous = |error: &Error| error.kind() == Kind::Refused;
     match (session, record) {
         (Ok(session), Ok(record)) if !session.is_abbreviated(given) || !record.is_abbreviated(given) => {
@@ -102,15 +102,21 @@ pub fn also(error: Error, candidate: &str, id: &str) -> Error {
 pub fn ambiguous(given: &str, listed: &[String]) -> Error {
     Error::refused(format!("'{given}' is ambiguous"))
         .provided(given)
-        .reason(could_be(listed))
+        .reason(format!("it could be {}", listed.join("; ")))
         .suggest("Give more characters.")
 }
 
-fn could_be(listed: &[String]) -> String {
-    format!("it could be {}", listed.join("; "))
+/// As [`ambiguous`], with a message of its own and the full IDs of the candidates as alternatives.
+fn several(message: String, given: &str, candidates: impl Iterator<Item = (String, String)>) -> Error {
+    let (labels, ids): (Vec<String>, Vec<String>) = candidates.take(SHOWN).unzip();
+    let error = Error::refused(message)
+        .provided(given)
+        .reason(format!("it could be {}", labels.join("; ")))
+        .suggest("Give more characters.");
+    ids.into_iter().fold(error, |error, id| error.alternative(id))
 }
 
-fn told_session(session: &Session) -> String {
+fn label_of_session(session: &Session) -> String {
     let task = session.task.as_deref().map(|task| format!(": {}", short(task, WORDS))).unwrap_or_default();
     format!("session {} of {}{task}", session.id.short(), session.ai)
 }
@@ -170,15 +176,9 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
         [only] => Ok(only),
         [] => Err(unknown(all, given, "no session's id begins with it")),
         many => {
-            let listed: Vec<String> = many.iter().take(SHOWN).map(|session| told_session(session)).collect();
-            let mut error = Error::refused(format!("'{given}' is the beginning of {} sessions", many.len()))
-                .provided(given)
-                .reason(could_be(&listed))
-                .suggest("Give more characters.");
-            for session in many.iter().take(5) {
-                error = error.alternative(session.id.as_str());
-            }
-            Err(error.command(empirica("session list")))
+            let message = format!("'{given}' is the beginning of {} sessions", many.len());
+            let candidates = many.iter().map(|session| (label_of_session(session), session.id.to_string()));
+            Err(several(message, given, candidates).command(empirica("session list")))
         }
     }
 }
@@ -276,17 +276,18 @@ pub fn task(context: &CommandContext<'_>, given: &str) -> Result<String> {
             Err(near.into_iter().fold(error, |error, near| error.alternative(near)))
         }
         many => {
-            let error = ambiguous(given, &many.iter().take(SHOWN).cloned().collect::<Vec<_>>());
-            Err(many.iter().take(SHOWN).fold(error, |error, id| error.alternative(id)).command(empirica("task list")))
+            let candidates = many.iter().map(|id| (id.clone(), id.clone()));
+            Err(several(format!("'{given}' is ambiguous"), given, candidates).command(empirica("task list")))
         }
     }
 }
 
-const TAKEN_BACK: &str = "it was taken back";
+/// Reason for not finding a retracted record.
+const RETRACTED: &str = "it was retracted";
 
 /// Resolves a name to a retracted record if it matches nothing else, to show or redact it.
 pub fn retracted(context: &CommandContext<'_>, given: &str, error: Error) -> Result<Record> {
-    if error.reason_text().to_string() != TAKEN_BACK {
+    if error.reason_text().to_string() != RETRACTED {
         return Err(error);
     }
     let name = given.trim().to_ascii_lowercase();
@@ -302,65 +303,56 @@ fn is_part(name: &str, id: &Id) -> bool {
     id.short().starts_with(name) || id.as_str().ends_with(name) || id.as_str().starts_with(name)
 }
 
-/// Resolves a record on one of `namespaces` that `fits`: a full ID, or 4 or more characters that are a unique prefix
-/// of its short form, or a unique suffix or prefix of its ID.
-pub fn record(
-    context: &CommandContext<'_>,
-    given: &str,
-    what: &str,
-    namespaces: &[Namespace],
-    fits: impl Fn(&Record) -> bool,
-) -> Result<Record> {
-    let trimmed = given.trim();
-    let given = trimmed.to_ascii_lowercase();
-    let absent = |why: &str| no_record(trimmed, what, why);
-    let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
-    if !hexish || given.len() < SHORTEST {
-        return Err(absent("an id is hexadecimal and has 4 characters or more"));
-    }
-    let matches = |id: &Id| is_part(&given, id);
-    let like = context.index()?.ids_like(&given)?;
-    let on_namespace = |record: &Record| {
-        let own = record.body.namespace();
-        own.is_none_or(|own| namespaces.contains(&own))
-    };
-    let fitting = like.records().filter(|r| matches(&r.head.id) && on_namespace(r) && fits(r));
-    let mut found: Vec<Record> = fitting.cloned().collect();
-    // a prefix of the short form takes precedence
-    if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&given)).count() == 1 {
-        found.retain(|r| r.head.id.short().starts_with(&given));
-    }
-    match found.as_slice() {
-        [only] => Ok(only.clone()),
-        [] if like.retracted().any(|record| matches(&record.head.id)) => Err(absent(TAKEN_BACK)),
-        [] if namespaces.len() == Namespace::ALL.len() => Err(absent("no stored id has it at its beginning or end")),
-        [] => {
-            // report a record of another kind
-            let other = like.records().find(|record| matches(&record.head.id));
-            let kind = other.map(|record| record.body.kind().replace('_', " "));
-            Err(absent(&kind.map_or_else(
-                || "no stored id has it at its beginning or end".to_owned(),
-                |kind| format!("what has that id is of the kind {kind}"),
-            )))
-        }
-        many => {
-            let listed: Vec<String> = many.iter().take(SHOWN).map(label_of).collect();
-            let mut error = Error::refused(format!("'{given}' matches {} records", many.len()))
-                .provided(given.clone())
-                .reason(could_be(&listed))
-                .suggest("Give more characters.");
-            for record in many.iter().take(5) {
-                error = error.alternative(record.head.id.as_str());
-            }
-            Err(error.command(empirica("show").arg(many[0].head.id.as_str())))
-        }
-    }
-}
-
 impl<'a> CommandContext<'a> {
-    /// A record found by its id, the end of it (4 hex digits or more) or its beginning.
-    pub fn record(&self, given: &str, what: &str, on: &[Namespace], fits: impl Fn(&Record) -> bool) -> Result<Record> {
-        record(self, given, what, on, fits)
+    /// Resolves a record on one of `namespaces` that `fits`: a full ID, or 4 or more characters that are a unique prefix of
+    /// its short form, or a unique suffix or prefix of its ID.
+    pub fn record(
+        &self,
+        given: &str,
+        what: &str,
+        namespaces: &[Namespace],
+        fits: impl Fn(&Record) -> bool,
+    ) -> Result<Record> {
+        let trimmed = given.trim();
+        let given = trimmed.to_ascii_lowercase();
+        let absent = |why: &str| no_record(trimmed, what, why);
+        let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        if !hexish || given.len() < SHORTEST {
+            return Err(absent("an id is hexadecimal and has 4 characters or more"));
+        }
+        let matches = |id: &Id| is_part(&given, id);
+        let like = self.index()?.ids_like(&given)?;
+        let on_namespace = |record: &Record| {
+            let own = record.body.namespace();
+            own.is_none_or(|own| namespaces.contains(&own))
+        };
+        let fitting = like.records().filter(|r| matches(&r.head.id) && on_namespace(r) && fits(r));
+        let mut found: Vec<Record> = fitting.cloned().collect();
+        // a prefix of the short form takes precedence
+        if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&given)).count() == 1 {
+            found.retain(|r| r.head.id.short().starts_with(&given));
+        }
+        match found.as_slice() {
+            [only] => Ok(only.clone()),
+            [] if like.retracted().any(|record| matches(&record.head.id)) => Err(absent(RETRACTED)),
+            [] if namespaces.len() == Namespace::ALL.len() => {
+                Err(absent("no stored id has it at its beginning or end"))
+            }
+            [] => {
+                // report a record of another kind
+                let other = like.records().find(|record| matches(&record.head.id));
+                let kind = other.map(|record| record.body.kind().replace('_', " "));
+                Err(absent(&kind.map_or_else(
+                    || "no stored id has it at its beginning or end".to_owned(),
+                    |kind| format!("what has that id is of the kind {kind}"),
+                )))
+            }
+            many => {
+                let message = format!("'{given}' matches {} records", many.len());
+                let candidates = many.iter().map(|record| (label_of(record), record.head.id.to_string()));
+                Err(several(message, &given, candidates).command(empirica("show").arg(many[0].head.id.as_str())))
+            }
+        }
     }
 
     /// Resolves `--led-from`.

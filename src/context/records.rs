@@ -1,4 +1,4 @@
-//! Everything a session said, out of its records.
+//! Folds the records of a session.
 
 use crate::context::CommandContext;
 use crate::fold::session_state::SessionRecords;
@@ -6,21 +6,22 @@ use empirica_notes::error::{Error, Result, empirica, text};
 use empirica_notes::model::{Record, SessionId};
 use empirica_notes::store::Scan;
 
-/// Everything a session said.
+/// The folded records of a session, read from the store.
 pub fn gather(context: &CommandContext<'_>, id: &SessionId) -> Result<SessionRecords> {
     gather_from(&context.session(id)?, id)
 }
 
-/// Everything a session said, out of what was read.
+/// The folded records of a session, from records already read.
 pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
     gathered_of(&scan.records().collect::<Vec<_>>(), id)
 }
 
-/// The same out of records, in order of id.
+/// As [`gather_from`], from records in order of ID.
 pub fn gathered_of(records: &[&Record], id: &SessionId) -> Result<SessionRecords> {
     SessionRecords::collect(records.iter().copied(), id).ok_or_else(|| nothing_of(id))
 }
 
+/// Error: a session without records.
 pub(crate) fn nothing_of(id: &SessionId) -> Error {
     Error::not_found(format!("nothing is stored of the session {id}"))
         .reason("its records are in another clone, or were removed from the notes")

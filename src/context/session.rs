@@ -1,6 +1,6 @@
-//! The session a command works in: as named, else the active one, else one that begins.
+//! The session of a command: the named one, otherwise the active one, otherwise a new one.
 
-use crate::context::active::{ActiveSession, ActiveSessions};
+use crate::context::active::ActiveSession;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, active, names};
 use empirica_notes::error::{Error, Result, empirica, option, text};
@@ -10,43 +10,31 @@ use empirica_notes::store::FlushTiming;
 use empirica_transcripts::model::Agent;
 
 impl<'a> CommandContext<'a> {
-    /// The session the command reads of: as named by `--session` or `EMPIRICA_SESSION`, else the newest active one of
-    /// the speaking agent in this worktree, else the only agent's active here.
+    /// The session to read: as named by `--session` or `EMPIRICA_SESSION`, otherwise the newest active one of the agent in this
+    /// worktree, otherwise that of the only active agent.
     pub fn working(&self) -> Result<WorkingSession> {
         if let Some(named) = self.named_session()? {
             return Ok(named);
         }
-        let active = ActiveSessions::load(self)?.active;
+        let active = active::load(self)?;
         if let Some(session) = self.own(&active).or_else(|| only_agent(&active)) {
-            return Ok(self.speaking_in(session));
+            return Ok(self.working_in(session));
         }
         Err(self.none_or_several(&active))
     }
 
-    /// The session the command writes to: as for reading, but another agent's is left to that agent. Where there is none, one begins.
+    /// The session to write to: as for reading, but not another agent's. Without one, starts one.
     pub fn writing(&self) -> Result<WorkingSession> {
-        self.written(|| self.store.turn())
-    }
-
-    /// The same for who has the turn already.
-    pub fn writing_in_turn(&self) -> Result<WorkingSession> {
-        self.written(|| None::<()>)
-    }
-
-    /// The session the command writes to, if there is one; none begins.
-    pub fn own_session(&self) -> Result<Option<WorkingSession>> {
-        if let Some(named) = self.named_session()? {
-            return Ok(Some(named));
-        }
-        Ok(self.open(&ActiveSessions::load(self)?.active)?.map(|session| self.speaking_in(&session)))
-    }
-
-    fn written<T>(&self, turn: impl FnOnce() -> Option<T>) -> Result<WorkingSession> {
         if let Some(own) = self.own_session()? {
             return Ok(own);
         }
-        // another process may be about to begin it
-        let _turn = turn();
+        // another process may be starting it
+        let _turn = self.store.turn();
+        self.writing_in_turn()
+    }
+
+    /// As [`Self::writing`], for a caller that has the turn.
+    pub fn writing_in_turn(&self) -> Result<WorkingSession> {
         if let Some(own) = self.own_session()? {
             return Ok(own);
         }
@@ -65,6 +53,14 @@ impl<'a> CommandContext<'a> {
         Ok(who)
     }
 
+    /// The session to write to, if any; starts none.
+    pub fn own_session(&self) -> Result<Option<WorkingSession>> {
+        if let Some(named) = self.named_session()? {
+            return Ok(Some(named));
+        }
+        Ok(self.open(&active::load(self)?)?.map(|session| self.working_in(&session)))
+    }
+
     fn named_session(&self) -> Result<Option<WorkingSession>> {
         let Some(given) = self.selection.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) else {
             return Ok(None);
@@ -73,14 +69,13 @@ impl<'a> CommandContext<'a> {
         Ok(Some(WorkingSession { ai: self.author(Some(&session.ai)), id: session.id, note: None }))
     }
 
-    /// The newest session of the speaking agent.
+    /// The newest session of the named or running agent.
     fn own<'s>(&self, active: &'s [ActiveSession]) -> Option<&'s ActiveSession> {
-        let of = |ai: &str| active.iter().rev().find(|session| session.ai == ai);
-        self.named_ai().or(self.running()).and_then(of)
+        newest_of(self.named_ai().or(self.running())?, active)
     }
 
-    /// The session that what is said now belongs to: the speaker's own, else one that may be it. A session is another's when the
-    /// speaker is named otherwise, or when an agent speaks and it is the user's or of another agent that is known.
+    /// The active session to write to: the agent's own, otherwise one that may be its own. A session is another's if the agent
+    /// has another name, or if an agent runs the command and the session is the user's or that of a known agent.
     pub(crate) fn open(&self, active: &[ActiveSession]) -> Result<Option<ActiveSession>> {
         let is_other = |session: &&ActiveSession| {
             self.named_ai().is_some()
@@ -92,23 +87,21 @@ impl<'a> CommandContext<'a> {
         if own.is_some() || active.is_empty() || self.named_ai().or(self.running()).is_some() {
             return Ok(own.cloned());
         }
-        let ai = self.author(None);
-        let own = active.iter().rev().find(|session| session.ai == ai);
+        let own = newest_of(&self.author(None), active);
         own.cloned().map(Some).ok_or_else(|| self.none_or_several(active))
     }
 
-    fn speaking_in(&self, session: &ActiveSession) -> WorkingSession {
+    fn working_in(&self, session: &ActiveSession) -> WorkingSession {
         let ai = self.author(Some(&session.ai));
         let other = self.named_ai().filter(|named| *named != session.ai);
         let note = other.map(|named| {
-            format!("{named} has no active session here; {}'s session {} is meant", session.ai, session.id.short())
+            format!("{named} has no active session here: using session {} of {}", session.id.short(), session.ai)
         });
         WorkingSession { ai, id: session.id.clone(), note }
     }
 
-    /// The error of a worktree without an active session, or with those of several agents.
+    /// Error: a worktree has no active session, or those of several agents.
     fn none_or_several(&self, active: &[ActiveSession]) -> Error {
-        let newest_of = |ai: &str| active.iter().rev().find(|session| session.ai == ai);
         let mut agents: Vec<&str> = active.iter().map(|session| session.ai.as_str()).collect();
         agents.sort_unstable();
         agents.dedup();
@@ -118,25 +111,24 @@ impl<'a> CommandContext<'a> {
                     "no session was started in the worktree '{}', or all have ended",
                     self.store.paths().worktree()
                 ))
-                .suggest(text!["The first record begins one; or name a session with ", option("--session"), "."])
+                .suggest(text!["The first record starts one; or name a session with ", option("--session"), "."])
                 .command(names::start_command(self.named_ai()))
                 .command(empirica("session list"));
         }
-        let named: Vec<String> = agents
-            .iter()
-            .filter_map(|agent| Some(format!("{agent} (session {})", newest_of(agent)?.id.short())))
-            .collect();
-        let who = self.named_ai().map(|named| format!("{named} has none, and ")).unwrap_or_default();
+        let newest: Vec<&ActiveSession> = agents.iter().filter_map(|agent| newest_of(agent, active)).collect();
+        let label = |session: &&ActiveSession| format!("{} (session {})", session.ai, session.id.short());
+        let labels: Vec<String> = newest.iter().map(label).collect();
+        let named = self.named_ai().map(|named| format!("{named} has none, and ")).unwrap_or_default();
         let mut error = Error::refused("several agents have an active session here")
-            .reason(format!("{who}{} are active in this worktree", named.join(" and ")))
+            .reason(format!("{named}{} are active in this worktree", labels.join(" and ")))
             .suggest(text![
-                "Say who you are with ",
+                "Name the agent with ",
                 option("--ai"),
-                " or EMPIRICA_AI, or which session with ",
+                " or EMPIRICA_AI, or the session with ",
                 option("--session"),
-                "; end those that are over."
+                "; end sessions that are over."
             ]);
-        for session in agents.iter().filter_map(|agent| newest_of(agent)) {
+        for session in newest {
             error = error
                 .alternative(session.id.as_str())
                 .command(empirica("session end").option("--session", session.id.short()));
@@ -145,13 +137,17 @@ impl<'a> CommandContext<'a> {
     }
 }
 
-/// The newest session, where all are of one agent.
+fn newest_of<'s>(ai: &str, active: &'s [ActiveSession]) -> Option<&'s ActiveSession> {
+    active.iter().rev().find(|session| session.ai == ai)
+}
+
+/// The newest session, if all are of one agent.
 fn only_agent(active: &[ActiveSession]) -> Option<&ActiveSession> {
     active.last().filter(|last| active.iter().all(|session| session.ai == last.ai))
 }
 
-/// Stores the start of a session, and remembers it as active in this worktree; `by_hook` is whether a hook of the agent's begins
-/// it. Returns the record as stored.
+/// Stores the start of a session and caches it as active in this worktree; `by_hook`: an agent's hook starts it. Returns the
+/// stored record.
 pub fn begin(
     context: &CommandContext<'_>,
     who: &WorkingSession,
@@ -167,9 +163,10 @@ pub fn begin(
             Body::SessionStart(start) => start.external_id.clone(),
             _ => None,
         };
-        let remembered = active::begin(context, &ActiveSession { id, began, ai, external_id, by_hook, task: None });
-        if let Err(error) = remembered {
-            stored.warnings.push(format!("this worktree cannot remember the session ({error}): name it, {}", who.id));
+        let cached = active::begin(context, &ActiveSession { id, began, ai, external_id, by_hook, task: None });
+        if let Err(error) = cached {
+            let id = &who.id;
+            stored.warnings.push(format!("cannot remember the session in this worktree ({error}): name it, {id}"));
         }
     }
     Ok((first, stored))

@@ -1,14 +1,13 @@
-//! Where a task stands, and what may be done with it.
+//! State of a task, and the actions it permits.
 
 use crate::context::CommandContext;
-use crate::fold::task::state;
-use crate::fold::task::state::TaskState;
+use crate::fold::task::state::{TaskAction, TaskState, TaskStatus, task_state};
 use crate::index::Index;
 use empirica_notes::error::{Command, Error, Result, blank, empirica};
 use empirica_notes::model::Id;
 use empirica_notes::store::Scan;
 
-/// Where a task stands; `None` for one of which nothing is stored.
+/// State of a task; `None` without handoffs.
 pub fn standing(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskState>> {
     let index = context.index()?;
     let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
@@ -16,30 +15,29 @@ pub fn standing(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskS
         return Ok(None);
     }
     let scan = about(&index, &ids)?;
-    Ok(Some(state::standing(&scan.records().collect::<Vec<_>>(), &index.superseded(&ids)?)))
+    Ok(Some(task_state(&scan.records().collect::<Vec<_>>(), &index.superseded(&ids)?)))
 }
 
-/// Handoffs with what receivers said of them, and the answers to that.
+/// Handoffs with their acknowledgements, and the answers to these.
 pub fn about(index: &Index<'_>, handoffs: &[Id]) -> Result<Scan> {
     let mut out = index.ids(handoffs)?;
     let accepts = index.naming(handoffs, &["accept"])?;
-    let asking: Vec<Id> = accepts.records().map(|record| record.head.id.clone()).collect();
+    let accept_ids: Vec<Id> = accepts.records().map(|record| record.head.id.clone()).collect();
     out.merge(accepts);
-    out.merge(index.naming(&asking, &["answer"])?);
+    out.merge(index.naming(&accept_ids, &["answer"])?);
     Ok(out)
 }
 
-/// Refuses what would go on with an escalated task. `kind` is what is to be handed over.
-pub fn may_go_on(task: &str, standing: &TaskState, kind: &str) -> Result<()> {
-    if standing.status != state::TaskStatus::Escalated || (kind == "escalation" && !standing.is_with_a_person()) {
+/// Refuses a handoff of a type that continues an escalated task.
+pub fn check_not_escalated(task: &str, state: &TaskState, kind: &str) -> Result<()> {
+    let with_person = state.is_with_a_person();
+    if state.status != TaskStatus::Escalated || (kind == "escalation" && !with_person) {
         return Ok(());
     }
-    let Some((step, resolve)) = standing.escalation().zip(resolve_command(standing)) else {
-        return Ok(());
-    };
-    let suggestion = match standing.is_with_a_person() {
-        true => "It goes on when somebody says how it was resolved.",
-        false => "Escalate it with a handoff of the type escalation, or say how it was resolved.",
+    let Some((step, resolve)) = state.escalation().zip(resolve_command(state)) else { return Ok(()) };
+    let suggestion = match with_person {
+        true => "It continues when its resolution is recorded.",
+        false => "Escalate it with a handoff of the type escalation, or record its resolution.",
     };
     Err(Error::refused(format!("the task '{task}' is escalated"))
         .reason(format!("{} escalated it at {}; it waits for a person", step.head.ai, step.head.at))
@@ -54,10 +52,10 @@ pub fn show_command(task: &str) -> Command {
 }
 
 /// The command that resolves an escalated task.
-pub fn resolve_command(standing: &TaskState) -> Option<Command> {
-    let step = standing.escalation()?;
+pub fn resolve_command(state: &TaskState) -> Option<Command> {
+    let step = state.escalation()?;
     let handoff = match &step.action {
-        state::TaskAction::Accept(accept) => &accept.of,
+        TaskAction::Accept(accept) => &accept.of,
         _ => &step.head.id,
     };
     Some(empirica("accept").arg(handoff.short()).option("--resolution", blank("<how it was resolved>")))

@@ -1,4 +1,4 @@
-//! Handovers between sessions: which took up which handoffs.
+//! Handovers between sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,20 +8,20 @@ use empirica_notes::model::{Id, SessionId};
 /// A session that continued another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handover {
-    /// The handoff; `None` if the continued session wrote none.
+    /// `None` if the continued session wrote none.
     pub handoff: Option<Id>,
     /// The continued session.
     pub from: SessionId,
     /// The continuing session.
     pub to: SessionId,
-    /// The record of the continuing session that tells so: its start, or an acknowledgement.
+    /// The record of the continuing session that states it: its start, or an acknowledgement.
     pub by: Id,
     /// Whether it acknowledged the handoff rather than only started with it.
     pub accepted: bool,
 }
 
 /// Handovers among these sessions, in order of time; starting with a handoff and acknowledging it counts once.
-pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Clone) -> Vec<Handover> {
+pub fn handovers<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Clone) -> Vec<Handover> {
     let mut by_handoff: BTreeMap<&Id, &SessionId> = BTreeMap::new();
     let mut of_session: BTreeMap<&SessionId, Vec<&Id>> = BTreeMap::new();
     for gathered in sessions.clone() {
@@ -47,7 +47,7 @@ pub fn passings<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Clo
     }
     let mut seen = BTreeSet::new();
     out.sort_by(|a, b| (&a.by, a.accepted).cmp(&(&b.by, b.accepted)));
-    out.retain(|passing| seen.insert((passing.handoff.clone(), passing.from.clone(), passing.to.clone())));
+    out.retain(|handover| seen.insert((handover.handoff.clone(), handover.from.clone(), handover.to.clone())));
     out
 }
 
@@ -109,7 +109,7 @@ mod tests {
     fn handovers(records: &[Record], sessions: &[u32]) -> Vec<(Option<Id>, SessionId, SessionId, Id, bool)> {
         let gathered: Vec<SessionRecords> =
             sessions.iter().filter_map(|n| SessionRecords::collect(records, &session(*n))).collect();
-        passings(&gathered).into_iter().map(|p| (p.handoff, p.from, p.to, p.by, p.accepted)).collect()
+        super::handovers(&gathered).into_iter().map(|p| (p.handoff, p.from, p.to, p.by, p.accepted)).collect()
     }
 
     #[test]
@@ -129,8 +129,8 @@ mod tests {
         let expected =
             expected.map(|(h, from, to, by, accepted)| (Some(id(h)), session(from), session(to), id(by), accepted));
         assert_eq!(handovers(&records, &[1, 2, 3, 4]), expected);
-        assert_eq!(handovers(&records, &[4, 3, 2, 1]), expected, "whatever their order");
-        assert_eq!(handovers(&records, &[2, 3, 4]), [], "who handed over is not among them");
+        assert_eq!(handovers(&records, &[4, 3, 2, 1]), expected, "in any order");
+        assert_eq!(handovers(&records, &[2, 3, 4]), [], "the continued session is missing");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::CommandContext;
-use crate::context::active::{ActiveSession, remembered};
+use crate::context::active::{ActiveSession, cached};
 use crate::hooks::digest::digest;
 use crate::hooks::trouble::{in_one_line, troubles};
 use empirica_notes::error::Result;
@@ -15,7 +15,7 @@ use empirica_notes::store::FlushTiming;
 /// Attaches handoffs and writes digests. Returns warnings; no record is lost.
 pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let store = &context.store;
-    let active = remembered(context);
+    let active = cached(context);
     let pending = store.pending();
     let unflushed = store.unflushed();
     if active.is_empty() && pending.is_empty() && unflushed == 0 && !store.has_unborn() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::context::{CommandContext, handoffs};
 use crate::fold::journal::OwnedGoal;
-use crate::fold::task::handoffs::text;
+use crate::fold::task::handoffs::{taken_up, text};
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::StaleCheck;
 use crate::index::Index;
@@ -12,31 +12,32 @@ use empirica_notes::error::Result;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Record};
 
-/// The most handoffs, open questions and open goals, the newest.
+/// Most entries of a list, the newest.
 pub const LISTED: usize = 200;
 
-/// The newest handoffs whose evidence is compared with the code.
+/// Number of newest handoffs whose checks are compared with the code.
 const CHECKED: usize = 8;
 
-/// What somebody should look at. Records have the commit they are at home on; each list is newest first.
+/// What needs attention. Records have the commit they are placed on; each list is newest first.
 #[derive(Debug, Default)]
 pub struct Attention {
-    /// Questions nobody has answered.
+    /// Open questions.
     pub unknowns: Vec<Record>,
     /// Checks whose last run failed.
     pub failed: Vec<Record>,
-    /// Handoffs that leave work and that no session took up.
+    /// Handoffs with open work that no session took up.
     pub unclaimed: Vec<Record>,
-    /// How many there are beyond those.
+    /// Number of such handoffs not listed.
     pub unclaimed_more: usize,
-    /// Checks that passed before the code changed, with the handoff that has them.
+    /// Checks that passed before the code changed, with their handoff.
     pub stale: Vec<(Envelope, StaleCheck)>,
+    /// Open goals, without suggestions that nobody pursued.
     pub goals: Vec<(Envelope, GoalState)>,
-    /// How many there are beyond those.
+    /// Number of such goals not listed.
     pub goals_more: usize,
 }
 
-/// Checks whose last run failed, newest first.
+/// The last run of each check, if it failed, newest first.
 pub fn failed(index: &Index<'_>, own: &[&Record]) -> Result<Vec<Record>> {
     let mut seen = BTreeSet::new();
     let last = own.iter().rev().filter_map(|record| match &record.body {
@@ -46,20 +47,20 @@ pub fn failed(index: &Index<'_>, own: &[&Record]) -> Result<Vec<Record>> {
     placed(index, last.filter(|(_, exit)| *exit != 0).map(|(id, _)| id))
 }
 
-/// The handoffs that leave work and that nobody took up, newest first; of a task the newest.
+/// Handoffs (newest first) with open work that no session took up; of a task only the newest counts.
 pub fn unclaimed<'r>(handoffs: &[&'r Record], records: &[&Record], claimed: &BTreeSet<&Id>) -> Vec<&'r Id> {
-    let accepted = crate::fold::task::handoffs::taken_up(records.iter().copied());
+    let accepted = taken_up(records.iter().copied());
     let mut tasks = BTreeSet::new();
-    let waits = handoffs.iter().filter(|record| {
+    let unclaimed = handoffs.iter().filter(|record| {
         let Body::Handoff(handoff) = &record.body else { return false };
         let is_newest = handoff.task_id.as_ref().is_none_or(|task| tasks.insert(task));
         let id = &record.head.id;
-        is_newest && leaves_work(handoff) && !claimed.contains(id) && !accepted.contains(id)
+        is_newest && has_open_work(handoff) && !claimed.contains(id) && !accepted.contains(id)
     });
-    waits.map(|record| &record.head.id).collect()
+    unclaimed.map(|record| &record.head.id).collect()
 }
 
-fn leaves_work(handoff: &Handoff) -> bool {
+fn has_open_work(handoff: &Handoff) -> bool {
     let goals = || handoff.goals.iter().any(|goal| goal.status == GoalStatus::Open && !goal.is_idle_suggestion());
     match text(handoff, "/manager_decision") {
         Some("COMPLETE") => false,
@@ -68,7 +69,7 @@ fn leaves_work(handoff: &Handoff) -> bool {
     }
 }
 
-/// Checks of the newest handoffs that passed before the code changed; of each command only the newest run counts.
+/// Checks of the newest handoffs that passed before the code changed; only the newest run of a command counts.
 pub fn stale(
     context: &CommandContext<'_>,
     index: &Index<'_>,
@@ -82,12 +83,12 @@ pub fn stale(
     for (listed, arrival) in listed.iter().zip(arrivals) {
         let stale = arrival.stale_evidence.into_iter().flatten().filter(|stale| !seen.contains(&stale.command));
         out.extend(stale.map(|stale| (listed.head.clone(), stale)));
-        seen.extend(listed.handoff.evidence.iter().map(|proof| proof.command.clone()));
+        seen.extend(listed.handoff.evidence.iter().map(|run| run.command.clone()));
     }
     Ok(out)
 }
 
-/// The goals that are open, given newest first, but for suggestions nobody went about.
+/// Open goals (newest first) without suggestions that nobody pursued, and the number of those not listed.
 pub fn goals<'o>(
     index: &Index<'_>,
     open: impl Iterator<Item = &'o OwnedGoal>,
@@ -99,7 +100,7 @@ pub fn goals<'o>(
     Ok((shown, more))
 }
 
-/// The newest of these records as views show them, in the order given.
+/// The first [`LISTED`] records with the commit they are placed on, in the given order.
 pub(crate) fn placed<'i>(index: &Index<'_>, ids: impl Iterator<Item = &'i Id>) -> Result<Vec<Record>> {
     index.placed(&ids.take(LISTED).cloned().collect::<Vec<_>>())
 }

@@ -1,4 +1,4 @@
-//! Everything a page about the project shows: what needs attention, sessions, what is known, how sure they were.
+//! Gathers the content of the page: attention, sessions, facts, scores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,15 @@ use crate::context::CommandContext;
 use crate::fold::assessment::belief::{Belief, beliefs};
 use crate::fold::assessment::calibration::{Explained, explained};
 use crate::fold::assessment::track_record::{Score, TrackEntry};
-use crate::fold::handover_graph::{Handover, passings};
-use crate::fold::journal::{OwnedGoal, goals};
+use crate::fold::handover_graph::{Handover, handovers};
+use crate::fold::journal::{answers, goals};
 use crate::fold::session_state::SessionRecords;
 use crate::fold::session_summary::SessionSummary;
 use crate::index::{Index, RecordQuery};
 use crate::report::attention;
 use crate::report::attention::{Attention, LISTED, placed};
-use crate::report::knowledge::{Kind, statements};
+use crate::report::knowledge;
+use crate::report::knowledge::Fact;
 use crate::search::filter::date;
 use empirica_notes::error::Result;
 use empirica_notes::git::history::dates::Edge;
@@ -25,9 +26,9 @@ use empirica_notes::git::repository::project;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::session::Session;
-use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
+use empirica_notes::model::{Body, Id, Record, SessionId};
 
-/// What is read; what else a record can be is not shown.
+/// Kinds of records on the page.
 const KINDS: &[&str] = &[
     "session_start",
     "session_end",
@@ -49,106 +50,89 @@ const KINDS: &[&str] = &[
     "accept",
     "supersede",
 ];
-/// The most records of a kind that are read, the newest.
+/// Most records read of a kind, the newest.
 const RECORDS: usize = 20_000;
-/// The most sessions that are shown, the newest.
+/// Most sessions on the page, the newest.
 pub const SESSIONS: usize = 500;
-
-/// The most statements of what is known, those that matter most.
-pub const STATEMENTS: usize = 100;
-/// After so many seconds without a record an active session is quiet.
+/// Most facts on the page, the most important.
+pub const FACTS: usize = 100;
+/// Seconds without a record after which an active session is quiet.
 const QUIET: i64 = 7 * 86_400;
 
-/// Which sessions; the agent is the one the context was asked for.
+/// Selects sessions by their start; the context selects the agent.
 #[derive(Debug, Clone, Default)]
 pub struct ReportRequest {
-    /// Those that began then or later: a date as git takes it.
+    /// The earliest start: a date as git takes it.
     pub since: Option<String>,
-    /// Those that began then or earlier.
+    /// The latest start.
     pub until: Option<String>,
 }
 
-/// One session, whole.
+/// A session on the page.
 #[derive(Debug)]
 pub struct SessionStory {
-    /// Everything it said; of its handoffs those in force.
+    /// Its records, without superseded handoffs.
     pub gathered: SessionRecords,
-    /// Whether knowing and doubting moved together, and why.
+    /// Its self-assessment.
     pub calibration: Explained,
-    /// What it forecast, and what came of it.
+    /// Its forecast and outcome.
     pub entry: TrackEntry,
 }
 
 impl SessionStory {
-    /// Whether it has not ended and has said nothing for a week.
+    /// Whether it is active and has had no record for a week.
     pub fn is_quiet(&self, now: DateTime<Utc>) -> bool {
         let last = DateTime::parse_from_rfc3339(&self.gathered.last_at);
         self.gathered.session.is_active() && last.is_ok_and(|last| (now - last.to_utc()).num_seconds() > QUIET)
     }
 }
 
-/// What is known, with the commit it is at home on.
-#[derive(Debug)]
-pub struct KnownFacts {
-    pub head: Envelope,
-    pub kind: Kind,
-    /// What was learned, asked or tried.
-    pub text: String,
-    /// The answer, or why it failed.
-    pub more: Option<String>,
-    pub files: Vec<String>,
-}
-
-/// How much there is of what, in the sessions that were asked for.
+/// Numbers over the selected sessions.
 #[derive(Debug, Default)]
 pub struct ReportTotals {
     pub sessions: usize,
     pub active: usize,
     pub agents: usize,
     pub handoffs: usize,
-    pub passed_on: usize,
     pub findings: usize,
     pub dead_ends: usize,
     pub unknowns_open: usize,
     pub unknowns_resolved: usize,
     pub goals_open: usize,
     pub goals_done: usize,
-    pub statements: usize,
+    pub facts: usize,
 }
 
-/// What the page shows, and how much there is beyond it.
+/// Content of the page.
 #[derive(Debug)]
 pub struct ReportOutcome {
     pub project: String,
-    /// When it was asked.
     pub now: DateTime<Utc>,
-    /// The agent that was asked for.
+    /// The selected agent.
     pub ai: Option<String>,
-    pub asked: ReportRequest,
-    /// How much there is.
+    pub request: ReportRequest,
     pub totals: ReportTotals,
-    /// The sessions, newest first.
+    /// Newest first.
     pub sessions: Vec<SessionStory>,
-    /// What passed between these sessions, oldest first.
-    pub passings: Vec<Handover>,
+    /// Handovers between these sessions, oldest first.
+    pub handovers: Vec<Handover>,
     pub attention: Attention,
-    /// How well forecasts and outcomes of all sessions asked for agree.
+    /// Agreement of forecasts and outcomes of all selected sessions.
     pub score: Score,
-    /// The bias of each vector in all of them.
+    /// Bias of each vector over all selected sessions.
     pub beliefs: Vec<Belief>,
-    /// What is known, newest first.
-    pub known: Vec<KnownFacts>,
-    /// The subjects of the commits it is at home on, by their ids.
+    /// Newest first.
+    pub facts: Vec<Fact>,
+    /// Subjects of the facts' commits, by commit.
     pub subjects: BTreeMap<String, String>,
-    /// Whether any session is stored here.
+    /// Whether any session is stored.
     pub any: bool,
-    /// What the user should know.
     pub warnings: Vec<String>,
 }
 
-/// Reads everything once. No session at all is no error.
+/// Gathers the content of the page; without a session, it is empty.
 pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<ReportOutcome> {
-    let wanted = SessionFilter::new(context, request)?;
+    let filter = SessionFilter::new(context, request)?;
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
     for id in index.doubled()? {
@@ -157,56 +141,54 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     for kind in ["finding", "activity", "evidence", "assessment"] {
         let count = index.count(kind)?;
         if count > RECORDS {
-            warnings.push(format!("of {count} records of the kind {kind} the newest {RECORDS} are looked at"));
+            warnings.push(format!("of {count} records of the kind {kind}, only the newest {RECORDS} are read"));
         }
     }
     let scan = index.kinds(KINDS, RecordQuery { newest: Some(RECORDS), ..RecordQuery::default() })?;
     let records: Vec<&Record> = scan.records().collect();
-    let kept: Vec<(Session, SessionSummary)> =
-        index.kept(wanted.ai.as_deref())?.into_iter().filter(|k| wanted.has(&k.0)).collect();
-    let asked: BTreeSet<&SessionId> = kept.iter().map(|(session, _)| &session.id).collect();
-    let is_asked = |record: &&&Record| match &record.head.session {
-        Some(session) => asked.contains(session),
-        None => !wanted.is_some(),
-    };
-    let own: Vec<&Record> = records.iter().filter(is_asked).copied().collect();
-    let aside = superseded(records.iter().copied());
-    let (known, statements) = known(&index, &mut Tree::new(context.repo, context.store.head().tree), &records, &own)?;
-    let unknowns = open_unknowns(&own, &answered(&records));
-    let all_goals: Vec<OwnedGoal> = goals(records.iter().copied());
-    let is_own =
-        |owned: &&OwnedGoal| owned.session.as_ref().map_or(!wanted.is_some(), |session| asked.contains(session));
-    let with = |status| all_goals.iter().filter(is_own).filter(move |owned| owned.goal.status == status);
-    let handoffs: Vec<&Record> =
-        own.iter().rev().filter(|r| r.body.kind() == "handoff" && !aside.contains(&r.head.id)).copied().collect();
-    let count = |kind: &str| own.iter().filter(|record| record.body.kind() == kind).count();
-    let mut ordered: Vec<&(Session, SessionSummary)> = kept.iter().collect();
-    // sums are made in one order, whatever clone they are made in
+    let summaries: Vec<(Session, SessionSummary)> =
+        index.kept(filter.ai.as_deref())?.into_iter().filter(|(session, _)| filter.has(session)).collect();
+    let ids: BTreeSet<&SessionId> = summaries.iter().map(|(session, _)| &session.id).collect();
+    let is_selected =
+        |session: &Option<SessionId>| session.as_ref().map_or(filter.is_all(), |session| ids.contains(session));
+    let own: Vec<&Record> = records.iter().copied().filter(|record| is_selected(&record.head.session)).collect();
+    let superseded = superseded(records.iter().copied());
+    let mut tree = Tree::new(context.repo, context.store.head().tree);
+    let (facts, facts_total) = facts(&index, &mut tree, &records, &own)?;
+    let answers = answers(records.iter().copied());
+    let of_kind = |kind: &'static str| own.iter().rev().filter(move |record| record.body.kind() == kind).copied();
+    let unknowns: Vec<&Id> =
+        of_kind("unknown").map(|record| &record.head.id).filter(|id| !answers.contains_key(*id)).collect();
+    let all_goals = goals(records.iter().copied());
+    let with =
+        |status| all_goals.iter().filter(move |owned| is_selected(&owned.session) && owned.goal.status == status);
+    let handoffs: Vec<&Record> = of_kind("handoff").filter(|record| !superseded.contains(&record.head.id)).collect();
+    let mut ordered: Vec<&(Session, SessionSummary)> = summaries.iter().collect();
+    // floating-point sums depend on their order, which must be the same in every clone
     ordered.sort_by(|a, b| a.1.entry.end.cmp(&b.1.entry.end));
-    let score = Score::of(ordered.iter().map(|(_, kept)| &kept.entry));
-    let beliefs = beliefs(ordered.iter().flat_map(|(_, kept)| &kept.differences));
-    let mut totals = ReportTotals {
-        sessions: kept.len(),
-        active: kept.iter().filter(|(session, _)| session.is_active()).count(),
-        agents: kept.iter().map(|(session, _)| &session.ai).collect::<BTreeSet<_>>().len(),
+    let score = Score::of(ordered.iter().map(|(_, summary)| &summary.entry));
+    let beliefs = beliefs(ordered.iter().flat_map(|(_, summary)| &summary.differences));
+    let totals = ReportTotals {
+        sessions: summaries.len(),
+        active: summaries.iter().filter(|(session, _)| session.is_active()).count(),
+        agents: summaries.iter().map(|(session, _)| &session.ai).collect::<BTreeSet<_>>().len(),
         handoffs: handoffs.len(),
-        passed_on: 0,
-        findings: count("finding"),
-        dead_ends: count("dead_end"),
+        findings: of_kind("finding").count(),
+        dead_ends: of_kind("dead_end").count(),
         unknowns_open: unknowns.len(),
-        unknowns_resolved: count("unknown") - unknowns.len(),
+        unknowns_resolved: of_kind("unknown").count() - unknowns.len(),
         goals_open: with(GoalStatus::Open).count(),
         goals_done: with(GoalStatus::Done).count(),
-        statements,
+        facts: facts_total,
     };
-    let commits = known.iter().filter_map(|known: &KnownFacts| known.head.commit.as_deref());
+    let commits = facts.iter().filter_map(|fact: &Fact| fact.head.commit.as_deref());
     let subject = |commit: &str| Some((commit.to_owned(), context.repo.subject(parse_oid(commit)?)?));
     let subjects = commits.filter_map(subject).collect();
-    let any = !kept.is_empty() || index.count_sessions()? > 0;
+    let any = !summaries.is_empty() || index.count_sessions()? > 0;
     let (goals, goals_more) = attention::goals(&index, with(GoalStatus::Open).rev())?;
-    let sessions = told(&records, kept, &aside);
-    let passings = passings(sessions.iter().map(|told| &told.gathered));
-    let claimed: BTreeSet<&Id> = passings.iter().filter_map(|passing| passing.handoff.as_ref()).collect();
+    let sessions = stories(&records, summaries, &superseded);
+    let handovers = handovers(sessions.iter().map(|story| &story.gathered));
+    let claimed: BTreeSet<&Id> = handovers.iter().filter_map(|handover| handover.handoff.as_ref()).collect();
     let unclaimed = attention::unclaimed(&handoffs, &records, &claimed);
     let attention = Attention {
         unknowns: placed(&index, unknowns.into_iter())?,
@@ -217,26 +199,25 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
         goals,
         goals_more,
     };
-    totals.passed_on = passings.iter().filter_map(|passing| passing.handoff.as_ref()).collect::<BTreeSet<_>>().len();
     Ok(ReportOutcome {
         project: project::name(context.repo),
         now: context.env.now(),
-        ai: wanted.ai,
-        asked: request.clone(),
+        ai: filter.ai,
+        request: request.clone(),
         totals,
         sessions,
-        passings,
+        handovers,
         attention,
         score,
         beliefs,
-        known,
+        facts,
         subjects,
         any,
         warnings,
     })
 }
 
-/// Which sessions, resolved.
+/// Selects sessions by agent and start.
 struct SessionFilter {
     ai: Option<String>,
     since: Option<i64>,
@@ -255,29 +236,29 @@ impl SessionFilter {
         })
     }
 
-    /// Whether not all sessions are asked for.
-    fn is_some(&self) -> bool {
-        self.ai.is_some() || self.since.is_some() || self.until.is_some()
+    fn is_all(&self) -> bool {
+        self.ai.is_none() && self.since.is_none() && self.until.is_none()
     }
 
+    /// Whether a session is selected; one with an unknown start is outside every span.
     fn has(&self, session: &Session) -> bool {
-        let began = DateTime::parse_from_rfc3339(&session.started_at).map(|at| at.timestamp());
-        // one that began nobody knows when is in no span of time
-        let in_time = |edge: Option<i64>, fits: fn(i64, i64) -> bool| {
-            edge.is_none_or(|edge| began.as_ref().is_ok_and(|began| fits(*began, edge)))
-        };
+        let began = DateTime::parse_from_rfc3339(&session.started_at).ok().map(|at| at.timestamp());
         self.ai.as_ref().is_none_or(|ai| session.ai == *ai)
-            && in_time(self.since, |began, since| began >= since)
-            && in_time(self.until, |began, until| began <= until)
+            && self.since.is_none_or(|since| began.is_some_and(|began| began >= since))
+            && self.until.is_none_or(|until| began.is_some_and(|began| began <= until))
     }
 }
 
-/// The newest sessions, newest first, each out of what concerns it.
-fn told(records: &[&Record], kept: Vec<(Session, SessionSummary)>, aside: &BTreeSet<Id>) -> Vec<SessionStory> {
+/// The newest sessions, newest first, each with the records that concern it.
+fn stories(
+    records: &[&Record],
+    summaries: Vec<(Session, SessionSummary)>,
+    superseded: &BTreeSet<Id>,
+) -> Vec<SessionStory> {
     let mut owners: BTreeMap<&Id, &SessionId> = BTreeMap::new();
     let mut of_session: BTreeMap<&SessionId, Vec<&Record>> = BTreeMap::new();
     for record in records {
-        // who answers a question or ends a goal may not say whose it is
+        // an answer, or the end of a goal, may not name the session it concerns
         let named = record.names().into_iter().filter_map(|id| owners.get(id).copied());
         let sessions: BTreeSet<&SessionId> = record.concerns().chain(named).collect();
         if let Some(session) = record.head.session.as_ref().or(sessions.first().copied()) {
@@ -287,57 +268,36 @@ fn told(records: &[&Record], kept: Vec<(Session, SessionSummary)>, aside: &BTree
             of_session.entry(session).or_default().push(record);
         }
     }
-    let newest = kept.into_iter().rev().take(SESSIONS);
-    let told = newest.filter_map(|(session, kept)| {
+    let newest = summaries.into_iter().rev().take(SESSIONS);
+    let stories = newest.filter_map(|(session, summary)| {
         let mut gathered = SessionRecords::collect(of_session.get(&session.id)?.iter().copied(), &session.id)?;
-        gathered.handoffs.retain(|(head, _)| !aside.contains(&head.id));
-        let calibration = explained(kept.before.as_ref(), kept.after.as_ref());
-        Some(SessionStory { gathered: SessionRecords { session, ..gathered }, calibration, entry: kept.entry })
+        gathered.handoffs.retain(|(head, _)| !superseded.contains(&head.id));
+        let calibration = explained(summary.before.as_ref(), summary.after.as_ref());
+        Some(SessionStory { gathered: SessionRecords { session, ..gathered }, calibration, entry: summary.entry })
     });
-    told.collect()
+    stories.collect()
 }
 
-fn answered<'r>(records: &[&'r Record]) -> BTreeSet<&'r Id> {
-    let answers = records.iter().filter_map(|record| match &record.body {
-        Body::Resolve(answer) => Some(&answer.of),
-        _ => None,
-    });
-    answers.collect()
-}
-
-/// The questions nobody has answered, newest first.
-fn open_unknowns<'r>(own: &[&'r Record], answered: &BTreeSet<&Id>) -> Vec<&'r Id> {
-    let unknowns = own.iter().rev().filter(|record| record.body.kind() == "unknown");
-    unknowns.map(|record| &record.head.id).filter(|id| !answered.contains(id)).collect()
-}
-
-/// The files of a tree that a text names by their paths.
-fn named(text: &str, tree: &mut Tree<'_>) -> Vec<String> {
+/// The first file of a tree that a text names by its path.
+fn named_file(text: &str, tree: &mut Tree<'_>) -> Option<String> {
     let words = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    let paths = words.map(|word| word.split(':').next().unwrap_or(word)).filter(|path| path.contains(['.', '/']));
-    paths.filter(|path| matches!(tree.find(path), PathContent::File(_))).map(str::to_owned).take(1).collect()
+    let mut paths = words.map(|word| word.split(':').next().unwrap_or(word)).filter(|path| path.contains(['.', '/']));
+    paths.find(|path| matches!(tree.find(path), PathContent::File(_))).map(str::to_owned)
 }
 
-/// What is known, and how much there is. An answer counts whoever gave it.
-fn known(
-    index: &Index<'_>,
-    tree: &mut Tree<'_>,
-    records: &[&Record],
-    own: &[&Record],
-) -> Result<(Vec<KnownFacts>, usize)> {
-    let mut looked_at: Vec<&Record> = own.to_vec();
-    looked_at.extend(records.iter().filter(|record| matches!(record.body, Body::Resolve(_))));
-    looked_at.sort_by(|a, b| a.head.id.cmp(&b.head.id));
-    looked_at.dedup_by(|a, b| a.head.id == b.head.id);
-    let (statements, total) = statements(&looked_at, STATEMENTS);
-    let heads = placed(index, statements.iter().map(|statement| &statement.record.head.id))?;
-    let known = heads.into_iter().zip(statements).map(|(record, statement)| {
-        let mut files: Vec<String> = statement.files.into_iter().map(str::to_owned).collect();
-        if files.is_empty() {
-            files = named(statement.text, tree);
+/// The facts of the selected sessions, and their total number. Answers count from any session.
+fn facts(index: &Index<'_>, tree: &mut Tree<'_>, records: &[&Record], own: &[&Record]) -> Result<(Vec<Fact>, usize)> {
+    let mut considered: Vec<&Record> = own.to_vec();
+    considered.extend(records.iter().filter(|record| matches!(record.body, Body::Resolve(_))));
+    considered.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+    considered.dedup_by(|a, b| a.head.id == b.head.id);
+    let (mut facts, total) = knowledge::facts(&considered, FACTS);
+    let placed = placed(index, facts.iter().map(|fact| &fact.head.id))?;
+    for (fact, record) in facts.iter_mut().zip(placed) {
+        fact.head = record.head;
+        if fact.files.is_empty() {
+            fact.files.extend(named_file(&fact.text, tree));
         }
-        let (text, more) = (statement.text.to_owned(), statement.more.map(str::to_owned));
-        KnownFacts { head: record.head, kind: statement.kind, text, more, files }
-    });
-    Ok((known.collect(), total))
+    }
+    Ok((facts, total))
 }

@@ -1,147 +1,126 @@
-//! What is known, and of what: findings, decisions, answers and failures, linked to the files and commits they are about.
+//! The facts of a project: findings, decisions, answers and dead ends, linked to the files they are about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::fold::journal::answers;
 use crate::session::bootstrap::overview::importance;
-use empirica_notes::model::{Body, Id, Record, SessionId};
+use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
 
-/// How much a decision weighs beside findings, whose agents say it.
-const DECIDED: f64 = 0.8;
-/// How much an answered question weighs.
+/// Weights beside the impact of findings.
+const DECISION: f64 = 0.8;
 const ANSWERED: f64 = 0.3;
-/// How much a failure weighs.
-const FAILED: f64 = 0.7;
-/// The most files of a statement.
+const DEAD_END: f64 = 0.7;
+/// Most files of a fact.
 const FILES: usize = 3;
-/// How far it is followed what led to a statement.
+/// Most `led_from` links followed from a fact.
 const STEPS: usize = 16;
 
 empirica_notes::words! {
-    /// What a statement is.
+    /// Kind of a fact.
     pub enum Kind {
-        /// Something learned.
         Finding = "finding",
-        /// Something decided.
         Decision = "decision",
-        /// A question that was answered.
         Answered = "answered",
-        /// An approach that failed.
         DeadEnd = "dead end",
     }
 }
 
-/// Something that is known, and what it is about.
+/// A fact, and the files it is about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Statement<'r> {
-    pub record: &'r Record,
+pub struct Fact {
+    pub head: Envelope,
     pub kind: Kind,
-    /// What was learned, decided, asked or tried.
-    pub text: &'r str,
-    /// The answer of a question, why something was decided or failed.
-    pub more: Option<&'r str>,
-    /// The files it is about, at most 3.
-    pub files: Vec<&'r str>,
+    /// Finding, decision, question or approach.
+    pub text: String,
+    /// The answer, or the reason of a decision or a failure.
+    pub more: Option<String>,
+    /// At most 3.
+    pub files: Vec<String>,
 }
 
-/// Out of records, oldest first: the statements that matter most, newest first, `most` of them; and how many there are. A
-/// finding matters by its impact and the fewer are newer, as everywhere; decisions, answers and failures count beside them.
-pub fn statements<'r>(records: &[&'r Record], most: usize) -> (Vec<Statement<'r>>, usize) {
-    let mut answers: BTreeMap<&Id, &str> = BTreeMap::new();
-    for record in records {
-        if let Body::Resolve(answer) = &record.body {
-            answers.insert(&answer.of, &answer.text);
-        }
-    }
-    let mut all: Vec<(f64, Statement<'r>)> = Vec::new();
+/// The `most` important facts of records (oldest first), newest first, and their total number. The importance of a
+/// finding follows from its impact and the number of newer facts; other kinds have a fixed weight instead of an impact.
+pub fn facts(records: &[&Record], most: usize) -> (Vec<Fact>, usize) {
+    let answers = answers(records.iter().copied());
+    let mut all: Vec<(f64, &Record, Fact)> = Vec::new();
     for record in records.iter().rev() {
-        let answer = answers.get(&record.head.id).copied();
+        let answer = answers.get(&record.head.id);
         let (kind, weight, text, more) = match &record.body {
-            Body::Finding(b) => (Kind::Finding, b.impact, b.text.as_str(), None),
-            // an open question is not known
-            Body::Unknown(b) if answer.is_some() => (Kind::Answered, Some(ANSWERED), b.text.as_str(), answer),
-            Body::Decision(b) => (Kind::Decision, Some(DECIDED), b.text.as_str(), Some(b.why.as_str())),
-            Body::DeadEnd(b) => (Kind::DeadEnd, Some(FAILED), b.approach.as_str(), Some(b.why.as_str())),
+            Body::Finding(b) => (Kind::Finding, b.impact, &b.text, None),
+            Body::Unknown(b) if answer.is_some() => (Kind::Answered, Some(ANSWERED), &b.text, answer),
+            Body::Decision(b) => (Kind::Decision, Some(DECISION), &b.text, Some(&b.why)),
+            Body::DeadEnd(b) => (Kind::DeadEnd, Some(DEAD_END), &b.approach, Some(&b.why)),
             _ => continue,
         };
-        let weight = importance(weight, all.len());
-        all.push((weight, Statement { record, kind, text, more, files: Vec::new() }));
+        let (text, more) = (text.clone(), more.cloned());
+        let fact = Fact { head: record.head.clone(), kind, text, more, files: Vec::new() };
+        all.push((importance(weight, all.len()), record, fact));
     }
     let total = all.len();
-    // stable: of the same weight the newer one
+    // stable: of equal importance, the newer fact comes first
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     all.truncate(most);
-    let mut chosen: Vec<Statement<'r>> = all.into_iter().map(|(_, statement)| statement).collect();
-    chosen.sort_by(|a, b| b.record.head.id.cmp(&a.record.head.id));
-    let places = Places::new(records, &chosen);
-    for statement in &mut chosen {
-        statement.files = places.files(statement);
-    }
-    (chosen, total)
+    all.sort_by(|a, b| b.2.head.id.cmp(&a.2.head.id));
+    let links = FileLinks::new(records, all.iter().map(|(_, record, _)| *record));
+    let linked = all.into_iter().map(|(_, record, fact)| Fact { files: links.files(record, &fact.text), ..fact });
+    (linked.collect(), total)
 }
 
-/// The files that records name, by record and by session.
-struct Places<'r> {
+/// Links between records, and the records that name files, of the sessions of the chosen facts.
+struct FileLinks<'r> {
     by_id: BTreeMap<&'r Id, &'r Record>,
-    /// The records that say what led to them, by that.
+    /// Records by the record that led to them.
     led: BTreeMap<&'r Id, Vec<&'r Record>>,
-    /// What each session did to files, oldest first.
-    done: BTreeMap<&'r SessionId, Vec<&'r Record>>,
+    /// Records that name files, oldest first.
+    by_session: BTreeMap<&'r SessionId, Vec<&'r Record>>,
 }
 
-impl<'r> Places<'r> {
-    fn new(records: &[&'r Record], chosen: &[Statement<'r>]) -> Self {
-        let wanted: BTreeSet<&SessionId> = chosen.iter().filter_map(|s| s.record.head.session.as_ref()).collect();
-        let mut out = Places { by_id: BTreeMap::new(), led: BTreeMap::new(), done: BTreeMap::new() };
+impl<'r> FileLinks<'r> {
+    fn new(records: &[&'r Record], chosen: impl Iterator<Item = &'r Record>) -> Self {
+        let sessions: BTreeSet<&SessionId> = chosen.filter_map(|record| record.head.session.as_ref()).collect();
+        let mut out = FileLinks { by_id: BTreeMap::new(), led: BTreeMap::new(), by_session: BTreeMap::new() };
         for record in records {
-            let Some(session) = record.head.session.as_ref().filter(|session| wanted.contains(session)) else {
+            let Some(session) = record.head.session.as_ref().filter(|session| sessions.contains(session)) else {
                 continue;
             };
             out.by_id.insert(&record.head.id, record);
             if let Some(from) = record.body.led_from() {
                 out.led.entry(from).or_default().push(record);
             }
-            if !named(record).is_empty() {
-                out.done.entry(session).or_default().push(record);
+            if !files_of(record).is_empty() {
+                out.by_session.entry(session).or_default().push(record);
             }
         }
         out
     }
 
-    /// The files a statement is about: those that led to it or that it led to; else those of its session that it names.
-    /// What was merely done before it says nothing.
-    fn files(&self, statement: &Statement<'r>) -> Vec<&'r str> {
-        let id = &statement.record.head.id;
-        let mut linked: Vec<&str> = Vec::new();
-        let mut at = Some(statement.record);
+    /// The files of records that led to this one or that it led to; without any, the files of its session that `text`
+    /// names. Proximity in time is no link.
+    fn files(&self, record: &'r Record, text: &str) -> Vec<String> {
+        let mut linked: Vec<&String> = Vec::new();
+        let mut at = Some(record);
         for _ in 0..STEPS {
             at = at.and_then(|record| record.body.led_from()).and_then(|from| self.by_id.get(from)).copied();
-            linked.extend(at.iter().flat_map(|record| named(record)).map(String::as_str));
+            linked.extend(at.iter().flat_map(|record| files_of(record)));
         }
-        linked.extend(self.led.get(id).into_iter().flatten().flat_map(|record| named(record)).map(String::as_str));
-        if !linked.is_empty() {
-            return first(linked.into_iter(), FILES);
+        linked.extend(self.led.get(&record.head.id).into_iter().flatten().flat_map(|record| files_of(record)));
+        if linked.is_empty() {
+            let of_session = record.head.session.as_ref().and_then(|session| self.by_session.get(session));
+            let all = of_session.into_iter().flatten().flat_map(|record| files_of(record));
+            linked = all.filter(|file| mentions(text, file)).collect();
         }
-        let Some(done) = statement.record.head.session.as_ref().and_then(|session| self.done.get(session)) else {
-            return Vec::new();
-        };
-        let all = || done.iter().flat_map(|record| named(record)).map(String::as_str);
-        first(all().filter(|file| mentions(statement.text, file)), FILES)
+        let mut seen = BTreeSet::new();
+        linked.into_iter().filter(|file| !file.is_empty() && seen.insert(*file)).take(FILES).cloned().collect()
     }
 }
 
-/// Whether a text names a file: by its path, or by a name that cannot well be another word.
+/// Whether a text names a file: by its path, or by a name that is hardly another word.
 fn mentions(text: &str, file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     text.contains(file) || (name.len() > 3 && name.contains('.') && text.contains(name))
 }
 
-fn first<'t>(all: impl Iterator<Item = &'t str>, most: usize) -> Vec<&'t str> {
-    let mut known = BTreeSet::new();
-    all.filter(|file| !file.is_empty() && known.insert(*file)).take(most).collect()
-}
-
-/// The files a record names.
-fn named(record: &Record) -> &[String] {
+fn files_of(record: &Record) -> &[String] {
     match &record.body {
         Body::Activity(b) => &b.files,
         Body::Evidence(b) => &b.files,
@@ -153,7 +132,6 @@ fn named(record: &Record) -> &[String] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use empirica_notes::model::Envelope;
     use empirica_notes::model::journal::{Activity, DeadEnd, Decision, Finding, Resolve, Unknown};
 
     fn id(n: u32) -> Id {
@@ -178,12 +156,8 @@ mod tests {
         record(n, session, Body::Activity(Activity { category, text, failed: false, files, led_from }))
     }
 
-    fn told(records: &[Record], most: usize) -> Vec<(Kind, String, Vec<String>)> {
-        let records: Vec<&Record> = records.iter().collect();
-        let (told, _) = statements(&records, most);
-        told.iter()
-            .map(|s| (s.kind, s.text.to_owned(), s.files.iter().map(|file| (*file).to_owned()).collect()))
-            .collect()
+    fn found(records: &[Record], most: usize) -> Vec<Fact> {
+        facts(&records.iter().collect::<Vec<_>>(), most).0
     }
 
     #[test]
@@ -198,7 +172,8 @@ mod tests {
             edit(7, 1, &["src/e.rs"], Some(6)),
             edit(8, 2, &["other.rs"], None),
         ];
-        let files: Vec<(String, Vec<String>)> = told(&records, 9).into_iter().map(|t| (t.1, t.2)).collect();
+        let files: Vec<(String, Vec<String>)> =
+            found(&records, 9).into_iter().map(|fact| (fact.text, fact.files)).collect();
         let expected: [(&str, &[&str]); 4] =
             [("leads", &["src/e.rs"]), ("led", &["src/a.rs"]), ("it is a.rs that fails", &["src/a.rs"]), ("near", &[])];
         let expected: Vec<(String, Vec<String>)> = expected
@@ -217,31 +192,31 @@ mod tests {
         };
         let records = [
             finding(1, "great", Some(1.0), None),
-            unknown(2, "asked?"),
+            unknown(2, "which?"),
             decision(3, "so"),
             finding(4, "small", Some(0.1), None),
             record(5, 1, Body::DeadEnd(DeadEnd { approach: "tried".into(), why: "no".into(), led_from: None })),
             record(6, 2, Body::Resolve(Resolve { of: id(2), text: "so".into(), concerns: Vec::new() })),
             unknown(7, "nobody knows yet"),
         ];
-        let all: Vec<(Kind, String)> = told(&records, 9).into_iter().map(|t| (t.0, t.1)).collect();
+        let all: Vec<(Kind, String)> = found(&records, 9).into_iter().map(|fact| (fact.kind, fact.text)).collect();
         let expected = [
             (Kind::DeadEnd, "tried"),
             (Kind::Finding, "small"),
             (Kind::Decision, "so"),
-            (Kind::Answered, "asked?"),
+            (Kind::Answered, "which?"),
             (Kind::Finding, "great"),
         ];
         assert_eq!(all, expected.map(|(kind, text)| (kind, text.to_owned())));
-        let kept: Vec<String> = told(&records, 3).into_iter().map(|t| t.1).collect();
+        let kept: Vec<String> = found(&records, 3).into_iter().map(|fact| fact.text).collect();
         assert_eq!(kept, ["tried", "so", "great"]);
-        assert_eq!(statements(&records.iter().collect::<Vec<_>>(), 3).1, 5);
+        assert_eq!(facts(&records.iter().collect::<Vec<_>>(), 3).1, 5);
     }
 
     #[test]
     fn a_circle_ends() {
         let records = [finding(1, "a", None, Some(2)), finding(2, "b", None, Some(1))];
-        assert_eq!(told(&records, 9).len(), 2);
-        assert_eq!(told(&[], 9), []);
+        assert_eq!(found(&records, 9).len(), 2);
+        assert_eq!(found(&[], 9), []);
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::active::{ActiveSession, ActiveSessions};
+use crate::context::active::ActiveSession;
 use crate::context::names::NamedObject;
 use crate::context::records::{gather, nothing_of};
 use crate::context::stored::StoreReport;
@@ -84,11 +84,11 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
         context.optional(name, text.as_deref())?;
     }
     context.stored_as_it_is("external id", request.external_id.as_deref())?;
-    let current = ActiveSessions::load(context)?;
+    let current = active::load(context)?;
     let ai = context.author(None);
     let resumed = match (&request.external_id, request.since_ms) {
-        (Some(external), _) => current.active.iter().find(|s| s.external_id.as_ref() == Some(external)),
-        (None, Some(since)) => session_of_hook(&current.active, &ai, since),
+        (Some(external), _) => current.iter().find(|s| s.external_id.as_ref() == Some(external)),
+        (None, Some(since)) => session_of_hook(&current, &ai, since),
         (None, None) => None,
     };
     if let Some(resumed) = resumed {
@@ -135,12 +135,20 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     let (record, mut stored) = session::begin(context, &who, body, request.by_hook)?;
     stored.after(first);
     let started_at = record.as_ref().map(|record| record.head.at.clone()).unwrap_or_default();
-    let others: Vec<ActiveSession> = current.active;
     let task = record.and_then(|record| match record.body {
         Body::SessionStart(start) => start.task,
         _ => None,
     });
-    Ok(StartOutcome { continues, others, session_id: who.id, ai_id: who.ai, started_at, task, resumed: false, stored })
+    Ok(StartOutcome {
+        continues,
+        others: current,
+        session_id: who.id,
+        ai_id: who.ai,
+        started_at,
+        task,
+        resumed: false,
+        stored,
+    })
 }
 
 /// Maximum time between the start of an agent's process and of the session its hook begins, in milliseconds.

@@ -50,7 +50,7 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>,
     }
     let standing = |(task, records): (&str, Vec<&Record>)| Task {
         task_id: task.to_owned(),
-        standing: state::standing(&records, &aside),
+        standing: state::task_state(&records, &aside),
     };
     let mut out: Vec<Task> = of_task.into_iter().map(standing).collect();
     out.retain(|task| !open_only || task.standing.status != state::TaskStatus::Complete);

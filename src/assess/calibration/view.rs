@@ -185,8 +185,8 @@ impl<'a> From<&'a SessionCalibration> for OneView<'a> {
             uncertainty_drop: calibration.uncertainty,
             forecast: entry.forecast.map(|forecast| forecast.value),
             forecast_from: entry.forecast.map(|forecast| forecast.source.name()),
-            outcome: entry.ending.outcome().map(u8::from),
-            outcome_why: entry.ending.why(),
+            outcome: entry.outcome.reached().map(u8::from),
+            outcome_why: entry.outcome.why(),
             left_out: entry.left_out(),
         }
     }
@@ -316,14 +316,14 @@ fn one_text(one: &SessionCalibration) -> String {
             format!("{} ({from})", forecast.value)
         }
     };
-    let outcome = entry.ending.outcome().map_or("unknown", |reached| if reached { "1" } else { "0" });
+    let outcome = entry.outcome.reached().map_or("unknown", |reached| if reached { "1" } else { "0" });
     format!(
         "Session {} by {}{task}\n  self-assessment {}: {}\n  forecast {forecast}, outcome {outcome}: {}\n",
         session.id.short(),
         safe::line(&session.ai),
         one.calibration.status.word(),
         one.calibration.why,
-        entry.ending.why()
+        entry.outcome.why()
     )
 }
 

@@ -1,23 +1,23 @@
 //! The goals of two sides: which are missing, done, taken over, and which made progress.
 
-use crate::checkpoint::compare::changes::{ChangeKind, Changes, HistoryBetween, counted};
+use crate::checkpoint::compare::changes::{ChangeKind, Changes, HistoryBetween, Noun, counted};
 use crate::checkpoint::compare::operand::{Operand, OperandGoal, OperandGoals};
 use empirica_notes::model::Id;
 
 const DIMENSION: &str = "goals";
-const WORDS: (&str, &str) = ("goal", "goals");
+const GOAL: Noun = ("goal", "goals");
 
 impl Changes {
-    pub fn goals(&mut self, a: &Operand, b: &Operand, way: &HistoryBetween, exists: &dyn Fn(&Id) -> bool) {
+    /// Compares open goals, numbers and progress; closed goals are not missing.
+    pub fn goals(&mut self, a: &Operand, b: &Operand, history: &HistoryBetween, exists: &dyn Fn(&Id) -> bool) {
         let (Some(was), Some(is)) = (&a.goals, &b.goals) else { return };
         self.compared.push(DIMENSION);
-        // what was ended is not left behind
         let left = was.open.iter().filter(|goal| !is.open.iter().any(|now| now.id == goal.id));
-        let taken_over = |id: &Id| !self.same_session && way.held.contains(id);
-        let left = left.filter(|goal| !way.closed.contains(&goal.id) && !taken_over(&goal.id));
+        let taken_over = |id: &Id| !self.same_session && history.held.contains(id);
+        let left = left.filter(|goal| !history.closed.contains(&goal.id) && !taken_over(&goal.id));
         let left: Vec<&OperandGoal> = left.collect();
         let names = |goals: &[&OperandGoal]| goals.iter().map(|goal| goal.text.clone()).collect::<Vec<_>>();
-        // of these it is not known which they are
+        // open goals that the later side does not list
         let unnamed = is.active.saturating_sub(is.open.len() as u64);
         if !self.same_session {
             let count = (left.len() as u64).saturating_sub(unnamed);
@@ -28,12 +28,12 @@ impl Changes {
             }
         } else {
             let (stored, forgotten): (Vec<_>, Vec<_>) = left.into_iter().partition(|goal| exists(&goal.id));
-            // another session has them
+            // another session took them over
             let taken = if unnamed == 0 { stored } else { Vec::new() };
             self.numbers(was, is, taken.len() as u64, names(&forgotten));
             if !taken.is_empty() {
                 let verb = if taken.len() == 1 { "was" } else { "were" };
-                let what = format!("{} {verb} taken over by another session", counted(taken.len() as u64, WORDS));
+                let what = format!("{} {verb} taken over by another session", counted(taken.len() as u64, GOAL));
                 self.add(DIMENSION, ChangeKind::Changed, what, names(&taken));
             }
         }
@@ -43,19 +43,14 @@ impl Changes {
     fn numbers(&mut self, was: &OperandGoals, is: &OperandGoals, taken: u64, forgotten: Vec<String>) {
         let missing = was.total.saturating_sub(is.total + taken).max(forgotten.len() as u64);
         if missing > 0 {
-            self.missing(DIMENSION, WORDS, missing, forgotten);
-        } else if is.total > was.total {
-            self.add(
-                DIMENSION,
-                ChangeKind::Gained,
-                format!("{} more", counted(is.total - was.total, WORDS)),
-                Vec::new(),
-            );
+            self.missing(DIMENSION, GOAL, missing, forgotten);
+        } else {
+            self.more(DIMENSION, GOAL, is.total.saturating_sub(was.total), Vec::new());
         }
         if is.completed < was.completed {
-            self.add(DIMENSION, ChangeKind::Lost, "what was reached of the goals was forgotten".to_owned(), Vec::new());
+            self.add(DIMENSION, ChangeKind::Lost, "the completion of goals was forgotten", Vec::new());
         } else if is.completed > was.completed {
-            let what = format!("{} done", counted(is.completed - was.completed, WORDS));
+            let what = format!("{} done", counted(is.completed - was.completed, GOAL));
             self.add(DIMENSION, ChangeKind::Gained, what, Vec::new());
         }
         if let Some(before) = was.current.as_ref().filter(|before| is.current.as_ref() != Some(*before))
@@ -63,11 +58,11 @@ impl Changes {
             && (is.open.iter().any(|goal| goal.id == *before) || is.completed == was.completed)
         {
             let what = if is.current.is_some() { "another goal is worked on" } else { "no goal is worked on" };
-            self.add(DIMENSION, ChangeKind::Changed, what.to_owned(), vec![goal.text.clone()]);
+            self.add(DIMENSION, ChangeKind::Changed, what, vec![goal.text.clone()]);
         }
     }
 
-    /// The steps of the goals that both sides name.
+    /// Compares the subtasks of goals that both sides list.
     fn progress(&mut self, was: &OperandGoals, is: &OperandGoals) {
         let steps = |progress: Option<(u64, u64)>| {
             progress.map_or_else(|| "no steps".to_owned(), |(done, all)| format!("{done}/{all} subtasks"))

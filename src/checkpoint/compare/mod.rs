@@ -1,4 +1,4 @@
-//! Two sides compared in all dimensions: what was lost, what was gained, what is different, and a sentence to act on.
+//! Compares two sides in all dimensions: losses, gains, other changes, and a summary.
 
 pub mod changes;
 mod goals;
@@ -12,7 +12,7 @@ use crate::checkpoint::compare::changes::{Change, ChangeKind, Changes, HistoryBe
 use crate::checkpoint::compare::operand::Operand;
 use empirica_notes::model::{Id, Vector};
 
-/// The dimensions that are compared, in the order they are told (the seed's).
+/// The dimensions, in the order they are reported (the seed's).
 pub const DIMENSIONS: [&str; 9] = [
     "breadcrumbs",
     "git_state",
@@ -25,31 +25,30 @@ pub const DIMENSIONS: [&str; 9] = [
     "project",
 ];
 
-/// What the comparison came to.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The sentence.
+    /// A sentence.
     pub summary: String,
-    /// Every difference, dimension by dimension, losses first.
+    /// The differences: losses first, then by dimension.
     pub changes: Vec<Change>,
-    /// The dimensions both sides know.
+    /// Dimensions known to both sides.
     pub compared: Vec<&'static str>,
-    /// Later value − earlier value of the vectors given on both sides, 4 decimals; `None` when the later side has no
-    /// assessment of its own, or one of both has none.
+    /// Later value − earlier value of the vectors given on both sides, 4 decimals; `None` if the later side has no newer
+    /// assessment, or either has none.
     pub vector_deltas: Option<BTreeMap<Vector, f64>>,
 }
 
 impl Comparison {
-    /// The differences of a turn.
-    pub fn of(&self, turn: ChangeKind) -> impl Iterator<Item = &Change> {
-        self.changes.iter().filter(move |change| change.turn == turn)
+    pub fn of(&self, kind: ChangeKind) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(move |change| change.kind == kind)
     }
 }
 
 /// Compares an earlier side with a later one. `exists` says whether a record is stored here.
-pub fn compare(a: &Operand, b: &Operand, way: &HistoryBetween, exists: &dyn Fn(&Id) -> bool) -> Comparison {
+pub fn compare(a: &Operand, b: &Operand, history: &HistoryBetween, exists: &dyn Fn(&Id) -> bool) -> Comparison {
     let mut all = Changes { same_session: a.session.is_some() && a.session == b.session, ..Changes::default() };
-    for (words, a, b) in [
+    for (noun, a, b) in [
         (("finding", "findings"), &a.findings, &b.findings),
         (("question", "questions"), &a.unknowns, &b.unknowns),
         (("dead end", "dead ends"), &a.dead_ends, &b.dead_ends),
@@ -57,12 +56,12 @@ pub fn compare(a: &Operand, b: &Operand, way: &HistoryBetween, exists: &dyn Fn(&
         (("decision", "decisions"), &a.decisions, &b.decisions),
     ] {
         if let (Some(a), Some(b)) = (a, b) {
-            all.known(words, a, b, exists);
+            all.known(noun, a, b, exists);
         }
     }
     all.number("breadcrumbs", ("answer", "answers"), a.resolved, b.resolved);
-    all.git(a, b, way);
-    all.goals(a, b, way, exists);
+    all.git(a, b, history);
+    all.goals(a, b, history, exists);
     all.reasoning(a, b);
     let vector_deltas = all.vectors(a, b);
     all.session(a, b);
@@ -75,30 +74,26 @@ pub fn compare(a: &Operand, b: &Operand, way: &HistoryBetween, exists: &dyn Fn(&
     all.number("project", ("agent", "agents"), a.agents, b.agents);
     all.differ("project", "active sessions", a.active, b.active);
     let order = |change: &Change| DIMENSIONS.iter().position(|dimension| *dimension == change.dimension);
-    all.list.sort_by_key(|change| (change.turn as u8, order(change)));
-    // a stored assessment is never computed again
-    let is_waiting = b.is_present && vector_deltas.is_none() && !a.vectors.is_empty() && !b.vectors.is_empty();
+    all.list.sort_by_key(|change| (change.kind as u8, order(change)));
+    // the present state has no assessment yet
+    let is_pending = b.is_present && vector_deltas.is_none() && !a.vectors.is_empty() && !b.vectors.is_empty();
     Comparison {
-        summary: summary(&all.list, is_waiting),
+        summary: summary(&all.list, is_pending),
         compared: DIMENSIONS.into_iter().filter(|dimension| all.compared.contains(dimension)).collect(),
         changes: all.list,
         vector_deltas,
     }
 }
 
-/// The sentence a person acts on: what was lost, else what was gained.
-fn summary(changes: &[Change], is_waiting: bool) -> String {
-    let told = |turn: ChangeKind| -> Vec<&str> {
-        changes.iter().filter(|change| change.turn == turn).map(|change| change.what.as_str()).collect()
+/// The losses in a sentence; without any, the gains, else the other changes. `is_pending`: vectors are not compared yet.
+fn summary(changes: &[Change], is_pending: bool) -> String {
+    let of = |kind: ChangeKind| -> Option<String> {
+        let texts = changes.iter().filter(|change| change.kind == kind).map(|change| change.what.as_str());
+        Some(texts.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
     };
-    let (lost, gained, changed) = (told(ChangeKind::Lost), told(ChangeKind::Gained), told(ChangeKind::Changed));
-    let mut text = match (lost.as_slice(), gained.as_slice(), changed.as_slice()) {
-        ([], [], []) => "nothing changed".to_owned(),
-        ([], [], changed) => format!("nothing was lost; {}", changed.join(", ")),
-        ([], gained, _) => format!("nothing was lost; {}", gained.join(", ")),
-        (lost, ..) => lost.join(", "),
-    };
-    if is_waiting {
+    let others = || of(ChangeKind::Gained).or(of(ChangeKind::Changed)).map(|text| format!("nothing was lost; {text}"));
+    let mut text = of(ChangeKind::Lost).or_else(others).unwrap_or_else(|| "nothing changed".to_owned());
+    if is_pending {
         text.push_str("; the vectors are compared at the next assessment");
     }
     let mut letters = text.chars();

@@ -1,27 +1,29 @@
-//! A snapshot, an assessment or a handoff as one side of a comparison.
+//! One side of a comparison: a checkpoint, an assessment, a handoff, or the present state.
 
 use std::collections::BTreeMap;
 
 use crate::fold::assessment::gaps::answered;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
-use empirica_notes::model::snapshot::{Chain, GitState, Snapshot};
+use empirica_notes::model::handoff::Item;
+use empirica_notes::model::snapshot::{Breadcrumbs, Chain, GitState, Snapshot};
 use empirica_notes::model::{Assessment, Checkpoint, Envelope, Handoff, Id, Phase, SessionId, Vector, Vectors};
 
-/// Things of one kind.
+/// Journal entries of a kind.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KnownItems {
-    /// How many the session has; `None` when that is not known.
+    /// Number of the session's; `None` if unknown.
     pub session: Option<u64>,
-    /// How many the project has; `None` when that is not known.
+    /// Number of the project's; `None` if unknown.
     pub total: Option<u64>,
     pub listed: Vec<(Option<Id>, String)>,
-    /// Whether all of the session's are named.
+    /// Whether all of the session's are listed.
     pub whole: bool,
 }
 
 impl KnownItems {
-    fn counted(session: u64, total: u64, listed: Vec<(Option<Id>, String)>) -> Self {
-        KnownItems { session: Some(session), total: Some(total), listed, whole: false }
+    fn counted<'s>(session: u64, total: u64, recent: impl Iterator<Item = (&'s Id, &'s String)>) -> Option<Self> {
+        let listed = recent.map(|(id, text)| (Some(id.clone()), text.clone())).collect();
+        Some(KnownItems { session: Some(session), total: Some(total), listed, whole: false })
     }
 
     fn whole(listed: Vec<(Option<Id>, String)>) -> Self {
@@ -32,27 +34,26 @@ impl KnownItems {
 /// A goal of a side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperandGoal {
-    /// Its record.
     pub id: Id,
-    /// What is to be reached.
     pub text: String,
-    /// Steps done, of all; `None` without steps.
+    /// Subtasks done, and all; `None` without subtasks.
     pub progress: Option<(u64, u64)>,
 }
 
 /// The goals of a side.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OperandGoals {
-    /// All of the session's.
+    /// Number of the session's goals.
     pub total: u64,
     pub completed: u64,
     pub active: u64,
+    /// Open goals, as far as they are listed.
     pub open: Vec<OperandGoal>,
-    /// The one that is worked on; `None` when that is not known.
+    /// The goal in progress; `None` if unknown.
     pub current: Option<Id>,
 }
 
-/// One side of a comparison. What a side does not know is `None`, or empty in lists, and is not compared.
+/// One side of a comparison. Unknown values are `None`, or empty lists, and are not compared.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Operand {
     /// checkpoint, assessment, handoff, or now.
@@ -66,21 +67,20 @@ pub struct Operand {
     /// The commit it was made on, hex.
     pub commit: Option<String>,
     pub vectors: Vectors,
-    /// The assessment they were taken from, when they were not given with it.
+    /// The assessment they are from, unless they were given with the side.
     pub vectors_from: Option<Id>,
-    /// The assessment each of them was taken from, by name, where that is known.
+    /// The assessment of each vector, by name, if known.
     pub vector_sources: BTreeMap<String, Id>,
     pub git: Option<GitState>,
-    /// Findings, open and answered unknowns, dead ends, mistakes, decisions.
     pub findings: Option<KnownItems>,
     pub unknowns: Option<KnownItems>,
-    /// How many unknowns of the project are answered.
+    /// Number of the project's answered unknowns.
     pub resolved: Option<u64>,
     pub dead_ends: Option<KnownItems>,
     pub mistakes: Option<KnownItems>,
     pub decisions: Option<KnownItems>,
     pub goals: Option<OperandGoals>,
-    /// How many handoffs are in force.
+    /// Number of handoffs in force.
     pub handoffs: Option<u64>,
     pub phase: Option<Phase>,
     pub round: Option<u32>,
@@ -90,14 +90,14 @@ pub struct Operand {
     pub sessions: Option<u64>,
     pub active: Option<u64>,
     pub agents: Option<u64>,
-    /// Chains of the investigation, on a line each, and the places it led through.
+    /// Chains and paths of the investigation, on a line each.
     pub threads: Option<Vec<String>>,
     pub documents: Option<u64>,
-    /// The reasoning, oldest first.
+    /// Oldest first.
     pub reasoning: Vec<String>,
-    /// What it is about, what comes next, and what the next one must know.
+    /// Task, context and next steps.
     pub context: Vec<String>,
-    /// Whether work goes on from it: an assessment can follow.
+    /// Whether it is the present state, which an assessment can still follow.
     pub is_present: bool,
 }
 
@@ -114,7 +114,7 @@ impl Operand {
         }
     }
 
-    /// The assessment that a vector was taken from; `None` when it was given with the side.
+    /// The assessment of a vector; `None` if it was given with the side.
     pub fn source(&self, vector: Vector) -> Option<&Id> {
         self.vector_sources.get(vector.name()).or(self.vectors_from.as_ref())
     }
@@ -129,23 +129,22 @@ impl Operand {
         side.phase = checkpoint.phase;
         side.reasoning.extend(checkpoint.said.clone());
         if let Some(snapshot) = &checkpoint.snapshot {
-            side.take_in(snapshot);
+            side.add_snapshot(snapshot);
         }
         side
     }
 
-    fn take_in(&mut self, s: &Snapshot) {
-        let crumbs = &s.breadcrumbs;
-        let findings = crumbs.findings.recent.iter().map(|seen| (Some(seen.id.clone()), seen.finding.clone()));
-        self.findings = Some(KnownItems::counted(crumbs.findings.session, crumbs.findings.total, findings.collect()));
-        let unknowns = crumbs.unknowns.recent.iter().map(|seen| (Some(seen.id.clone()), seen.unknown.clone()));
-        self.unknowns = Some(KnownItems::counted(crumbs.unknowns.session, crumbs.unknowns.total, unknowns.collect()));
-        self.resolved = Some(crumbs.unknowns.resolved);
-        let dead_ends = crumbs.dead_ends.recent.iter().map(|seen| (Some(seen.id.clone()), seen.approach.clone()));
-        self.dead_ends =
-            Some(KnownItems::counted(crumbs.dead_ends.session, crumbs.dead_ends.total, dead_ends.collect()));
-        let mistakes = crumbs.mistakes.recent.iter().map(|seen| (Some(seen.id.clone()), seen.mistake.clone()));
-        self.mistakes = Some(KnownItems::counted(crumbs.mistakes.session, crumbs.mistakes.total, mistakes.collect()));
+    fn add_snapshot(&mut self, s: &Snapshot) {
+        let Breadcrumbs { findings, unknowns, dead_ends, mistakes } = &s.breadcrumbs;
+        let recent = findings.recent.iter().map(|seen| (&seen.id, &seen.finding));
+        self.findings = KnownItems::counted(findings.session, findings.total, recent);
+        let recent = unknowns.recent.iter().map(|seen| (&seen.id, &seen.unknown));
+        self.unknowns = KnownItems::counted(unknowns.session, unknowns.total, recent);
+        self.resolved = Some(unknowns.resolved);
+        let recent = dead_ends.recent.iter().map(|seen| (&seen.id, &seen.approach));
+        self.dead_ends = KnownItems::counted(dead_ends.session, dead_ends.total, recent);
+        let recent = mistakes.recent.iter().map(|seen| (&seen.id, &seen.mistake));
+        self.mistakes = KnownItems::counted(mistakes.session, mistakes.total, recent);
         let current = s.goals.current.iter().map(|goal| OperandGoal {
             id: goal.id.clone(),
             text: goal.objective.clone(),
@@ -178,7 +177,7 @@ impl Operand {
         Operand { kind: "now", id: None, ..Operand::taken(head, checkpoint, goals) }
     }
 
-    /// A checkpoint that was taken just now, with all of the session's goals: it names one of them.
+    /// A checkpoint taken just now, with all goals of the session, as the checkpoint lists only one.
     pub fn taken(head: &Envelope, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
         let mut side = Operand { is_present: true, ..Operand::checkpoint(head, checkpoint) };
         if let Some(seen) = &mut side.goals {
@@ -187,7 +186,6 @@ impl Operand {
         side
     }
 
-    /// An assessment: vectors, place in the workflow and reasoning only.
     pub fn assessment(head: &Envelope, assessment: &Assessment) -> Self {
         Operand {
             vectors: assessment.vectors.clone(),
@@ -201,11 +199,9 @@ impl Operand {
         }
     }
 
-    /// A handoff: what it hands over, whole.
     pub fn handoff(head: &Envelope, handoff: &Handoff) -> Self {
-        let items = |list: &[empirica_notes::model::handoff::Item]| {
-            KnownItems::whole(list.iter().map(|item| (item.id.clone(), item.text.clone())).collect())
-        };
+        let items =
+            |list: &[Item]| KnownItems::whole(list.iter().map(|item| (item.id.clone(), item.text.clone())).collect());
         let texts = |list: Vec<String>| KnownItems::whole(list.into_iter().map(|text| (None, text)).collect());
         let open = open(&handoff.goals);
         let last = handoff.assessments.last();
@@ -213,7 +209,7 @@ impl Operand {
         context.extend(handoff.next_steps.iter().cloned());
         context.retain(|text| !text.is_empty());
         let mut unknowns = items(&handoff.unknowns);
-        // a question that was answered is not forgotten
+        // an answered question is not forgotten
         unknowns.listed.extend(answered(&handoff.gaps_filled).map(|question| (None, question.to_owned())));
         unknowns.session = Some(unknowns.listed.len() as u64);
         Operand {
@@ -253,7 +249,7 @@ fn thread(chain: &Chain) -> String {
     links.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" → ")
 }
 
-/// Reads "2/4 subtasks".
+/// Parses "2/4 subtasks".
 fn steps(text: &str) -> Option<(u64, u64)> {
     let (done, all) = text.split_whitespace().next()?.split_once('/')?;
     Some((done.parse().ok()?, all.parse().ok()?))

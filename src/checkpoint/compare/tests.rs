@@ -1,4 +1,4 @@
-//! Tests the comparison: what counts as lost in each dimension, and the sentence.
+//! Tests the comparison: losses in each dimension, and the summary.
 
 use std::collections::BTreeSet;
 
@@ -23,12 +23,12 @@ fn here() -> HistoryBetween {
     HistoryBetween { added: Some(0), gone: Some(0), committed: Some(BTreeSet::new()), ..HistoryBetween::default() }
 }
 
-fn of(a: &Operand, b: &Operand, way: &HistoryBetween) -> Comparison {
-    compare(a, b, way, &|_| true)
+fn of(a: &Operand, b: &Operand, history: &HistoryBetween) -> Comparison {
+    compare(a, b, history, &|_| true)
 }
 
-fn told(comparison: &Comparison, turn: ChangeKind) -> Vec<&str> {
-    comparison.of(turn).map(|change| change.what.as_str()).collect()
+fn texts(comparison: &Comparison, kind: ChangeKind) -> Vec<&str> {
+    comparison.of(kind).map(|change| change.what.as_str()).collect()
 }
 
 fn known(session: u64, total: u64, listed: &[u32]) -> Option<KnownItems> {
@@ -108,9 +108,9 @@ fn a_side_beside_itself_has_changed_in_nothing() {
 
 #[test]
 fn numbers_that_fall_are_lost_and_those_that_rise_are_gained() {
-    let turn = |a: Operand, b: Operand| {
+    let kind = |a: Operand, b: Operand| {
         let comparison = of(&a, &b, &here());
-        (told(&comparison, ChangeKind::Lost).join(), told(&comparison, ChangeKind::Gained).join())
+        (texts(&comparison, ChangeKind::Lost).join(), texts(&comparison, ChangeKind::Gained).join())
     };
     trait Join {
         fn join(self) -> String;
@@ -121,29 +121,27 @@ fn numbers_that_fall_are_lost_and_those_that_rise_are_gained() {
         }
     }
     let one = |was: u64, is: u64| {
-        turn(Operand { unknowns: known(was, was, &[]), ..side() }, Operand { unknowns: known(is, is, &[]), ..side() })
+        kind(Operand { unknowns: known(was, was, &[]), ..side() }, Operand { unknowns: known(is, is, &[]), ..side() })
     };
     assert_eq!(one(2, 1), ("1 question is missing".into(), String::new()));
     assert_eq!(one(1, 3), (String::new(), "2 questions more".into()));
-    let answers = turn(Operand { resolved: Some(3), ..side() }, Operand { resolved: Some(1), ..side() });
+    let answers = kind(Operand { resolved: Some(3), ..side() }, Operand { resolved: Some(1), ..side() });
     assert_eq!(answers.0, "2 answers are missing");
-    let rest = turn(
+    let rest = kind(
         Operand { handoffs: Some(2), documents: Some(4), sessions: Some(9), agents: Some(1), ..side() },
         Operand { handoffs: Some(1), documents: Some(3), sessions: Some(8), agents: Some(2), ..side() },
     );
     assert_eq!(rest.0, "1 consulted document is missing, 1 handoff is missing, 1 session is missing");
     assert_eq!(rest.1, "1 agent more");
-    let goals = turn(Operand { goals: goals(3, 1, &[]), ..side() }, Operand { goals: goals(2, 0, &[]), ..side() });
-    assert_eq!(goals.0, "1 goal is missing, what was reached of the goals was forgotten");
+    let goals = kind(Operand { goals: goals(3, 1, &[]), ..side() }, Operand { goals: goals(2, 0, &[]), ..side() });
+    assert_eq!(goals.0, "1 goal is missing, the completion of goals was forgotten");
 }
 
 #[test]
 fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
     let a = Operand { findings: known(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..side() };
     let b = Operand { findings: known(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..side() };
-    let comparison = compare(&a, &b, &here(), &|id| {
-        *id == crate::checkpoint::compare::tests::id(1) || *id == crate::checkpoint::compare::tests::id(3)
-    });
+    let comparison = compare(&a, &b, &here(), &|id| [1, 3].map(crate::checkpoint::compare::tests::id).contains(id));
     assert_eq!(comparison.summary, "1 finding is missing, 1 goal is missing");
     assert_eq!(comparison.changes[0].items, ["text 2"]);
     assert_eq!(comparison.changes[1].items, ["goal 7"]);
@@ -153,10 +151,10 @@ fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
 fn files_that_were_committed_did_not_go_back() {
     let (a, b) = (Operand { git: git(&["a", "new/", "c"]), ..side() }, Operand { git: git(&["d"]), ..side() });
     let committed = ["a", "new/x"].map(str::to_owned).into();
-    let way = HistoryBetween { added: Some(2), gone: Some(0), committed: Some(committed), ..here() };
-    let comparison = of(&a, &b, &way);
-    assert_eq!(told(&comparison, ChangeKind::Lost), ["1 file went back"]);
-    assert_eq!(told(&comparison, ChangeKind::Gained), ["2 commits more", "1 file more changed"]);
+    let history = HistoryBetween { added: Some(2), gone: Some(0), committed: Some(committed), ..here() };
+    let comparison = of(&a, &b, &history);
+    assert_eq!(texts(&comparison, ChangeKind::Lost), ["1 file went back"]);
+    assert_eq!(texts(&comparison, ChangeKind::Gained), ["2 commits more", "1 file more changed"]);
     // a new folder that is now named file by file is the same
     let named = of(&a, &Operand { git: git(&["a", "new/x", "c"]), ..side() }, &here());
     assert_eq!(named.summary, "Nothing changed");
@@ -166,7 +164,7 @@ fn files_that_were_committed_did_not_go_back() {
         state.uncommitted_changes.paths_omitted = 9;
         state.uncommitted_changes.files_modified = 10;
     }
-    assert_eq!(told(&of(&a, &Operand { git: many, ..side() }, &here()), ChangeKind::Lost), Vec::<&str>::new());
+    assert_eq!(texts(&of(&a, &Operand { git: many, ..side() }, &here()), ChangeKind::Lost), Vec::<&str>::new());
 }
 
 #[test]
@@ -186,7 +184,7 @@ fn vectors(text: &str) -> Vectors {
 }
 
 #[test]
-fn vectors_are_told_from_fifteen_hundredths_on_and_only_when_assessed_anew() {
+fn vectors_are_reported_from_fifteen_hundredths_on_and_only_when_assessed_again() {
     let of = |before: &str, after: &str, from: Option<u32>| {
         let a = Operand { vectors: vectors(before), vectors_from: Some(id(1)), ..side() };
         let b = Operand { vectors: vectors(after), vectors_from: from.map(id), ..side() };
@@ -219,21 +217,22 @@ fn reasoning_goes_on_or_breaks_off() {
 }
 
 #[test]
-fn two_sessions_are_told_apart_and_open_goals_are_to_be_taken_over() {
+fn two_sessions_differ_and_open_goals_are_to_be_taken_over() {
     let a = Operand { findings: known(8, 9, &[1]), goals: goals(1, 0, &[(1, None)]), ..side() };
     let b = Operand { session: session(2), findings: known(0, 9, &[1]), goals: goals(0, 0, &[]), ..side() };
     let comparison = of(&a, &b, &here());
     assert_eq!(comparison.summary, "1 open goal was not taken over");
-    assert_eq!(told(&comparison, ChangeKind::Changed), ["session: 00000001 of ada → 00000002 of ada"]);
+    assert_eq!(texts(&comparison, ChangeKind::Changed), ["session: 00000001 of ada → 00000002 of ada"]);
 }
 
 #[test]
 fn goals_are_left_behind_only_when_that_is_known() {
-    let summary = |a: Option<OperandGoals>, b: Option<OperandGoals>, other: bool, way: &HistoryBetween| {
+    let summary = |a: Option<OperandGoals>, b: Option<OperandGoals>, other: bool, history: &HistoryBetween| {
         let b = Operand { goals: b, session: session(1 + u8::from(other)), ..side() };
-        let changes = of(&Operand { goals: a, ..side() }, &b, way).changes;
-        let told: Vec<String> = changes.into_iter().map(|c| c.what).filter(|what| what.contains("goal")).collect();
-        told.join(", ")
+        let changes = of(&Operand { goals: a, ..side() }, &b, history).changes;
+        let about_goals: Vec<String> =
+            changes.into_iter().map(|c| c.what).filter(|what| what.contains("goal")).collect();
+        about_goals.join(", ")
     };
     let three = || goals(3, 0, &[(1, None), (2, None), (3, None)]);
     let closed = HistoryBetween { closed: [id(2)].into(), ..here() };
@@ -258,12 +257,12 @@ fn goals_are_left_behind_only_when_that_is_known() {
 fn handoffs_name_everything_and_are_compared_by_it() {
     let handoff = |findings: &[u32], session| Operand { kind: "handoff", session, findings: whole(findings), ..side() };
     let same = of(&handoff(&[1, 2, 3], session(1)), &handoff(&[1, 4], session(1)), &HistoryBetween::default());
-    assert_eq!(told(&same, ChangeKind::Lost), ["2 findings are missing"]);
-    assert_eq!(told(&same, ChangeKind::Gained), ["1 finding more"]);
+    assert_eq!(texts(&same, ChangeKind::Lost), ["2 findings are missing"]);
+    assert_eq!(texts(&same, ChangeKind::Gained), ["1 finding more"]);
     let other = of(&handoff(&[1, 2, 3], session(1)), &handoff(&[1, 4], session(2)), &HistoryBetween::default());
-    assert_eq!(told(&other, ChangeKind::Lost), Vec::<&str>::new());
+    assert_eq!(texts(&other, ChangeKind::Lost), Vec::<&str>::new());
     assert_eq!(
-        told(&other, ChangeKind::Changed),
+        texts(&other, ChangeKind::Changed),
         ["2 findings only in the first", "session: 00000001 of ada → 00000002 of ada"]
     );
     // beside a snapshot, which names the newest only, the numbers count

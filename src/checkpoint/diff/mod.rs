@@ -1,11 +1,11 @@
-//! Two snapshots or handoffs compared in all dimensions; what is not named is the present state.
+//! Compares checkpoints, assessments, handoffs and the present state.
 
 pub mod view;
 
 use crate::checkpoint::compare::changes::HistoryBetween;
 use crate::checkpoint::compare::operand::Operand;
 use crate::checkpoint::compare::{Comparison, compare};
-use crate::checkpoint::snapshot::{PendingGit, SnapshotRequest as Taken, take};
+use crate::checkpoint::snapshot::{PendingGit, SnapshotRequest, take};
 use crate::context::names::NamedObject;
 use crate::context::records::gather;
 use crate::context::{CommandContext, names};
@@ -19,7 +19,7 @@ use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId, Vectors};
 use empirica_notes::store::Placements;
 
-/// What is compared.
+/// A comparison and its sides.
 #[derive(Debug)]
 pub struct DiffOutcome {
     pub a: Operand,
@@ -28,15 +28,12 @@ pub struct DiffOutcome {
     pub warnings: Vec<String>,
 }
 
-/// Compares `a` with `b`: checkpoints, assessments or handoffs by id, or sessions, of which the newest of these is meant.
-/// Without `b` the present state, as git compares with the work tree; without either, the newest checkpoint of the
-/// session at work here with it.
-///
-/// The present state has the vectors of `present`, when there are any, else those of the session's last assessment.
+/// Compares `a` with `b`: IDs of checkpoints, assessments or handoffs, or sessions, for the newest of these. `a` defaults to
+/// the newest checkpoint of the working session, `b` to the present state, whose vectors are `present`, or without any those
+/// of the session's last assessment.
 pub fn run(context: &CommandContext<'_>, a: Option<&str>, b: Option<&str>, present: Vectors) -> Result<DiffOutcome> {
     if b.is_some() && !present.is_empty() {
-        return Err(Error::usage("vectors of now are compared with what was, not with a second name")
-            .reason("both sides were named already")
+        return Err(Error::usage("cannot give vectors with a second name: they are those of the present state")
             .suggest("Leave out the second name, or the vectors."));
     }
     let warnings = context.store.reconcile();
@@ -53,10 +50,10 @@ pub fn run(context: &CommandContext<'_>, a: Option<&str>, b: Option<&str>, prese
     Ok(DiffOutcome { a, b, comparison, warnings })
 }
 
-/// Compares two sides with what git and the records know. With `is_present`, the later one is what is here now.
+/// Compares two sides with git and the records. `is_present`: the later side is the present state.
 pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, is_present: bool) -> Result<Comparison> {
     let index = context.index()?;
-    // what the sessions of both said, and whatever else was said of it, tells of goals and where records are at home
+    // the records of both sessions and about them have the goals and the placements
     let ids: Vec<&Id> = a.id.iter().chain(&b.id).collect();
     let mut scan = index.ids(ids.iter().copied())?;
     scan.merge(index.naming(ids, &["attach"])?);
@@ -68,23 +65,24 @@ pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, i
     let scan = &scan;
     let made_on = |side: &Operand| side.commit.as_deref().and_then(parse_oid);
     let placements = Placements::new(scan);
-    // an amended commit goes on in the one that took its place
-    let home = |side: &Operand| {
+    // an amended commit is compared as its replacement
+    let placed_on = |side: &Operand| {
         let entry = side.id.as_ref().and_then(|id| scan.get(id));
         made_on(side).map(|made_on| entry.map_or(made_on, |entry| placements.of(&context.store, entry)))
     };
     let (first, second) = (made_on(a), made_on(b));
     let files = between(context.repo, first, second);
-    let commits = match (home(a), home(b)) {
-        placements if placements == (first, second) => files.clone(),
+    let commits = match (placed_on(a), placed_on(b)) {
+        placed if placed == (first, second) => files.clone(),
         (first, second) => between(context.repo, first, second),
     };
-    let mut way = HistoryBetween::default();
-    if let Some(commits) = commits {
-        (way.added, way.gone) = (commits.added, commits.gone);
-    }
-    // what is not committed was compared with the commit of then
-    way.committed = files.map(|found| found.files);
+    let mut history = HistoryBetween {
+        added: commits.as_ref().and_then(|commits| commits.added),
+        gone: commits.as_ref().and_then(|commits| commits.gone),
+        // uncommitted changes are relative to the original commit
+        committed: files.map(|found| found.files),
+        ..HistoryBetween::default()
+    };
     let paths = context.store.paths();
     let here = paths.places().swap_remove(0);
     let sessions = sessions(scan.records());
@@ -94,23 +92,22 @@ pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, i
         Some(if paths.is_here(&session.id, place) { &here } else { place }.clone())
     };
     let present = is_present.then(|| here.clone());
-    way.elsewhere = place(a).zip(present.or_else(|| place(b))).is_some_and(|(a, b)| a != b);
-    if let (true, false, Some(committed), Some(git)) = (is_present, way.elsewhere, &mut way.committed, &a.git) {
+    history.elsewhere = place(a).zip(present.or_else(|| place(b))).is_some_and(|(a, b)| a != b);
+    if let (true, false, Some(committed), Some(git)) = (is_present, history.elsewhere, &mut history.committed, &a.git) {
         committed.extend(ignored(context, &git.uncommitted_changes.paths));
     }
     for OwnedGoal { session, goal, .. } in goals(scan.records()) {
         if goal.status != GoalStatus::Open {
-            way.closed.insert(goal.id);
+            history.closed.insert(goal.id);
         } else if session == b.session {
-            way.held.insert(goal.id);
+            history.held.insert(goal.id);
         }
     }
-    // one that cannot be looked for is taken to be there: nothing is said of it
-    Ok(compare(a, b, &way, &|id| index.has(id).unwrap_or(true)))
+    // if the index fails, nothing is reported as missing
+    Ok(compare(a, b, &history, &|id| index.has(id).unwrap_or(true)))
 }
 
-/// Of files that were not committed those that HEAD does not have and that are there all the same: when git names them
-/// no longer, it was told to ignore them.
+/// Uncommitted files that exist and are not in HEAD; if git no longer lists them, it ignores them.
 fn ignored(context: &CommandContext<'_>, paths: &[String]) -> Vec<String> {
     let root = context.repo.work_tree();
     let Some(files) = WorkTree::of(context.repo) else { return Vec::new() };
@@ -121,7 +118,7 @@ fn ignored(context: &CommandContext<'_>, paths: &[String]) -> Vec<String> {
     paths.iter().filter(|path| is_there(path)).cloned().collect()
 }
 
-/// A record as a side; `None` for those that cannot be compared.
+/// A record as a side; `None` for a kind that cannot be compared.
 fn side(record: &Record) -> Option<Operand> {
     match &record.body {
         Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&record.head, checkpoint)),
@@ -147,9 +144,8 @@ fn named(context: &CommandContext<'_>, index: &Index<'_>, given: &str) -> Result
         }
     };
     record.as_ref().and_then(side).ok_or_else(|| {
-        Error::not_found(format!("the session '{given}' has nothing that can be compared"))
+        Error::not_found(format!("cannot compare the session '{given}': it has no checkpoint, assessment or handoff"))
             .provided(given)
-            .reason("it made no checkpoint, assessment or handoff")
             .suggest("Name another one.")
             .command(empirica("checkpoint list"))
     })
@@ -167,10 +163,9 @@ fn newest_checkpoint(context: &CommandContext<'_>, index: &Index<'_>) -> Result<
     })
 }
 
-/// The present state: of the session of the other side while it is active, else of the session at work here, else of
-/// the other side's all the same.
+/// The present state of the other side's session if it is active, else of the working session, else of the other side's.
 fn now(context: &CommandContext<'_>, other: Option<&SessionId>, vectors: Vectors) -> Result<Operand> {
-    let asked = PendingGit::ask(context);
+    let git = PendingGit::start(context);
     let of_other = other.and_then(|id| gather(context, id).ok());
     let gathered = match of_other {
         Some(gathered) if gathered.session.is_active() => gathered,
@@ -181,6 +176,6 @@ fn now(context: &CommandContext<'_>, other: Option<&SessionId>, vectors: Vectors
         },
     };
     let (id, ai) = (gathered.session.id.clone(), gathered.session.ai.clone());
-    let (checkpoint, _) = take(context, &gathered, &ai, Taken { vectors, ..Taken::default() }, asked)?;
+    let (checkpoint, _) = take(context, &gathered, &ai, SnapshotRequest { vectors, ..Default::default() }, git)?;
     Ok(Operand::now(&context.store.new_head(Some(&id), &ai), &checkpoint, &gathered.goals))
 }

@@ -1,27 +1,24 @@
-//! The answer of `diff`: a sentence, the differences dimension by dimension, and the texts side by side.
+//! The answer of `diff`: a summary, the differences, and a unified diff of the texts.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use similar::TextDiff;
 
 use crate::checkpoint::compare::Comparison;
-use crate::checkpoint::compare::changes::Change;
-use crate::checkpoint::compare::changes::ChangeKind;
+use crate::checkpoint::compare::changes::{Change, ChangeKind};
 use crate::checkpoint::compare::operand::Operand;
 use crate::checkpoint::diff::DiffOutcome;
 use crate::render::answer::Answer;
-use crate::render::format::moves;
-use crate::render::format::short_commit;
+use crate::render::format::{moves, short_commit};
 use crate::render::{format, safe};
 use empirica_notes::model::{Id, SessionId, Vector, Vectors};
 use std::collections::BTreeMap;
 
-/// How many lines around a difference are shown.
+/// Context lines of the diff.
 const AROUND: usize = 2;
-/// How many items of a difference the text names.
-const NAMED: usize = 5;
+/// Most items listed of a difference.
+const ITEMS: usize = 5;
 
-/// The answer.
 pub fn answer(outcome: &DiffOutcome) -> Answer {
     let mut text = format!("{} → {}\n{}.\n", name(&outcome.a), name(&outcome.b), sentence(&outcome.comparison));
     text.push_str(&details(&outcome.comparison));
@@ -43,13 +40,13 @@ struct SideView<'a> {
     session_id: Option<&'a SessionId>,
     /// Its agent.
     ai_id: &'a str,
-    /// When.
+    /// Its time.
     timestamp: &'a str,
-    /// HEAD then; null when it was unborn.
+    /// HEAD at that time; null if unborn.
     commit: Option<&'a str>,
-    /// Its values.
+    /// Its vectors.
     vectors: &'a Vectors,
-    /// The assessment that they are from; null when they were given with it.
+    /// The assessment of the vectors; null if they were given with the side.
     vectors_from: Option<&'a Id>,
 }
 
@@ -75,25 +72,25 @@ pub struct DiffView<'a> {
     a: SideView<'a>,
     /// The later side.
     b: SideView<'a>,
-    /// What was lost, a sentence; when nothing was, what was gained or changed.
+    /// A sentence: the losses; without any, the gains or other changes.
     summary: &'a str,
-    /// What b no longer has: findings, questions, answers, dead ends, mistakes, decisions, goals, documents, handoffs, sessions and
-    /// agents that it counts less of, or that a names and no record here has; open goals that no other session took over and
-    /// nobody ended; commits that its HEAD does not have; files that were not committed at a and are neither uncommitted,
-    /// committed nor ignored at b, with the number of their lines where it is known; progress of goals; reasoning that it does
-    /// not go on from; a vector that got worse by 0.15 or more. Between work trees uncommitted files are not compared; in a
-    /// shallow clone no commit counts as lost.
+    /// What b lacks: findings, questions, answers, dead ends, mistakes, decisions, goals, documents, handoffs, sessions and
+    /// agents whose number fell, or that a lists and no stored record has; open goals that were neither closed nor taken over
+    /// by another session; commits missing in its HEAD; files that were uncommitted at a and are neither uncommitted,
+    /// committed nor ignored at b, with their number of lines if known; progress of goals; reasoning that it does not
+    /// continue; a vector that got worse by 0.15 or more. Uncommitted files of different work trees are not compared; in a
+    /// shallow clone, no commit counts as lost.
     lost: Vec<&'a Change>,
     /// What only b has.
     gained: Vec<&'a Change>,
-    /// What is different.
+    /// Other changes.
     changed: Vec<&'a Change>,
-    /// The dimensions that both sides know: breadcrumbs, git_state, goals, reasoning, vectors, session, investigation,
+    /// The dimensions known to both sides: breadcrumbs, git_state, goals, reasoning, vectors, session, investigation,
     /// reference_docs, project.
     compared: &'a [&'static str],
-    /// b − a, 4 decimals; null when b has the vectors of no newer assessment than a, or either has none.
+    /// b − a, 4 decimals; null if b has no newer assessment than a, or either has no vectors.
     vector_deltas: Option<&'a BTreeMap<Vector, f64>>,
-    /// Reasoning and context of both as a unified diff; empty when they are the same.
+    /// Unified diff of reasoning and context; empty if they are equal.
     text_diff: String,
 }
 
@@ -113,27 +110,27 @@ impl<'a> From<&'a DiffOutcome> for DiffView<'a> {
     }
 }
 
-/// The sentence, safe to show.
+/// The summary, safe to show.
 pub fn sentence(comparison: &Comparison) -> String {
     safe::line(&comparison.summary)
 }
 
-/// A side in a word or two.
+/// Kind, ID, agent, time and commit of a side.
 fn name(side: &Operand) -> String {
     let id = side.id.as_ref().map(|id| format!(" {}", id.short())).unwrap_or_default();
     let commit = short_commit(side.commit.as_deref()).map(|commit| format!(", on {commit}")).unwrap_or_default();
     format!("{}{id} by {} ({}{commit})", side.kind, safe::line(&side.ai), format::date(&side.at))
 }
 
-/// The differences, a line each, with what they are about.
+/// The differences, a line each, with their items below.
 pub fn details(comparison: &Comparison) -> String {
     let mut text = String::new();
     for change in &comparison.changes {
-        text.push_str(&format!("\n{:<8} {}", change.turn.name(), safe::line(&change.what)));
-        for item in change.items.iter().take(NAMED) {
+        text.push_str(&format!("\n{:<8} {}", change.kind.name(), safe::line(&change.what)));
+        for item in change.items.iter().take(ITEMS) {
             text.push_str(&format!("\n         - {}", safe::line(item)));
         }
-        if let more @ 1.. = change.items.len().saturating_sub(NAMED) {
+        if let more @ 1.. = change.items.len().saturating_sub(ITEMS) {
             text.push_str(&format!("\n         and {more} more"));
         }
     }
@@ -143,7 +140,6 @@ pub fn details(comparison: &Comparison) -> String {
     if text.is_empty() { text } else { text + "\n" }
 }
 
-/// Reasoning and context of both sides as a unified diff, a text a line; empty when they are the same.
 fn text_diff(a: &Operand, b: &Operand) -> String {
     let lines = |side: &Operand| -> String {
         let reasoning = side.reasoning.iter().map(|text| format!("reasoning: {}\n", safe::line(text)));

@@ -1,16 +1,15 @@
-//! What led to what in a session, as far as it was said: chains of finding, question, answer and fix; and the places it
-//! looked at.
+//! Chains of finding, question, answer and fix in a session, and the path of its investigation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::fold::journal::answers;
 use empirica_notes::model::journal::{Activity, Evidence};
 use empirica_notes::model::snapshot::Chain;
 use empirica_notes::model::{Body, Id, Record};
 
-/// The most places a path names.
+/// Most places on a path.
 const PLACES: usize = 6;
 
-/// What a record is in a chain.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
     Finding,
@@ -25,22 +24,16 @@ struct Link {
     from: Option<Id>,
 }
 
-/// The chains of a session's records, given in order, oldest first. Only what was said links them: `--led-from`, the answer
-/// to a question, the evidence of a goal that names a record. A fix is a decision, a goal that was done, a file that was
-/// written or edited. An answer counts as a finding when no finding names the question.
+/// The chains of a session's records, given oldest first. Links are explicit: `--led-from`, the answer to a question, a
+/// record named by the evidence of a goal. A fix is a decision, a completed goal, or a written or edited file. An answer
+/// counts as a finding if no finding refers to the question.
 pub fn chains(records: &[&Record]) -> Vec<Chain> {
     let (links, children) = linked(records);
     let child = |of: &Id, role: Role| children.get(&(of.clone(), role)).map(|at| &links[*at]);
     let places: BTreeMap<&Id, usize> = links.iter().enumerate().map(|(at, link)| (&link.id, at)).collect();
     let by_id = |id: &Option<Id>| places.get(id.as_ref()?).map(|at| &links[*at]);
     let text = |link: &Link| link.text.clone();
-    let answers: BTreeMap<&Id, &String> = records
-        .iter()
-        .filter_map(|record| match &record.body {
-            Body::Resolve(answer) => Some((&answer.of, &answer.text)),
-            _ => None,
-        })
-        .collect();
+    let answers = answers(records.iter().copied());
     let mut out = Vec::new();
     for link in &links {
         match link.role {
@@ -50,14 +43,14 @@ pub fn chains(records: &[&Record]) -> Vec<Chain> {
                 let chain = Chain {
                     finding: by_id(&link.from).filter(|from| from.role == Role::Finding).map(text),
                     led_to_unknown: Some(text(link)),
-                    led_to_finding: answer.map(text).or_else(|| answers.get(&link.id).map(|text| (*text).clone())),
+                    led_to_finding: answer.map(text).or_else(|| answers.get(&link.id).cloned()),
                     led_to_fix: fix.map(text),
                 };
                 if chain.finding.is_some() || chain.led_to_finding.is_some() || chain.led_to_fix.is_some() {
                     out.push(chain);
                 }
             }
-            // one that asked nothing and answers nothing
+            // a finding that neither raised nor answers a question
             Role::Finding if child(&link.id, Role::Unknown).is_none() => {
                 let answers = by_id(&link.from).is_some_and(|from| from.role == Role::Unknown);
                 if let Some(fix) = child(&link.id, Role::Fix).filter(|_| !answers) {
@@ -71,7 +64,7 @@ pub fn chains(records: &[&Record]) -> Vec<Chain> {
     out
 }
 
-/// The first link of each role that follows from a record, by its place among the links.
+/// Index of the first link of each role that follows from a record.
 type Children = BTreeMap<(Id, Role), usize>;
 
 fn linked(records: &[&Record]) -> (Vec<Link>, Children) {
@@ -103,7 +96,7 @@ fn linked(records: &[&Record]) -> (Vec<Link>, Children) {
     (links, children)
 }
 
-/// The first record that a text names by its id, short or whole.
+/// The first record that a text names by its short or full ID.
 fn named(text: &str, links: &[Link]) -> Option<Id> {
     let mut words = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-').filter(|word| word.len() >= 8);
     words
@@ -111,7 +104,7 @@ fn named(text: &str, links: &[Link]) -> Option<Id> {
         .map(|link| link.id.clone())
 }
 
-/// The texts of goals and subtasks that an agent set, not of those that were proposed to it.
+/// The texts of goals and subtasks, except suggested ones.
 fn goal_texts<'r>(records: &[&'r Record]) -> BTreeMap<&'r Id, &'r str> {
     let texts = records.iter().filter_map(|record| match &record.body {
         Body::Goal(goal) if goal.vector.is_none() => Some((&record.head.id, goal.text.as_str())),
@@ -121,17 +114,17 @@ fn goal_texts<'r>(records: &[&'r Record]) -> BTreeMap<&'r Id, &'r str> {
     texts.collect()
 }
 
-/// The places that a session looked at, given its records in order, oldest first: the sources consulted and the files that
-/// activities and evidence name, each once, the last few on a line. `None` when it named none.
+/// The last distinct places of a session's records (oldest first): sources, and files of activities and evidence, on one
+/// line. `None` without any.
 pub fn path(records: &[&Record]) -> Option<String> {
-    let mut known: BTreeSet<&str> = BTreeSet::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
     let of = |record: &&'_ Record| match &record.body {
         Body::Source(b) => vec![b.location.clone()],
         Body::Activity(Activity { files, .. }) | Body::Evidence(Evidence { files, .. }) => files.clone(),
         _ => Vec::new(),
     };
     let all: Vec<String> = records.iter().flat_map(of).collect();
-    let places: Vec<&str> = all.iter().map(String::as_str).filter(|place| known.insert(place)).collect();
+    let places: Vec<&str> = all.iter().map(String::as_str).filter(|place| seen.insert(place)).collect();
     let from = places.len().saturating_sub(PLACES);
     let cut = (from > 0).then_some("…");
     let shown: Vec<&str> = cut.into_iter().chain(places[from..].iter().copied()).collect();
@@ -170,7 +163,7 @@ mod tests {
         record(n, Body::Activity(body))
     }
 
-    fn told(records: &[Record]) -> Vec<[Option<String>; 4]> {
+    fn texts(records: &[Record]) -> Vec<[Option<String>; 4]> {
         let chains = chains(&records.iter().collect::<Vec<_>>());
         chains.into_iter().map(|c| [c.finding, c.led_to_unknown, c.led_to_finding, c.led_to_fix]).collect()
     }
@@ -187,14 +180,14 @@ mod tests {
             finding(3, "another logger", None),
             edit(4, "changed line 409", &[], None),
         ];
-        assert_eq!(told(&records), Vec::<[Option<String>; 4]>::new());
+        assert_eq!(texts(&records), Vec::<[Option<String>; 4]>::new());
         let linked = [
             finding(1, "mismatch", None),
             unknown(2, "why does list work?", Some(1)),
             finding(3, "another logger", Some(2)),
             edit(4, "changed line 409", &[], Some(3)),
         ];
-        assert_eq!(told(&linked), [some(["mismatch", "why does list work?", "another logger", "changed line 409"])]);
+        assert_eq!(texts(&linked), [some(["mismatch", "why does list work?", "another logger", "changed line 409"])]);
     }
 
     #[test]
@@ -208,7 +201,7 @@ mod tests {
         };
         let done = |evidence: &str| {
             let done = GoalDone { of: id(1), evidence: Some(evidence.into()), concerns: Vec::new() };
-            told(&[record(1, Body::Goal(goal.clone())), finding(2, "UTC", None), record(3, Body::GoalDone(done))])
+            texts(&[record(1, Body::Goal(goal.clone())), finding(2, "UTC", None), record(3, Body::GoalDone(done))])
         };
         assert_eq!(done("as 00000002 says"), [some(["UTC", "", "", "green"])]);
         assert!(done("all tests pass").is_empty());
@@ -224,8 +217,8 @@ mod tests {
             record(4, Body::Resolve(answer)),
             edit(5, "fixed b", &[], Some(2)),
         ];
-        assert_eq!(told(&records), [some(["b", "", "", "fixed b"]), some(["a", "of a?", "in UTC", ""])]);
-        assert_eq!(told(&[unknown(1, "alone?", None)]), Vec::<[Option<String>; 4]>::new());
+        assert_eq!(texts(&records), [some(["b", "", "", "fixed b"]), some(["a", "of a?", "in UTC", ""])]);
+        assert_eq!(texts(&[unknown(1, "alone?", None)]), Vec::<[Option<String>; 4]>::new());
     }
 
     #[test]

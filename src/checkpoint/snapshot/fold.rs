@@ -1,4 +1,4 @@
-//! The snapshot of a session: folded from the records, then bounded.
+//! Folds the records of a session and the totals of the project into a snapshot.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,99 +11,90 @@ use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::assessment::{Checkpoint, Trigger};
 use empirica_notes::model::goal::{GoalState, GoalStatus, completion_rate};
 use empirica_notes::model::snapshot::*;
-use empirica_notes::model::{Assessment, Body, Envelope, Id, Phase, Record, SessionId, Vector};
+use empirica_notes::model::{Assessment, Body, Envelope, Id, Phase, Record, SessionId, Vector, Vectors};
 
-/// The most entries of a list of recent ones (the seed's limit).
+/// Most entries of a list of recent ones (the seed's limit).
 pub const RECENT: usize = 5;
-/// The most steps of a way.
+/// Most steps of a trajectory.
 pub const STEPS: usize = 20;
-/// What git knows beside the state of the work tree.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct GitPosition {
-    pub project_id: Option<String>,
-    pub name: String,
-    pub description: Option<String>,
-    pub repos: Vec<String>,
-}
 
-/// What is said with the checkpoint.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct CheckpointInput {
+/// Input of the agent for a checkpoint.
+#[derive(Debug, Clone, Default)]
+pub struct SnapshotRequest {
     pub phase: Option<Phase>,
-    pub round: u32,
+    pub round: Option<u32>,
+    pub trigger: Trigger,
+    pub vectors: Vectors,
     pub reasoning: Option<String>,
-    pub tags: Vec<String>,
     pub cycle: Option<u32>,
     pub scope: Option<f64>,
+    pub tags: Vec<String>,
+    pub metadata: BTreeMap<String, String>,
+    /// Searches earlier records; a blank query searches for the subject of the session. `None` searches nothing.
+    pub search: Option<String>,
 }
 
-/// What all records amount to, beside those at hand.
+/// Numbers of the project's journal entries.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct RecordTotals {
+pub struct JournalTotals {
     pub findings: u64,
     pub unknowns: u64,
-    /// How many of them nobody has answered.
+    /// Open unknowns.
     pub unresolved: u64,
     pub dead_ends: u64,
     pub mistakes: u64,
-    pub handoffs: Handoffs,
-    pub sessions: u64,
-    /// Those that have not ended, the one that began last first.
-    pub active: Vec<ActiveSession>,
-    /// The agents that began sessions, the one that was heard of last first.
-    pub agents: Vec<String>,
-    /// The mean change over the sessions that give it.
-    pub learning: LearningDeltas,
 }
 
-/// The snapshot of a session at `now`; texts are whole and lists short. `gathered` is the session. `records`, in order of
-/// id, are those of the session and about it, and the newest [`RECENT`] findings, unknowns with their answers, dead ends and
-/// mistakes of others; `totals` stands for the rest.
+/// The snapshot of a session at `now`, with texts unshortened. `request` has its phase and round resolved. `records`, in
+/// order of ID, are those of the session and about it, and the newest [`RECENT`] findings, unknowns with their answers,
+/// dead ends and mistakes of others.
 pub fn fold(
     records: &[&Record],
     gathered: &SessionRecords,
-    place: GitPosition,
-    said: &CheckpointInput,
+    request: &SnapshotRequest,
     now: DateTime<Utc>,
-    totals: &RecordTotals,
+    totals: &JournalTotals,
+    project: Project,
+    handoffs: Handoffs,
 ) -> Snapshot {
     let id = &gathered.session.id;
     let own: Vec<&Record> = records.iter().copied().filter(|record| record.head.session.as_ref() == Some(id)).collect();
-    let last = gathered.last().map(|(_, assessment)| assessment);
-    let phase = said.phase.or(last.map(|assessment| assessment.phase));
-    let cycle = said.cycle.or(last_said(gathered, |a| a.cycle, |s| s.cycle));
-    let scope_depth = said.scope.or(last_said(gathered, |a| a.scope, |s| s.scope_depth));
-    let round = Some(said.round);
-    let minutes = |from: &str| {
-        let from = DateTime::parse_from_rfc3339(from).ok();
-        from.map_or(0, |from| (now - from.to_utc()).num_minutes().max(0) as u64)
-    };
+    let session_of = |c: &Checkpoint| c.snapshot.as_ref().map(|snapshot| snapshot.session.clone());
+    let cycle = request.cycle.or_else(|| last_given(gathered, |a| a.cycle, |c| session_of(c)?.cycle));
+    let scope_depth = request.scope.or_else(|| last_given(gathered, |a| a.scope, |c| session_of(c)?.scope_depth));
+    let started = DateTime::parse_from_rfc3339(&gathered.session.started_at).ok();
+    let last = newest_state(gathered).map(|(head, phase, vectors)| LastCheckpoint {
+        id: head.id.clone(),
+        phase,
+        timestamp: head.at.clone(),
+        vectors: vectors.clone(),
+    });
     let session = SessionState {
         session_id: id.clone(),
         ai_id: gathered.session.ai.clone(),
-        project_id: place.project_id.clone(),
+        project_id: project.project_id.clone(),
         task: gathered.session.task.clone(),
         start_time: gathered.session.started_at.clone(),
-        duration_minutes: minutes(&gathered.session.started_at),
-        cascade_phase: phase,
-        round,
+        duration_minutes: started.map_or(0, |started| (now - started.to_utc()).num_minutes().max(0) as u64),
+        cascade_phase: request.phase,
+        round: request.round,
         cycle,
         scope_depth,
         assessments_count: gathered.assessments.len() as u64,
         checkpoints_count: (gathered.assessments.len() + gathered.checkpoints.len()) as u64,
         journal_count: gathered.entries as u64,
-        last_checkpoint: last_checkpoint(gathered),
+        last_checkpoint: last,
     };
     Snapshot {
-        reasoning: reasoning(records, &own, gathered, said, &now.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        reasoning: reasoning(records, &own, gathered, request, &now.to_rfc3339_opts(SecondsFormat::Millis, true)),
         breadcrumbs: breadcrumbs(records, id, totals),
         goals: goals(&gathered.goals, &own),
-        handoffs: totals.handoffs.clone(),
+        handoffs,
         session,
-        project: project(totals, place),
+        project,
         investigation: Investigation {
             cycle,
-            round,
+            round: request.round,
             scope_depth,
             breadcrumb_chains: newest(chains(&own), RECENT),
             exploration_paths: path(&own).into_iter().collect(),
@@ -113,19 +104,22 @@ pub fn fold(
     }
 }
 
-/// What was said last with an assessment or a checkpoint; a checkpoint repeats what was said before it.
-fn last_said<T>(
+/// The value given by the last assessment or checkpoint that has one; checkpoints repeat earlier values.
+pub(crate) fn last_given<T>(
     gathered: &SessionRecords,
-    assessed: fn(&Assessment) -> Option<T>,
-    taken: fn(&SessionState) -> Option<T>,
+    of_assessment: impl Fn(&Assessment) -> Option<T>,
+    of_checkpoint: impl Fn(&Checkpoint) -> Option<T>,
 ) -> Option<T> {
-    let of_checkpoint = |(head, checkpoint): &(Envelope, Checkpoint)| {
-        Some((head.id.clone(), taken(&checkpoint.snapshot.as_ref()?.session)?))
-    };
-    let assessed =
-        gathered.assessments.iter().rev().find_map(|(head, assessment)| Some((head.id.clone(), assessed(assessment)?)));
-    let taken = gathered.checkpoints.iter().rev().find_map(of_checkpoint);
-    [assessed, taken].into_iter().flatten().max_by(|a, b| a.0.cmp(&b.0)).map(|(_, value)| value)
+    let assessed = gathered.assessments.iter().rev().find_map(|(head, a)| Some((&head.id, of_assessment(a)?)));
+    let taken = gathered.checkpoints.iter().rev().find_map(|(head, c)| Some((&head.id, of_checkpoint(c)?)));
+    [assessed, taken].into_iter().flatten().max_by(|a, b| a.0.cmp(b.0)).map(|(_, value)| value)
+}
+
+/// The last assessment or checkpoint: its envelope, phase and vectors.
+pub(crate) fn newest_state(gathered: &SessionRecords) -> Option<(&Envelope, Option<Phase>, &Vectors)> {
+    let assessed = gathered.assessments.last().map(|(head, a)| (head, Some(a.phase), &a.vectors));
+    let taken = gathered.checkpoints.last().map(|(head, c)| (head, c.phase, &c.vectors));
+    [assessed, taken].into_iter().flatten().max_by_key(|(head, ..)| &head.id)
 }
 
 /// The last `most` of a list.
@@ -133,18 +127,11 @@ fn newest<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
     list.split_off(list.len().saturating_sub(most))
 }
 
-fn last_checkpoint(gathered: &SessionRecords) -> Option<LastCheckpoint> {
-    let assessed = gathered.assessments.last().map(|(head, a)| (head, Some(a.phase), &a.vectors));
-    let taken = gathered.checkpoints.last().map(|(head, c)| (head, c.phase, &c.vectors));
-    let (head, phase, vectors) = [assessed, taken].into_iter().flatten().max_by_key(|(head, ..)| head.id.clone())?;
-    Some(LastCheckpoint { id: head.id.clone(), phase, timestamp: head.at.clone(), vectors: vectors.clone() })
-}
-
 fn reasoning(
     records: &[&Record],
     own: &[&Record],
     gathered: &SessionRecords,
-    said: &CheckpointInput,
+    request: &SnapshotRequest,
     at: &str,
 ) -> Reasoning {
     let thoughts = own.iter().filter_map(|record| {
@@ -155,9 +142,9 @@ fn reasoning(
         };
         Some(Thought { timestamp: record.head.at.clone(), reasoning: text.clone() })
     });
-    let now_said = said.reasoning.iter().map(|text| Thought { timestamp: at.to_owned(), reasoning: text.clone() });
-    let trajectory: Vec<Thought> = thoughts.chain(now_said).collect();
-    // of all records, as a CHECK itself: others answer its questions, too
+    let newest_thought = request.reasoning.clone().map(|reasoning| Thought { timestamp: at.to_owned(), reasoning });
+    let trajectory: Vec<Thought> = thoughts.chain(newest_thought).collect();
+    // all records count, as other sessions may answer its questions
     let steps = drift::steps(records.iter().copied(), &gathered.session.id);
     let decided = steps.iter().enumerate().skip(steps.len().saturating_sub(STEPS)).map(|(at, (_, assessment, _))| {
         let confidence = gate::confidence(assessment);
@@ -170,12 +157,12 @@ fn reasoning(
         };
         Decided { checkpoint, decision, confidence }
     });
-    let given = gathered.assessments.iter().flat_map(|(_, a)| &a.tags);
+    let assessed = gathered.assessments.iter().flat_map(|(_, a)| &a.tags);
     let taken = gathered.checkpoints.iter().flat_map(|(_, c)| &c.tags);
-    let all: Vec<&String> = given.chain(taken).chain(&said.tags).collect();
-    let mut known = BTreeSet::new();
-    // the newest place of a label is its place
-    let tags = all.into_iter().rev().filter(|tag| known.insert(*tag)).take(STEPS).cloned();
+    let all: Vec<&String> = assessed.chain(taken).chain(&request.tags).collect();
+    let mut seen = BTreeSet::new();
+    // a repeated tag keeps its last place
+    let tags = all.into_iter().rev().filter(|tag| seen.insert(*tag)).take(STEPS).cloned();
     let mut tags: Vec<String> = tags.collect();
     tags.reverse();
     Reasoning {
@@ -186,13 +173,13 @@ fn reasoning(
     }
 }
 
-/// The recent ones of `all`, newest first, those of the session before the others.
+/// The newest entries, newest first, those of the session (`true`) before the others.
 fn recent<T>(all: Vec<(bool, T)>) -> Vec<T> {
     let (own, others): (Vec<_>, Vec<_>) = all.into_iter().rev().partition(|(own, _)| *own);
     own.into_iter().chain(others).take(RECENT).map(|(_, entry)| entry).collect()
 }
 
-fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &RecordTotals) -> Breadcrumbs {
+fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &JournalTotals) -> Breadcrumbs {
     let answered = answers(records.iter().copied());
     let (mut findings, mut unknowns) = (Vec::new(), Vec::new());
     let (mut dead_ends, mut mistakes) = (Vec::new(), Vec::new());
@@ -222,13 +209,12 @@ fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &RecordTotals) -> Br
     fn own<T>(all: &[(bool, T)]) -> u64 {
         all.iter().filter(|(own, _)| *own).count() as u64
     }
-    let RecordTotals { unresolved, .. } = *totals;
     Breadcrumbs {
         findings: Findings { total: totals.findings, session: own(&findings), recent: recent(findings) },
         unknowns: Unknowns {
             total: totals.unknowns,
-            unresolved,
-            resolved: totals.unknowns.saturating_sub(unresolved),
+            unresolved: totals.unresolved,
+            resolved: totals.unknowns.saturating_sub(totals.unresolved),
             session: own(&unknowns),
             recent: recent(unknowns),
         },
@@ -239,7 +225,7 @@ fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &RecordTotals) -> Br
 
 fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     let with = |status: GoalStatus| goals.iter().filter(|goal| goal.status == status).count();
-    // the newest record that is about a goal or a step of it
+    // the newest record about each record
     let mut about: BTreeMap<&Id, &Id> = BTreeMap::new();
     for record in own {
         for id in record.names().into_iter().chain([&record.head.id]) {
@@ -265,37 +251,22 @@ fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     }
 }
 
-fn project(totals: &RecordTotals, place: GitPosition) -> Project {
-    Project {
-        project_id: place.project_id,
-        name: place.name,
-        description: place.description,
-        repos: place.repos.into_iter().take(RECENT).collect(),
-        active_total: totals.active.len() as u64,
-        active_sessions: totals.active.iter().take(RECENT).cloned().collect(),
-        ai_total: totals.agents.len() as u64,
-        ai_collaborators: totals.agents.iter().take(RECENT).cloned().collect(),
-        total_sessions: totals.sessions,
-        learning_deltas: totals.learning,
-    }
-}
-
 fn reference_docs(own: &[&Record], gathered: &SessionRecords) -> ReferenceDocs {
-    let mut known = BTreeSet::new();
-    // what was consulted again was consulted last
+    let mut seen = BTreeSet::new();
+    // a document consulted repeatedly counts once, at its last consultation
     let consulted = own.iter().rev().filter_map(|record| match &record.body {
-        Body::Source(source) if known.insert(&source.location) => {
+        Body::Source(source) if seen.insert(&source.location) => {
             let kind = document_kind(&source.location);
             Some(Consulted { path: source.location.clone(), kind, accessed: record.head.at.clone() })
         }
         _ => None,
     });
-    let mut seen: Vec<Consulted> = consulted.collect();
+    let mut consulted: Vec<Consulted> = consulted.collect();
     let before = |(_, checkpoint): &&(_, Checkpoint)| checkpoint.trigger == Trigger::PreCompact;
     let summaries: Vec<_> = gathered.checkpoints.iter().filter(before).collect();
     ReferenceDocs {
-        loaded_count: seen.len() as u64,
-        recent: seen.drain(..RECENT.min(seen.len())).collect(),
+        loaded_count: consulted.len() as u64,
+        recent: consulted.drain(..RECENT.min(consulted.len())).collect(),
         pre_summaries: PreSummaries {
             count: summaries.len() as u64,
             most_recent: summaries.last().map(|(head, checkpoint)| PreSummary {
@@ -308,7 +279,7 @@ fn reference_docs(own: &[&Record], gathered: &SessionRecords) -> ReferenceDocs {
     }
 }
 
-/// What sort of document a location is: `url`; below a folder `docs` or `doc` the folder there; `documentation`; `code`.
+/// Kind of a document: `url`; the folder below `docs` or `doc`; `documentation`; `code`.
 fn document_kind(location: &str) -> String {
     if location.contains("://") {
         return "url".to_owned();

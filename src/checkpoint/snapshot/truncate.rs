@@ -1,25 +1,24 @@
-//! A snapshot bounded: its texts are shortened until it fits.
+//! Bounds the size of a checkpoint by shortening its derived texts.
 
 use crate::text::shorten::short;
 use empirica_notes::model::Checkpoint;
 use empirica_notes::model::snapshot::{GitState, Snapshot};
 
-/// The most bytes of a checkpoint as JSON.
+/// Most bytes of a checkpoint as JSON.
 pub const MOST: usize = 16 * 1024;
-/// What its envelope takes, without the agent's name.
+/// Bytes of its envelope, without the agent's name.
 const ENVELOPE: usize = 640;
-/// How many characters of a text are kept: the first that fits.
-const TEXTS: [usize; 8] = [1000, 500, 250, 120, 60, 20, 5, 0];
-/// How many bytes of paths are kept with each of them.
-const PATHS: [usize; 8] = [4096, 3072, 2048, 1024, 512, 256, 128, 0];
+/// Most characters of a text and bytes of all paths, tried in order.
+const LIMITS: [(usize, usize); 8] =
+    [(1000, 4096), (500, 3072), (250, 2048), (120, 1024), (60, 512), (20, 256), (5, 128), (0, 0)];
 
-/// Shortens the derived texts and leaves out paths until the checkpoint of the agent `ai`, as JSON, is at most [`MOST`]
-/// bytes. What the agent said with the checkpoint is not touched. `false` when that alone is too much.
+/// Shortens derived texts and omits paths until the checkpoint of the agent `ai` has at most [`MOST`] bytes as JSON. Keeps
+/// the agent's own input; returns `false` if that alone is too long.
 pub fn bound(checkpoint: &mut Checkpoint, ai: &str) -> bool {
     let whole = checkpoint.clone();
-    let taken = ENVELOPE + serde_json::to_vec(ai).map_or(0, |json| json.len());
-    let fits = |checkpoint: &Checkpoint| serde_json::to_vec(checkpoint).is_ok_and(|json| json.len() + taken <= MOST);
-    for (texts, paths) in TEXTS.into_iter().zip(PATHS) {
+    let envelope = ENVELOPE + serde_json::to_vec(ai).map_or(0, |json| json.len());
+    let fits = |checkpoint: &Checkpoint| serde_json::to_vec(checkpoint).is_ok_and(|json| json.len() + envelope <= MOST);
+    for (texts, paths) in LIMITS {
         checkpoint.snapshot = whole.snapshot.clone().map(|snapshot| shortened(snapshot, texts));
         checkpoint.git_state = whole.git_state.clone().map(|state| with_fewer_paths(state, texts, paths));
         if fits(checkpoint) {

@@ -40,7 +40,7 @@ pub struct Forecast {
 
 /// The forecast of a session: `--confidence` of its last CHECK, otherwise that CHECK's overall
 /// confidence; without a CHECK, the overall confidence of its last PREFLIGHT. `None` if unknown.
-pub fn forecast(session: &SessionRecords) -> Option<Forecast> {
+fn forecast(session: &SessionRecords) -> Option<Forecast> {
     let last = |phase: Phase| session.assessments.iter().rev().map(|(_, a)| a).find(|a| a.phase == phase);
     let (value, source) = match last(Phase::Check) {
         Some(check) => match check.confidence {
@@ -65,11 +65,12 @@ pub enum ExclusionReason {
     NoForecast,
 }
 
-/// What came of a session: its goals and its evidence as they stand now.
+/// The outcome of a session: its goals and its evidence in their present state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActualOutcome {
     /// Whether it is in progress, without an outcome yet.
-    pub going_on: bool,
+    #[serde(rename = "going_on")]
+    pub in_progress: bool,
     /// Its goals, except suggested and dropped ones.
     pub goals: usize,
     /// Those goals that are done.
@@ -82,11 +83,11 @@ pub struct ActualOutcome {
 
 /// The outcome of a session. A goal taken over by another session counts there; a dropped one, or one suggested by a
 /// PREFLIGHT, counts nowhere.
-pub fn ending(session: &SessionRecords) -> ActualOutcome {
+fn outcome(session: &SessionRecords) -> ActualOutcome {
     let own = || session.goals.iter().filter(|goal| goal.vector.is_none());
     let with = |status: GoalStatus| own().filter(|goal| goal.status == status).count();
     ActualOutcome {
-        going_on: session.session.is_active() && session.after().is_none(),
+        in_progress: session.session.is_active() && session.after().is_none(),
         goals: with(GoalStatus::Open) + with(GoalStatus::Done),
         goals_done: with(GoalStatus::Done),
         commands: session.evidence.len(),
@@ -95,16 +96,16 @@ pub fn ending(session: &SessionRecords) -> ActualOutcome {
 }
 
 impl ActualOutcome {
-    /// The outcome: true if all goals are done and the last run of each evidence command passed. `None`
-    /// while in progress, or without goals and evidence.
-    pub fn outcome(&self) -> Option<bool> {
-        let known = !self.going_on && self.goals + self.commands > 0;
+    /// Whether all goals are done and the last run of each evidence command passed. `None` while in progress, or without
+    /// goals and evidence.
+    pub fn reached(&self) -> Option<bool> {
+        let known = !self.in_progress && self.goals + self.commands > 0;
         known.then_some(self.goals_done == self.goals && self.passed == self.commands)
     }
 
     /// Grounds of the outcome: a sentence without a full stop.
     pub fn why(&self) -> String {
-        if self.going_on {
+        if self.in_progress {
             return "it is still going on: active, and its last assessment is no POSTFLIGHT".to_owned();
         }
         let goals = format!("goals done: {} of {}", self.goals_done, self.goals);
@@ -126,18 +127,19 @@ pub struct TrackEntry {
     /// Its forecast.
     pub forecast: Option<Forecast>,
     /// Its outcome.
-    pub ending: ActualOutcome,
+    #[serde(rename = "ending")]
+    pub outcome: ActualOutcome,
 }
 
 impl TrackEntry {
     /// Summarises a session, in progress or not.
     pub fn of(session: &SessionRecords) -> Self {
-        TrackEntry { end: session.end.clone(), forecast: forecast(session), ending: ending(session) }
+        TrackEntry { end: session.end.clone(), forecast: forecast(session), outcome: outcome(session) }
     }
 
     /// Why it is not scored: the first reason in the order of [`ExclusionReason`]. `None` if it is scored.
     pub fn left_out(&self) -> Option<ExclusionReason> {
-        match (self.ending.going_on, self.ending.outcome(), self.forecast) {
+        match (self.outcome.in_progress, self.outcome.reached(), self.forecast) {
             (true, ..) => Some(ExclusionReason::Active),
             (_, None, _) => Some(ExclusionReason::NoOutcome),
             (_, _, None) => Some(ExclusionReason::NoForecast),
@@ -147,7 +149,7 @@ impl TrackEntry {
 
     /// Forecast and outcome (1 or 0); `None` if not scored.
     fn judged(&self) -> Option<(f64, f64)> {
-        Some((self.forecast?.value, f64::from(u8::from(self.ending.outcome()?))))
+        Some((self.forecast?.value, f64::from(u8::from(self.outcome.reached()?))))
     }
 }
 
@@ -280,9 +282,9 @@ mod tests {
     /// Session `n` in order of end, with its forecast and outcome.
     fn entry(n: usize, forecast: f64, reached: bool) -> TrackEntry {
         let end = Id::parse(&format!("019ab000-0000-7000-8000-0000{n:08x}")).unwrap();
-        let ending =
-            ActualOutcome { going_on: false, goals: 1, goals_done: usize::from(reached), commands: 0, passed: 0 };
-        TrackEntry { end, forecast: Some(Forecast { value: forecast, source: ForecastSource::Confidence }), ending }
+        let outcome =
+            ActualOutcome { in_progress: false, goals: 1, goals_done: usize::from(reached), commands: 0, passed: 0 };
+        TrackEntry { end, forecast: Some(Forecast { value: forecast, source: ForecastSource::Confidence }), outcome }
     }
 
     fn score(rows: &[(f64, bool)]) -> Score {
@@ -359,7 +361,7 @@ mod tests {
     #[test]
     fn the_outcome_needs_every_goal_and_every_command() {
         let ending = |goals, goals_done, commands, passed| ActualOutcome {
-            going_on: false,
+            in_progress: false,
             goals,
             goals_done,
             commands,
@@ -374,23 +376,23 @@ mod tests {
             (ending(1, 0, 1, 1), Some(false), "goals done: 0 of 1; evidence commands whose last run passed: 1 of 1"),
             (ending(0, 0, 0, 0), None, "it has neither goals nor evidence"),
             (
-                ActualOutcome { going_on: true, ..ending(1, 1, 1, 1) },
+                ActualOutcome { in_progress: true, ..ending(1, 1, 1, 1) },
                 None,
                 "it is still going on: active, and its last assessment is no POSTFLIGHT",
             ),
         ] {
-            assert_eq!((ending.outcome(), ending.why().as_str()), (outcome, why));
+            assert_eq!((ending.reached(), ending.why().as_str()), (outcome, why));
         }
     }
 
     #[test]
     fn what_is_left_out_is_counted_once() {
         let known = entry(0, 0.5, true);
-        let going_on = ActualOutcome { going_on: true, ..known.ending };
-        let nothing = ActualOutcome { goals: 0, goals_done: 0, ..known.ending };
+        let in_progress = ActualOutcome { in_progress: true, ..known.outcome };
+        let nothing = ActualOutcome { goals: 0, goals_done: 0, ..known.outcome };
         let entries = [
-            TrackEntry { ending: going_on, forecast: None, ..known.clone() },
-            TrackEntry { ending: nothing, forecast: None, ..known.clone() },
+            TrackEntry { outcome: in_progress, forecast: None, ..known.clone() },
+            TrackEntry { outcome: nothing, forecast: None, ..known.clone() },
             TrackEntry { forecast: None, ..known.clone() },
             known,
         ];

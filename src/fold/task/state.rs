@@ -66,9 +66,9 @@ pub struct TaskState {
     pub escalated: Vec<usize>,
     /// Distinct files of its reports and handoffs.
     pub files: Vec<String>,
-    /// What its receivers asked.
+    /// Questions of its receivers.
     pub questions: Vec<Question>,
-    /// What happened, oldest first.
+    /// Events, oldest first.
     pub steps: Vec<TaskEvent>,
     /// Indexes of steps in effective order: a revised handoff replaces the original, and a step that refers
     /// to another follows it, whatever their clocks.
@@ -186,14 +186,14 @@ fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
     id
 }
 
-/// Folds the handoffs of a task with their acknowledgements and answers, in order of ID. `aside` has superseded
-/// handoffs: they are listed but have no effect.
+/// Folds the handoffs of a task with their acknowledgements and answers, in order of ID. Superseded
+/// handoffs are listed but have no effect.
 ///
 /// A COMPLETE ends the task until a managed handoff or another decision reopens it. An escalation, or a decision to
 /// escalate, blocks it until a resolution that names it; any resolution also settles mere decisions.
-pub fn standing(records: &[&Record], aside: &BTreeSet<Id>) -> TaskState {
+pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
     let action = |record: &Record| match &record.body {
-        Body::Handoff(handoff) => Some(TaskAction::Handoff(handoff.clone(), aside.contains(&record.head.id))),
+        Body::Handoff(handoff) => Some(TaskAction::Handoff(handoff.clone(), superseded.contains(&record.head.id))),
         Body::Accept(accept) => Some(TaskAction::Accept(accept.clone())),
         Body::Answer(answer) => Some(TaskAction::Answer(answer.clone())),
         _ => None,
@@ -298,8 +298,8 @@ mod tests {
     fn status(records: &[Record]) -> (TaskStatus, Option<usize>) {
         let mut records: Vec<&Record> = records.iter().collect();
         records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
-        let standing = standing(&records, &BTreeSet::new());
-        (standing.status, standing.escalated.first().copied())
+        let state = task_state(&records, &BTreeSet::new());
+        (state.status, state.escalated.first().copied())
     }
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(status(std::slice::from_ref(&decided)), (TaskStatus::Escalated, Some(0)));
         let both = [decided, escalation];
         assert_eq!(status(&both), (TaskStatus::Escalated, Some(1)), "the escalation is what tells it");
-        assert!(standing(&both.iter().collect::<Vec<_>>(), &BTreeSet::new()).is_with_a_person());
+        assert!(task_state(&both.iter().collect::<Vec<_>>(), &BTreeSet::new()).is_with_a_person());
         let with = |more: Record| status(&[both[0].clone(), both[1].clone(), more]);
         assert_eq!(with(report(3, Some("COMPLETE"))).0, TaskStatus::Escalated);
         assert_eq!(with(accept(3, 2, Some(Verdict::Continue), None)).0, TaskStatus::Escalated);
@@ -333,8 +333,8 @@ mod tests {
         assert_eq!(with(accept(3, 2, Some(Verdict::Complete), Some("x"))).0, TaskStatus::Complete);
         assert_eq!(with(accept(3, 2, Some(Verdict::Escalate), Some("x"))).0, TaskStatus::Escalated);
         // superseded handoffs have no effect
-        let aside = BTreeSet::from([head(1).id, head(2).id]);
-        assert_eq!(standing(&both.iter().collect::<Vec<_>>(), &aside).status, TaskStatus::Open);
+        let superseded = BTreeSet::from([head(1).id, head(2).id]);
+        assert_eq!(task_state(&both.iter().collect::<Vec<_>>(), &superseded).status, TaskStatus::Open);
     }
 
     #[test]
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handoff_written_anew_stands_where_the_first_one_stood() {
+    fn a_revised_handoff_takes_effect_where_the_original_did() {
         let revise = |number: u64, of: u64, mut record: Record| {
             record.head = head(number);
             if let Body::Handoff(handoff) = &mut record.body {
@@ -366,13 +366,13 @@ mod tests {
         let resolved = accept(3, 2, None, Some("x"));
         let done = report(4, Some("COMPLETE"));
         let all = [report(1, None), escalation.clone(), resolved, done, revise(5, 2, escalation)];
-        let aside = BTreeSet::from([head(2).id]);
-        let found = standing(&all.iter().collect::<Vec<_>>(), &aside);
+        let superseded = BTreeSet::from([head(2).id]);
+        let found = task_state(&all.iter().collect::<Vec<_>>(), &superseded);
         assert_eq!(found.status, TaskStatus::Complete, "it was resolved and done");
-        assert_eq!(found.steps.last().map(|step| step.head.id.clone()), Some(head(5).id), "told as it happened");
+        assert_eq!(found.steps.last().map(|step| step.head.id.clone()), Some(head(5).id), "listed as it happened");
         let begun = handoff(1, "initialization", json!({"instructions": "a"}));
         let all = [begun.clone(), report(2, Some("COMPLETE")), revise(3, 1, begun)];
-        let found = standing(&all.iter().collect::<Vec<_>>(), &BTreeSet::from([head(1).id]));
+        let found = task_state(&all.iter().collect::<Vec<_>>(), &BTreeSet::from([head(1).id]));
         assert_eq!((found.status, found.chain()[0].kind.as_str()), (TaskStatus::Complete, "initialization"));
     }
 
@@ -389,11 +389,11 @@ mod tests {
             answer(4, 2, "now"),
             answer(5, 7, "what?"),
         ];
-        let standing = standing(&all.iter().collect::<Vec<_>>(), &BTreeSet::new());
+        let state = task_state(&all.iter().collect::<Vec<_>>(), &BTreeSet::new());
         let questions: Vec<_> =
-            standing.questions.iter().map(|q| (q.name(), q.answer.as_ref().map(|a| &*a.1))).collect();
+            state.questions.iter().map(|q| (q.name(), q.answer.as_ref().map(|a| &*a.1))).collect();
         assert_eq!(questions, [("00000002.1".to_owned(), None), ("00000002.2".to_owned(), Some("now"))]);
-        assert_eq!(standing.open_questions().count(), 1);
-        assert_eq!((standing.round, standing.steps.len()), (1, 5));
+        assert_eq!(state.open_questions().count(), 1);
+        assert_eq!((state.round, state.steps.len()), (1, 5));
     }
 }

@@ -230,7 +230,7 @@ fn complete(context: &CommandContext<'_>, format: &Format, revises: Option<&Id>,
 /// The state of the task of a handoff; refused if the task is escalated and the type does not resolve that.
 fn task_to_continue(context: &CommandContext<'_>, id: &str, kind: &str) -> Result<Option<TaskState>> {
     let state = tasks::standing(context, id)?;
-    state.iter().try_for_each(|state| tasks::may_go_on(id, state, kind))?;
+    state.iter().try_for_each(|state| tasks::check_not_escalated(id, state, kind))?;
     Ok(state)
 }
 

@@ -115,9 +115,7 @@ pub fn unread(env: &Env, render: &dyn Render, hook: &str, why: &str) {
 /// The active session with the agent's ID.
 fn known(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<SessionId>> {
     let Some(external) = &event.session else { return Ok(None) };
-    if let Some(active) =
-        active::remembered(context).into_iter().rev().find(|s| s.external_id.as_ref() == Some(external))
-    {
+    if let Some(active) = active::cached(context).into_iter().rev().find(|s| s.external_id.as_ref() == Some(external)) {
         return Ok(Some(active.id));
     }
     Ok(collect::having(context, external)?.into_iter().rfind(|session| session.is_active()).map(|session| session.id))

@@ -2,37 +2,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::render::{format, safe};
-use crate::report::gather::{KnownFacts, ReportOutcome};
+use crate::report::gather::ReportOutcome;
 use crate::text::shorten::short;
 use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
 
-/// The most characters of a text.
+/// Most characters of a text.
 const TEXT: usize = 1200;
 
-/// What stands for the task of a session that has none.
+/// Shown for a session without a task.
 pub const NO_TASK: &str = "no task was named";
 
-/// What a list has of a record.
+/// An entry of a list.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct PageEntry {
     full: Option<Id>,
     id: String,
     text: String,
-    /// The answer, the reason.
+    /// Answer, reason or next step.
     more: Option<String>,
-    /// The kind, where a list has several.
+    /// The kind, in a list of several kinds.
     kind: Option<String>,
-    /// What else there is to say, a few words each.
+    /// A few words each.
     notes: Vec<String>,
     ai: String,
     at: String,
     commit: Option<String>,
     session: Option<SessionId>,
-    /// Whether the page has that session.
+    /// Whether the page has the session.
     is_here: bool,
 }
 
@@ -40,24 +41,24 @@ pub(crate) struct PageEntry {
 pub struct PageEntries<'o> {
     outcome: &'o ReportOutcome,
     here: BTreeSet<&'o SessionId>,
-    /// Which sessions went on with a session.
+    /// The sessions that continued each session.
     pub continued: BTreeMap<&'o SessionId, Vec<&'o SessionId>>,
 }
 
 impl<'o> PageEntries<'o> {
     pub(crate) fn new(outcome: &'o ReportOutcome) -> Self {
-        let here = outcome.sessions.iter().map(|told| &told.gathered.session.id).collect();
+        let here = outcome.sessions.iter().map(|story| &story.gathered.session.id).collect();
         let mut continued: BTreeMap<&SessionId, Vec<&SessionId>> = BTreeMap::new();
-        for passing in &outcome.passings {
-            let after = continued.entry(&passing.from).or_default();
-            if !after.contains(&&passing.to) {
-                after.push(&passing.to);
+        for handover in &outcome.handovers {
+            let after = continued.entry(&handover.from).or_default();
+            if !after.contains(&&handover.to) {
+                after.push(&handover.to);
             }
         }
         PageEntries { outcome, here, continued }
     }
 
-    /// Whether the page has a session.
+    /// Whether the page has the session.
     pub fn has(&self, session: &SessionId) -> bool {
         self.here.contains(session)
     }
@@ -66,7 +67,7 @@ impl<'o> PageEntries<'o> {
         PageEntry {
             full: Some(head.id.clone()),
             id: head.id.short().to_owned(),
-            text: said(text),
+            text: shown(text),
             ai: safe::line(&head.ai),
             at: format::date(&head.at),
             commit: head.commit.as_deref().map(|commit| safe::line(commit).chars().take(8).collect()),
@@ -76,37 +77,23 @@ impl<'o> PageEntries<'o> {
         }
     }
 
-    fn of(&self, records: &[Record], made: impl Fn(&Record) -> Option<PageEntry>) -> Vec<PageEntry> {
-        records.iter().filter_map(made).collect()
-    }
-
-    pub(crate) fn unknowns(&self) -> Vec<PageEntry> {
-        self.of(&self.outcome.attention.unknowns, |record| match &record.body {
+    /// Entries of questions, runs of checks, and handoffs.
+    pub(crate) fn records(&self, records: &[Record]) -> Vec<PageEntry> {
+        let entry = |record: &Record| match &record.body {
             Body::Unknown(unknown) => Some(self.entry(&record.head, &unknown.text)),
-            _ => None,
-        })
-    }
-
-    pub(crate) fn failed(&self) -> Vec<PageEntry> {
-        self.of(&self.outcome.attention.failed, |record| match &record.body {
             Body::Evidence(run) => {
                 let notes = vec![format!("exit {}", run.exit)];
                 Some(PageEntry { notes, ..self.entry(&record.head, &run.command) })
             }
-            _ => None,
-        })
-    }
-
-    pub(crate) fn unclaimed(&self) -> Vec<PageEntry> {
-        self.of(&self.outcome.attention.unclaimed, |record| match &record.body {
             Body::Handoff(handoff) => {
                 let notes = handoff.to.iter().map(|to| format!("for {}", safe::line(to))).collect();
                 let kind = (handoff.kind != "epistemic").then(|| safe::line(&handoff.kind).replace('_', " "));
-                let more = handoff.next_steps.first().map(|step| said(step));
+                let more = handoff.next_steps.first().map(|step| shown(step));
                 Some(PageEntry { notes, kind, more, ..self.entry(&record.head, &handoff.task) })
             }
             _ => None,
-        })
+        };
+        records.iter().filter_map(entry).collect()
     }
 
     pub(crate) fn stale(&self) -> Vec<PageEntry> {
@@ -119,12 +106,12 @@ impl<'o> PageEntries<'o> {
     }
 
     pub(crate) fn quiet(&self) -> Vec<PageEntry> {
-        let quiet = self.outcome.sessions.iter().filter(|told| told.is_quiet(self.outcome.now)).map(|told| {
-            let session = &told.gathered.session;
+        let quiet = self.outcome.sessions.iter().filter(|story| story.is_quiet(self.outcome.now)).map(|story| {
+            let session = &story.gathered.session;
             PageEntry {
-                text: said(session.task.as_deref().unwrap_or(NO_TASK)),
+                text: shown(session.task.as_deref().unwrap_or(NO_TASK)),
                 ai: safe::line(&session.ai),
-                at: format!("last record {}", format::date(&told.gathered.last_at)),
+                at: format!("last record {}", format::date(&story.gathered.last_at)),
                 session: Some(session.id.clone()),
                 is_here: true,
                 ..PageEntry::default()
@@ -141,18 +128,17 @@ impl<'o> PageEntries<'o> {
         goals.collect()
     }
 
-    /// What is known, by the first file each statement is about, then by commit.
-    pub(crate) fn known(&self) -> Vec<Value> {
+    /// Facts, grouped by the first file they are about, otherwise by commit.
+    pub(crate) fn facts(&self) -> Vec<Value> {
         let mut groups: BTreeMap<(bool, &str), Vec<PageEntry>> = BTreeMap::new();
-        let others = |known: &KnownFacts| known.files.iter().skip(1).map(|file| safe::line(file)).collect();
-        for known in &self.outcome.known {
+        for fact in &self.outcome.facts {
             let entry = PageEntry {
-                more: known.more.as_deref().map(said),
-                kind: Some(known.kind.name().to_owned()),
-                notes: others(known),
-                ..self.entry(&known.head, &known.text)
+                more: fact.more.as_deref().map(shown),
+                kind: Some(fact.kind.name().to_owned()),
+                notes: fact.files.iter().skip(1).map(|file| safe::line(file)).collect(),
+                ..self.entry(&fact.head, &fact.text)
             };
-            let key = match (known.files.first(), known.head.commit.as_deref()) {
+            let key = match (fact.files.first(), fact.head.commit.as_deref()) {
                 (Some(file), _) => (false, file.as_str()),
                 (None, commit) => (true, commit.unwrap_or_default()),
             };
@@ -171,8 +157,8 @@ impl<'o> PageEntries<'o> {
     }
 }
 
-/// A text as it is shown: what is invisible or moves other text can be seen, and its lines stay.
-pub fn said(text: &str) -> String {
+/// A text made safe and cut to [`TEXT`] characters; line feeds stay.
+pub fn shown(text: &str) -> String {
     let clean = safe::clean(text.trim());
     match clean.char_indices().nth(TEXT) {
         Some((at, _)) => format!("{}…", clean[..at].trim_end()),
@@ -180,22 +166,34 @@ pub fn said(text: &str) -> String {
     }
 }
 
-/// Something there is too much of.
-#[derive(Debug, Clone, Serialize)]
+/// Entries the page does not show.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "LeftOutOfPageView")]
 pub struct Omitted {
-    /// Its word in JSON.
-    pub kind: &'static str,
+    /// `sessions` beyond the newest 500; `timeline`: sessions not drawn there (it has the newest 40, of 12 agents); `growth`:
+    /// sessions not drawn in the picture of all trajectories (it has the newest 80 with assessments); `handoffs` that nobody took
+    /// up, `unknowns` and `goals` beyond the newest 200; `knowledge` beyond 100 entries.
+    pub what: &'static str,
     /// How many.
     pub count: usize,
-    /// How many of what, in words.
-    pub what: String,
-    /// The command that shows it.
+    /// Number and noun.
+    #[serde(skip)]
+    pub words: String,
+    /// The command that shows them.
     pub command: String,
 }
 
-/// Entries under a title; nothing without any.
-pub(crate) fn group(title: &str, entries: Vec<PageEntry>, gone: &Option<Omitted>) -> Option<Value> {
-    let count = entries.len() + gone.as_ref().map_or(0, |gone| gone.count);
+impl Omitted {
+    /// The entries in words, and the command that shows them, for the template.
+    pub(crate) fn view(&self) -> Value {
+        json!({"what": self.words, "command": self.command})
+    }
+}
+
+/// Entries under a title; `None` without any.
+pub(crate) fn group(title: &str, entries: Vec<PageEntry>, omitted: &Option<Omitted>) -> Option<Value> {
+    let count = entries.len() + omitted.as_ref().map_or(0, |omitted| omitted.count);
+    let gone = omitted.as_ref().map(Omitted::view);
     (count > 0).then(|| json!({"title": title, "count": count, "entries": entries, "gone": gone}))
 }
 
@@ -205,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_text_keeps_its_lines_and_ends() {
-        assert_eq!(said(" a\n\u{202e}b "), "a\n<U+202E>b");
-        assert_eq!(said(&"x".repeat(TEXT + 1)).chars().count(), TEXT + 1);
+        assert_eq!(shown(" a\n\u{202e}b "), "a\n<U+202E>b");
+        assert_eq!(shown(&"x".repeat(TEXT + 1)).chars().count(), TEXT + 1);
     }
 }

@@ -1,53 +1,48 @@
-//! The knowledge graph: files, what is known of them, and the commits it was known at, in three columns.
+//! The knowledge graph: files, facts about them, and commits, in three columns.
 
 use std::collections::BTreeMap;
 
-use crate::report::gather::KnownFacts;
-use crate::report::knowledge::Kind;
+use crate::report::knowledge::{Fact, Kind};
 use crate::report::page::svg::{at, curve, label, number, picture, scrolling, tail, text};
 use crate::text::shorten::short;
 
-/// The most statements, the newest.
+/// Most facts, the newest.
 const MOST: usize = 36;
-/// The height of a statement's row.
+/// Height of a row, and of the heading above the first.
 const ROW: f64 = 30.0;
-/// Above the first row.
 const TOP: f64 = 34.0;
-/// Where the dots of the files are.
+/// Horizontal positions: dots of files, both ends of facts, dots of commits.
 const FILES: f64 = 222.0;
-/// Where statements begin and end.
-const STATEMENTS: (f64, f64) = (310.0, 780.0);
-/// Where the dots of the commits are.
+const FACTS: (f64, f64) = (310.0, 780.0);
 const COMMITS: f64 = 868.0;
-/// The width of all.
 const WIDTH: f64 = 1104.0;
 
-/// Draws what is known of files. `None` when no statement is about any.
-pub fn graph(known: &[KnownFacts], subjects: &BTreeMap<String, String>) -> Option<String> {
-    let known: Vec<&KnownFacts> = known.iter().filter(|known| !known.files.is_empty()).take(MOST).collect();
-    if known.is_empty() {
+/// Draws the facts about files; `None` without any.
+pub fn graph(facts: &[Fact], subjects: &BTreeMap<String, String>) -> Option<String> {
+    let facts: Vec<&Fact> = facts.iter().filter(|fact| !fact.files.is_empty()).take(MOST).collect();
+    if facts.is_empty() {
         return None;
     }
-    let height = TOP + ROW * known.len() as f64 + 10.0;
+    let height = TOP + ROW * facts.len() as f64 + 10.0;
     let row = |at: usize| TOP + ROW * (at as f64 + 0.5);
     let mut of_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut of_commit: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, known) in known.iter().enumerate() {
-        known.files.iter().for_each(|file| of_file.entry(file).or_default().push(at));
-        known.head.commit.iter().for_each(|commit| of_commit.entry(commit).or_default().push(at));
+    for (at, fact) in facts.iter().enumerate() {
+        fact.files.iter().for_each(|file| of_file.entry(file).or_default().push(at));
+        fact.head.commit.iter().for_each(|commit| of_commit.entry(commit).or_default().push(at));
     }
     let (files, commits) = (spread(of_file, row, height), spread(of_commit, row, height));
     let mut body = String::new();
     for (x, class, shown) in [
         (FILES, "column end", "Files"),
-        (STATEMENTS.0, "column", "Findings, decisions, dead ends"),
+        (FACTS.0, "column", "Findings, decisions, dead ends"),
         (COMMITS, "column", "Commits"),
     ] {
         body.push_str(&at(class, x, 16.0, shown));
     }
     let edge = |from, to| format!("<path class=\"edge\" d=\"{}\"/>", curve(from, to));
     for (file, y, of) in &files {
-        of.iter().for_each(|at| body.push_str(&edge((FILES, *y), (STATEMENTS.0, row(*at)))));
+        of.iter().for_each(|at| body.push_str(&edge((FILES, *y), (FACTS.0, row(*at)))));
         body.push_str(&format!(
             "<g><title>{}</title><circle class=\"file\" cx=\"{}\" cy=\"{}\" r=\"4.5\"/>{}</g>",
             text(file),
@@ -57,7 +52,7 @@ pub fn graph(known: &[KnownFacts], subjects: &BTreeMap<String, String>) -> Optio
         ));
     }
     for (commit, y, of) in &commits {
-        of.iter().for_each(|at| body.push_str(&edge((STATEMENTS.1, row(*at)), (COMMITS, *y))));
+        of.iter().for_each(|at| body.push_str(&edge((FACTS.1, row(*at)), (COMMITS, *y))));
         let hash: String = commit.chars().take(8).collect();
         let subject = subjects.get(*commit).map_or("", String::as_str);
         body.push_str(&format!(
@@ -69,12 +64,12 @@ pub fn graph(known: &[KnownFacts], subjects: &BTreeMap<String, String>) -> Optio
             at("commit", COMMITS + 12.0, y + 4.0, &label(&format!("{hash} {subject}"), WIDTH - COMMITS - 14.0))
         ));
     }
-    for (at, known) in known.iter().enumerate() {
-        body.push_str(&statement(known, row(at)));
+    for (at, fact) in facts.iter().enumerate() {
+        body.push_str(&drawn_fact(fact, row(at)));
     }
     let description = format!(
         "{} statements, newest at the top, joined to {} files at the left and {} commits at the right. The list above says the same in words.",
-        known.len(),
+        facts.len(),
         files.len(),
         commits.len()
     );
@@ -82,10 +77,10 @@ pub fn graph(known: &[KnownFacts], subjects: &BTreeMap<String, String>) -> Optio
     Some(scrolling("graph", "Files, what is known of them, commits", &drawn))
 }
 
-/// A file or a commit, where it stands, and the statements it is joined to.
+/// A file or a commit, its vertical position, and the rows of its facts.
 type Node<'k> = (&'k str, f64, Vec<usize>);
 
-/// Puts each node beside the statements it is joined to, as near as the others allow, so that few lines cross.
+/// Places each node beside its facts, as near as the others allow, so that few lines cross.
 fn spread<'k>(of: BTreeMap<&'k str, Vec<usize>>, row: impl Fn(usize) -> f64, height: f64) -> Vec<Node<'k>> {
     let middle = |of: &[usize]| of.iter().map(|at| row(*at)).sum::<f64>() / of.len().max(1) as f64;
     let mut nodes: Vec<Node<'k>> = of.into_iter().map(|(name, of)| (name, middle(&of), of)).collect();
@@ -97,7 +92,7 @@ fn spread<'k>(of: BTreeMap<&'k str, Vec<usize>>, row: impl Fn(usize) -> f64, hei
         node.1 = node.1.max(free);
         free = node.1 + apart;
     }
-    // what was pushed over the lower edge goes up again
+    // moves nodes below the lower edge up again
     let mut free = height - 10.0 - apart / 2.0;
     for node in nodes.iter_mut().rev() {
         node.1 = node.1.min(free);
@@ -106,10 +101,10 @@ fn spread<'k>(of: BTreeMap<&'k str, Vec<usize>>, row: impl Fn(usize) -> f64, hei
     nodes
 }
 
-fn statement(known: &KnownFacts, y: f64) -> String {
-    let (x, width) = (STATEMENTS.0, STATEMENTS.1 - STATEMENTS.0);
-    // each kind has a shape of its own: nobody needs the colour
-    let mark = match known.kind {
+fn drawn_fact(fact: &Fact, y: f64) -> String {
+    let (x, width) = (FACTS.0, FACTS.1 - FACTS.0);
+    // kinds differ in shape, not only in colour
+    let mark = match fact.kind {
         Kind::Finding => "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
         Kind::Decision => "M0-6L6 0L0 6L-6 0z",
         Kind::Answered => "M-6 0L-2 4L6-5",
@@ -117,13 +112,13 @@ fn statement(known: &KnownFacts, y: f64) -> String {
     };
     format!(
         "<g><title>{}: {}</title><rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"24\" rx=\"6\"/><path class=\"mark\" transform=\"translate({} {})\" d=\"{mark}\"/>{}</g>",
-        known.kind.name(),
-        text(&short(&known.text, 300)),
+        fact.kind.name(),
+        text(&short(&fact.text, 300)),
         number(x),
         number(y - 12.0),
         number(width),
         number(x + 15.0),
         number(y),
-        at("said", x + 29.0, y + 4.0, &label(&known.text, width - 36.0))
+        at("said", x + 29.0, y + 4.0, &label(&fact.text, width - 36.0))
     )
 }

@@ -1,4 +1,4 @@
-//! The page put together: its policy, its lists, its pictures, and what it leaves out.
+//! Composes the page: content security policy, lists, pictures, omissions.
 
 pub mod entries;
 pub mod graph;
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::render::{format, safe};
 use crate::report::attention::LISTED;
-use crate::report::gather::{ReportOutcome, SESSIONS, STATEMENTS};
+use crate::report::gather::{FACTS, ReportOutcome, SESSIONS};
 use crate::report::page::entries::{Omitted, PageEntries, group};
 use empirica_notes::error::{Command, Error, Result, empirica};
 
@@ -23,92 +23,94 @@ const TEMPLATE: &str = include_str!("../../../templates/report.html");
 const CSS: &str = include_str!("../../../templates/report.css");
 const JS: &str = include_str!("../../../templates/report.js");
 
-/// The page, and what it does not show.
+/// The page.
 #[derive(Debug)]
 pub struct Page {
-    /// The whole file.
     pub html: String,
-    /// What is left out.
     pub left_out: Vec<Omitted>,
 }
 
-/// Makes the page. The same outcome gives the same bytes.
+/// Composes the page; equal outcomes give equal bytes.
 pub fn page(outcome: &ReportOutcome) -> Result<Page> {
     let ai = outcome.ai.as_deref();
-    let left = |kind, count, noun: &str, command: Command| left_out(ai, kind, count, noun, command);
+    let omitted = |what, count, noun: &str, command: Command| omitted(ai, what, count, noun, command);
     let (totals, attention) = (&outcome.totals, &outcome.attention);
-    let timeline = timeline::timeline(&outcome.sessions, &outcome.passings);
+    let timeline = timeline::timeline(&outcome.sessions, &outcome.handovers);
     let growth = trajectory::all(&outcome.sessions);
-    let unshown = totals.sessions - outcome.sessions.len();
-    let undrawn = timeline.as_ref().map_or(0, |timeline| timeline.left_out + unshown);
-    let ungrown = growth.as_ref().map_or(0, |growth| growth.1);
-    let gone_sessions =
-        left("sessions", totals.sessions.saturating_sub(SESSIONS), "older session", empirica("session list"));
-    let gone_timeline = left("timeline", undrawn, "session", empirica("session list"));
-    let gone_growth = left("growth", ungrown, "session", empirica("calibration"));
+    let not_listed = totals.sessions - outcome.sessions.len();
+    let not_drawn = timeline.as_ref().map_or(0, |timeline| timeline.left_out + not_listed);
+    let not_in_growth = growth.as_ref().map_or(0, |(_, left_out)| *left_out);
+    let search = |filter: &str| empirica("search").arg(filter).option("--limit", "1000");
+    let sessions_omitted =
+        omitted("sessions", totals.sessions.saturating_sub(SESSIONS), "older session", empirica("session list"));
+    let timeline_omitted = omitted("timeline", not_drawn, "session", empirica("session list"));
+    let growth_omitted = omitted("growth", not_in_growth, "session", empirica("calibration"));
     let unknowns = totals.unknowns_open.saturating_sub(LISTED);
-    let gone_unknowns =
-        left("unknowns", unknowns, "older question", empirica("search").arg("kind:unknown").option("--limit", "1000"));
-    let gone_handoffs =
-        left("handoffs", attention.unclaimed_more, "older handoff", empirica("handoff list").flag("--unacknowledged"));
-    let gone_goals = left("goals", attention.goals_more, "older goal", empirica("goal list").flag("--open"));
-    let gone_knowledge = left(
-        "knowledge",
-        totals.statements.saturating_sub(STATEMENTS),
-        "less important entry",
-        empirica("search").arg("kind:finding,decision,deadend").option("--limit", "1000"),
-    );
+    let unknowns_omitted = omitted("unknowns", unknowns, "older question", search("kind:unknown"));
+    let unacknowledged = empirica("handoff list").flag("--unacknowledged");
+    let handoffs_omitted = omitted("handoffs", attention.unclaimed_more, "older handoff", unacknowledged);
+    let goals_omitted = omitted("goals", attention.goals_more, "older goal", empirica("goal list").flag("--open"));
+    let facts = totals.facts.saturating_sub(FACTS);
+    let facts_omitted = omitted("knowledge", facts, "less important fact", search("kind:finding,decision,deadend"));
     let entries = PageEntries::new(outcome);
     let groups = [
-        group("Open questions", entries.unknowns(), &gone_unknowns),
-        group("Failed checks", entries.failed(), &None),
-        group("Handed over, taken up by nobody", entries.unclaimed(), &gone_handoffs),
+        group("Open questions", entries.records(&attention.unknowns), &unknowns_omitted),
+        group("Failed checks", entries.records(&attention.failed), &None),
+        group("Handed over, taken up by nobody", entries.records(&attention.unclaimed), &handoffs_omitted),
         group("Checks older than the code", entries.stale(), &None),
         group("Sessions not ended, silent for a week", entries.quiet(), &None),
-        group("Goals not reached", entries.goals(), &gone_goals),
+        group("Goals not reached", entries.goals(), &goals_omitted),
     ];
-    let sessions: Vec<Value> = outcome.sessions.iter().map(|told| sessions::session(told, &entries)).collect();
-    let (plot, bias) = (reliability::plot(&outcome.score), reliability::bias_plot(&outcome.beliefs));
+    let sessions: Vec<Value> = outcome.sessions.iter().map(|story| sessions::session(story, &entries)).collect();
+    let view = |omitted: &Option<Omitted>| omitted.as_ref().map(Omitted::view);
     let data = json!({
         "policy": policy(),
         "css": CSS,
         "js": JS,
         "project": safe::line(&outcome.project),
         "now": format::date(&outcome.now.to_rfc3339()),
-        "asked": asked(outcome),
+        "asked": selection(outcome),
         "any": outcome.any,
         "has_sessions": totals.sessions > 0,
         "contents": contents(outcome),
         "groups": groups.into_iter().flatten().collect::<Vec<_>>(),
         "sessions": sessions,
-        "known": entries.known(),
-        "graph": graph::graph(&outcome.known, &outcome.subjects),
+        "known": entries.facts(),
+        "graph": graph::graph(&outcome.facts, &outcome.subjects),
         "timeline": timeline.map(|timeline| timeline.html),
         "growth": growth.map(|growth| growth.0),
         "brier": outcome.score.brier.map(|brier| format!("{brier:.2}")),
         "judged": format::count(outcome.score.judged, "session"),
-        "told": reliability::told(&outcome.score),
+        "told": reliability::sentences(&outcome.score),
         "bins": reliability::bins(&outcome.score),
-        "plot": plot,
+        "plot": reliability::plot(&outcome.score),
         "biases": reliability::biases(&outcome.beliefs),
-        "bias": bias,
-        "gone_sessions": gone_sessions,
-        "gone_timeline": gone_timeline,
-        "gone_growth": gone_growth,
-        "gone_knowledge": gone_knowledge,
+        "bias": reliability::bias_plot(&outcome.beliefs),
+        "gone_sessions": view(&sessions_omitted),
+        "gone_timeline": view(&timeline_omitted),
+        "gone_growth": view(&growth_omitted),
+        "gone_knowledge": view(&facts_omitted),
     });
-    let all = [gone_sessions, gone_timeline, gone_growth, gone_handoffs, gone_unknowns, gone_goals, gone_knowledge];
-    Ok(Page { html: rendered(data)?, left_out: all.into_iter().flatten().collect() })
+    let all = [
+        sessions_omitted,
+        timeline_omitted,
+        growth_omitted,
+        handoffs_omitted,
+        unknowns_omitted,
+        goals_omitted,
+        facts_omitted,
+    ];
+    Ok(Page { html: render(data)?, left_out: all.into_iter().flatten().collect() })
 }
 
-/// Every text is escaped, but what this program made itself.
-fn rendered(data: Value) -> Result<String> {
+/// Renders the template, which escapes every text except generated markup.
+fn render(data: Value) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
     let broken = |error: minijinja::Error| {
-        Error::refused("the page cannot be made")
-            .suggest("Internal error; please report it. The records are whole.")
+        Error::refused("cannot render the page")
+            .suggest("Internal error; please report it. The records are intact.")
             .command(empirica("status").flag("--all"))
             .caused_by(error)
     };
@@ -117,7 +119,7 @@ fn rendered(data: Value) -> Result<String> {
     template.render(Rendered::from(Serde(data))).map_err(broken)
 }
 
-/// Nothing is loaded, and nothing runs but our own script.
+/// Content security policy: nothing is loaded, and only the page's own style and script apply.
 fn policy() -> String {
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -139,14 +141,14 @@ fn base64(bytes: &[u8]) -> String {
     out
 }
 
-/// Which sessions are asked for, in words.
-fn asked(outcome: &ReportOutcome) -> String {
-    let parts = [("of", &outcome.ai), ("since", &outcome.asked.since), ("until", &outcome.asked.until)];
-    let parts = parts.iter().filter_map(|(word, given)| Some(format!("{word} {}", safe::line(given.as_deref()?))));
+/// The selection of sessions in words.
+fn selection(outcome: &ReportOutcome) -> String {
+    let parts = [("of", &outcome.ai), ("since", &outcome.request.since), ("until", &outcome.request.until)];
+    let parts = parts.iter().filter_map(|(word, value)| Some(format!("{word} {}", safe::line(value.as_deref()?))));
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// How much there is of what, without what there is none of.
+/// The totals in words, without zeros.
 fn contents(outcome: &ReportOutcome) -> String {
     let totals = &outcome.totals;
     let counts = [
@@ -162,13 +164,11 @@ fn contents(outcome: &ReportOutcome) -> String {
     counts.map(|(count, noun)| format::count(count, noun)).collect::<Vec<_>>().join(", ")
 }
 
-/// Says what is left out, with the command that shows it to whom asked for this agent; nothing when nothing is.
-fn left_out(ai: Option<&str>, kind: &'static str, count: usize, noun: &str, command: Command) -> Option<Omitted> {
+/// Omitted entries, with the command that shows them for the selected agent; `None` without any.
+fn omitted(ai: Option<&str>, what: &'static str, count: usize, noun: &str, command: Command) -> Option<Omitted> {
     let command = ai.into_iter().fold(command, |command, ai| command.option("--ai", ai));
-    let noun = if count > 1 && noun.ends_with('y') { noun.replace("entry", "entries") } else { noun.to_owned() };
-    let plural = if count > 1 && !noun.ends_with('s') { "s" } else { "" };
-    let what = format!("{count} {noun}{plural}");
-    (count > 0).then(|| Omitted { kind, count, what, command: safe::line(&command.to_string()) })
+    let words = format::count(count, noun);
+    (count > 0).then(|| Omitted { what, count, words, command: safe::line(&command.to_string()) })
 }
 
 #[cfg(test)]
@@ -183,15 +183,15 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_counted_in_words() {
-        assert!(left_out(None, "sessions", 0, "older session", empirica("session list")).is_none());
-        let one = left_out(Some("a b"), "sessions", 1, "older session", empirica("session list")).unwrap();
+        assert!(omitted(None, "sessions", 0, "older session", empirica("session list")).is_none());
+        let one = omitted(Some("a b"), "sessions", 1, "older session", empirica("session list")).unwrap();
         assert_eq!(
-            (one.what.as_str(), one.command.as_str()),
+            (one.words.as_str(), one.command.as_str()),
             ("1 older session", "git empirica session list --ai 'a b'")
         );
         assert_eq!(
-            left_out(None, "knowledge", 7, "less important entry", empirica("x")).unwrap().what,
-            "7 less important entries"
+            omitted(None, "knowledge", 7, "less important fact", empirica("x")).unwrap().words,
+            "7 less important facts"
         );
     }
 }

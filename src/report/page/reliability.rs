@@ -1,36 +1,33 @@
-//! The calibration plot: what was forecast beside what came of it, and by how much each vector is taken for too good.
+//! Plots of calibration: forecast against outcome, and the bias of each vector.
 
 use serde::Serialize;
 
 use crate::fold::assessment::belief::{Belief, Tendency};
-use crate::fold::assessment::track_record::{BINS, Score};
+use crate::fold::assessment::track_record::{BINS, ReliabilityBin, Score};
 use crate::render::format;
 use crate::report::page::svg::{at, line, number, picture};
 
-/// Where the plot begins.
+/// Left and top of the plot, and its width and height.
 const LEFT: f64 = 64.0;
-/// Likewise, from above.
 const TOP: f64 = 20.0;
-/// How wide and high it is.
 const SIDE: f64 = 270.0;
-/// The height of a row of the bias of vectors.
+/// Height of a row of the bias plot.
 const ROW: f64 = 24.0;
-/// The largest bias that is drawn as it is.
+/// Largest bias drawn unclamped.
 const MOST: f64 = 0.5;
 
-/// A row of the table that says the same as the plot.
+/// A row of the table beside the plot.
 #[derive(Debug, Serialize)]
 pub struct PlotBin {
-    pub range: String,
-    pub sessions: usize,
-    pub forecast: String,
-    pub observed: String,
+    range: String,
+    sessions: usize,
+    forecast: String,
+    observed: String,
 }
 
-/// The rows of the table.
 pub fn bins(score: &Score) -> Vec<PlotBin> {
     let width = 1.0 / BINS as f64;
-    let row = |(at, bin): (usize, &crate::fold::assessment::track_record::ReliabilityBin)| PlotBin {
+    let row = |(at, bin): (usize, &ReliabilityBin)| PlotBin {
         range: format!("{:.1} to {:.1}", width * at as f64, width * (at + 1) as f64),
         sessions: bin.n,
         forecast: format::value(bin.mean_forecast),
@@ -39,8 +36,7 @@ pub fn bins(score: &Score) -> Vec<PlotBin> {
     score.reliability.iter().enumerate().map(row).collect()
 }
 
-/// Forecast against outcome: a circle for each bin, larger with more sessions; on the diagonal both agree. `None` when no
-/// session was judged.
+/// Forecast against outcome: a circle for each bin, larger with more sessions. `None` without judged sessions.
 pub fn plot(score: &Score) -> Option<String> {
     let most = score.reliability.iter().map(|bin| bin.n).max().filter(|most| *most > 0)?;
     let (x, y) = (|value: f64| LEFT + value * SIDE, |value: f64| TOP + (1.0 - value) * SIDE);
@@ -78,8 +74,8 @@ pub fn plot(score: &Score) -> Option<String> {
     Some(picture("reliability", "Forecast and outcome", &description, (LEFT + SIDE + 20.0, TOP + SIDE + 56.0), &body))
 }
 
-/// What the scores say, in sentences; asked only where a session was judged.
-pub fn told(score: &Score) -> Vec<String> {
+/// The score of judged sessions in sentences.
+pub fn sentences(score: &Score) -> Vec<String> {
     let mut out = Vec::new();
     if score.small_sample() {
         out.push(format!("Only {} judged: a first impression, not more.", format::count(score.judged, "session")));
@@ -98,17 +94,16 @@ pub fn told(score: &Score) -> Vec<String> {
     out
 }
 
-/// A row of the bias of vectors.
+/// A row of the table beside the bias plot.
 #[derive(Debug, Serialize)]
 pub struct Bias {
-    pub vector: &'static str,
-    pub sessions: usize,
-    pub mean: String,
-    pub sd: String,
-    pub tendency: String,
+    vector: &'static str,
+    sessions: usize,
+    mean: String,
+    sd: String,
+    tendency: String,
 }
 
-/// The rows of its table.
 pub fn biases(beliefs: &[Belief]) -> Vec<Bias> {
     let row = |belief: &Belief| Bias {
         vector: belief.vector.name(),
@@ -120,7 +115,7 @@ pub fn biases(beliefs: &[Belief]) -> Vec<Bias> {
     beliefs.iter().map(row).collect()
 }
 
-/// The bias of each vector, with two standard deviations; right of the middle: taken for better than it turned out.
+/// The bias of each vector, with two standard deviations; `None` without any.
 pub fn bias_plot(beliefs: &[Belief]) -> Option<String> {
     if beliefs.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! One session of the page: how it went, what it said.
+//! A session of the page.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::fold::handoff_report::duration;
 use crate::fold::session_state::SessionRecords;
 use crate::render::{format, safe};
 use crate::report::gather::SessionStory;
-use crate::report::page::entries::{NO_TASK, PageEntries, said};
+use crate::report::page::entries::{NO_TASK, PageEntries, shown};
 use crate::report::page::trajectory::cells;
 use crate::session::lifecycle::seconds_between;
 use crate::text::shorten::short;
@@ -16,20 +16,20 @@ use empirica_notes::model::SessionId;
 use empirica_notes::model::goal::GoalState;
 use empirica_notes::model::handoff::Calibration;
 
-/// The most entries of a list.
+/// Most entries of a list.
 const ENTRIES: usize = 40;
 
-/// A session, as the template has it.
-pub fn session(told: &SessionStory, page: &PageEntries<'_>) -> Value {
-    let gathered = &told.gathered;
+/// The data of a session for the template.
+pub fn session(story: &SessionStory, page: &PageEntries<'_>) -> Value {
+    let gathered = &story.gathered;
     let session = &gathered.session;
     let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);
     let lasted = duration(seconds_between(&session.started_at, last));
-    let outcome = told.entry.ending.outcome().map(|reached| {
+    let outcome = story.entry.outcome.reached().map(|reached| {
         let word = if reached { "reached what it set out for" } else { "did not reach what it set out for" };
-        format!("{word}: {}", told.entry.ending.why())
+        format!("{word}: {}", story.entry.outcome.why())
     });
-    let is_assessable = told.calibration.status != Calibration::NotAssessable;
+    let is_assessable = story.calibration.status != Calibration::NotAssessable;
     let assessments: Vec<Value> = gathered
         .assessments
         .iter()
@@ -39,14 +39,14 @@ pub fn session(told: &SessionStory, page: &PageEntries<'_>) -> Value {
                 "phase": a.phase.name(), "round": a.round, "at": format::date(&head.at),
                 "overall": overall(&a.vectors).map(|value| format!("{value:.2}")),
                 "confidence": a.confidence.map(|value| format!("{value:.2}")),
-                "reasoning": a.reasoning.as_deref().map(said),
+                "reasoning": a.reasoning.as_deref().map(shown),
             })
         })
         .collect();
     let link = |id: &SessionId| json!({"id": id, "is_here": page.has(id)});
     let continued = page.continued.get(&session.id).into_iter().flatten().map(|id| link(id));
-    let assessed = is_assessable.then(|| told.calibration.status.phrase());
-    let sure = [sure(gathered), assessed].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let assessed = is_assessable.then(|| story.calibration.status.phrase());
+    let sure = [confidence(gathered), assessed].into_iter().flatten().collect::<Vec<_>>().join(", ");
     json!({
         "id": session.id,
         "when": format::date(&session.started_at),
@@ -59,7 +59,7 @@ pub fn session(told: &SessionStory, page: &PageEntries<'_>) -> Value {
         "from": session.from.as_ref().map(link),
         "continued": continued.collect::<Vec<_>>(),
         "outcome": outcome,
-        "why": is_assessable.then(|| told.calibration.why.clone()),
+        "why": is_assessable.then(|| story.calibration.why.clone()),
         "lists": lists(gathered),
         "assessments": assessments,
         "assessments_gone": gathered.assessments.len().saturating_sub(ENTRIES),
@@ -67,8 +67,8 @@ pub fn session(told: &SessionStory, page: &PageEntries<'_>) -> Value {
     })
 }
 
-/// Overall confidence at both ends, in a few characters; nothing for who gave none.
-fn sure(gathered: &SessionRecords) -> Option<String> {
+/// Overall confidence of the first and the last assessment; `None` without any.
+fn confidence(gathered: &SessionRecords) -> Option<String> {
     let vectors = || gathered.assessments.iter().map(|(_, a)| &a.vectors);
     let given: Vec<f64> = series(vectors()).into_iter().flatten().collect();
     match given.as_slice() {
@@ -86,10 +86,10 @@ fn lists(gathered: &SessionRecords) -> Vec<Value> {
         let steps = goal.progress().map(|steps| format!(", {steps}")).unwrap_or_default();
         Some(format!("{}{steps}", goal.status.name()))
     };
-    let handed = gathered.handoffs.iter().map(|(_, handoff)| {
-        let told = [handoff.to.as_ref().map(|to| format!("for {to}")), Some(handoff.context.clone())];
-        let told: Vec<String> = told.into_iter().flatten().filter(|text| !text.is_empty()).collect();
-        (handoff.task.as_str(), Some(told.join("\n")))
+    let handoffs = gathered.handoffs.iter().map(|(_, handoff)| {
+        let more = [handoff.to.as_ref().map(|to| format!("for {to}")), Some(handoff.context.clone())];
+        let more: Vec<String> = more.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        (handoff.task.as_str(), Some(more.join("\n")))
     });
     [
         list("Goals", gathered.goals.iter().map(|g| (g.text.as_str(), goal(g)))),
@@ -99,7 +99,7 @@ fn lists(gathered: &SessionRecords) -> Vec<Value> {
         list("Dead ends", gathered.dead_ends.iter().map(|d| (d.approach.as_str(), Some(d.why.clone())))),
         list("Decisions", gathered.decisions.iter().map(|d| (d.text.as_str(), Some(d.why.clone())))),
         list("Mistakes", gathered.mistakes.iter().map(|m| (m.text.as_str(), m.prevention.clone()))),
-        list("Handed over", handed),
+        list("Handed over", handoffs),
     ]
     .into_iter()
     .flatten()
@@ -110,7 +110,7 @@ fn list<'t>(title: &str, entries: impl ExactSizeIterator<Item = SessionEntry<'t>
     let gone = entries.len().saturating_sub(ENTRIES);
     let entries: Vec<Value> = entries
         .take(ENTRIES)
-        .map(|(text, more)| json!({"text": said(text), "more": more.as_deref().map(said).filter(|more| !more.is_empty())}))
+        .map(|(text, more)| json!({"text": shown(text), "more": more.as_deref().map(shown).filter(|more| !more.is_empty())}))
         .collect();
     (!entries.is_empty()).then(|| json!({"title": title, "entries": entries, "gone": gone}))
 }

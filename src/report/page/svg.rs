@@ -1,32 +1,22 @@
-//! What pictures and page are written with: numbers that are numbers, and text that is nothing but text.
+//! Writes SVG elements from trusted numbers and escaped text.
+
+use minijinja::HtmlEscape;
 
 use crate::render::safe;
 use crate::text::shorten::cut;
 
-/// A coordinate: one decimal at most, and always a number.
+/// A coordinate with one decimal at most; 0 if it is not finite.
 pub fn number(value: f64) -> String {
     let value = if value.is_finite() { (value * 10.0).round() / 10.0 + 0.0 } else { 0.0 };
     value.to_string()
 }
 
-/// A text on one line for an element or a quoted attribute: no control, no character that reorders or hides others, no
-/// markup.
+/// A safe text on one line, escaped for an element or a quoted attribute.
 pub fn text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in safe::line(text).chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
+    HtmlEscape(&safe::line(text)).to_string()
 }
 
-/// How wide a character of 12 px is at most in the fonts of the page, in tenths of a pixel.
+/// Greatest width of a character of 12 px in the fonts of the page, in tenths of a pixel.
 fn width(c: char) -> usize {
     match c {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 50,
@@ -37,23 +27,21 @@ fn width(c: char) -> usize {
     }
 }
 
-/// A text that must fit into so many pixels of a picture.
+/// A text cut to a width.
 pub fn label(given: &str, pixels: f64) -> String {
     text(&cut(&safe::line(given), (pixels.max(0.0) * 10.0) as usize, width))
 }
 
-/// The same of a path, whose end is worth more than its beginning: without the first folders.
+/// A path cut to a width, without its first folders.
 pub fn tail(path: &str, pixels: f64) -> String {
     let shown = safe::line(path);
     let fits = |text: &str| text.chars().map(width).sum::<usize>() as f64 <= pixels * 10.0;
     let tails = shown.match_indices('/').map(|(at, _)| format!("…{}", &shown[at..]));
-    let mut tails = std::iter::once(shown.clone()).chain(tails);
-    tails
-        .find(|tail| fits(tail))
-        .map_or_else(|| label(shown.rsplit('/').next().unwrap_or(&shown), pixels), |t| text(&t))
+    let fitting = std::iter::once(shown.clone()).chain(tails).find(|tail| fits(tail));
+    fitting.map_or_else(|| label(shown.rsplit('/').next().unwrap_or(&shown), pixels), |tail| text(&tail))
 }
 
-/// A picture: what it is, said in a title and a description, and how large. `name` is ours and makes its ids.
+/// A picture with title, description and size. `name`, which is trusted, gives its class and IDs.
 pub fn picture(name: &str, title: &str, description: &str, (width, height): (f64, f64), body: &str) -> String {
     let (width, height) = (number(width), number(height));
     format!(
@@ -64,7 +52,7 @@ pub fn picture(name: &str, title: &str, description: &str, (width, height): (f64
     )
 }
 
-/// A picture that is wider than some windows, in a box of its own that scrolls.
+/// A wide picture in a scrolling box.
 pub fn scrolling(name: &str, what: &str, picture: &str) -> String {
     format!(
         "<div class=\"scroll {name}-box\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">{picture}</div>",
@@ -72,18 +60,17 @@ pub fn scrolling(name: &str, what: &str, picture: &str) -> String {
     )
 }
 
-/// A line of text at a place.
+/// A line of escaped text.
 pub fn at(class: &str, x: f64, y: f64, shown: &str) -> String {
     format!("<text class=\"{class}\" x=\"{}\" y=\"{}\">{shown}</text>", number(x), number(y))
 }
 
-/// A straight line.
 pub fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> String {
     let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(number);
     format!("<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>")
 }
 
-/// A curve that leaves and arrives level.
+/// Path of a curve that starts and ends horizontally.
 pub fn curve((x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> String {
     let middle = (x1 + x2) / 2.0;
     let [x1, y1, x2, y2, middle] = [x1, y1, x2, y2, middle].map(number);

@@ -8,69 +8,64 @@ use crate::report::page::svg::{at, label, line, number, picture, scrolling, text
 use crate::text::shorten::short;
 use empirica_notes::model::{Id, SessionId};
 
-/// The most sessions, the newest.
+/// Most sessions, the newest.
 const SESSIONS: usize = 40;
-/// The most agents, those whose sessions are newest.
+/// Most agents, those with the newest sessions.
 const AGENTS: usize = 12;
-/// The height of a row of bars.
+/// Heights of a row, of the bar in it, and of the dates above.
 const ROW: f64 = 36.0;
-/// The height of a bar.
 const BAR: f64 = 22.0;
-/// Above the first lane: the days.
 const TOP: f64 = 30.0;
-/// Left and right of what is drawn.
+/// Margin at the left and the right.
 const EDGE: f64 = 18.0;
-/// The width of all, when there is little to draw.
+/// Least width of the picture.
 const WIDTH: f64 = 964.0;
-/// The width of a date.
+/// Widths of a date, of the gap after which it is repeated, and of the agents' names.
 const DATE: f64 = 76.0;
-/// After so much of a day its date stands again.
-const AGAIN: f64 = 110.0;
-/// The width of the names.
+const REPEAT: f64 = 110.0;
 const NAMES: f64 = 138.0;
-/// How much room a session has for its task, and how much follows anything else that happens.
+/// Steps after the start of a session, which has its task there, and after another event.
 const ROOM: (f64, f64) = (2.6, 0.8);
 
-/// The picture, and how many sessions it leaves out.
+/// The timeline.
 pub struct Timeline {
-    /// Names and lanes, as HTML.
     pub html: String,
-    /// How many sessions are not drawn.
+    /// Number of sessions not drawn.
     pub left_out: usize,
 }
 
-/// A moment: moments are in order of time and, within one, of the records.
+/// Time and record of an event.
 type Moment<'t> = (&'t str, &'t Id);
 
 struct Bar<'t> {
-    told: &'t SessionStory,
+    story: &'t SessionStory,
     from: f64,
     to: f64,
     y: f64,
 }
 
-/// Draws sessions, given newest first; time runs to the right, a step for each thing that happened. `None` without any.
-pub fn timeline(sessions: &[SessionStory], passings: &[Handover]) -> Option<Timeline> {
+/// Draws sessions (newest first); time runs to the right, a step for each event. `None` without any.
+pub fn timeline(sessions: &[SessionStory], handovers: &[Handover]) -> Option<Timeline> {
     let mut agents: Vec<&str> = Vec::new();
-    for told in sessions.iter().take(SESSIONS) {
-        let ai = told.gathered.session.ai.as_str();
+    for story in sessions.iter().take(SESSIONS) {
+        let ai = story.gathered.session.ai.as_str();
         if !agents.contains(&ai) && agents.len() < AGENTS {
             agents.push(ai);
         }
     }
-    let is_drawn = |told: &&SessionStory| agents.contains(&told.gathered.session.ai.as_str());
+    let is_drawn = |story: &&SessionStory| agents.contains(&story.gathered.session.ai.as_str());
     let drawn: Vec<&SessionStory> = sessions.iter().take(SESSIONS).filter(is_drawn).collect();
     let newest = drawn.first()?;
     let by_id: BTreeMap<&SessionId, &SessionStory> =
-        drawn.iter().map(|told| (&told.gathered.session.id, *told)).collect();
-    let passings: Vec<&Handover> =
-        passings.iter().filter(|p| by_id.contains_key(&p.from) && by_id.contains_key(&p.to)).collect();
-    let (places, end) = places(&drawn, &passings);
+        drawn.iter().map(|story| (&story.gathered.session.id, *story)).collect();
+    let handovers: Vec<&Handover> =
+        handovers.iter().filter(|p| by_id.contains_key(&p.from) && by_id.contains_key(&p.to)).collect();
+    let (places, end) = places(&drawn, &handovers);
     let width = (end + EDGE).max(WIDTH);
-    let (bars, lanes, height) = laid_out(&drawn, &agents, |told| {
-        let gathered = &told.gathered;
-        let from = places.get(&began(told)).copied().unwrap_or(EDGE);
-        let to = places.get(&ended(told)).copied().unwrap_or(from);
+    let (bars, lanes, height) = laid_out(&drawn, &agents, |story| {
+        let gathered = &story.gathered;
+        let from = places.get(&began(story)).copied().unwrap_or(EDGE);
+        let to = places.get(&ended(story)).copied().unwrap_or(from);
         let to = if gathered.session.is_active() { width - EDGE } else { to.max(from + 10.0) };
         (from, to)
     });
@@ -87,13 +82,14 @@ pub fn timeline(sessions: &[SessionStory], passings: &[Handover]) -> Option<Time
     body.push_str("<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"4.5\" markerHeight=\"4.5\" orient=\"auto\"><path class=\"point\" d=\"M0 0L8 4L0 8z\"/></marker></defs>");
     for bar in &bars {
         // the task ends before the first handoff
-        let handed = bar.told.gathered.handoffs.first().and_then(|(head, _)| places.get(&(head.at.as_str(), &head.id)));
+        let handed =
+            bar.story.gathered.handoffs.first().and_then(|(head, _)| places.get(&(head.at.as_str(), &head.id)));
         body.push_str(&drawn_bar(bar, handed.map_or(bar.to, |place| place - 6.0)));
     }
-    let at_bar: BTreeMap<&SessionId, &Bar<'_>> = bars.iter().map(|bar| (&bar.told.gathered.session.id, bar)).collect();
+    let at_bar: BTreeMap<&SessionId, &Bar<'_>> = bars.iter().map(|bar| (&bar.story.gathered.session.id, bar)).collect();
     let mut marked = BTreeSet::new();
     for bar in &bars {
-        for (head, _) in &bar.told.gathered.handoffs {
+        for (head, _) in &bar.story.gathered.handoffs {
             if let Some(place) = places.get(&(head.at.as_str(), &head.id)).filter(|_| marked.insert(&head.id)) {
                 let (x, y) = (number(*place), number(bar.y + BAR / 2.0));
                 body.push_str(&format!(
@@ -102,21 +98,21 @@ pub fn timeline(sessions: &[SessionStory], passings: &[Handover]) -> Option<Time
             }
         }
     }
-    let moment_of = |told: &SessionStory, id: &Id| {
-        let gathered = &told.gathered;
+    let moment_of = |story: &SessionStory, id: &Id| {
+        let gathered = &story.gathered;
         let handed = gathered.handoffs.iter().map(|(head, _)| head);
         let head = handed.chain(gathered.accepts.iter().map(|(head, _)| head)).find(|head| head.id == *id);
-        // a session that says in its start what it goes on with
-        let moment = head.map_or_else(|| began(told), |head| (head.at.as_str(), &head.id));
+        // without one, the start of the session names the handoff
+        let moment = head.map_or_else(|| began(story), |head| (head.at.as_str(), &head.id));
         places.get(&moment).copied()
     };
-    for passing in &passings {
-        let (Some(from), Some(to)) = (at_bar.get(&passing.from), at_bar.get(&passing.to)) else { continue };
-        let given =
-            passing.handoff.as_ref().filter(|id| from.told.gathered.handoffs.iter().any(|(head, _)| head.id == **id));
-        let x1 = given.and_then(|id| moment_of(from.told, id)).unwrap_or(from.to);
-        let x2 = moment_of(to.told, &passing.by).unwrap_or(to.from);
-        body.push_str(&arrow((x1, from.y), (x2, to.y), passing.accepted));
+    for handover in &handovers {
+        let (Some(from), Some(to)) = (at_bar.get(&handover.from), at_bar.get(&handover.to)) else { continue };
+        let handoff =
+            handover.handoff.as_ref().filter(|id| from.story.gathered.handoffs.iter().any(|(head, _)| head.id == **id));
+        let x1 = handoff.and_then(|id| moment_of(from.story, id)).unwrap_or(from.to);
+        let x2 = moment_of(to.story, &handover.by).unwrap_or(to.from);
+        body.push_str(&arrow((x1, from.y), (x2, to.y), handover.accepted));
     }
     let description = format!(
         "{} sessions of {} agents, oldest at the left. Time runs to the right; pauses are shortened. The list of sessions says the same in words.",
@@ -138,34 +134,34 @@ pub fn timeline(sessions: &[SessionStory], passings: &[Handover]) -> Option<Time
         "<svg class=\"names\" aria-hidden=\"true\" width=\"{names_width}\" height=\"{names_height}\" viewBox=\"0 0 {names_width} {names_height}\">{names}</svg>"
     );
     let what = format!("Timeline, up to {}", crate::render::format::date(&newest.gathered.session.started_at));
-    // a long one opens at its end, a short one where its sessions are
+    // scrolls a long one to its end
     let opens = if end + EDGE > WIDTH { "timeline" } else { "short-timeline" };
     let html = format!("<div class=\"lanes\">{names}{}</div>", scrolling(opens, &what, &lanes_drawn));
     Some(Timeline { html, left_out: sessions.len() - drawn.len() })
 }
 
-fn began(told: &SessionStory) -> Moment<'_> {
-    (&told.gathered.session.started_at, &told.gathered.session.began)
+fn began(story: &SessionStory) -> Moment<'_> {
+    (&story.gathered.session.started_at, &story.gathered.session.began)
 }
 
-/// When a session ended, or when it was last heard of.
-fn ended(told: &SessionStory) -> Moment<'_> {
-    let gathered = &told.gathered;
+/// The end of a session, or its last record.
+fn ended(story: &SessionStory) -> Moment<'_> {
+    let gathered = &story.gathered;
     (gathered.session.ended_at.as_deref().unwrap_or(&gathered.last_at), &gathered.end)
 }
 
-/// The place of each moment, from the left, and where the last one ends. Where a session begins there is room for its task.
-fn places<'t>(drawn: &[&'t SessionStory], passings: &[&Handover]) -> (BTreeMap<Moment<'t>, f64>, f64) {
-    let taken_up: BTreeSet<&Id> = passings.iter().map(|passing| &passing.by).collect();
+/// The position of each event from the left, and the end of the last one.
+fn places<'t>(drawn: &[&'t SessionStory], handovers: &[&Handover]) -> (BTreeMap<Moment<'t>, f64>, f64) {
+    let taken_up: BTreeSet<&Id> = handovers.iter().map(|handover| &handover.by).collect();
     let mut moments: BTreeMap<Moment<'t>, f64> = BTreeMap::new();
-    for told in drawn {
-        let handed = told.gathered.handoffs.iter().map(|(head, _)| head);
-        let accepted = told.gathered.accepts.iter().map(|(head, _)| head).filter(|head| taken_up.contains(&head.id));
-        let all = handed.chain(accepted).map(|head| (head.at.as_str(), &head.id)).chain([ended(told)]);
+    for story in drawn {
+        let handed = story.gathered.handoffs.iter().map(|(head, _)| head);
+        let accepted = story.gathered.accepts.iter().map(|(head, _)| head).filter(|head| taken_up.contains(&head.id));
+        let all = handed.chain(accepted).map(|head| (head.at.as_str(), &head.id)).chain([ended(story)]);
         for moment in all {
             moments.entry(moment).or_insert(ROOM.1);
         }
-        moments.insert(began(told), ROOM.0);
+        moments.insert(began(story), ROOM.0);
     }
     let step = ((WIDTH - 2.0 * EDGE) / moments.values().sum::<f64>().max(1.0)).clamp(10.0, 80.0);
     let mut end = EDGE;
@@ -175,25 +171,25 @@ fn places<'t>(drawn: &[&'t SessionStory], passings: &[&Handover]) -> (BTreeMap<M
     (moments, end)
 }
 
-/// An agent, where its lane begins, and of how many rows it is.
+/// An agent, the top of its lane, and its number of rows.
 type Lane<'t> = (&'t str, f64, usize);
 
-/// The bars, the lanes and the height of all: sessions of an agent that overlap are in rows of their own.
+/// The bars, the lanes and the total height; overlapping sessions of an agent are in different rows.
 fn laid_out<'t>(
     drawn: &[&'t SessionStory],
     agents: &[&'t str],
     span: impl Fn(&SessionStory) -> (f64, f64),
 ) -> (Vec<Bar<'t>>, Vec<Lane<'t>>, f64) {
     let (mut bars, mut lanes, mut y) = (Vec::new(), Vec::new(), TOP);
-    // who began first is at the top
+    // the agent that began first is at the top
     for ai in agents.iter().rev() {
         let mut ends: Vec<f64> = Vec::new();
-        for told in drawn.iter().rev().filter(|told| told.gathered.session.ai == **ai) {
-            let (from, to) = span(told);
+        for story in drawn.iter().rev().filter(|story| story.gathered.session.ai == **ai) {
+            let (from, to) = span(story);
             let row = ends.iter().position(|end| end + 2.0 <= from).unwrap_or(ends.len());
             ends.resize(ends.len().max(row + 1), 0.0);
             ends[row] = to;
-            bars.push(Bar { told, from, to, y: y + ROW * row as f64 + (ROW - BAR) / 2.0 });
+            bars.push(Bar { story, from, to, y: y + ROW * row as f64 + (ROW - BAR) / 2.0 });
         }
         lanes.push((*ai, y, ends.len()));
         y += ROW * ends.len() as f64;
@@ -202,7 +198,7 @@ fn laid_out<'t>(
 }
 
 fn drawn_bar(bar: &Bar<'_>, free: f64) -> String {
-    let session = &bar.told.gathered.session;
+    let session = &bar.story.gathered.session;
     let class = if session.is_active() { "bar active" } else { "bar" };
     let width = bar.to - bar.from;
     let room = free - bar.from - 14.0;
@@ -216,7 +212,7 @@ fn drawn_bar(bar: &Bar<'_>, free: f64) -> String {
     )
 }
 
-/// From a handoff to where it was taken up; within a lane it goes over the bars.
+/// An arrow from a handoff to the session that took it up; within a lane it passes above the bars.
 fn arrow((x1, y1): (f64, f64), (x2, y2): (f64, f64), accepted: bool) -> String {
     let class = if accepted { "passed accepted" } else { "passed" };
     let (start, leave, arrive, end) = match y1.total_cmp(&y2) {
@@ -230,13 +226,13 @@ fn arrow((x1, y1): (f64, f64), (x2, y2): (f64, f64), accepted: bool) -> String {
     )
 }
 
-/// A line where a day begins, and dates so near to each other that one is seen wherever the picture is scrolled to.
+/// A line where a day begins, and dates repeated so that one is visible at every scroll position.
 fn days(places: &BTreeMap<Moment<'_>, f64>, height: f64, end: f64) -> String {
     let (mut out, mut day, mut dates) = (String::new(), "", Vec::<(f64, &str)>::new());
     let moments = places.iter().map(|((moment, _), place)| (place - 6.0, moment.get(..10).unwrap_or(moment)));
     for (x, new) in moments.chain([(end, "")]) {
-        while let Some((last, _)) = dates.last().filter(|(last, _)| last + AGAIN + DATE <= x) {
-            dates.push((last + AGAIN, day));
+        while let Some((last, _)) = dates.last().filter(|(last, _)| last + REPEAT + DATE <= x) {
+            dates.push((last + REPEAT, day));
         }
         if new != day && !new.is_empty() {
             out.push_str(&line("day", (x, TOP - 8.0), (x, height)));

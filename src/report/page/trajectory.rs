@@ -1,4 +1,4 @@
-//! Trajectories: how each vector of a session went, and how sure all sessions were before and after.
+//! Pictures of trajectories: each vector of a session, and the overall confidence of all sessions.
 
 use serde::Serialize;
 
@@ -10,31 +10,29 @@ use crate::report::page::svg::{at, line, number, picture, scrolling};
 use empirica_notes::model::Vector;
 use empirica_notes::model::vectors::Tier;
 
-/// The most values that are told one by one.
+/// Most values written out.
 const VALUES: usize = 5;
-/// The most sessions in the picture of all, the newest.
+/// Most sessions in the picture of all, the newest.
 const SESSIONS: usize = 80;
-/// The most points of a line.
+/// Most points of a line.
 const POINTS: usize = 60;
 
-/// One small picture: a vector of a session.
+/// The picture of a vector of a session.
 #[derive(Debug, Serialize)]
 pub struct Cell {
-    /// The vector.
-    pub name: String,
-    /// Its tier: how it is drawn.
-    pub tier: &'static str,
-    /// The line, as a path.
-    pub path: String,
-    /// Its values in words.
-    pub values: String,
-    /// By how much it changed; empty with one value.
-    pub change: String,
-    /// Whether that is for the better: `better`, `worse` or empty.
-    pub turn: &'static str,
+    name: String,
+    /// CSS class of its tier.
+    tier: &'static str,
+    /// SVG path of the line.
+    path: String,
+    values: String,
+    /// Change from the first to the last value; empty for a single one.
+    change: String,
+    /// CSS class: `better`, `worse` or empty.
+    turn: &'static str,
 }
 
-/// The word of a vector's tier.
+/// CSS class of a vector's tier.
 fn tier(vector: Vector) -> &'static str {
     match vector.tier() {
         Some(Tier::Foundation) => "foundation",
@@ -45,7 +43,7 @@ fn tier(vector: Vector) -> &'static str {
     }
 }
 
-/// A picture for overall confidence and each vector that was given, in the order of the tiers.
+/// A picture of overall confidence and of each given vector, in the order of the tiers.
 pub fn cells(session: &SessionRecords) -> Vec<Cell> {
     let assessments = || session.assessments.iter().map(|(_, assessment)| assessment);
     let all = series(assessments().map(|a| &a.vectors));
@@ -65,11 +63,10 @@ pub fn cells(session: &SessionRecords) -> Vec<Cell> {
 fn cell(name: &str, tier: &'static str, less_is_better: bool, values: &[Option<f64>]) -> Option<Cell> {
     let given: Vec<f64> = values.iter().copied().flatten().collect();
     let (first, last) = (*given.first()?, *given.last()?);
-    let told: Vec<String> = given.iter().map(|value| format!("{value:.2}")).collect();
-    let values_told = if told.len() <= VALUES {
-        told.join(" → ")
-    } else {
-        format!("{first:.2} → {} more → {last:.2}", told.len() - 2)
+    let written: Vec<String> = given.iter().map(|value| format!("{value:.2}")).collect();
+    let written = match written.len() {
+        0..=VALUES => written.join(" → "),
+        many => format!("{first:.2} → {} more → {last:.2}", many - 2),
     };
     let change = if given.len() > 1 { format::signed(Some(last - first)) } else { String::new() };
     let turn = match (last - first, less_is_better) {
@@ -77,22 +74,19 @@ fn cell(name: &str, tier: &'static str, less_is_better: bool, values: &[Option<f
         (d, less) if (d > 0.0) != less => "better",
         _ => "worse",
     };
-    Some(Cell { name: name.to_owned(), tier, path: path(values), values: values_told, change, turn })
+    Some(Cell { name: name.to_owned(), tier, path: path(values), values: written, change, turn })
 }
 
-/// A line through what was given, in a box of 120 by 40; it ends in a point.
+/// A line through the given values, in a box of 120 by 40.
 fn path(values: &[Option<f64>]) -> String {
     let last = values.len().saturating_sub(1);
-    let places: Vec<usize> = if values.len() <= POINTS {
-        (0..values.len()).collect()
-    } else {
-        (0..POINTS).map(|at| at * last / (POINTS - 1)).collect()
+    let count = values.len().min(POINTS);
+    let point = |at: usize| {
+        let at = at * last / (count.max(2) - 1);
+        let x = if last == 0 { 60.0 } else { 4.0 + 112.0 * at as f64 / last as f64 };
+        Some(format!("{} {}", number(x), number(36.0 - 32.0 * values[at]?)))
     };
-    let point = |place: usize| {
-        let x = if last == 0 { 60.0 } else { 4.0 + 112.0 * place as f64 / last as f64 };
-        Some(format!("{} {}", number(x), number(36.0 - 32.0 * values[place]?)))
-    };
-    let points: Vec<String> = places.into_iter().filter_map(point).collect();
+    let points: Vec<String> = (0..count).filter_map(point).collect();
     match points.as_slice() {
         [] => String::new(),
         [only] => format!("M{only}h.01"),
@@ -100,13 +94,13 @@ fn path(values: &[Option<f64>]) -> String {
     }
 }
 
-/// How sure the newest sessions were when they began and when they ended: an arrow each, oldest at the left. With how many
-/// that were assessed are left out; `None` without any.
+/// Overall confidence of the newest sessions at their first and last assessment: an arrow each, oldest at the left. Also
+/// returns the number of omitted sessions with assessments; `None` without any.
 pub fn all(sessions: &[SessionStory]) -> Option<(String, usize)> {
-    let ends = |told: &SessionStory| {
-        let all = series(told.gathered.assessments.iter().map(|(_, a)| &a.vectors));
+    let ends = |story: &SessionStory| {
+        let all = series(story.gathered.assessments.iter().map(|(_, a)| &a.vectors));
         let given: Vec<f64> = all.into_iter().flatten().collect();
-        Some((told.gathered.session.id.clone(), *given.first()?, *given.last()?, given.len()))
+        Some((story.gathered.session.id.clone(), *given.first()?, *given.last()?, given.len()))
     };
     let mut assessed: Vec<_> = sessions.iter().filter_map(ends).collect();
     let left_out = assessed.len().saturating_sub(SESSIONS);
@@ -137,15 +131,16 @@ pub fn all(sessions: &[SessionStory]) -> Option<(String, usize)> {
         };
         rose += usize::from(class == "rose");
         fell += usize::from(class == "fell");
-        let way = if *count > 1 { line("way", (x, y(*first)), (x, y(*last))) } else { String::new() };
         let [px, py, from] = [x, y(*last), y(*first)].map(number);
-        let begin = if *count > 1 {
-            format!("<circle class=\"begin\" cx=\"{px}\" cy=\"{from}\" r=\"3.5\"/>")
-        } else {
-            String::new()
+        let shaft = match count {
+            0 | 1 => String::new(),
+            _ => {
+                let shaft = line("way", (x, y(*first)), (x, y(*last)));
+                format!("{shaft}<circle class=\"begin\" cx=\"{px}\" cy=\"{from}\" r=\"3.5\"/>")
+            }
         };
         body.push_str(&format!(
-            "<g class=\"{class}\" data-session=\"s-{}\"><title>{first:.2} → {last:.2}</title>{way}{begin}<path class=\"tip\" transform=\"translate({px} {py})\" d=\"{tip}\"/></g>",
+            "<g class=\"{class}\" data-session=\"s-{}\"><title>{first:.2} → {last:.2}</title>{shaft}<path class=\"tip\" transform=\"translate({px} {py})\" d=\"{tip}\"/></g>",
             id.as_str()
         ));
     }

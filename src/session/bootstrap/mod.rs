@@ -7,7 +7,7 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::active::ActiveSessions;
+use crate::context::active;
 use crate::context::handoffs::newest as newest_handoff;
 use crate::context::{CommandContext, names};
 use crate::index::{HandoffQuery, Index, RecordQuery};
@@ -119,7 +119,7 @@ fn requesting_session(
             Err(error) => warnings.push(format!("EMPIRICA_SESSION ignored: {error}")),
         }
     }
-    let active = ActiveSessions::load(context)?.active;
+    let active = active::load(context)?;
     if let Some(ai) = context.named_ai() {
         if let Some(session) = active.iter().rev().find(|session| session.ai == ai) {
             return Ok(Some(session.id.clone()));

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
-use crate::context::active::ActiveSessions;
+use crate::context::active::load;
 use crate::context::records::gather_from;
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
@@ -105,9 +105,8 @@ fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
 /// Looks at everything once.
 pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     let mut warnings = context.store.reconcile();
-    let current = ActiveSessions::load(context)?;
     let mut active = Vec::new();
-    for session in current.active.iter().rev() {
+    for session in load(context)?.iter().rev() {
         let scan = context.session(&session.id)?;
         match gather_from(&scan, &session.id) {
             Ok(gathered) => active.push(WorkingState { gate: gate(&scan, &session.id, WINDOW), gathered }),

@@ -99,7 +99,7 @@ fn two_snapshots_are_compared_with_their_vectors_and_texts() {
     // the other way round, what was gained is missing
     let back = repo.json(["diff", &second, &first]);
     let lost = changes_of(&back, "lost");
-    assert!(lost[0] == "1 finding is missing" && lost.contains(&"what was reached of the goals was forgotten".into()));
+    assert!(lost[0] == "1 finding is missing" && lost.contains(&"the completion of goals was forgotten".into()));
     assert_eq!(back["lost"][0]["items"], json!(["And it is UTC"]));
     let same = repo.json(["diff", &first, &first]);
     assert_eq!(same["summary"], "Nothing changed");

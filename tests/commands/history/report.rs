@@ -480,7 +480,7 @@ fn write_errors_are_reported() {
         assert_eq!(json["error"], format!("{folder} is a folder"));
     }
     let json = repo.fails(1, ["report", "--html", "no/such/page.html"]);
-    assert_eq!(json["error"], "the page cannot be written to no/such/page.html");
+    assert_eq!(json["error"], "cannot write the page to no/such/page.html");
     assert!(json["recovery_commands"][0].as_str().expect("a command").starts_with("mkdir -p "), "{json}");
     std::os::unix::fs::symlink("circle.html", repo.path.join("circle.html")).expect("a link");
     repo.fails(1, ["report", "--html", "circle.html"]);
