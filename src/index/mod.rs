@@ -17,7 +17,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 pub use crate::index::connection::Index;
-use crate::index::connection::{Opened, unusable};
+use crate::index::connection::Opened;
 use crate::index::fault::IndexError;
 use crate::index::file::Files;
 pub use crate::index::query::RecordQuery;
@@ -93,12 +93,7 @@ impl Opening<'_> {
                 Err(IndexError::Notes(error)) => return Err(error),
             }
         }
-        match self.in_memory(wanted, &key) {
-            Ok(db) => Ok(Opened { db, key }),
-            Err(IndexError::Notes(error)) => Err(error),
-            Err(IndexError::File(error)) => Err(unusable(error)),
-            Err(IndexError::Lost) => Err(unusable(rusqlite::Error::QueryReturnedNoRows)),
-        }
+        Ok(Opened { db: self.in_memory(wanted, &key)?, key })
     }
 
     /// Updates or rebuilds the file. `None` if it cannot be written.
@@ -225,28 +220,31 @@ impl Opening<'_> {
 
     /// Updates a database from the trees it holds to `wanted`. Returns missing blobs.
     fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &WantedNotes, key: &str) -> Result<Vec<Oid>, IndexError> {
-        let is_new = !has_indexes(db)?;
+        let find = "SELECT count(*) = 0 FROM sqlite_schema WHERE name = 'record_kind'";
+        let is_new = db.query_row(find, [], |row| row.get(0))?;
         let texts = Texts::new(self.store.repo());
         let mut filler = Filler::new(db, self.store.repo(), &texts, is_new)?;
         let mut done = 0;
         let mut tell = || {
             done += 1;
-            if done % 1000 == 0 {
-                self.tell(done);
+            if done % 1000 == 0
+                && let Some(tell) = &*self.progress.borrow()
+            {
+                tell(done);
             }
         };
-        update::bring(&mut filler, held, wanted, &mut tell)?;
-        filler.beside(wanted.beside(self.store)?)?;
-        filler.settle(&mut || Ok(db.execute_batch(schema::INDEXES)?))?;
-        let (touched, sessionless) = (std::mem::take(&mut filler.touched), filler.sessionless);
-        if is_new {
-            schema::MEANWHILE.iter().try_for_each(|sql| db.execute_batch(sql))?;
+        for (namespace, (old, new)) in held.into_iter().zip(wanted.trees).enumerate() {
+            if old != new {
+                filler.namespace(namespace, old, new, &mut tell)?;
+            }
         }
-        derive::derive_sessions(db, self.store.repo(), &touched, &filler.kept, is_new, &mut tell)?;
+        filler.extra(wanted.extra(self.store)?)?;
+        filler.settle()?;
+        derive::derive_sessions(&filler, &mut tell)?;
         if is_new {
-            db.execute_batch(schema::LAST)?;
+            db.execute_batch(schema::SESSION_INDEXES)?;
         }
-        if sessionless {
+        if filler.sessionless {
             derive::sessionless(db)?;
         }
         let trees = wanted.trees.map(|tree| tree.to_string()).join(" ");
@@ -254,18 +252,12 @@ impl Opening<'_> {
         for (name, value) in [("key", key), ("trees", &trees)] {
             set.execute(params![name, value])?;
         }
-        let missing = std::mem::take(&mut filler.missing);
+        let missing = filler.missing;
         if !missing.is_empty() {
             let some: Vec<String> = missing.iter().take(WATCHED).map(|id| id.to_string()).collect();
             set.execute(params!["lacking", format!("{} {}", self.store.now().timestamp(), some.join(" "))])?;
         }
         Ok(missing)
-    }
-
-    fn tell(&self, done: usize) {
-        if let Some(tell) = &*self.progress.borrow() {
-            tell(done);
-        }
     }
 }
 
@@ -273,11 +265,6 @@ fn empty() -> Result<Connection, IndexError> {
     let db = Connection::open_in_memory()?;
     file::prepare(&db)?;
     Ok(db)
-}
-
-fn has_indexes(db: &Connection) -> Result<bool, IndexError> {
-    let find = "SELECT count(*) FROM sqlite_schema WHERE name = 'record_kind'";
-    Ok(db.query_row(find, [], |row| row.get::<_, i64>(0))? > 0)
 }
 
 fn meta(db: &Connection, name: &str) -> Result<Option<String>, IndexError> {

@@ -1,5 +1,7 @@
 //! Tables of the index, and how values are stored in them.
 
+use rusqlite::Row;
+
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
@@ -43,13 +45,25 @@ CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, to
 INSERT INTO words(words, rank) VALUES('hashsize', 33554432);
 ";
 
-/// Indexes for reading sessions, created after the bulk insert, and triggers that count records.
+/// Indexes, and triggers that count records; created after the bulk insert.
 pub const INDEXES: &str = "
 CREATE UNIQUE INDEX record_id ON record(id);
 CREATE INDEX record_s ON record(s);
 CREATE INDEX concerns_r ON concerns(r);
 CREATE INDEX names_r ON names(r);
 CREATE INDEX path_r ON path(r);
+CREATE INDEX record_kind ON record(kind, id);
+CREATE INDEX record_tail ON record(tail);
+CREATE INDEX record_short ON record(short);
+CREATE INDEX record_note ON record(note);
+CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal');
+CREATE INDEX stands_n ON stands(n, r);
+CREATE INDEX note_target ON note(target, shelf);
+CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id, timestamp);
+CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, timestamp);
+CREATE INDEX handoff_ai_timestamp ON handoff_reports(ai_id, aside, timestamp);
+CREATE INDEX handoff_newest ON handoff_reports(aside, id, timestamp);
+CREATE INDEX handoff_session ON handoff_reports(session_id, id);
 CREATE TRIGGER record_in AFTER INSERT ON record BEGIN
   INSERT INTO tally VALUES(new.kind, new.ai, new.aside, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
@@ -62,24 +76,8 @@ CREATE TRIGGER record_changed AFTER UPDATE OF kind, ai, aside, closed ON record 
 END;
 ";
 
-/// Other indexes, created while another thread reads the sessions.
-pub const MEANWHILE: [&str; 12] = [
-    "CREATE INDEX record_kind ON record(kind, id)",
-    "CREATE INDEX record_tail ON record(tail)",
-    "CREATE INDEX record_short ON record(short)",
-    "CREATE INDEX record_note ON record(note)",
-    "CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal')",
-    "CREATE INDEX stands_n ON stands(n, r)",
-    "CREATE INDEX note_target ON note(target, shelf)",
-    "CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id, timestamp)",
-    "CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, timestamp)",
-    "CREATE INDEX handoff_ai_timestamp ON handoff_reports(ai_id, aside, timestamp)",
-    "CREATE INDEX handoff_newest ON handoff_reports(aside, id, timestamp)",
-    "CREATE INDEX handoff_session ON handoff_reports(session_id, id)",
-];
-
-/// Indexes and triggers of session tables, created after their rows.
-pub const LAST: &str = "
+/// Indexes and triggers of sessions, created after their rows.
+pub const SESSION_INDEXES: &str = "
 CREATE INDEX session_newest ON session(newest);
 CREATE INDEX session_ai ON session(ai, newest);
 CREATE INDEX session_began ON session(ai, began);
@@ -119,6 +117,16 @@ pub fn session(id: &SessionId) -> [u8; 16] {
 /// The text of a stored ID; empty if it is not a UUID.
 pub fn text(kept: &[u8]) -> String {
     uuid::Uuid::from_slice(kept).map(|id| id.to_string()).unwrap_or_default()
+}
+
+/// A column with a record ID.
+pub fn id_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Id> {
+    Id::parse(&text(row.get_ref(column)?.as_blob()?)).ok_or(rusqlite::Error::InvalidQuery)
+}
+
+/// A column with a session ID.
+pub fn session_in(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
+    SessionId::parse(&text(row.get_ref(column)?.as_blob()?)).ok_or(rusqlite::Error::InvalidQuery)
 }
 
 /// Least and greatest stored UUID that begin with these hex digits.

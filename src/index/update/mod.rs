@@ -10,18 +10,15 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::index::fault::IndexError;
-use crate::index::note::{ParsedLine, ParsedNote};
+use crate::index::note::{ParsedLine, ParsedNotes};
 use crate::index::schema;
-use crate::index::texts::{ParsedNotes, Texts};
-use crate::index::update::wanted::{BesideNotes, WantedNotes};
+use crate::index::texts::Texts;
+use crate::index::update::wanted::ExtraNote;
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::notes::difference;
 use empirica_notes::git::{Oid, Repository, notes};
 use empirica_notes::model::{Id, SessionId};
-
-/// Row of a note, and its blob; `None` outside our refs.
-type NoteRow = (i64, Option<Vec<u8>>);
 
 /// Inserts notes into an index.
 pub struct Filler<'f> {
@@ -38,8 +35,7 @@ pub struct Filler<'f> {
     pub(crate) bulk: Option<Bulk>,
     /// Missing blobs of notes.
     pub missing: Vec<Oid>,
-    /// The first notes read.
-    pub kept: ParsedNotes,
+    pub parsed: ParsedNotes,
     pub(crate) sessions: HashMap<SessionId, i64>,
     /// Last row numbers of records and notes.
     pub(crate) last: (i64, i64),
@@ -90,7 +86,7 @@ impl<'f> Filler<'f> {
             is_new,
             bulk: is_new.then(Bulk::default),
             missing: Vec::new(),
-            kept: ParsedNotes::default(),
+            parsed: ParsedNotes::default(),
             sessions: HashMap::new(),
             last,
         })
@@ -106,21 +102,19 @@ impl<'f> Filler<'f> {
     ) -> Result<(), IndexError> {
         let repo = self.repo;
         if old == repo.empty_tree() {
-            let (targets, blobs): (Vec<Oid>, Vec<Oid>) = notes::entries(repo, new)?.notes.into_iter().unzip();
-            self.is_worth(blobs.len())?;
-            return crate::index::note::each(repo, &blobs, &mut |at, note| {
-                let n = self.note(namespace, targets[at], &Content::Blob(blobs[at]), false)?;
+            let all = notes::entries(repo, new)?.notes;
+            self.is_worth(all.len())?;
+            let mut text = Vec::new();
+            for (target, blob) in all {
+                let n = self.note(namespace, target, &Content::Blob(blob), false)?;
                 tell();
-                match note {
-                    None => self.missing.push(blobs[at]),
-                    Some(ParsedNote::Text(text)) => self.lines_added(n, &text)?,
-                    Some(ParsedNote::Lines(lines, bytes)) => {
-                        lines.iter().try_for_each(|line| self.line_added(n, line))?;
-                        return Ok(self.kept.keep(n, lines, bytes));
-                    }
+                // a damaged note hides no others; doctor reports it
+                match repo.read_blob_into(blob, &mut text) {
+                    Ok(true) => self.lines_added(n, &text)?,
+                    _ => self.missing.push(blob),
                 }
-                Ok(None)
-            });
+            }
+            return Ok(());
         }
         let found = match new == repo.empty_tree() {
             true => notes::entries(repo, old)?
@@ -133,9 +127,9 @@ impl<'f> Filler<'f> {
         self.is_worth(found.len())?;
         for (target, [_, mut new]) in found {
             new.dedup();
-            let known = self.known(namespace, target, false)?;
+            let stored = self.stored(namespace, target)?;
             let mut gone: Vec<i64> = Vec::new();
-            for (n, blob) in known {
+            for (n, blob) in stored {
                 match new.iter().position(|id| blob.as_deref() == Some(id.as_bytes())) {
                     Some(at) => drop(new.swap_remove(at)),
                     None => gone.push(n),
@@ -165,7 +159,7 @@ impl<'f> Filler<'f> {
     }
 
     /// Replaces the notes outside our refs.
-    pub fn beside(&mut self, all: Vec<BesideNotes>) -> Result<(), IndexError> {
+    pub fn extra(&mut self, all: Vec<ExtraNote>) -> Result<(), IndexError> {
         let mut gone: BTreeMap<(usize, Vec<u8>), i64> = BTreeMap::new();
         let find = "SELECT n, shelf, target FROM note WHERE beside = 1";
         let mut find = self.db.prepare(find)?;
@@ -174,7 +168,7 @@ impl<'f> Filler<'f> {
             gone.insert((row.get::<_, i64>(1)? as usize, row.get(2)?), row.get(0)?);
         }
         drop(rows);
-        for BesideNotes { namespace, target, text } in all {
+        for ExtraNote { namespace, target, text } in all {
             match gone.remove(&(namespace, target.as_bytes().to_vec())) {
                 Some(n) => self.replace(n, Content::Text(text))?,
                 None => self.add(namespace, target, Content::Text(text), true)?,
@@ -183,22 +177,35 @@ impl<'f> Filler<'f> {
         gone.into_values().try_for_each(|n| self.remove(n))
     }
 
-    fn known(&self, namespace: usize, target: Oid, beside: bool) -> Result<Vec<NoteRow>, IndexError> {
-        let find = "SELECT n, blob FROM note WHERE target = ? AND shelf = ? AND beside = ?";
+    /// Rows and blobs of the notes of an object in our ref.
+    fn stored(&self, namespace: usize, target: Oid) -> Result<Vec<(i64, Option<Vec<u8>>)>, IndexError> {
+        let find = "SELECT n, blob FROM note WHERE target = ? AND shelf = ? AND beside = 0";
         let mut find = self.db.prepare_cached(find)?;
         let rows =
-            find.query_map(params![target.as_bytes(), namespace as i64, beside], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            find.query_map(params![target.as_bytes(), namespace as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     fn add(&mut self, namespace: usize, target: Oid, content: Content, beside: bool) -> Result<(), IndexError> {
         let n = self.note(namespace, target, &content, beside)?;
-        let text = self.remembered(n, content)?;
+        let text = self.text(n, content);
         self.lines_added(n, &text)
     }
 
+    /// Inserts the lines of a note; keeps them parsed while there is room.
     fn lines_added(&mut self, n: i64, text: &[u8]) -> Result<(), IndexError> {
-        lines::split(text).filter_map(ParsedLine::read).try_for_each(|line| self.line_added(n, &line))
+        let keeps = self.is_new && self.parsed.has_room(text.len());
+        let mut parsed = Vec::new();
+        for line in lines::split(text).filter_map(ParsedLine::read) {
+            self.line_added(n, &line)?;
+            if keeps {
+                parsed.push(line);
+            }
+        }
+        if keeps {
+            self.parsed.keep(n, parsed, text.len());
+        }
+        Ok(())
     }
 
     /// Inserts the row of a note and returns its number.
@@ -214,15 +221,18 @@ impl<'f> Filler<'f> {
         Ok(n)
     }
 
-    fn remembered(&mut self, n: i64, content: Content) -> Result<Arc<Vec<u8>>, IndexError> {
+    fn text(&mut self, n: i64, content: Content) -> Arc<Vec<u8>> {
         let text = match content {
-            Content::Blob(id) => self.repo.read_blob(id).ok().flatten().unwrap_or_else(|| {
-                self.missing.push(id);
-                Vec::new()
-            }),
-            Content::Text(text) => text,
+            Content::Blob(id) => self.repo.read_blob(id).ok().flatten().ok_or(id),
+            Content::Text(text) => Ok(text),
         };
-        Ok(self.texts.remember(n, text))
+        match text {
+            Ok(text) => self.texts.remember(n, text),
+            Err(id) => {
+                self.missing.push(id);
+                Arc::default()
+            }
+        }
     }
 
     fn replace(&mut self, n: i64, content: Content) -> Result<(), IndexError> {
@@ -234,7 +244,7 @@ impl<'f> Filler<'f> {
         };
         let set = "UPDATE note SET blob = ?, text = ? WHERE n = ?";
         self.db.prepare_cached(set)?.execute(params![blob, text, n])?;
-        let new = self.remembered(n, content)?;
+        let new = self.text(n, content);
         let before: BTreeSet<&[u8]> = lines::split(&old).collect();
         let after: BTreeSet<&[u8]> = lines::split(&new).collect();
         self.lines_removed(before.difference(&after).copied())?;
@@ -248,10 +258,9 @@ impl<'f> Filler<'f> {
 
     fn remove(&mut self, n: i64) -> Result<(), IndexError> {
         let old = self.texts.whole(self.db, n)?;
-        self.texts.remember(n, Vec::new());
+        self.texts.forget(n);
         self.db.prepare_cached("UPDATE note SET blob = NULL, text = NULL WHERE n = ?")?.execute([n])?;
         self.lines_removed(lines::split(&old))?;
-        self.texts.forget(n);
         self.db.prepare_cached("DELETE FROM note WHERE n = ?")?.execute([n])?;
         Ok(())
     }
@@ -281,30 +290,26 @@ impl<'f> Filler<'f> {
         Ok(find.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
-    /// Inserts the rows held back; calls `index` to create the indexes once their tables are complete.
-    pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), IndexError>) -> Result<(), IndexError> {
-        let Some(Bulk { mut names, mut concerns, differ, retracted, known, tally }) = self.bulk.take() else {
+    /// Inserts the rows held back, then creates the indexes of the complete tables.
+    pub fn settle(&mut self) -> Result<(), IndexError> {
+        let Some(Bulk { mut names, mut concerns, differ, retracted, tally, .. }) = self.bulk.take() else {
             return Ok(());
         };
-        drop(known);
         names.sort_unstable();
         for row in &names {
-            self.db
-                .prepare_cached("INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)")?
-                .execute(params![row.0, row.1])?;
+            let add = "INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)";
+            self.db.prepare_cached(add)?.execute(params![row.0, row.1])?;
         }
         concerns.sort_unstable();
-        for row in &concerns {
-            self.db
-                .prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?
-                .execute(params![row.0, row.1])?;
+        for (s, r) in concerns {
+            self.db.prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?.execute([s, r])?;
         }
         for (kind, ais) in tally {
             for (ai, n) in ais {
                 self.db.prepare_cached("INSERT INTO tally VALUES(?, ?, 0, 0, ?)")?.execute(params![kind, ai, n])?;
             }
         }
-        index()?;
+        self.db.execute_batch(schema::INDEXES)?;
         differ.iter().try_for_each(|(r, id)| self.reindex(*r, id))?;
         retracted.iter().try_for_each(|id| self.reindex_id(id))
     }
@@ -351,19 +356,4 @@ impl<'f> Filler<'f> {
         }
         Ok(())
     }
-}
-
-/// Updates a database from the trees it holds, in the order of the namespaces.
-pub fn bring(
-    filler: &mut Filler<'_>,
-    held: [Oid; 3],
-    wanted: &WantedNotes,
-    tell: &mut dyn FnMut(),
-) -> Result<(), IndexError> {
-    for (namespace, (old, new)) in held.into_iter().zip(wanted.trees).enumerate() {
-        if old != new {
-            filler.namespace(namespace, old, new, tell)?;
-        }
-    }
-    Ok(())
 }
