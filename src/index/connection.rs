@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use rusqlite::{Connection, Params, Row};
 
-use crate::index::fault::IndexError;
+use crate::index::error::IndexError;
 use crate::index::file::Files;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::store::Store;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::index::fault::IndexError;
+use crate::index::error::IndexError;
 use empirica_notes::git::{Oid, Repository};
 
 /// Most bytes of notes to cache.

@@ -71,7 +71,7 @@ impl Index<'_> {
     fn total(&self, wanted: &HandoffQuery) -> Result<usize> {
         // the tally has the count if only the agent restricts
         if *wanted == (HandoffQuery { ai: wanted.ai.clone(), ..HandoffQuery::default() }) {
-            let tallied = "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0";
+            let tallied = "SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND superseded = 0";
             return match &wanted.ai {
                 Some(ai) => self.number(&format!("{tallied} AND ai = ?"), [ai]),
                 None => self.number(tallied, []),
@@ -108,7 +108,7 @@ impl Index<'_> {
     pub fn superseded<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<BTreeSet<Id>> {
         let mut out = BTreeSet::new();
         for id in ids {
-            if self.number("SELECT aside FROM record WHERE id = ?", [schema::id(id)])? == 1 {
+            if self.number("SELECT superseded FROM record WHERE id = ?", [schema::id(id)])? == 1 {
                 out.insert(id.clone());
             }
         }
@@ -130,7 +130,7 @@ impl HandoffQuery {
     fn sql(&self) -> (String, Vec<Value>) {
         // one session or task has few: find them by it instead of scanning in order
         let has_few = self.session.is_some() || self.task_id.is_some();
-        let mut all: Vec<&str> = vec![if has_few { "+h.aside = 0" } else { "h.aside = 0" }];
+        let mut all: Vec<&str> = vec![if has_few { "+h.superseded = 0" } else { "h.superseded = 0" }];
         let mut values: Vec<Value> = Vec::new();
         let mut and = |condition: &'static str, value: Option<Value>| {
             if let Some(value) = value {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use rusqlite::{Connection, Params, params};
 
 use crate::index::connection::{Index, select};
-use crate::index::fault::IndexError;
+use crate::index::error::IndexError;
 use crate::index::schema;
 use crate::index::texts::Texts;
 use empirica_notes::error::Result;
@@ -104,7 +104,7 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
 
 /// The objects a record is attached to.
 pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, IndexError> {
-    let sql = "SELECT target FROM note WHERE n IN (SELECT note FROM record WHERE r = ?1 UNION ALL SELECT n FROM stands WHERE r = ?1)";
+    let sql = "SELECT target FROM note WHERE n IN (SELECT note FROM record WHERE r = ?1 UNION ALL SELECT n FROM attached WHERE r = ?1)";
     let found = select(db, sql, [r], |row| Ok(Oid::try_from(row.get_ref(0)?.as_blob()?)))?;
     Ok(found.into_iter().flatten().collect())
 }
@@ -243,7 +243,7 @@ impl Index<'_> {
     /// The records attached to an object.
     pub fn on(&self, target: Oid) -> Result<Scan> {
         let on = "r IN (SELECT r FROM record WHERE note IN (SELECT n FROM note WHERE target = ?1) \
-                  UNION SELECT r FROM stands WHERE n IN (SELECT n FROM note WHERE target = ?1))";
+                  UNION SELECT r FROM attached WHERE n IN (SELECT n FROM note WHERE target = ?1))";
         self.read(self.found(on, [target.as_bytes()])?)
     }
 

@@ -114,7 +114,7 @@ impl Index<'_> {
         let most = i64::try_from(query.most.max(1)).unwrap_or(i64::MAX);
         let sql = format!(
             "SELECT o.id, -words.rank AS score, count(*) OVER () FROM words CROSS JOIN record o ON o.r = words.rowid \
-             WHERE words MATCH ? AND o.aside = 0{filter} ORDER BY score DESC, o.id DESC LIMIT {most}"
+             WHERE words MATCH ? AND o.superseded = 0{filter} ORDER BY score DESC, o.id DESC LIMIT {most}"
         );
         let mut total: i64 = 0;
         let mut hits = self.select(&sql, params_from_iter([words].into_iter().chain(values)), |row| {
@@ -138,7 +138,7 @@ impl Index<'_> {
         let counted = if is_tallied { "ifnull(sum(n), 0) FROM tally" } else { "count(*) FROM record" };
         for kind in KINDS.into_iter().filter(|kind| query.kinds.is_empty() || query.kinds.contains(kind)) {
             let values = || params_from_iter([kind].into_iter().chain(values.iter().map(String::as_str)));
-            let condition = format!("o.kind = ? AND o.aside = 0{filter}");
+            let condition = format!("o.kind = ? AND o.superseded = 0{filter}");
             let sql = format!("SELECT o.id FROM record o WHERE {condition} ORDER BY o.id DESC LIMIT {most}");
             hits.extend(self.select(&sql, values(), |row| schema::id_in(row, 0))?);
             total += self.number(&format!("SELECT {counted} o WHERE {condition}"), values())?;

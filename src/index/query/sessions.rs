@@ -105,11 +105,11 @@ impl Index<'_> {
     pub fn kept(&self, ai: Option<&str>) -> Result<Vec<(Session, SessionSummary)>> {
         let condition = if ai.is_some() { "ai = ?" } else { "?1 IS NULL" };
         let sql = format!(
-            "SELECT {COLUMNS}, kept FROM session WHERE began IS NOT NULL AND kept IS NOT NULL AND {condition} \
+            "SELECT {COLUMNS}, summary FROM session WHERE began IS NOT NULL AND summary IS NOT NULL AND {condition} \
              ORDER BY started_at, began, id"
         );
         self.select(&sql, [ai], |row| {
-            let summary = serde_json::from_str(row.get_ref("kept")?.as_str()?);
+            let summary = serde_json::from_str(row.get_ref("summary")?.as_str()?);
             Ok((read(row)?.session, summary.map_err(|_| rusqlite::Error::InvalidQuery)?))
         })
     }

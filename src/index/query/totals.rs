@@ -20,7 +20,7 @@ impl Index<'_> {
 
     /// Number of handoffs in force.
     pub fn count_handoffs(&self) -> Result<usize> {
-        self.number("SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND aside = 0", [])
+        self.number("SELECT ifnull(sum(n), 0) FROM tally WHERE kind = 'handoff' AND superseded = 0", [])
     }
 
     /// Number of unanswered unknowns, or of open goals.
@@ -65,7 +65,7 @@ impl Index<'_> {
 
     /// IDs of all records of a namespace, and whether each is a handoff.
     pub fn namespace(&self, namespace: Namespace) -> Result<Vec<(Id, bool)>> {
-        let sql = "SELECT record.id, record.kind = 'handoff' FROM note JOIN record ON record.note = note.n WHERE note.shelf = ?";
+        let sql = "SELECT record.id, record.kind = 'handoff' FROM note JOIN record ON record.note = note.n WHERE note.namespace = ?";
         self.select(sql, [namespace as i64], |row| Ok((schema::id_in(row, 0)?, row.get(1)?)))
     }
 }

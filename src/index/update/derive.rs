@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::fold::journal::{answers, goals, sessions};
 use crate::fold::session_state::SessionRecords;
 use crate::fold::session_summary::{kept, learned};
-use crate::index::fault::IndexError;
+use crate::index::error::IndexError;
 use crate::index::note::{ParsedLine, ParsedNotes};
 use crate::index::query::{by_note, of_session, read_found};
 use crate::index::schema;
@@ -97,7 +97,7 @@ fn write(db: &Connection, s: i64, derived: Option<&DerivedSession>, is_new: bool
     let session = derived.map(|derived| &derived.session);
     db.prepare_cached(
         "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
-         external_id = ?, head = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, kept = ?, know = ?, uncertainty = ? WHERE s = ?",
+         external_id = ?, head = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, summary = ?, know = ?, uncertainty = ? WHERE s = ?",
     )?
     .execute(params![
         session.map(|session| schema::id(&session.began)),
@@ -138,11 +138,11 @@ pub fn sessionless(db: &Connection) -> Result<(), IndexError> {
 }
 
 fn set_superseded(db: &Connection, id: &[u8], superseded: bool) -> Result<(), IndexError> {
-    let set = "UPDATE record SET aside = ?1 WHERE id = ?2 AND aside <> ?1 RETURNING r";
+    let set = "UPDATE record SET superseded = ?1 WHERE id = ?2 AND superseded <> ?1 RETURNING r";
     let changed: Option<i64> =
         db.prepare_cached(set)?.query_row(params![superseded, id], |row| row.get(0)).optional()?;
     if let Some(r) = changed {
-        db.prepare_cached("UPDATE handoff_reports SET aside = ? WHERE r = ?")?.execute(params![superseded, r])?;
+        db.prepare_cached("UPDATE handoff_reports SET superseded = ? WHERE r = ?")?.execute(params![superseded, r])?;
     }
     Ok(())
 }

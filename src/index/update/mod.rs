@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::index::fault::IndexError;
+use crate::index::error::IndexError;
 use crate::index::note::{ParsedLine, ParsedNotes};
 use crate::index::schema;
 use crate::index::texts::Texts;
@@ -161,7 +161,7 @@ impl<'f> Filler<'f> {
     /// Replaces the notes outside our refs.
     pub fn extra(&mut self, all: Vec<ExtraNote>) -> Result<(), IndexError> {
         let mut gone: BTreeMap<(usize, Vec<u8>), i64> = BTreeMap::new();
-        let find = "SELECT n, shelf, target FROM note WHERE beside = 1";
+        let find = "SELECT n, namespace, target FROM note WHERE extra = 1";
         let mut find = self.db.prepare(find)?;
         let mut rows = find.query([])?;
         while let Some(row) = rows.next()? {
@@ -179,7 +179,7 @@ impl<'f> Filler<'f> {
 
     /// Rows and blobs of the notes of an object in our ref.
     fn stored(&self, namespace: usize, target: Oid) -> Result<Vec<(i64, Option<Vec<u8>>)>, IndexError> {
-        let find = "SELECT n, blob FROM note WHERE target = ? AND shelf = ? AND beside = 0";
+        let find = "SELECT n, blob FROM note WHERE target = ? AND namespace = ? AND extra = 0";
         let mut find = self.db.prepare_cached(find)?;
         let rows =
             find.query_map(params![target.as_bytes(), namespace as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -216,7 +216,7 @@ impl<'f> Filler<'f> {
             Content::Blob(id) => (Some(id.as_bytes()), None),
             Content::Text(text) => (None, Some(text)),
         };
-        let add = "INSERT INTO note(n, shelf, target, blob, text, beside) VALUES(?, ?, ?, ?, ?, ?)";
+        let add = "INSERT INTO note(n, namespace, target, blob, text, extra) VALUES(?, ?, ?, ?, ?, ?)";
         self.db.prepare_cached(add)?.execute(params![n, namespace as i64, target.as_bytes(), blob, text, beside])?;
         Ok(n)
     }
@@ -268,7 +268,7 @@ impl<'f> Filler<'f> {
     fn line_added(&mut self, n: i64, line: &ParsedLine) -> Result<(), IndexError> {
         let id = &line.record.head.id;
         let Some((r, version)) = self.record(id)? else { return self.insert(n, line) };
-        let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
+        let add = "INSERT OR IGNORE INTO attached(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
         let added = self.db.prepare_cached(add)?.execute([r, n])?;
         let differs = version != line.version;
         match &mut self.bulk {
@@ -327,7 +327,7 @@ impl<'f> Filler<'f> {
 
     /// Rereads a record from all its notes: which still hold it, and in which versions.
     pub(crate) fn reindex(&mut self, r: i64, id: &Id) -> Result<(), IndexError> {
-        let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
+        let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM attached WHERE r = ?1";
         let mut find = self.db.prepare_cached(find)?;
         let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
         drop(find);
@@ -349,7 +349,7 @@ impl<'f> Filler<'f> {
         self.insert(n, &line)?;
         let r = self.last.0;
         for n in left.into_iter().filter(|other| *other != n) {
-            self.db.prepare_cached("INSERT OR IGNORE INTO stands(r, n) VALUES(?, ?)")?.execute([r, n])?;
+            self.db.prepare_cached("INSERT OR IGNORE INTO attached(r, n) VALUES(?, ?)")?.execute([r, n])?;
         }
         if doubled {
             self.db.prepare_cached("UPDATE record SET doubled = 1 WHERE r = ?")?.execute([r])?;
