@@ -151,9 +151,7 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let wanted = SessionFilter::new(context, request)?;
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
-    for id in index.doubled()? {
-        warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes counts"));
-    }
+    warnings.extend(index.double_warnings()?);
     for kind in ["finding", "activity", "evidence", "assessment"] {
         let count = index.count(kind)?;
         if count > RECORDS {
@@ -163,7 +161,7 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let scan = index.kinds(KINDS, RecordQuery { newest: Some(RECORDS), ..RecordQuery::default() })?;
     let records: Vec<&Record> = scan.records().collect();
     let kept: Vec<(Session, SessionSummary)> =
-        index.kept(wanted.ai.as_deref())?.into_iter().filter(|k| wanted.has(&k.0)).collect();
+        index.summaries(wanted.ai.as_deref())?.into_iter().filter(|k| wanted.has(&k.0)).collect();
     let asked: BTreeSet<&SessionId> = kept.iter().map(|(session, _)| &session.id).collect();
     let is_asked = |record: &&&Record| match &record.head.session {
         Some(session) => asked.contains(session),

@@ -247,9 +247,11 @@ impl Index<'_> {
         self.read(self.found(on, [target.as_bytes()])?)
     }
 
-    /// The IDs stored in two different versions, oldest first.
-    pub fn doubled(&self) -> Result<Vec<Id>> {
+    /// A warning for each ID stored in two different versions, oldest first.
+    pub fn double_warnings(&self) -> Result<Vec<String>> {
         let sql = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";
-        self.select(sql, [], |row| schema::id_in(row, 0))
+        let warning =
+            |id: Id| format!("two versions of the record {id} are stored; the one with the greater bytes counts");
+        self.select(sql, [], |row| Ok(warning(schema::id_in(row, 0)?)))
     }
 }

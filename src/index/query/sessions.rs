@@ -102,7 +102,7 @@ impl Index<'_> {
     }
 
     /// Summaries of all sessions, or of those of an agent, oldest start first.
-    pub fn kept(&self, ai: Option<&str>) -> Result<Vec<(Session, SessionSummary)>> {
+    pub fn summaries(&self, ai: Option<&str>) -> Result<Vec<(Session, SessionSummary)>> {
         let condition = if ai.is_some() { "ai = ?" } else { "?1 IS NULL" };
         let sql = format!(
             "SELECT {COLUMNS}, summary FROM session WHERE began IS NOT NULL AND summary IS NOT NULL AND {condition} \

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use crate::fold::journal::{answers, goals, sessions};
 use crate::fold::session_state::SessionRecords;
 use crate::fold::session_summary::{kept, learned};
+use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::{ParsedLine, ParsedNotes};
 use crate::index::query::{by_note, of_session, read_found};
@@ -131,16 +132,13 @@ fn write(db: &Connection, s: i64, derived: Option<&DerivedSession>, is_new: bool
 pub fn sessionless(db: &Connection) -> Result<(), IndexError> {
     let find = "SELECT o.id, EXISTS(SELECT 1 FROM names x JOIN record b ON b.r = x.r WHERE x.id = o.id AND b.kind = 'supersede') \
                 FROM handoff_reports o WHERE o.session_id IS NULL";
-    let mut find = db.prepare_cached(find)?;
-    let all: Vec<(Vec<u8>, bool)> =
-        find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let all: Vec<(Vec<u8>, bool)> = select(db, find, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     all.iter().try_for_each(|(id, superseded)| set_superseded(db, id, *superseded))
 }
 
 fn set_superseded(db: &Connection, id: &[u8], superseded: bool) -> Result<(), IndexError> {
     let set = "UPDATE record SET superseded = ?1 WHERE id = ?2 AND superseded <> ?1 RETURNING r";
-    let changed: Option<i64> =
-        db.prepare_cached(set)?.query_row(params![superseded, id], |row| row.get(0)).optional()?;
+    let changed: Option<i64> = select(db, set, params![superseded, id], |row| row.get(0))?.pop();
     if let Some(r) = changed {
         db.prepare_cached("UPDATE handoff_reports SET superseded = ? WHERE r = ?")?.execute(params![superseded, r])?;
     }

@@ -7,8 +7,9 @@ pub mod wanted;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
+use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::{ParsedLine, ParsedNotes};
 use crate::index::schema;
@@ -45,7 +46,7 @@ pub struct Filler<'f> {
 #[derive(Default)]
 pub(crate) struct Bulk {
     /// Rows and versions of records by ID.
-    pub(crate) known: HashMap<[u8; 16], (i64, i64)>,
+    pub(crate) rows: HashMap<[u8; 16], (i64, i64)>,
     /// Rows of `names`.
     pub(crate) names: Vec<([u8; 16], i64)>,
     pub(crate) concerns: Vec<(i64, i64)>,
@@ -141,9 +142,7 @@ impl<'f> Filler<'f> {
                     None => self.add(namespace, target, Content::Blob(blob), false)?,
                 }
             }
-            for n in gone {
-                self.remove(n)?;
-            }
+            gone.into_iter().try_for_each(|n| self.remove(n))?;
             tell();
         }
         Ok(())
@@ -160,16 +159,11 @@ impl<'f> Filler<'f> {
 
     /// Replaces the notes outside our refs.
     pub fn extra(&mut self, all: Vec<ExtraNote>) -> Result<(), IndexError> {
-        let mut gone: BTreeMap<(usize, Vec<u8>), i64> = BTreeMap::new();
-        let find = "SELECT n, namespace, target FROM note WHERE extra = 1";
-        let mut find = self.db.prepare(find)?;
-        let mut rows = find.query([])?;
-        while let Some(row) = rows.next()? {
-            gone.insert((row.get::<_, i64>(1)? as usize, row.get(2)?), row.get(0)?);
-        }
-        drop(rows);
+        let sql = "SELECT namespace, target, n FROM note WHERE extra = 1";
+        let stored = select(self.db, sql, [], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+        let mut gone: BTreeMap<(i64, Vec<u8>), i64> = stored.into_iter().collect();
         for ExtraNote { namespace, target, text } in all {
-            match gone.remove(&(namespace, target.as_bytes().to_vec())) {
+            match gone.remove(&(namespace as i64, target.as_bytes().to_vec())) {
                 Some(n) => self.replace(n, Content::Text(text))?,
                 None => self.add(namespace, target, Content::Text(text), true)?,
             }
@@ -180,14 +174,12 @@ impl<'f> Filler<'f> {
     /// Rows and blobs of the notes of an object in our ref.
     fn stored(&self, namespace: usize, target: Oid) -> Result<Vec<(i64, Option<Vec<u8>>)>, IndexError> {
         let find = "SELECT n, blob FROM note WHERE target = ? AND namespace = ? AND extra = 0";
-        let mut find = self.db.prepare_cached(find)?;
-        let rows =
-            find.query_map(params![target.as_bytes(), namespace as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let values = params![target.as_bytes(), namespace as i64];
+        select(self.db, find, values, |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    fn add(&mut self, namespace: usize, target: Oid, content: Content, beside: bool) -> Result<(), IndexError> {
-        let n = self.note(namespace, target, &content, beside)?;
+    fn add(&mut self, namespace: usize, target: Oid, content: Content, extra: bool) -> Result<(), IndexError> {
+        let n = self.note(namespace, target, &content, extra)?;
         let text = self.text(n, content);
         self.lines_added(n, &text)
     }
@@ -209,7 +201,7 @@ impl<'f> Filler<'f> {
     }
 
     /// Inserts the row of a note and returns its number.
-    fn note(&mut self, namespace: usize, target: Oid, content: &Content, beside: bool) -> Result<i64, IndexError> {
+    fn note(&mut self, namespace: usize, target: Oid, content: &Content, extra: bool) -> Result<i64, IndexError> {
         self.last.1 += 1;
         let n = self.last.1;
         let (blob, text) = match content {
@@ -217,7 +209,7 @@ impl<'f> Filler<'f> {
             Content::Text(text) => (None, Some(text)),
         };
         let add = "INSERT INTO note(n, namespace, target, blob, text, extra) VALUES(?, ?, ?, ?, ?, ?)";
-        self.db.prepare_cached(add)?.execute(params![n, namespace as i64, target.as_bytes(), blob, text, beside])?;
+        self.db.prepare_cached(add)?.execute(params![n, namespace as i64, target.as_bytes(), blob, text, extra])?;
         Ok(n)
     }
 
@@ -284,10 +276,10 @@ impl<'f> Filler<'f> {
     pub(crate) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, IndexError> {
         let id = schema::id(id);
         if let Some(bulk) = &self.bulk {
-            return Ok(bulk.known.get(&id).copied());
+            return Ok(bulk.rows.get(&id).copied());
         }
-        let mut find = self.db.prepare_cached("SELECT r, version FROM record WHERE id = ?")?;
-        Ok(find.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+        let find = "SELECT r, version FROM record WHERE id = ?";
+        Ok(select(self.db, find, [id], |row| Ok((row.get(0)?, row.get(1)?)))?.pop())
     }
 
     /// Inserts the rows held back, then creates the indexes of the complete tables.
@@ -328,9 +320,7 @@ impl<'f> Filler<'f> {
     /// Rereads a record from all its notes: which still hold it, and in which versions.
     pub(crate) fn reindex(&mut self, r: i64, id: &Id) -> Result<(), IndexError> {
         let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM attached WHERE r = ?1";
-        let mut find = self.db.prepare_cached(find)?;
-        let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        drop(find);
+        let places: Vec<i64> = select(self.db, find, [r], |row| row.get(0))?;
         let mut versions: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
         let mut left = Vec::new();
         for n in places {

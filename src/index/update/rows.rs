@@ -109,7 +109,7 @@ impl Filler<'_> {
             version
         ])?;
         if let Some(bulk) = &mut self.bulk {
-            bulk.known.insert(id, (r, *version));
+            bulk.rows.insert(id, (r, *version));
             let ais = bulk.tally.entry(kind).or_default();
             match ais.get_mut(&head.ai) {
                 Some(n) => *n += 1,
