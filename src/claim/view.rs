@@ -41,7 +41,7 @@ pub struct UndoneView<'a> {
 /// The answer of `undo`.
 pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
     let undo::UndoOutcome { session_id, record, goals, dropped, stored } = outcome;
-    let (id, said) = (&record.head.id, record_line::said(record));
+    let (id, said) = (&record.head.id, record_line::text(record));
     let (kind, short) = (record.body.kind(), id.short());
     let what = match &record.body {
         Body::Assessment(made) => format!("{} {}", made.phase.name(), made.round),

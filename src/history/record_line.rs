@@ -1,12 +1,12 @@
-//! A record in one text.
+//! The content of a record as one text.
 
 use crate::fold::task::questions;
 use crate::handoff::receive::acceptance::accepted;
 use crate::render::format::{count, decision, vectors};
 use empirica_notes::model::{Body, Digest, Record};
 
-/// What a journal record says, in one text.
-pub fn said(record: &Record) -> String {
+/// The content of a record as one text.
+pub fn text(record: &Record) -> String {
     match &record.body {
         Body::SessionStart(b) => {
             format!("session started{}", b.task.as_ref().map(|t| format!(": {t}")).unwrap_or_default())
@@ -47,7 +47,7 @@ pub fn said(record: &Record) -> String {
     }
 }
 
-/// Everything a digest tells, a text each.
+/// The entries of a digest, a text each.
 pub fn digest(digest: &Digest) -> Vec<String> {
     let lists = crate::handoff::note::lists::NoteLists::of(None, &[digest]);
     lists

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Params, Row};
 
-use crate::index::fault::IndexError;
+use crate::index::error::IndexError;
 use crate::index::file::Files;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::store::Store;
 
-/// A database that holds what it must hold, in a transaction that sees nothing of later writers.
+/// An up-to-date database, in a transaction that sees nothing of later writers.
 #[derive(Debug)]
 pub struct Opened {
     pub(crate) db: Connection,
@@ -22,25 +22,53 @@ pub struct Index<'s> {
     pub(crate) opened: Rc<Opened>,
 }
 
-impl<'s> Index<'s> {
-    /// What the database answered. When it cannot, it is rebuilt next time.
-    pub(crate) fn fine<T>(&self, answer: Result<T, IndexError>) -> Result<T> {
-        answer.map_err(|fault| match fault {
-            IndexError::Notes(error) => error,
-            fault => {
+impl Index<'_> {
+    /// The result of a query. If the database fails, the next command rebuilds it.
+    pub(crate) fn checked<T>(&self, result: Result<T, IndexError>) -> Result<T> {
+        result.map_err(|error| {
+            if !matches!(error, IndexError::Notes(_)) {
                 Files::within(self.store.paths()).distrust();
-                match fault {
-                    IndexError::File(error) => unusable(error),
-                    _ => unusable(rusqlite::Error::QueryReturnedNoRows),
-                }
             }
+            error.into()
         })
+    }
+
+    /// The rows of a query, as converted by `read`.
+    pub(crate) fn select<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        self.checked(select(&self.opened.db, sql, values, read))
+    }
+
+    /// The number that a query counts; 0 without a row.
+    pub(crate) fn number(&self, sql: &str, values: impl Params) -> Result<usize> {
+        Ok(self.select(sql, values, |row| row.get(0))?.first().map_or(0, |count: &i64| *count as usize))
     }
 }
 
-pub(crate) fn unusable(error: rusqlite::Error) -> Error {
-    Error::storage("the index over the notes cannot be used")
-        .reason("it is derived from the notes, so nothing is lost with it; the next command rebuilds it")
-        .suggest("Run the command again.")
-        .caused_by(error)
+/// The rows of a query, as converted by `read`.
+pub(crate) fn select<T>(
+    db: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, IndexError> {
+    Ok(db.prepare_cached(sql)?.query_map(values, read)?.collect::<rusqlite::Result<_>>()?)
+}
+
+impl From<IndexError> for Error {
+    fn from(error: IndexError) -> Self {
+        let error = match error {
+            IndexError::Notes(error) => return error,
+            IndexError::File(error) => error,
+            IndexError::Lost => rusqlite::Error::QueryReturnedNoRows,
+        };
+        Error::storage("cannot use the index over the notes")
+            .reason("it is derived from the notes, so nothing is lost with it; the next command rebuilds it")
+            .suggest("Run the command again.")
+            .caused_by(error)
+    }
 }

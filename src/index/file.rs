@@ -1,4 +1,4 @@
-//! The index file: whether it can be trusted, and who may write it.
+//! The index file: whether it can be trusted, and its lock.
 //!
 //! A stamp beside it holds the size, times and inode after our last write, and the boot ID. A mismatch means that
 //! something else changed the file or a writer died, so the index is rebuilt; neither an fsync nor a check for damage
@@ -15,9 +15,9 @@ use empirica_notes::fault;
 use empirica_notes::git::Sharing;
 use empirica_notes::store::{Paths, files};
 
-/// Identity of a file: size, times and inode.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look(String);
+/// State of a file: size, times and inode.
+#[derive(PartialEq)]
+pub struct FileState(String);
 
 /// Paths of the index.
 pub struct Files {
@@ -33,31 +33,30 @@ impl Files {
     /// Paths in the store's folder; creates nothing.
     pub fn within(paths: &Paths) -> Self {
         let folder = paths.state();
-        let sharing = paths.sharing().clone();
         Files {
-            sharing,
+            sharing: paths.sharing().clone(),
             db: folder.join("index.db"),
             stamp: folder.join("index.stamp"),
             lock: folder.join("index.lock"),
         }
     }
 
-    fn look(&self) -> Option<Look> {
+    fn state(&self) -> Option<FileState> {
         // opening a FIFO would block
         let seen = fs::metadata(&self.db).ok().filter(fs::Metadata::is_file)?;
-        let (modified, changed) = ((seen.mtime(), seen.mtime_nsec()), (seen.ctime(), seen.ctime_nsec()));
-        let (size, inode) = (seen.size(), seen.ino());
-        Some(Look(format!("{size} {}.{:09} {}.{:09} {inode}", modified.0, modified.1, changed.0, changed.1)))
+        let time = |seconds: i64, nanos: i64| format!("{seconds}.{nanos:09}");
+        let (modified, changed) = (time(seen.mtime(), seen.mtime_nsec()), time(seen.ctime(), seen.ctime_nsec()));
+        Some(FileState(format!("{} {modified} {changed} {}", seen.size(), seen.ino())))
     }
 
     /// Whether the database is unchanged since the stamp was written. `db` must be open with a read transaction, so
-    /// that nobody writes meanwhile; `seen` is its identity from before it was opened, since it may have been
-    /// replaced. After a reboot the database is checked, as the last writes may not have reached the disk.
-    pub fn is_trusted(&self, db: &Connection, seen: &Look) -> bool {
+    /// that no process writes meanwhile; `state` is from before it was opened, since it may have been replaced. After
+    /// a reboot the database is checked, as the last writes may not have reached the disk.
+    pub fn is_trusted(&self, db: &Connection, state: &FileState) -> bool {
         let is_file = fs::metadata(&self.stamp).is_ok_and(|stamp| stamp.is_file());
         let stamp = is_file.then(|| fs::read_to_string(&self.stamp).ok()).flatten().unwrap_or_default();
         let mut lines = stamp.lines();
-        if lines.next() != Some(&seen.0) || self.look().as_ref() != Some(seen) {
+        if lines.next() != Some(&state.0) || self.state().as_ref() != Some(state) {
             return false;
         }
         lines.next().unwrap_or_default() == boot()
@@ -68,9 +67,9 @@ impl Files {
 
     /// Writes the stamp of the database as it is now; the caller holds the lock. If this fails, the next command
     /// rebuilds the index.
-    pub fn leave(&self) {
-        if let Some(Look(seen)) = self.look() {
-            let _ = files::replace(&self.sharing, &self.stamp, &format!("{seen}\n{}\n", boot()));
+    pub fn stamp(&self) {
+        if let Some(FileState(state)) = self.state() {
+            let _ = files::replace(&self.sharing, &self.stamp, &format!("{state}\n{}\n", boot()));
         }
     }
 
@@ -81,24 +80,24 @@ impl Files {
     }
 
     /// Creates an empty database beside the current one; the caller holds the lock.
-    pub fn begin(&self) -> rusqlite::Result<(Connection, PathBuf)> {
+    pub fn create(&self) -> rusqlite::Result<(Connection, PathBuf)> {
         let path = self.db.with_extension("new");
         let _ = fs::remove_file(&path);
-        fault::step("index: to be made anew");
+        fault::step("index: to be rebuilt");
         // SQLite would not make it group-writable; if this fails, opening it fails too and gives the reason
         let _ = fs::File::create(&path).and_then(|_| self.sharing.apply(&path));
         Ok((open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?, path))
     }
 
-    /// Opens the database, with its identity from before. `None` if there is none or it cannot be opened.
-    pub fn open(&self, to_write: bool) -> Option<(Connection, Look)> {
-        let seen = self.look()?;
+    /// Opens the database, with its state from before. `None` if it does not exist or cannot be opened.
+    pub fn open(&self, to_write: bool) -> Option<(Connection, FileState)> {
+        let state = self.state()?;
         let write = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let db = open(&self.db, if to_write { write } else { OpenFlags::SQLITE_OPEN_READ_ONLY }).ok()?;
         if !to_write {
             map(&db).ok()?;
         }
-        Some((db, seen))
+        Some((db, state))
     }
 }
 

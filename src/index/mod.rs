@@ -1,7 +1,7 @@
 //! The index over all notes: derived, disposable, brought up to date by its readers.
 
 mod connection;
-mod fault;
+mod error;
 mod file;
 mod note;
 mod query;
@@ -14,11 +14,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
 pub use crate::index::connection::Index;
-use crate::index::connection::{Opened, unusable};
-use crate::index::fault::IndexError;
+use crate::index::connection::Opened;
+use crate::index::error::IndexError;
 use crate::index::file::Files;
 pub use crate::index::query::RecordQuery;
 pub use crate::index::query::handoffs::{HandoffQuery, HandoffRow};
@@ -30,6 +30,7 @@ use crate::index::update::Filler;
 use crate::index::update::derive;
 use crate::index::update::wanted::WantedNotes;
 use empirica_notes::error::Result;
+use empirica_notes::fault;
 use empirica_notes::git::objects::partial_clone;
 use empirica_notes::git::remotes::is_partial;
 use empirica_notes::git::{Oid, parse_oid};
@@ -43,7 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Most missing blobs looked for when the index is opened.
 const WATCHED: usize = 50;
 
-/// Told of progress: how many notes and sessions are done. How many there are is not known before.
+/// Receives the number of notes and sessions indexed so far; the total is unknown.
 pub type Progress = Box<dyn Fn(usize)>;
 
 /// Opens the index and keeps it open until the notes change.
@@ -54,9 +55,9 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// Calls `tell` while a long update runs.
-    pub fn on_progress(&self, tell: Progress) {
-        self.progress.replace(Some(tell));
+    /// Calls `progress` while a long update runs.
+    pub fn on_progress(&self, progress: Progress) {
+        self.progress.replace(Some(progress));
     }
 
     /// The index of the current notes, updated or rebuilt if stale. If its file cannot be written or `empirica.index`
@@ -69,7 +70,9 @@ impl Opener {
         }
         // an older snapshot must not block the writer
         self.opened.replace(None);
-        let opened = Rc::new(Opening { store, progress: &self.progress }.opened_as(&wanted, key)?);
+        let files = Files::within(store.paths());
+        let db = Opening { store, files, wanted, key: &key, progress: &self.progress }.open()?;
+        let opened = Rc::new(Opened { db, key });
         self.opened.replace(Some(opened.clone()));
         Ok(Index { store, opened })
     }
@@ -77,117 +80,105 @@ impl Opener {
 
 struct Opening<'o> {
     store: &'o Store<'o>,
+    files: Files,
+    wanted: WantedNotes,
+    key: &'o str,
     progress: &'o RefCell<Option<Progress>>,
 }
 
 impl Opening<'_> {
-    fn opened_as(&self, wanted: &WantedNotes, key: String) -> Result<Opened> {
+    fn open(&self) -> Result<Connection> {
         if self.store.repo().config_bool("empirica.index").unwrap_or(true) {
-            let files = Files::within(self.store.paths());
-            if let Some(db) = self.current(&files, &key) {
-                return Ok(Opened { db, key });
+            if let Some(db) = self.current() {
+                return Ok(db);
             }
-            match self.update(&files, wanted, &key) {
-                Ok(Some(opened)) => return Ok(opened),
-                Ok(None) | Err(IndexError::File(_) | IndexError::Lost) => {}
+            match self.update() {
+                Ok(Some(db)) => return Ok(db),
                 Err(IndexError::Notes(error)) => return Err(error),
+                Ok(None) | Err(IndexError::File(_) | IndexError::Lost) => {}
             }
         }
-        match self.in_memory(wanted, &key) {
-            Ok(db) => Ok(Opened { db, key }),
-            Err(IndexError::Notes(error)) => Err(error),
-            Err(IndexError::File(error)) => Err(unusable(error)),
-            Err(IndexError::Lost) => Err(unusable(rusqlite::Error::QueryReturnedNoRows)),
-        }
+        let (db, missing) = self.in_memory()?;
+        Ok(if self.fetch(&missing) { self.in_memory()?.0 } else { db })
+    }
+
+    /// The database if it can be trusted and is up to date.
+    fn current(&self) -> Option<Connection> {
+        let (db, state) = self.files.open(false)?;
+        db.execute_batch("BEGIN").ok()?;
+        let is_current = meta(&db, "key").ok()?.as_deref() == Some(self.key) && self.files.is_trusted(&db, &state);
+        (is_current && !self.has_arrived(&db).ok()?).then_some(db)
     }
 
     /// Updates or rebuilds the file. `None` if it cannot be written.
-    fn update(&self, files: &Files, wanted: &WantedNotes, key: &str) -> Result<Option<Opened>, IndexError> {
-        let Ok(_lock) = Lock::acquire(self.store.paths(), &files.lock, self.store.patience(PATIENCE)) else {
+    fn update(&self) -> Result<Option<Connection>, IndexError> {
+        let Ok(_lock) = Lock::acquire(self.store.paths(), &self.files.lock, self.store.patience(PATIENCE)) else {
             return Ok(None);
         };
-        let refreshed = || -> Result<Option<(Connection, Vec<Oid>)>, IndexError> {
-            let Some((db, seen)) = files.open(true) else { return Ok(None) };
-            db.execute_batch("BEGIN")?;
-            let (Some(held), true) = (held(&db)?, files.is_trusted(&db, &seen)) else { return Ok(None) };
-            let none = [self.store.repo().empty_tree(); 3];
-            if self.has_arrived(&db)? || (held == none && wanted.trees != none) {
-                return Ok(None);
-            }
-            if meta(&db, "key")?.as_deref() == Some(key) {
-                // another process updated it meanwhile
-                return Ok(Some((db, Vec::new())));
-            }
-            files.distrust();
-            let missing = self.fill(&db, held, wanted, key)?;
-            empirica_notes::fault::step("index: filled");
-            db.execute_batch("COMMIT")?;
-            empirica_notes::fault::step("index: committed");
-            files.leave();
-            // read it before another process can write
-            file::map(&db)?;
-            db.execute_batch("BEGIN")?;
-            meta(&db, "key")?;
-            Ok(Some((db, missing)))
-        };
-        let rebuild = || -> Result<Vec<Oid>, IndexError> {
-            let (db, path) = files.begin()?;
-            let filled = self.build(&db, wanted, key);
-            drop(db);
-            let placed = filled.and_then(|missing| {
-                empirica_notes::fault::point("index: to be renamed")
-                    .and_then(|()| std::fs::rename(&path, &files.db))
-                    .map_err(|error| IndexError::File(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
-                Ok(missing)
-            });
-            if placed.is_err() {
-                let _ = std::fs::remove_file(&path);
-            }
-            let missing = placed?;
-            files.leave();
-            Ok(missing)
-        };
         // missing notes may be known to the old index only
-        let fetched = match refreshed() {
-            Ok(Some((_, missing))) if self.fetched(&missing) => true,
-            Ok(Some((db, _))) => return Ok(Some(Opened { db, key: key.to_owned() })),
-            _ => self.fetched(&rebuild()?),
+        let fetched = match self.refresh() {
+            Ok(Some((db, missing))) if !self.fetch(&missing) => return Ok(Some(db)),
+            Ok(Some(_)) => true,
+            Ok(None) | Err(_) => self.fetch(&self.rebuild()?),
         };
         if fetched {
-            rebuild()?;
+            self.rebuild()?;
         }
-        Ok(self.current(files, key).map(|db| Opened { db, key: key.to_owned() }))
+        Ok(self.current())
     }
 
-    /// Builds the index in memory: from the file if that can be trusted, otherwise from all notes.
-    fn in_memory(&self, wanted: &WantedNotes, key: &str) -> Result<Connection, IndexError> {
-        let copied = || -> Result<Option<Connection>, IndexError> {
-            let files = Files::within(self.store.paths());
-            let Some((file, seen)) = files.open(false) else { return Ok(None) };
-            file.execute_batch("BEGIN")?;
-            let Some(held) = held(&file)?.filter(|_| files.is_trusted(&file, &seen)) else { return Ok(None) };
-            let mut db = empty()?;
-            rusqlite::backup::Backup::new(&file, &mut db)?.run_to_completion(10_000, Duration::ZERO, None)?;
-            self.fill(&db, held, wanted, key)?;
-            Ok(Some(db))
-        };
-        if self.store.repo().config_bool("empirica.index").unwrap_or(true)
-            && let Ok(Some(db)) = copied()
-        {
-            return Ok(db);
+    /// Updates the file, and returns missing blobs. `None` if it must be rebuilt.
+    fn refresh(&self) -> Result<Option<(Connection, Vec<Oid>)>, IndexError> {
+        let Some((db, state)) = self.files.open(true) else { return Ok(None) };
+        db.execute_batch("BEGIN")?;
+        let (Some(trees), true) = (trees(&db)?, self.files.is_trusted(&db, &state)) else { return Ok(None) };
+        let none = [self.store.repo().empty_tree(); 3];
+        if self.has_arrived(&db)? || (trees == none && self.wanted.trees != none) {
+            return Ok(None);
         }
-        let db = empty()?;
-        let missing = self.build(&db, wanted, key)?;
-        if self.fetched(&missing) {
-            let db = empty()?;
-            self.build(&db, wanted, key)?;
-            return Ok(db);
+        if meta(&db, "key")?.as_deref() == Some(self.key) {
+            // another process updated it meanwhile
+            return Ok(Some((db, Vec::new())));
         }
-        Ok(db)
+        self.files.distrust();
+        let missing = self.fill(&db, trees)?;
+        fault::step("index: filled");
+        db.execute_batch("COMMIT")?;
+        fault::step("index: committed");
+        self.files.stamp();
+        // read it before another process can write
+        file::map(&db)?;
+        db.execute_batch("BEGIN")?;
+        meta(&db, "key")?;
+        Ok(Some((db, missing)))
+    }
+
+    /// Replaces the file, and returns missing blobs.
+    fn rebuild(&self) -> Result<Vec<Oid>, IndexError> {
+        let (db, path) = self.files.create()?;
+        let filled = self.build(&db);
+        drop(db);
+        let missing = filled.and_then(|missing| {
+            fault::point("index: to be renamed")
+                .and_then(|()| std::fs::rename(&path, &self.files.db))
+                .map_or(Err(IndexError::Lost), |()| Ok(missing))
+        });
+        match &missing {
+            Ok(_) => self.files.stamp(),
+            Err(_) => drop(std::fs::remove_file(&path)),
+        }
+        missing
+    }
+
+    fn in_memory(&self) -> Result<(Connection, Vec<Oid>), IndexError> {
+        let db = Connection::open_in_memory()?;
+        file::prepare(&db)?;
+        let missing = self.build(&db)?;
+        Ok((db, missing))
     }
 
     /// Fetches blobs that a partial clone left out, all at once. Whether they are now present.
-    fn fetched(&self, missing: &[Oid]) -> bool {
+    fn fetch(&self, missing: &[Oid]) -> bool {
         if !is_partial(self.store.repo()) {
             // reading them reports them as missing
             missing.iter().for_each(|id| drop(self.store.repo().note(*id)));
@@ -198,7 +189,7 @@ impl Opening<'_> {
 
     /// Whether blobs missing when the database was filled are now present, or it is time to request them again.
     fn has_arrived(&self, db: &Connection) -> Result<bool, IndexError> {
-        let missing = meta(db, "lacking")?.unwrap_or_default();
+        let missing = meta(db, "missing")?.unwrap_or_default();
         let mut words = missing.split(' ');
         let requested: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
         let mut ids = words.filter_map(parse_oid).peekable();
@@ -206,78 +197,53 @@ impl Opening<'_> {
         Ok(is_time && is_partial(self.store.repo()) || ids.any(|id| self.store.repo().note(id).is_some()))
     }
 
-    /// The database if it can be trusted and is up to date.
-    fn current(&self, files: &Files, key: &str) -> Option<Connection> {
-        let (db, seen) = files.open(false)?;
-        db.execute_batch("BEGIN").ok()?;
-        let is_current = meta(&db, "key").ok()?.as_deref() == Some(key) && files.is_trusted(&db, &seen);
-        (is_current && !self.has_arrived(&db).ok()?).then_some(db)
-    }
-
-    /// Fills an empty database from all notes.
-    fn build(&self, db: &Connection, wanted: &WantedNotes, key: &str) -> Result<Vec<Oid>, IndexError> {
+    /// Fills an empty database from all notes. Returns missing blobs.
+    fn build(&self, db: &Connection) -> Result<Vec<Oid>, IndexError> {
         db.execute_batch("PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-131072; PRAGMA threads=2; BEGIN")?;
         db.execute_batch(schema::TABLES)?;
-        let missing = self.fill(db, [self.store.repo().empty_tree(); 3], wanted, key)?;
+        let missing = self.fill(db, [self.store.repo().empty_tree(); 3])?;
         db.execute_batch("COMMIT")?;
         Ok(missing)
     }
 
-    /// Updates a database from the trees it holds to `wanted`. Returns missing blobs.
-    fn fill(&self, db: &Connection, held: [Oid; 3], wanted: &WantedNotes, key: &str) -> Result<Vec<Oid>, IndexError> {
-        let is_new = !has_indexes(db)?;
+    /// Updates a database from the trees it holds. Returns missing blobs.
+    fn fill(&self, db: &Connection, held: [Oid; 3]) -> Result<Vec<Oid>, IndexError> {
+        let find = "SELECT count(*) = 0 FROM sqlite_schema WHERE name = 'record_kind'";
+        let is_new = db.query_row(find, [], |row| row.get(0))?;
         let texts = Texts::new(self.store.repo());
         let mut filler = Filler::new(db, self.store.repo(), &texts, is_new)?;
         let mut done = 0;
         let mut tell = || {
             done += 1;
-            if done % 1000 == 0 {
-                self.tell(done);
+            if done % 1000 == 0
+                && let Some(progress) = &*self.progress.borrow()
+            {
+                progress(done);
             }
         };
-        update::bring(&mut filler, held, wanted, &mut tell)?;
-        filler.beside(wanted.beside(self.store)?)?;
-        filler.settle(&mut || Ok(db.execute_batch(schema::INDEXES)?))?;
-        let (touched, sessionless) = (std::mem::take(&mut filler.touched), filler.sessionless);
-        if is_new {
-            schema::MEANWHILE.iter().try_for_each(|sql| db.execute_batch(sql))?;
+        for (namespace, (old, new)) in held.into_iter().zip(self.wanted.trees).enumerate() {
+            if old != new {
+                filler.namespace(namespace, old, new, &mut tell)?;
+            }
         }
-        derive::derive_sessions(db, self.store.repo(), &touched, &filler.kept, is_new, &mut tell)?;
+        filler.extra(self.wanted.extra(self.store)?)?;
+        filler.settle()?;
+        derive::derive_sessions(&filler, &mut tell)?;
         if is_new {
-            db.execute_batch(schema::LAST)?;
+            db.execute_batch(schema::SESSION_INDEXES)?;
         }
-        if sessionless {
+        if filler.sessionless {
             derive::sessionless(db)?;
         }
-        let trees = wanted.trees.map(|tree| tree.to_string()).join(" ");
         let mut set = db.prepare_cached("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)")?;
-        for (name, value) in [("key", key), ("trees", &trees)] {
-            set.execute(params![name, value])?;
+        set.execute(["key", self.key])?;
+        set.execute(["trees", &self.wanted.trees.map(|tree| tree.to_string()).join(" ")])?;
+        if !filler.missing.is_empty() {
+            let watched: Vec<String> = filler.missing.iter().take(WATCHED).map(|id| id.to_string()).collect();
+            set.execute(["missing", &format!("{} {}", self.store.now().timestamp(), watched.join(" "))])?;
         }
-        let missing = std::mem::take(&mut filler.missing);
-        if !missing.is_empty() {
-            let some: Vec<String> = missing.iter().take(WATCHED).map(|id| id.to_string()).collect();
-            set.execute(params!["lacking", format!("{} {}", self.store.now().timestamp(), some.join(" "))])?;
-        }
-        Ok(missing)
+        Ok(filler.missing)
     }
-
-    fn tell(&self, done: usize) {
-        if let Some(tell) = &*self.progress.borrow() {
-            tell(done);
-        }
-    }
-}
-
-fn empty() -> Result<Connection, IndexError> {
-    let db = Connection::open_in_memory()?;
-    file::prepare(&db)?;
-    Ok(db)
-}
-
-fn has_indexes(db: &Connection) -> Result<bool, IndexError> {
-    let find = "SELECT count(*) FROM sqlite_schema WHERE name = 'record_kind'";
-    Ok(db.query_row(find, [], |row| row.get::<_, i64>(0))? > 0)
 }
 
 fn meta(db: &Connection, name: &str) -> Result<Option<String>, IndexError> {
@@ -286,7 +252,7 @@ fn meta(db: &Connection, name: &str) -> Result<Option<String>, IndexError> {
 }
 
 /// The trees a database of this layout and version holds.
-fn held(db: &Connection) -> Result<Option<[Oid; 3]>, IndexError> {
+fn trees(db: &Connection) -> Result<Option<[Oid; 3]>, IndexError> {
     let made_by = format!("{} {} ", schema::LAYOUT, env!("CARGO_PKG_VERSION"));
     if !meta(db, "key")?.is_some_and(|key| key.starts_with(&made_by)) {
         return Ok(None);

@@ -1,22 +1,17 @@
-//! Notes parsed before insertion.
+//! Lines of notes, parsed for insertion and cached for the sessions derived from them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 
-use crate::index::fault::IndexError;
 use crate::index::searchable;
+use crate::index::texts::CACHED;
 use empirica_notes::format;
-use empirica_notes::format::lines;
-use empirica_notes::git::{Oid, Repository};
 use empirica_notes::model::Record;
 use empirica_notes::model::hash::fnv;
 
-/// Longer notes, in bytes, are not kept as parsed lines.
-const LONG: usize = 1 << 20;
 #[derive(Debug)]
 pub struct ParsedLine {
     /// Hash of the line.
     pub version: i64,
-    /// The decoded record.
     pub record: Record,
     /// Words of its searchable text, if any.
     pub words: Option<String>,
@@ -31,45 +26,37 @@ impl ParsedLine {
 
     /// Finds the line with this ID and version; `lines` are sorted by ID.
     pub fn find<'l>(lines: &'l [ParsedLine], id: &str, version: i64) -> Option<&'l ParsedLine> {
-        fn id_of(line: &ParsedLine) -> &str {
-            line.record.head.id.as_str()
-        }
-        let begin = lines.partition_point(|line| id_of(line) < id);
-        lines[begin..].iter().take_while(|line| id_of(line) == id).find(|line| line.version == version)
+        let begin = lines.partition_point(|line| line.id() < id);
+        lines[begin..].iter().take_while(|line| line.id() == id).find(|line| line.version == version)
+    }
+
+    fn id(&self) -> &str {
+        self.record.head.id.as_str()
     }
 }
 
-/// A parsed note.
-#[derive(Debug)]
-pub enum ParsedNote {
-    /// Decoded lines, sorted by ID, and their size in bytes.
-    Lines(Arc<Vec<ParsedLine>>, usize),
-    /// A note so long that its lines are parsed one by one.
-    Text(Vec<u8>),
+/// Parsed notes by row.
+#[derive(Debug, Default)]
+pub struct ParsedNotes {
+    bytes: usize,
+    notes: HashMap<i64, Vec<ParsedLine>>,
 }
 
-impl ParsedNote {
-    fn of(text: &mut Vec<u8>) -> Self {
-        if text.len() > LONG {
-            return ParsedNote::Text(std::mem::take(text));
-        }
-        let mut lines: Vec<ParsedLine> = lines::split(text).filter_map(ParsedLine::read).collect();
-        lines.sort_by(|a, b| a.record.head.id.cmp(&b.record.head.id));
-        let bytes = text.len() + lines.len() * size_of::<ParsedLine>();
-        ParsedNote::Lines(Arc::new(lines), bytes)
+impl ParsedNotes {
+    /// Whether a note of this size may be kept.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.bytes + bytes <= CACHED
     }
-}
 
-/// Takes a note and its position; `None` if missing. Returns the note if it is not kept.
-pub type Take<'t> = dyn FnMut(usize, Option<ParsedNote>) -> Result<Option<ParsedNote>, IndexError> + 't;
-
-/// Calls `take` for each blob in order.
-pub fn each(repo: &Repository, blobs: &[Oid], take: &mut Take<'_>) -> Result<(), IndexError> {
-    let mut room = Vec::new();
-    for (at, blob) in blobs.iter().enumerate() {
-        // a damaged note hides no others; doctor reports it
-        let is_here = repo.read_blob_into(*blob, &mut room).unwrap_or(false);
-        take(at, is_here.then(|| ParsedNote::of(&mut room)))?;
+    /// Keeps the lines of a note of this size.
+    pub fn keep(&mut self, n: i64, mut lines: Vec<ParsedLine>, bytes: usize) {
+        lines.sort_by(|a, b| a.id().cmp(b.id()));
+        self.bytes += bytes + lines.len() * size_of::<ParsedLine>();
+        self.notes.insert(n, lines);
     }
-    Ok(())
+
+    /// The lines of a note, if kept.
+    pub fn get(&self, n: i64) -> Option<&[ParsedLine]> {
+        self.notes.get(&n).map(Vec::as_slice)
+    }
 }

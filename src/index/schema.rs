@@ -1,15 +1,17 @@
 //! Tables of the index, and how values are stored in them.
 
+use rusqlite::Row;
+
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 14;
+pub const LAYOUT: u32 = 15;
 
 /// `kind` of the row of a retracted record.
 pub const RETRACTED: &str = "retracted";
 
-/// The tables. A record is attached to its `note` and those in `stands`; it belongs to session `s` and those in
-/// `concerns`. All of it is derived from the notes; `beside` marks notes outside our refs (pending records, unmerged
+/// The tables. A record is attached to its `note` and those in `attached`; it belongs to session `s` and those in
+/// `concerns`. All of it is derived from the notes; `extra` marks notes outside our refs (pending records, unmerged
 /// tips), which are replaced whenever they change. `words` is the full-text index. `tally` counts records, `sums`
 /// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
 /// created at once.
@@ -18,68 +20,63 @@ pub const RETRACTED: &str = "retracted";
 /// what is read from the note itself.
 pub const TABLES: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE note(n INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, target BLOB NOT NULL, blob BLOB, text BLOB, beside INTEGER NOT NULL);
+CREATE TABLE note(n INTEGER PRIMARY KEY, namespace INTEGER NOT NULL, target BLOB NOT NULL, blob BLOB, text BLOB, extra INTEGER NOT NULL);
 CREATE TABLE session(s INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, began BLOB, newest BLOB, ai TEXT, started_at TEXT,
-  ended_at TEXT, task TEXT, kind TEXT, external_id TEXT, head TEXT, worktree TEXT, place TEXT, origin BLOB, origin_handoff BLOB, kept TEXT, know REAL, uncertainty REAL);
+  ended_at TEXT, task TEXT, kind TEXT, external_id TEXT, head TEXT, worktree TEXT, place TEXT, origin BLOB, origin_handoff BLOB, summary TEXT, know REAL, uncertainty REAL);
 CREATE TABLE record(r INTEGER PRIMARY KEY, id BLOB NOT NULL, short INTEGER NOT NULL, tail INTEGER NOT NULL, kind TEXT NOT NULL,
   ai TEXT NOT NULL, s INTEGER, note INTEGER NOT NULL, version INTEGER NOT NULL, doubled INTEGER NOT NULL DEFAULT 0,
-  aside INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE stands(r INTEGER, n INTEGER, PRIMARY KEY(r, n)) WITHOUT ROWID;
+  superseded INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE attached(r INTEGER, n INTEGER, PRIMARY KEY(r, n)) WITHOUT ROWID;
 CREATE TABLE concerns(s INTEGER, r INTEGER, PRIMARY KEY(s, r)) WITHOUT ROWID;
 CREATE TABLE names(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
 CREATE TABLE handoff_reports(r INTEGER PRIMARY KEY, id BLOB NOT NULL, session_id BLOB, ai_id TEXT NOT NULL,
   timestamp INTEGER, task_id TEXT, task_summary TEXT NOT NULL, calibration_status TEXT NOT NULL, type TEXT NOT NULL,
-  aside INTEGER NOT NULL DEFAULT 0);
+  superseded INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE memory(word TEXT, r INTEGER, PRIMARY KEY(word, r)) WITHOUT ROWID;
 CREATE INDEX memory_r ON memory(r);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
-CREATE TABLE tally(kind TEXT, ai TEXT, aside INTEGER, closed INTEGER, n INTEGER NOT NULL, PRIMARY KEY(kind, ai, aside, closed)) WITHOUT ROWID;
+CREATE TABLE tally(kind TEXT, ai TEXT, superseded INTEGER, closed INTEGER, n INTEGER NOT NULL, PRIMARY KEY(kind, ai, superseded, closed)) WITHOUT ROWID;
 CREATE TABLE sums(name TEXT PRIMARY KEY, n INTEGER NOT NULL, total INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX record_aside ON record(r) WHERE aside = 1;
 CREATE INDEX record_doubled ON record(id) WHERE doubled = 1;
-CREATE INDEX note_beside ON note(beside) WHERE beside = 1;
+CREATE INDEX note_extra ON note(extra) WHERE extra = 1;
 CREATE INDEX handoff_task ON handoff_reports(task_id, id) WHERE task_id IS NOT NULL;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='ascii');
 INSERT INTO words(words, rank) VALUES('hashsize', 33554432);
 ";
 
-/// Indexes for reading sessions, created after the bulk insert, and triggers that count records.
+/// Indexes, and triggers that count records; created after the bulk insert.
 pub const INDEXES: &str = "
 CREATE UNIQUE INDEX record_id ON record(id);
 CREATE INDEX record_s ON record(s);
 CREATE INDEX concerns_r ON concerns(r);
 CREATE INDEX names_r ON names(r);
 CREATE INDEX path_r ON path(r);
+CREATE INDEX record_kind ON record(kind, id);
+CREATE INDEX record_tail ON record(tail);
+CREATE INDEX record_short ON record(short);
+CREATE INDEX record_note ON record(note);
+CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal');
+CREATE INDEX attached_n ON attached(n, r);
+CREATE INDEX note_target ON note(target, namespace);
+CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, superseded, id, timestamp);
+CREATE INDEX idx_handoff_timestamp ON handoff_reports(superseded, timestamp);
+CREATE INDEX handoff_ai_timestamp ON handoff_reports(ai_id, superseded, timestamp);
+CREATE INDEX handoff_newest ON handoff_reports(superseded, id, timestamp);
+CREATE INDEX handoff_session ON handoff_reports(session_id, id);
 CREATE TRIGGER record_in AFTER INSERT ON record BEGIN
-  INSERT INTO tally VALUES(new.kind, new.ai, new.aside, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+  INSERT INTO tally VALUES(new.kind, new.ai, new.superseded, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER record_out AFTER DELETE ON record BEGIN
-  UPDATE tally SET n = n - 1 WHERE kind = old.kind AND ai = old.ai AND aside = old.aside AND closed = old.closed;
+  UPDATE tally SET n = n - 1 WHERE kind = old.kind AND ai = old.ai AND superseded = old.superseded AND closed = old.closed;
 END;
-CREATE TRIGGER record_changed AFTER UPDATE OF kind, ai, aside, closed ON record BEGIN
-  UPDATE tally SET n = n - 1 WHERE kind = old.kind AND ai = old.ai AND aside = old.aside AND closed = old.closed;
-  INSERT INTO tally VALUES(new.kind, new.ai, new.aside, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+CREATE TRIGGER record_changed AFTER UPDATE OF kind, ai, superseded, closed ON record BEGIN
+  UPDATE tally SET n = n - 1 WHERE kind = old.kind AND ai = old.ai AND superseded = old.superseded AND closed = old.closed;
+  INSERT INTO tally VALUES(new.kind, new.ai, new.superseded, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
 ";
 
-/// Other indexes, created while another thread reads the sessions.
-pub const MEANWHILE: [&str; 12] = [
-    "CREATE INDEX record_kind ON record(kind, id)",
-    "CREATE INDEX record_tail ON record(tail)",
-    "CREATE INDEX record_short ON record(short)",
-    "CREATE INDEX record_note ON record(note)",
-    "CREATE INDEX record_open ON record(kind, id) WHERE closed = 0 AND kind IN ('unknown', 'goal')",
-    "CREATE INDEX stands_n ON stands(n, r)",
-    "CREATE INDEX note_target ON note(target, shelf)",
-    "CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, aside, id, timestamp)",
-    "CREATE INDEX idx_handoff_timestamp ON handoff_reports(aside, timestamp)",
-    "CREATE INDEX handoff_ai_timestamp ON handoff_reports(ai_id, aside, timestamp)",
-    "CREATE INDEX handoff_newest ON handoff_reports(aside, id, timestamp)",
-    "CREATE INDEX handoff_session ON handoff_reports(session_id, id)",
-];
-
-/// Indexes and triggers of session tables, created after their rows.
-pub const LAST: &str = "
+/// Indexes and triggers of sessions, created after their rows.
+pub const SESSION_INDEXES: &str = "
 CREATE INDEX session_newest ON session(newest);
 CREATE INDEX session_ai ON session(ai, newest);
 CREATE INDEX session_began ON session(ai, began);
@@ -119,6 +116,16 @@ pub fn session(id: &SessionId) -> [u8; 16] {
 /// The text of a stored ID; empty if it is not a UUID.
 pub fn text(kept: &[u8]) -> String {
     uuid::Uuid::from_slice(kept).map(|id| id.to_string()).unwrap_or_default()
+}
+
+/// A column with a record ID.
+pub fn id_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Id> {
+    Id::parse(&text(row.get_ref(column)?.as_blob()?)).ok_or(rusqlite::Error::InvalidQuery)
+}
+
+/// A column with a session ID.
+pub fn session_in(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
+    SessionId::parse(&text(row.get_ref(column)?.as_blob()?)).ok_or(rusqlite::Error::InvalidQuery)
 }
 
 /// Least and greatest stored UUID that begin with these hex digits.

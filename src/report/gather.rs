@@ -135,9 +135,7 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let filter = SessionFilter::new(context, request)?;
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
-    for id in index.doubled()? {
-        warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes counts"));
-    }
+    warnings.extend(index.double_warnings()?);
     for kind in ["finding", "activity", "evidence", "assessment"] {
         let count = index.count(kind)?;
         if count > RECORDS {
@@ -147,7 +145,7 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let scan = index.kinds(KINDS, RecordQuery { newest: Some(RECORDS), ..RecordQuery::default() })?;
     let records: Vec<&Record> = scan.records().collect();
     let summaries: Vec<(Session, SessionSummary)> =
-        index.kept(filter.ai.as_deref())?.into_iter().filter(|(session, _)| filter.has(session)).collect();
+        index.summaries(filter.ai.as_deref())?.into_iter().filter(|(session, _)| filter.has(session)).collect();
     let ids: BTreeSet<&SessionId> = summaries.iter().map(|(session, _)| &session.id).collect();
     let is_selected =
         |session: &Option<SessionId>| session.as_ref().map_or(filter.is_all(), |session| ids.contains(session));

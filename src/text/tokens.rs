@@ -1,4 +1,4 @@
-//! Tells how many tokens a text is likely to cost an agent, without carrying a vocabulary.
+//! Estimates how many tokens a text costs an agent, without a vocabulary.
 //!
 //! Pieces are cut as `o200k_base` does: words with the character before them, up to three digits,
 //! runs of signs, runs of blanks. A piece costs one token, or more if its characters seldom follow
@@ -90,19 +90,16 @@ pub fn estimate(text: &str) -> usize {
 /// Whether this program can count tokens exactly: it was built with the feature `exact-tokens`.
 pub const CAN_COUNT: bool = cfg!(feature = "exact-tokens");
 
-/// Counts the tokens of `text` as `o200k_base` makes them, special tokens as plain text.
+/// Number of tokens in `text`: an estimate, or with `exact` as many as `o200k_base` makes, special tokens as plain text.
 ///
-/// `None` in a program that was built without the feature `exact-tokens`. The first call reads the tables, which takes
-/// some tenths of a second.
-#[cfg(feature = "exact-tokens")]
-pub fn exact(text: &str) -> Option<usize> {
-    Some(tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len())
-}
-
-/// Counts the tokens of `text` exactly: `None`, because this program was built without the feature `exact-tokens`.
-#[cfg(not(feature = "exact-tokens"))]
-pub fn exact(_text: &str) -> Option<usize> {
-    None
+/// Without the feature `exact-tokens` it is always an estimate. The first exact count reads the tables, which takes some
+/// tenths of a second.
+pub fn count(text: &str, exact: bool) -> usize {
+    match exact {
+        #[cfg(feature = "exact-tokens")]
+        true => tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len(),
+        _ => estimate(text),
+    }
 }
 
 /// The longest word that is kept whole, in bytes: a path, not a document without spaces.
@@ -126,7 +123,7 @@ pub fn truncate_to(text: &str, budget: usize) -> (&str, bool) {
     (text, false)
 }
 
-/// What the open piece is made of: after an apostrophe the next letter tells if the word goes on.
+/// Content of the open piece; after an apostrophe the next letter decides whether the word continues.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Run {
     #[default]

@@ -80,7 +80,7 @@ fn a_damaged_index_is_rebuilt_silently() {
         ("garbage in the middle", |r| edit(r, |b| b[10_000..40_000].fill(0xff))),
         ("flipped bytes", |r| edit(r, |b| (100..b.len()).step_by(97).for_each(|at| b[at] ^= 1))),
         ("other texts", |r| {
-            sql(r, "UPDATE session SET task = 'forged', kept = NULL; UPDATE handoff_reports SET aside = 1")
+            sql(r, "UPDATE session SET task = 'forged', summary = NULL; UPDATE handoff_reports SET superseded = 1")
         }),
         ("no rows", |r| sql(r, "DELETE FROM record")),
         ("no tables", |r| sql(r, "DROP TABLE record; DROP TABLE session")),

@@ -23,13 +23,13 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         ("key", "SELECT name, value FROM meta"),
         (
             "records",
-            "SELECT hex(o.id), short, tail, o.kind, hex(session.id), version, doubled, aside, closed FROM record o LEFT JOIN session USING(s)",
+            "SELECT hex(o.id), short, tail, o.kind, hex(session.id), version, doubled, superseded, closed FROM record o LEFT JOIN session USING(s)",
         ),
         (
             "standing",
-            "SELECT hex(o.id), hex(target), shelf, beside, hex(blob), hex(text) FROM record o JOIN (SELECT r, note AS n FROM record UNION SELECT r, n FROM stands) USING(r) JOIN note USING(n)",
+            "SELECT hex(o.id), hex(target), namespace, extra, hex(blob), hex(text) FROM record o JOIN (SELECT r, note AS n FROM record UNION SELECT r, n FROM attached) USING(r) JOIN note USING(n)",
         ),
-        ("notes", "SELECT hex(target), shelf, beside, hex(blob), hex(text) FROM note"),
+        ("notes", "SELECT hex(target), namespace, extra, hex(blob), hex(text) FROM note"),
         (
             "concerns",
             "SELECT hex(o.id), hex(session.id) FROM record o JOIN concerns USING(r) JOIN session ON session.s = concerns.s",
@@ -37,22 +37,22 @@ fn content(file: &Path) -> BTreeMap<&'static str, BTreeSet<String>> {
         ("names", "SELECT hex(o.id), hex(names.id) FROM record o JOIN names USING(r)"),
         (
             "handoffs",
-            "SELECT hex(o.id), hex(h.id), hex(session_id), ai_id, timestamp, task_id, task_summary, calibration_status, type, h.aside FROM handoff_reports h JOIN record o USING(r)",
+            "SELECT hex(o.id), hex(h.id), hex(session_id), ai_id, timestamp, task_id, task_summary, calibration_status, type, h.superseded FROM handoff_reports h JOIN record o USING(r)",
         ),
         ("memory", "SELECT hex(o.id), word FROM memory JOIN record o USING(r)"),
         ("paths", "SELECT hex(o.id), path FROM path JOIN record o USING(r)"),
         ("words", "SELECT hex(o.id), listed.term, listed.offset FROM listed JOIN record o ON o.r = listed.doc"),
         (
             "orphans",
-            "SELECT 'stands', r FROM stands WHERE r NOT IN (SELECT r FROM record) UNION SELECT 'path', r FROM path WHERE r NOT IN (SELECT r FROM record) \
-           UNION SELECT 'words', doc FROM listed WHERE doc NOT IN (SELECT r FROM record) UNION SELECT 'notes', n FROM stands WHERE n NOT IN (SELECT n FROM note)",
+            "SELECT 'attached', r FROM attached WHERE r NOT IN (SELECT r FROM record) UNION SELECT 'path', r FROM path WHERE r NOT IN (SELECT r FROM record) \
+           UNION SELECT 'words', doc FROM listed WHERE doc NOT IN (SELECT r FROM record) UNION SELECT 'notes', n FROM attached WHERE n NOT IN (SELECT n FROM note)",
         ),
         (
             "sessions",
-            "SELECT hex(id), hex(began), hex(newest), ai, started_at, ended_at, task, kind, external_id, head, worktree, place, kept, know, uncertainty FROM session WHERE began IS NOT NULL",
+            "SELECT hex(id), hex(began), hex(newest), ai, started_at, ended_at, task, kind, external_id, head, worktree, place, summary, know, uncertainty FROM session WHERE began IS NOT NULL",
         ),
-        ("tally", "SELECT kind, ai, aside, closed, n FROM tally WHERE n <> 0"),
-        ("counted", "SELECT kind, ai, aside, closed, count(*) FROM record GROUP BY 1, 2, 3, 4"),
+        ("tally", "SELECT kind, ai, superseded, closed, n FROM tally WHERE n <> 0"),
+        ("counted", "SELECT kind, ai, superseded, closed, count(*) FROM record GROUP BY 1, 2, 3, 4"),
         ("sums", "SELECT name, n, total FROM sums"),
         (
             "summed",

@@ -57,14 +57,12 @@ pub struct CalibrationOutcome {
 pub fn run(context: &CommandContext<'_>) -> Result<CalibrationOutcome> {
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
-    for id in index.doubled()? {
-        warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes counts"));
-    }
+    warnings.extend(index.double_warnings()?);
     let named = match &context.selection.session {
         Some(given) => Some(names::session(context, given)?.id),
         None => None,
     };
-    let all = index.kept(context.selection.ai.as_deref())?.into_iter().rev();
+    let all = index.summaries(context.selection.ai.as_deref())?.into_iter().rev();
     let wanted = all.filter(|(session, _)| named.as_ref().is_none_or(|id| session.id == *id));
     let sessions: Vec<SessionCalibration> = wanted.map(one).collect();
     let any = !sessions.is_empty() || index.count_sessions()? > 0;

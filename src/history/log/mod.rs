@@ -5,8 +5,7 @@ pub mod reader;
 pub mod view;
 
 use crate::context::CommandContext;
-use crate::history::log::batches::Maker;
-pub use crate::history::log::batches::{Make, Sheet, Show};
+use crate::history::log::batches::{Render, Renderer, Show};
 use crate::history::log::reader::{CommitReader, RecordFilter};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::{Selection, select};
@@ -23,13 +22,12 @@ pub struct LogRequest {
     pub limit: Option<usize>,
 }
 
-/// Has `make` make each annotated commit into what is shown of it, and hands that to `show` in git's order, the first ones at
-/// once. `make` depends on the commit alone: it runs in several threads.
-pub fn run<S: Sheet>(
+/// Renders each annotated commit, and shows it in git's order as soon as possible. Returns warnings.
+pub fn run<T: Send>(
     context: &CommandContext<'_>,
     request: &LogRequest,
-    make: &Make<'_, S>,
-    show: &mut Show<'_, S>,
+    render: &Render<'_, T>,
+    show: &mut Show<'_, T>,
 ) -> Result<Vec<String>> {
     if context.store.head().commit.is_none() && request.selection.is_empty() {
         return Ok(context.store.reconcile());
@@ -50,23 +48,21 @@ pub fn run<S: Sheet>(
     }
     let mut reader = CommitReader { context, history, lookups };
     let most = request.limit.unwrap_or(usize::MAX);
-    let maker = Maker { wanted: &request.wanted, make };
+    let renderer = Renderer { filter: &request.wanted, render };
     if !is_reversed {
-        batches::show(&mut reader, most, maker, show)?;
+        batches::show(&mut reader, most, renderer, show)?;
         return Ok(warnings);
     }
-    let mut sheets = Vec::new();
-    batches::show(&mut reader, most, maker, &mut |made| {
-        sheets.extend(made.map(|(sheet, at)| sheet.cut(at)));
+    let mut outputs = Vec::new();
+    batches::show(&mut reader, most, renderer, &mut |output| {
+        outputs.extend(output);
         Ok(())
     })?;
-    for sheet in sheets.iter_mut().rev() {
-        let end = sheet.end();
-        show(Some((sheet, 0..end)))?;
-    }
+    outputs.into_iter().rev().try_for_each(|output| show(Some(output)))?;
     show(None).map(|()| warnings)
 }
 
+/// Removes `--reverse` from the options; whether it applied.
 fn take_reverse(selection: &mut Selection) -> bool {
     let options = selection.iter().take_while(|word| *word != "--");
     let found = options.filter(|word| *word == "--reverse").count() % 2 == 1;

@@ -10,7 +10,7 @@ use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::{Body, Id, Namespace, Record};
 use empirica_notes::store::{Lookup, Note, Placements};
 
-/// Which records.
+/// Which records to show.
 #[derive(Debug, Clone, Default)]
 pub struct RecordFilter {
     /// With their acknowledgements.
@@ -18,7 +18,7 @@ pub struct RecordFilter {
     pub digests: bool,
     pub checkpoints: bool,
     pub journal: bool,
-    /// Of whom; of all without.
+    /// Only records of this agent.
     pub ai: Option<String>,
     /// Whether the limit is one of records, not of commits.
     pub counts_records: bool,
@@ -44,7 +44,7 @@ impl RecordFilter {
     }
 }
 
-/// A commit that has records, with those at home on it, oldest first.
+/// A commit with the records attached to it, oldest first.
 #[derive(Debug)]
 pub struct AnnotatedCommit {
     pub commit: Commit,
@@ -53,15 +53,15 @@ pub struct AnnotatedCommit {
     pub journal: Vec<Record>,
 }
 
-/// A commit with its notes, as far as one must be read after the other.
+/// A commit with notes.
 pub(crate) enum NotedCommit {
-    /// The blobs of the notes.
+    /// With the blobs of its notes, to be read by any thread.
     Stored(Listed, Vec<(Namespace, Oid)>),
-    /// Notes for which the store was needed.
+    /// Resolved by the store.
     Settled(AnnotatedCommit),
 }
 
-/// Everything that needs the repository, which one thread has.
+/// Reads commits and notes from the repository, in one thread.
 pub(crate) struct CommitReader<'c> {
     pub(crate) context: &'c CommandContext<'c>,
     pub(crate) history: Box<dyn Iterator<Item = Result<Listed>> + 'c>,
@@ -69,7 +69,7 @@ pub(crate) struct CommitReader<'c> {
 }
 
 impl CommitReader<'_> {
-    /// The next commit, `Some(None)` when it has no notes; `None` at the end.
+    /// The next commit; `Some(None)` if it has no notes, `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Option<NotedCommit>>> {
         let Some(commit) = self.history.next().transpose()? else { return Ok(None) };
         let mut notes = Vec::new();
@@ -83,30 +83,38 @@ impl CommitReader<'_> {
         Ok(Some((!notes.is_empty()).then_some(NotedCommit::Stored(commit, notes))))
     }
 
-    pub(crate) fn settled(&mut self, commit: &Listed) -> Result<AnnotatedCommit> {
-        let mut found = empty(commit.read()?);
+    fn settled(&mut self, commit: &Listed) -> Result<AnnotatedCommit> {
+        let mut found = AnnotatedCommit::new(commit.read()?);
         for (namespace, lookup) in &mut self.lookups {
-            let records = at_home(self.context, lookup, found.commit.id)?;
-            *found.namespace(*namespace) = records;
+            *found.namespace(*namespace) = attached(self.context, lookup, commit.id)?;
         }
         Ok(found)
+    }
+
+    /// The commit with its records, resolved by the store.
+    pub(crate) fn annotated(&mut self, commit: NotedCommit) -> Result<AnnotatedCommit> {
+        match commit {
+            NotedCommit::Stored(commit, _) => self.settled(&commit),
+            NotedCommit::Settled(annotated) => Ok(annotated),
+        }
     }
 
     pub(crate) fn read_into(&self, blob: Oid, note: &mut Vec<u8>) -> bool {
         let is_here = self.context.repo.read_blob_into(blob, note).unwrap_or_default();
         if !is_here {
-            // it is spoken of
+            // reports it as missing
             self.context.repo.note(blob);
         }
         is_here
     }
 }
 
-pub(crate) fn empty(commit: Commit) -> AnnotatedCommit {
-    AnnotatedCommit { commit, handoffs: Vec::new(), checkpoints: Vec::new(), journal: Vec::new() }
-}
-
 impl AnnotatedCommit {
+    /// Without records.
+    pub(crate) fn new(commit: Commit) -> Self {
+        AnnotatedCommit { commit, handoffs: Vec::new(), checkpoints: Vec::new(), journal: Vec::new() }
+    }
+
     pub(crate) fn namespace(&mut self, namespace: Namespace) -> &mut Vec<Record> {
         match namespace {
             Namespace::Handoffs => &mut self.handoffs,
@@ -123,36 +131,39 @@ impl AnnotatedCommit {
         self.handoffs.is_empty() && self.checkpoints.is_empty() && self.journal.is_empty()
     }
 
-    /// How many records a limit counts: what a receiver said goes along with the handoffs.
+    /// Number of records towards a limit.
     pub(crate) fn count(&self) -> usize {
-        let said = self.handoffs.iter().filter(|record| !matches!(record.body, Body::Accept(_))).count();
-        said + self.checkpoints.len() + self.journal.len()
+        self.handoffs.iter().filter(|record| counts(record)).count() + self.checkpoints.len() + self.journal.len()
     }
 
-    /// Keeps the newest of the records that a limit counts.
+    /// Keeps the newest of the records that count towards a limit.
     pub(crate) fn newest(&mut self, most: usize) {
-        let counted = |record: &Record| !matches!(record.body, Body::Accept(_));
         let mut ids: Vec<Id> = Vec::new();
         for namespace in self.namespaces() {
-            ids.extend(namespace.iter().filter(|record| counted(record)).map(|record| record.head.id.clone()));
+            ids.extend(namespace.iter().filter(|record| counts(record)).map(|record| record.head.id.clone()));
         }
         ids.sort_unstable();
         let kept = ids.split_off(ids.len().saturating_sub(most));
         for namespace in self.namespaces() {
-            namespace.retain(|record| !counted(record) || kept.binary_search(&record.head.id).is_ok());
+            namespace.retain(|record| !counts(record) || kept.binary_search(&record.head.id).is_ok());
         }
     }
 }
 
-/// The records of a namespace that are at home on a commit and in force.
-fn at_home(context: &CommandContext<'_>, lookup: &mut Lookup<'_>, on: Oid) -> Result<Vec<Record>> {
+/// Whether a record counts towards a limit: acknowledgements accompany the handoffs.
+fn counts(record: &Record) -> bool {
+    !matches!(record.body, Body::Accept(_))
+}
+
+/// The records of a namespace that are attached to a commit and in force.
+fn attached(context: &CommandContext<'_>, lookup: &mut Lookup<'_>, on: Oid) -> Result<Vec<Record>> {
     let scan = lookup.scan(on)?;
     let placements = Placements::new(&scan);
-    let aside: BTreeSet<Id> = superseded(scan.records());
+    let superseded: BTreeSet<Id> = superseded(scan.records());
     Ok(scan
         .entries()
         .filter(|entry| !entry.record.body.is_meta())
-        .filter(|entry| !aside.contains(&entry.record.head.id) && placements.of(&context.store, entry) == on)
+        .filter(|entry| !superseded.contains(&entry.record.head.id) && placements.of(&context.store, entry) == on)
         .map(|entry| placements.placed(&context.store, entry))
         .collect())
 }

@@ -1,4 +1,4 @@
-//! One commit of the log with what stands on it.
+//! A commit of the log with its records.
 
 use std::sync::Mutex;
 
@@ -7,12 +7,14 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::fold::handoff_report::duration;
-use crate::handoff::pack::{Detail, each_text, lists};
+use crate::handoff::note::lists::NoteLists;
+use crate::handoff::pack::each_text;
 use crate::handoff::receive::acceptance;
 use crate::handoff::view::HandoffView;
 use crate::handoff::view::growth;
 use crate::history::log::reader::AnnotatedCommit;
 use crate::history::record_line;
+use crate::history::show::record::point_name;
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::render::template::Templates;
@@ -87,18 +89,13 @@ pub struct LogView {
     total_found: usize,
 }
 
-/// The answer of `log --json`: the commits that [`json_line`] made.
+/// The answer of `log --json`: the commits as made by [`json`].
 pub fn answer(commits: Vec<Value>) -> Answer {
     Answer::new(LogView { total_found: commits.len(), commits })
 }
 
-/// Adds the commit as JSON; `checkpoints` and `journal` only when they were asked for.
-pub fn json_line(
-    found: &AnnotatedCommit,
-    with_checkpoints: bool,
-    with_journal: bool,
-    out: &mut Vec<Value>,
-) -> Result<()> {
+/// The commit as JSON; `checkpoints` and `journal` only if requested.
+pub fn json(found: &AnnotatedCommit, with_checkpoints: bool, with_journal: bool) -> Value {
     let commit = &found.commit;
     let mut view = CommitView {
         commit: commit.id.to_string(),
@@ -119,51 +116,37 @@ pub fn json_line(
             _ => {}
         }
     }
-    out.push(json!(view));
-    Ok(())
+    json!(view)
 }
 
-/// Adds the commit on a line, with a line for each handoff and a count of the rest.
-pub fn one_line(found: &AnnotatedCommit, paint: Paint, text: &mut String) -> Result<()> {
-    text.push_str(&format!("{} {}\n", paint.commit(&found.commit.short), safe::line(&found.commit.subject)));
+/// The commit on a line, with a line for each handoff and a count of the rest.
+pub fn one_line(found: &AnnotatedCommit, paint: Paint) -> String {
+    let mut text = format!("{} {}\n", paint.commit(&found.commit.short), safe::line(&found.commit.subject));
     for record in &found.handoffs {
-        if let Body::Digest(digest) = &record.body {
-            text.push_str(&format!(
-                "  {} {}: digest{} ({})\n",
-                paint.heading(record.head.id.short()),
-                safe::line(&record.head.ai),
-                Some(safe::line(&digest.task))
-                    .filter(|task| !task.is_empty())
-                    .map_or(String::new(), |task| format!(" of {task}")),
-                crate::handoff::note::lists::NoteLists::of(None, &[digest]).counts()
-            ));
-        }
-        if let Body::Accept(accept) = &record.body {
-            text.push_str(&format!(
-                "  {} {}: {}{}\n",
-                paint.heading(record.head.id.short()),
-                safe::line(&record.head.ai),
-                accept.of.short(),
-                acceptance::accepted(accept)
-            ));
-        }
-        if let Body::Handoff(handoff) = &record.body {
-            text.push_str(&format!(
-                "  {} {}: {} ({}, {})\n",
-                paint.heading(record.head.id.short()),
-                safe::line(&record.head.ai),
+        let about = match &record.body {
+            Body::Digest(digest) => {
+                let task = Some(safe::line(&digest.task)).filter(|task| !task.is_empty());
+                let counts = NoteLists::of(None, &[digest]).counts();
+                format!("digest{} ({counts})", task.map(|task| format!(" of {task}")).unwrap_or_default())
+            }
+            Body::Accept(accept) => format!("{}{}", accept.of.short(), acceptance::accepted(accept)),
+            Body::Handoff(handoff) => format!(
+                "{} ({}, {})",
                 safe::line(&handoff.task),
                 format::signed(growth(handoff)),
                 handoff.calibration_status.phrase()
-            ));
-        }
+            ),
+            _ => continue,
+        };
+        let (short, ai) = (paint.heading(record.head.id.short()), safe::line(&record.head.ai));
+        text.push_str(&format!("  {short} {ai}: {about}\n"));
     }
     for (records, noun) in [(&found.checkpoints, "checkpoint"), (&found.journal, "journal record")] {
         if !records.is_empty() {
             text.push_str(&format!("  {}\n", format::count(records.len(), noun)));
         }
     }
-    Ok(())
+    text
 }
 
 /// The templates of the terminal, for several threads.
@@ -173,15 +156,16 @@ pub struct Terminal<'t> {
 }
 
 impl<'t> Terminal<'t> {
-    /// These templates.
+    /// For these templates.
     pub fn new(templates: &'t mut Templates) -> Self {
         Terminal { is_built_in: templates.is_built_in("log.txt"), templates: Mutex::new(templates) }
     }
 }
 
-/// Adds the commit as `git log` shows it, with its records below.
-pub fn entry(found: &AnnotatedCommit, paint: Paint, terminal: &Terminal<'_>, text: &mut String) -> Result<()> {
+/// The commit as `git log` shows it, with its records below.
+pub fn entry(found: &AnnotatedCommit, paint: Paint, terminal: &Terminal<'_>) -> Result<String> {
     let commit = &found.commit;
+    let mut text = String::with_capacity(1024);
     text.push_str(&paint.commit(&format!("commit {}", commit.id)));
     text.push('\n');
     if commit.parents.len() > 1 {
@@ -202,7 +186,7 @@ pub fn entry(found: &AnnotatedCommit, paint: Paint, terminal: &Terminal<'_>, tex
     }
     let begun = text.len();
     match terminal.is_built_in {
-        true => built_in(found, text),
+        true => built_in(found, &mut text),
         false => text.push_str(&templated(found, terminal)?),
     }
     text.truncate(begun + text[begun..].trim_end().len());
@@ -211,11 +195,11 @@ pub fn entry(found: &AnnotatedCommit, paint: Paint, terminal: &Terminal<'_>, tex
         text.push_str(&paint.text(&records));
     }
     text.push_str("\n\n");
-    Ok(())
+    Ok(text)
 }
 
-/// What the built-in `log.txt` says, without what a template costs: a log can show a hundred thousand commits. A test holds
-/// that both say the same.
+/// The output of the built-in `log.txt`, without the cost of a template: a log can show a hundred thousand commits. A
+/// test compares both.
 fn built_in(found: &AnnotatedCommit, out: &mut String) {
     for record in &found.handoffs {
         let Body::Handoff(handoff) = &record.body else { continue };
@@ -256,7 +240,7 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
         out.push('\n');
     }
     for record in found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_))) {
-        let text = safe::indented(&record_line::said(record), 4);
+        let text = safe::indented(&record_line::text(record), 4);
         out.push_str(&format!(
             "\nAcknowledgement {} by {}: {text}\n",
             record.head.id.short(),
@@ -266,11 +250,11 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
     if !found.checkpoints.is_empty() {
         out.push_str("\nCheckpoints:");
         for record in &found.checkpoints {
-            let (short, what) = (record.head.id.short(), crate::history::show::record::point_name(record));
+            let (short, what) = (record.head.id.short(), point_name(record));
             out.push_str(&format!(
                 "\n    {short} {what} by {}: {}",
                 safe::line(&record.head.ai),
-                record_line::said(record)
+                record_line::text(record)
             ));
         }
         out.push('\n');
@@ -279,37 +263,37 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
         out.push_str("\nJournal:");
         for record in &found.journal {
             let (short, kind) = (record.head.id.short(), record.body.kind().replace('_', " "));
-            let text = safe::indented(&record_line::said(record), 8);
+            let text = safe::indented(&record_line::text(record), 8);
             out.push_str(&format!("\n    {short} {kind} by {}: {text}", safe::line(&record.head.ai)));
         }
         out.push('\n');
     }
 }
 
-/// The short id of the session, as a template shows what can be missing.
+/// The short ID of the session, as a template shows a missing value.
 fn session(record: &Record) -> &str {
     record.head.session.as_ref().map_or("None", |id| id.short())
 }
 
-/// The task on a line of its own, when there is one.
+/// The task on a line of its own, if any.
 fn task(text: &str) -> String {
     Some(safe::line(text)).filter(|task| !task.is_empty()).map(|task| format!("\n    {task}")).unwrap_or_default()
 }
 
-/// The records as the user's own template shows them.
+/// The records as shown by the user's own template.
 fn templated(found: &AnnotatedCommit, terminal: &Terminal<'_>) -> Result<String> {
     let handoffs: Vec<Value> = found.handoffs.iter().filter_map(handoff_view).collect();
     let digests: Vec<Value> = found.handoffs.iter().filter_map(digest_view).collect();
     let accepts = found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_)));
     let accepts: Vec<Value> = accepts
-        .map(|record| json!({"short": record.head.id.short(), "ai": record.head.ai, "text": record_line::said(record)}))
+        .map(|record| json!({"short": record.head.id.short(), "ai": record.head.ai, "text": record_line::text(record)}))
         .collect();
     let checkpoints: Vec<Value> = found
         .checkpoints
         .iter()
         .map(|record| {
-            let what = crate::history::show::record::point_name(record);
-            json!({"short": record.head.id.short(), "what": what, "ai": record.head.ai, "values": record_line::said(record)})
+            let what = point_name(record);
+            json!({"short": record.head.id.short(), "what": what, "ai": record.head.ai, "values": record_line::text(record)})
         })
         .collect();
     let journal: Vec<Value> = found
@@ -317,14 +301,14 @@ fn templated(found: &AnnotatedCommit, terminal: &Terminal<'_>) -> Result<String>
         .iter()
         .map(|record| {
             let kind = record.body.kind().replace('_', " ");
-            json!({"short": record.head.id.short(), "kind": kind, "ai": record.head.ai, "text": record_line::said(record)})
+            json!({"short": record.head.id.short(), "kind": kind, "ai": record.head.ai, "text": record_line::text(record)})
         })
         .collect();
     let data = json!({
         "handoffs": handoffs, "digests": digests, "acknowledgements": accepts, "checkpoints": checkpoints,
         "journal": journal,
     });
-    // what a thread left that panicked is shown by nobody
+    // the output of a thread that panicked is not shown
     let mut templates = terminal.templates.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     templates.render("log.txt", data)
 }
@@ -342,13 +326,13 @@ fn digest_view(record: &Record) -> Option<Value> {
 
 fn handoff_view(record: &Record) -> Option<Value> {
     let Body::Handoff(handoff) = &record.body else { return None };
-    // what is done shows in the commit itself
-    let shown = lists(handoff, Detail::Summary)
-        .into_iter()
-        .filter(|list| !list.entries.is_empty() && list.key != "accomplished");
-    let lists: Vec<Value> = shown
-        .map(|list| json!({"title": list.title, "entries": list.entries.iter().map(|e| &e.text).collect::<Vec<_>>()}))
-        .collect();
+    let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
+    each_text(handoff, &mut |title, text| match lists.last_mut() {
+        Some((last, entries)) if *last == title => entries.push(text.into_owned()),
+        _ => lists.push((title, vec![text.into_owned()])),
+    });
+    let lists: Vec<Value> =
+        lists.into_iter().map(|(title, entries)| json!({"title": title, "entries": entries})).collect();
     Some(json!({
         "short": record.head.id.short(),
         "ai": record.head.ai,
@@ -381,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_log_says_what_its_template_says() {
+    fn the_built_in_log_equals_its_template() {
         let handoffs = [
             r#""kind":"handoff",@,"type":"epistemic""#,
             WHOLE,

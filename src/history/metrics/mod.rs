@@ -19,7 +19,7 @@ use crate::session::resume::{ResumedSession, resumed};
 use crate::text::tokens;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::dates::Edge;
-use empirica_notes::model::{Envelope, Id, Record, SessionId};
+use empirica_notes::model::SessionId;
 
 /// Most handoffs whose resume is measured: per agent, and in all.
 const MEASURED: (usize, usize) = (3, 30);
@@ -38,12 +38,10 @@ pub struct MetricsRequest {
 /// The metrics, and the text that `resume` would print for some handoffs.
 #[derive(Debug)]
 pub struct MetricsOutcome {
-    /// The filter.
-    pub asked: MetricsQuery,
+    pub query: MetricsQuery,
     pub limit: usize,
     /// Whether tokens are counted instead of estimated.
     pub exact: bool,
-    /// The metrics.
     pub metrics: Metrics,
     /// The newest handoffs of each agent as resumed: at most 3 per agent and 30 in all, newest first.
     pub measured: Vec<(HandoffMetrics, ResumedSession)>,
@@ -60,24 +58,23 @@ pub fn run(context: &CommandContext<'_>, request: &MetricsRequest) -> Result<Met
         let at = text.as_deref().map(|text| date(context, name, text, edge)).transpose()?;
         Ok(at.map(|seconds| seconds.saturating_mul(1000).saturating_add(last_ms)))
     };
-    let asked = MetricsQuery {
+    let query = MetricsQuery {
         ai: context.selection.ai.clone(),
         since_ms: edge("--since", &request.since, Edge::First, 0)?,
         until_ms: edge("--until", &request.until, Edge::Last, 999)?,
         by: request.by,
     };
-    let read = AllFacts::all(context)?;
-    let metrics = metrics(&read.facts, &asked);
-    let mut warnings = read.warnings()?;
+    let index = context.index()?;
+    let facts = facts(&index)?;
+    let metrics = metrics(&facts, &query);
     let chosen = sample(&metrics.handed);
-    let (shown, troubles) = read.resumed(context, &chosen)?;
-    warnings.extend(troubles);
+    let (resumed, warnings) = resume(context, &index, &chosen)?;
     Ok(MetricsOutcome {
-        asked,
+        query,
         limit: request.limit,
         exact: request.exact,
-        measured: chosen.into_iter().cloned().zip(shown).collect(),
-        any: !read.facts.is_empty(),
+        measured: chosen.into_iter().cloned().zip(resumed).collect(),
+        any: !facts.is_empty(),
         metrics,
         warnings,
     })
@@ -96,43 +93,40 @@ pub struct HandoffWorth {
     pub resumed: Option<ResumedSession>,
     /// Whether tokens are counted instead of estimated.
     pub exact: bool,
-    /// Warnings.
     pub warnings: Vec<String>,
 }
 
 /// Measures the newest handoff of the current session; an error if it has none.
 pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWorth> {
-    let who = context.working()?;
-    let newest = handoffs::of_session(context, &who.id)?.ok_or_else(|| {
-        Error::not_found(format!("the session {} has no handoff yet", who.id.short()))
-            .reason("what handing over is worth is measured on a handoff")
+    let session = context.working()?.id;
+    let newest = handoffs::of_session(context, &session)?.ok_or_else(|| {
+        Error::not_found(format!("the session {} has no handoff yet", session.short()))
+            .reason("only a handoff can be measured")
             .suggest("Hand over first.")
-            .command(empirica("handoff").option("--session", who.id.short()))
+            .command(empirica("handoff").option("--session", session.short()))
     })?;
     one(context, newest.head.id.as_str(), exact)
 }
 
 /// Measures a handoff.
-pub fn one(context: &CommandContext<'_>, given: &str, exact: bool) -> Result<HandoffWorth> {
+pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<HandoffWorth> {
     can_count(exact)?;
-    let Record { head: Envelope { id, .. }, .. } = accept::named(context, given)?;
-    let read = AllFacts::all(context)?;
-    let listed = read
-        .listed(std::slice::from_ref(&id))?
+    let id = accept::named(context, name)?.head.id;
+    let index = context.index()?;
+    let facts = facts(&index)?;
+    let listed = handoffs::whole(&index, std::slice::from_ref(&id))?
         .pop()
-        .ok_or_else(|| crate::context::names::no_record(given, "handoff", "it was removed while it was read"))?;
+        .ok_or_else(|| crate::context::names::no_record(name, "handoff", "it was removed while it was read"))?;
     let everything = MetricsQuery { ai: None, since_ms: None, until_ms: None, by: Period::Month };
-    let handed = metrics(&read.facts, &everything).handed;
+    let handed = metrics(&facts, &everything).handed;
     // of several handoffs in force, resume shows the newest
     let newest = handed.iter().find(|handed| Some(&handed.session) == listed.head.session.as_ref());
     let chosen: Vec<&HandoffMetrics> = newest.filter(|newest| newest.id == id).into_iter().collect();
-    let mut warnings = read.warnings()?;
-    let (resumed, troubles) = read.resumed(context, &chosen)?;
-    warnings.extend(troubles);
+    let (mut resumed, warnings) = resume(context, &index, &chosen)?;
     Ok(HandoffWorth {
         received: accept::of(context, &id)?,
-        reception: reception(&read.facts, &id),
-        resumed: resumed.into_iter().next(),
+        reception: reception(&facts, &id),
+        resumed: resumed.pop(),
         listed,
         exact,
         warnings,
@@ -161,46 +155,25 @@ fn sample(handed: &[HandoffMetrics]) -> Vec<&HandoffMetrics> {
     chosen.take(MEASURED.1).collect()
 }
 
-/// Facts of all sessions, and their index.
-struct AllFacts<'s> {
-    index: Index<'s>,
-    facts: Vec<SessionFacts>,
+/// Facts of all sessions, fetched and pending records included.
+fn facts(index: &Index<'_>) -> Result<Vec<SessionFacts>> {
+    Ok(index.summaries(None)?.into_iter().map(|(_, summary)| summary.facts).collect())
 }
 
-impl<'s> AllFacts<'s> {
-    /// Reads without writing: fetched and pending records are read in place.
-    fn all(context: &'s CommandContext<'_>) -> Result<Self> {
-        let index = context.index()?;
-        let facts = index.kept(None)?.into_iter().map(|(_, kept)| kept.facts).collect();
-        Ok(AllFacts { index, facts })
-    }
-
-    fn warnings(&self) -> Result<Vec<String>> {
-        let warning =
-            |id: &Id| format!("two versions of the record {id} are stored; the one with the greater bytes counts");
-        Ok(self.index.doubled()?.iter().map(warning).collect())
-    }
-
-    /// Handoffs with the commits they are attached to, in the given order.
-    fn listed(&self, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
-        handoffs::whole(&self.index, ids)
-    }
-
-    /// These handoffs as resumed, in order, and warnings.
-    fn resumed(
-        &self,
-        context: &CommandContext<'_>,
-        chosen: &[&HandoffMetrics],
-    ) -> Result<(Vec<ResumedSession>, Vec<String>)> {
-        let listed = self.listed(&chosen.iter().map(|handed| handed.id.clone()).collect::<Vec<_>>())?;
-        let (arrivals, warnings) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
-        let mut out = Vec::new();
-        for (listed, arrival) in listed.iter().zip(arrivals) {
-            if let Some(id) = &listed.head.session {
-                let gathered = gather_from(&self.index.session(id)?, id)?;
-                out.push(ResumedSession { arrival: Some(arrival), ..resumed(gathered, Some(listed), context) });
-            }
+/// These handoffs as resumed, in order, and warnings.
+fn resume(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    chosen: &[&HandoffMetrics],
+) -> Result<(Vec<ResumedSession>, Vec<String>)> {
+    let listed = handoffs::whole(index, &chosen.iter().map(|handed| handed.id.clone()).collect::<Vec<_>>())?;
+    let (arrivals, from_git) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
+    let mut out = Vec::new();
+    for (listed, arrival) in listed.iter().zip(arrivals) {
+        if let Some(id) = &listed.head.session {
+            let gathered = gather_from(&index.session(id)?, id)?;
+            out.push(ResumedSession { arrival: Some(arrival), ..resumed(gathered, Some(listed), context) });
         }
-        Ok((out, warnings))
     }
+    Ok((out, index.double_warnings()?.into_iter().chain(from_git).collect()))
 }

@@ -15,53 +15,45 @@ use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::resume;
-use crate::session::resume::ResumedSession;
 use crate::session::resume::view::ResumeForm;
+use crate::session::resume::{ResumeOutcome, ResumedSession};
 use crate::text::tokens;
 use empirica_notes::error::{Result, Shell};
 use empirica_notes::model::{Id, SessionId};
 
-/// Why there is nothing to compare a resume with.
-const UNKNOWN: &str = "what the transcripts took is unknown";
-
-/// What `resume` prints of a session, in tokens; null when it cannot be counted.
+/// Tokens that `resume` prints of a session.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[schemars(rename = "ResumeTokens")]
 struct Cost {
     /// As text.
-    text: Option<usize>,
+    text: usize,
     /// As JSON.
-    json: Option<usize>,
-    /// What it replaces: the tokens of the session's transcripts; `None` while they were not collected.
+    json: usize,
+    /// Tokens of the session's transcripts, which it replaces; `None` if none was collected.
     #[serde(skip)]
     replaces: Option<u64>,
 }
 
 impl Cost {
-    /// Of what `resume --session` prints, at this level of detail.
+    /// Of `resume --session` at this level of detail.
     fn of(resumed: &ResumedSession, detail: Detail, exact: bool, terminal: &mut Templates) -> Result<Self> {
         let sessions = vec![resumed.clone()];
-        let outcome =
-            crate::session::resume::ResumeOutcome { sessions, assessed_since: None, ai: None, warnings: Vec::new() };
+        let outcome = ResumeOutcome { sessions, assessed_since: None, ai: None, warnings: Vec::new() };
         let mut printed =
             |form: OutputForm| resume::view::answer(&outcome, ResumeForm { detail, budget: None, form }, terminal);
-        let count = |text: &str| if exact { tokens::exact(text) } else { Some(tokens::estimate(text)) };
-        let text = count(&printed(OutputForm::Text)?.text);
-        let json = count(&safe::json(&printed(OutputForm::Json)?.document(&Shell).into()));
+        let text = tokens::count(&printed(OutputForm::Text)?.text, exact);
+        let json = tokens::count(&safe::json(&printed(OutputForm::Json)?.document(&Shell).into()), exact);
         Ok(Cost { text, json, replaces: resumed.transcript_tokens })
     }
 }
 
-/// The mean cost of several; what is not known of one is not known of all.
-fn mean(costs: &[Cost]) -> (Option<u64>, Option<u64>) {
-    let mean = |of: fn(&Cost) -> Option<usize>| {
-        let sum: usize = costs.iter().map(of).sum::<Option<usize>>()?;
-        (!costs.is_empty()).then(|| (sum as f64 / costs.len() as f64).round() as u64)
-    };
-    (mean(|cost| cost.text), mean(|cost| cost.json))
+/// The mean cost; `None` without any.
+fn mean(costs: &[Cost], of: fn(&Cost) -> usize) -> Option<u64> {
+    let sum: usize = costs.iter().map(of).sum();
+    (!costs.is_empty()).then(|| (sum as f64 / costs.len() as f64).round() as u64)
 }
 
-/// The mean of what is replaced where that is known, and of how many it is; `None` when it is known of none.
+/// The mean of replaced tokens, and of how many transcripts; `None` without any.
 fn replaced(costs: &[Cost]) -> Option<(u64, usize)> {
     let known: Vec<u64> = costs.iter().filter_map(|cost| cost.replaces).collect();
     let sum: u128 = known.iter().map(|tokens| u128::from(*tokens)).sum();
@@ -69,23 +61,22 @@ fn replaced(costs: &[Cost]) -> Option<(u64, usize)> {
     Some((u64::try_from(mean).unwrap_or(u64::MAX), known.len()))
 }
 
-/// What is replaced, in words.
-fn replaced_text(replaced: Option<(u64, usize)>) -> String {
-    match replaced {
-        None => UNKNOWN.to_owned(),
-        Some((tokens, 1)) => format!("in place of {tokens} tokens of a transcript"),
-        Some((tokens, many)) => format!("in place of {tokens} tokens, the mean of {many} transcripts"),
+fn replaced_text(tokens: Option<u64>, transcripts: usize) -> String {
+    match (tokens, transcripts) {
+        (None, _) => "no transcript was collected to compare it with".to_owned(),
+        (Some(tokens), 1) => format!("in place of {tokens} tokens of a transcript"),
+        (Some(tokens), many) => format!("in place of {tokens} tokens, the mean of {many} transcripts"),
     }
 }
 
-/// A part of a number of things.
-#[derive(Serialize, JsonSchema)]
+/// A part of a total.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
 struct RatioView {
     /// From 0 to 1, 4 decimals; null when the denominator is 0.
     value: Option<f64>,
     /// The part.
     numerator: u64,
-    /// The number.
+    /// The total.
     denominator: u64,
 }
 
@@ -95,7 +86,7 @@ impl From<Ratio> for RatioView {
     }
 }
 
-/// What `resume --session` prints now of the newest handoffs, of three sessions of an agent at most and of 30 in all.
+/// Tokens of `resume --session` for the newest handoffs: of at most three sessions of an agent, and 30 in all.
 #[derive(Serialize, JsonSchema)]
 struct ResumeCostView {
     /// How many handoffs.
@@ -104,17 +95,17 @@ struct ResumeCostView {
     text_tokens: Option<u64>,
     /// The mean tokens of the JSON; null when `n` is 0.
     json_tokens: Option<u64>,
-    /// The mean of what it replaces: what the sessions' transcripts held in context at their end, else what they used in all. Null when
-    /// none was collected.
+    /// The mean tokens of the transcripts it replaces: in context at their end, else used in all. Null when none was
+    /// collected.
     transcript_tokens: Option<u64>,
     /// How many transcripts were collected.
     transcripts: usize,
 }
 
-/// The time from the start of a session to its first journal entry, without goals that a PREFLIGHT proposed.
+/// The time from the start of a session to its first journal entry, except goals that a PREFLIGHT proposed.
 #[derive(Serialize, JsonSchema)]
 struct FirstEntryView {
-    /// How many sessions have one, and a start that is stored.
+    /// How many sessions have one, and a stored start.
     n: usize,
     /// The median in seconds; null when `n` is 0.
     median_seconds: Option<f64>,
@@ -122,24 +113,24 @@ struct FirstEntryView {
     mean_seconds: Option<f64>,
 }
 
-/// The numbers of some sessions. A thing counts when it was made, for the agent that began the session that made it; an acknowledgement
-/// by the session that handed over itself counts nowhere.
+/// The numbers of some sessions. Everything counts at its own time, for the agent that began its session; an
+/// acknowledgement by the session that handed over does not count.
 #[derive(Serialize, JsonSchema)]
 struct NumbersView {
-    /// Sessions that began.
+    /// Sessions started.
     sessions: u64,
-    /// Handoffs in force that were made.
+    /// Handoffs in force made.
     handoffs: u64,
-    /// What it costs to resume.
+    /// Tokens to resume.
     resume: ResumeCostView,
-    /// How fast sessions get to work.
+    /// Time to the first journal entry.
     first_entry: FirstEntryView,
-    /// Handoffs none of whose acknowledgements has a question or gap, of those that were acknowledged, in force or not.
+    /// Handoffs acknowledged without question or gap, of those acknowledged, in force or not.
     first_try_completeness: RatioView,
     /// Artifacts of these handoffs that the receiver wrote or edited, of all; once for each session that acknowledged.
     context_relevance: RatioView,
-    /// Acknowledgements COMPLETE that were not reopened, of all COMPLETE, for who decided. Reopened: a later acknowledgement of that
-    /// handoff, or of another one of its session, decides otherwise.
+    /// Acknowledgements COMPLETE that were not reopened, of all COMPLETE, for the agent that decided. Reopened: a later
+    /// acknowledgement of that handoff, or of another one of its session, decides otherwise.
     decision_accuracy: RatioView,
     /// Unknowns and dead ends that another session had before, each once.
     duplicates: u64,
@@ -147,16 +138,14 @@ struct NumbersView {
 
 impl NumbersView {
     fn of(tally: &Tally, costs: &[Cost]) -> Self {
-        let (text_tokens, json_tokens) = mean(costs);
         let (transcript_tokens, transcripts) = replaced(costs).unzip();
-        let n = costs.len();
         NumbersView {
             sessions: tally.sessions,
             handoffs: tally.handoffs,
             resume: ResumeCostView {
-                n,
-                text_tokens,
-                json_tokens,
+                n: costs.len(),
+                text_tokens: mean(costs, |cost| cost.text),
+                json_tokens: mean(costs, |cost| cost.json),
                 transcript_tokens,
                 transcripts: transcripts.unwrap_or_default(),
             },
@@ -193,33 +182,33 @@ struct PeriodView<'a> {
     numbers: NumbersView,
 }
 
-/// How well handing over works: computed from all records, those that were fetched or wait in a log included.
+/// Metrics of handovers, computed from all records, fetched and pending ones included.
 #[derive(Serialize, JsonSchema)]
 pub struct MetricsView<'a> {
-    /// The agent that was asked for.
+    /// The `--ai` filter.
     ai_id: Option<&'a str>,
-    /// The begin that was asked for.
+    /// The `--since` filter.
     since: Option<String>,
-    /// The end that was asked for.
+    /// The `--until` filter.
     until: Option<String>,
-    /// How time is divided.
+    /// Length of the periods.
     by: Period,
     /// Whether tokens were counted (o200k), not estimated.
     exact: bool,
-    /// All that was asked for.
+    /// All that matches the filter.
     overall: NumbersView,
     /// Each agent, by name.
     agents: Vec<AgentView<'a>>,
-    /// Each period in which something was made, oldest first.
+    /// Each period with a record, oldest first.
     periods: Vec<PeriodView<'a>>,
-    /// Unknowns and dead ends that another session had before, each with the first of these; newest first, at most `--limit`.
+    /// Unknowns and dead ends that another session had before, each with the first one; newest first, at most `--limit`.
     duplicate_pairs: &'a [Duplicate],
-    /// That there is nothing; absent otherwise.
+    /// Present if nothing matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'static str>,
 }
 
-/// What was handed over with one handoff.
+/// The metrics of a handoff.
 #[derive(Serialize, JsonSchema)]
 pub struct HandedOverView<'a> {
     /// The handoff.
@@ -230,21 +219,21 @@ pub struct HandedOverView<'a> {
     ai_id: &'a str,
     /// When it was written.
     timestamp: &'a str,
-    /// What it is about.
+    /// Its task.
     task: &'a str,
     /// Whether tokens were counted (o200k), not estimated.
     exact: bool,
-    /// What `resume --session` prints now, by its `--detail`: summary, detailed, full. Null when that shows another handoff.
+    /// Tokens of `resume --session`, by its `--detail`: summary, detailed, full. Null when that shows another handoff.
     tokens: Option<Pairs<&'static str, Cost>>,
-    /// What the session's transcripts held in context at its end, else what they used in all; null when none was collected.
+    /// Tokens of the session's transcripts: in context at its end, else used in all; null when none was collected.
     transcript_tokens: Option<u64>,
-    /// Whether no acknowledgement has a question or gap; null before one accepted it.
+    /// Whether no acknowledgement has a question or gap; null without acknowledgements.
     first_try_complete: Option<bool>,
-    /// Who took it up, oldest first.
+    /// Its acknowledgements, oldest first.
     acknowledgements: Vec<AcceptView<'a>>,
     /// Each session that accepted it.
     receivers: Vec<ReceiverView<'a>>,
-    /// What they asked.
+    /// Questions of its receivers.
     questions: Vec<QuestionView<'a>>,
 }
 
@@ -255,9 +244,9 @@ struct ReceiverView<'a> {
     session_id: &'a SessionId,
     /// Its agent.
     ai_id: &'a str,
-    /// The seconds from its start to its first journal entry; null when that is not known.
+    /// Seconds from its start to its first journal entry; null if unknown.
     first_entry_seconds: Option<f64>,
-    /// The paths that it touched, of those handed over.
+    /// Paths it touched, of those handed over.
     context_relevance: RatioView,
     /// The paths handed over.
     paths: Vec<PathView<'a>>,
@@ -286,8 +275,8 @@ impl<'a> From<&'a Receiver> for ReceiverView<'a> {
 }
 
 /// `0.50: 1 of 2 …`, or `not known: no …`.
-fn ratio_text(ratio: Ratio, of: &str, holds: &str) -> String {
-    match ratio.value() {
+fn ratio_text(ratio: RatioView, of: &str, holds: &str) -> String {
+    match ratio.value {
         None => format!("not known: no {of}"),
         value => format!("{}: {} of {} {of} {holds}", format::value(value), ratio.numerator, ratio.denominator),
     }
@@ -301,44 +290,48 @@ fn tokens_text(count: Option<u64>) -> String {
     count.map_or_else(|| "–".to_owned(), |count| count.to_string())
 }
 
-fn how(exact: bool) -> &'static str {
+fn method(exact: bool) -> &'static str {
     if exact { "counted" } else { "estimated" }
 }
 
-fn overall_text(tally: &Tally, costs: &[Cost], exact: bool) -> String {
-    let (text, json) = mean(costs);
-    let resume = match costs.len() {
+fn overall_text(numbers: &NumbersView, exact: bool) -> String {
+    let NumbersView { resume, first_entry, .. } = numbers;
+    let resume = match resume.n {
         0 => "not known: no handoff in force".to_owned(),
         n => format!(
             "{} tokens as text, {} as JSON, {}, the mean of {}; {}",
-            tokens_text(text),
-            tokens_text(json),
-            how(exact),
+            tokens_text(resume.text_tokens),
+            tokens_text(resume.json_tokens),
+            method(exact),
             format::count(n, "handoff"),
-            replaced_text(replaced(costs))
+            replaced_text(resume.transcript_tokens, resume.transcripts)
         ),
     };
-    let first = match tally.first_entries.len() {
+    let first = match first_entry.n {
         0 => "not known: no session has one".to_owned(),
         n => format!(
             "{} after the start, the median; the mean is {} ({})",
-            seconds(tally.median_seconds()),
-            seconds(tally.mean_seconds()),
+            seconds(first_entry.median_seconds),
+            seconds(first_entry.mean_seconds),
             format::count(n, "session")
         ),
     };
+    let complete = ratio_text(numbers.first_try_completeness, "accepted handoffs", "left neither question nor gap");
     let rows = [
         ("resume", resume),
         ("first journal entry", first),
-        ("first-try completeness", ratio_text(tally.complete, "accepted handoffs", "left neither question nor gap")),
-        ("context relevance", ratio_text(tally.relevant, "paths handed over", "were touched by the receiver")),
-        ("decision accuracy", ratio_text(tally.accurate, "COMPLETE", "not reopened")),
-        ("duplicates", format!("{}: an unknown or dead end that an earlier session had", tally.duplicates)),
+        ("first-try completeness", complete),
+        (
+            "context relevance",
+            ratio_text(numbers.context_relevance, "paths handed over", "were touched by the receiver"),
+        ),
+        ("decision accuracy", ratio_text(numbers.decision_accuracy, "COMPLETE", "not reopened")),
+        ("duplicates", format!("{}: an unknown or dead end that an earlier session had", numbers.duplicates)),
     ];
     let mut out = format!(
-        "{}, {}\n",
-        format::count(tally.sessions as usize, "session"),
-        format::count(tally.handoffs as usize, "handoff") + " in force"
+        "{}, {} in force\n",
+        format::count(numbers.sessions as usize, "session"),
+        format::count(numbers.handoffs as usize, "handoff")
     );
     for (name, text) in rows {
         out.push_str(&format!("  {name:<23} {text}\n"));
@@ -347,37 +340,38 @@ fn overall_text(tally: &Tally, costs: &[Cost], exact: bool) -> String {
 }
 
 /// A table with a line for each row.
-fn table(title: &str, rows: &[(String, &Tally, Vec<Cost>)]) -> String {
+fn table<'a>(title: &str, rows: impl Iterator<Item = (&'a str, &'a NumbersView)>) -> String {
+    let rows: Vec<(String, &NumbersView)> = rows.map(|(name, numbers)| (safe::line(name), numbers)).collect();
     let width = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0).max(title.chars().count());
-    let short = |ratio: Ratio| format!("{}/{}", ratio.numerator, ratio.denominator);
+    let short = |ratio: RatioView| format!("{}/{}", ratio.numerator, ratio.denominator);
     let mut out = format!(
         "{title:<width$} {:>8} {:>8} {:>6} {:>11} {:>9} {:>9} {:>9} {:>10}\n",
         "sessions", "handoffs", "tokens", "first entry", "complete", "relevant", "accurate", "duplicates"
     );
-    for (name, tally, costs) in rows {
+    for (name, numbers) in rows {
         out.push_str(&format!(
             "{name:<width$} {:>8} {:>8} {:>6} {:>11} {:>9} {:>9} {:>9} {:>10}\n",
-            tally.sessions,
-            tally.handoffs,
-            tokens_text(mean(costs).0),
-            seconds(tally.median_seconds()),
-            short(tally.complete),
-            short(tally.relevant),
-            short(tally.accurate),
-            tally.duplicates
+            numbers.sessions,
+            numbers.handoffs,
+            tokens_text(numbers.resume.text_tokens),
+            seconds(numbers.first_entry.median_seconds),
+            short(numbers.first_try_completeness),
+            short(numbers.context_relevance),
+            short(numbers.decision_accuracy),
+            numbers.duplicates
         ));
     }
     out
 }
 
 fn pair_text(pair: &Duplicate) -> String {
-    let said = |asker: &DatedInquiry| {
-        format!("{} by {}: {}", asker.id.short(), safe::line(&asker.ai), safe::line(&asker.text))
+    let line = |inquiry: &DatedInquiry| {
+        format!("{} by {}: {}", inquiry.id.short(), safe::line(&inquiry.ai), safe::line(&inquiry.text))
     };
-    format!("  {} {}\n    as {}\n", pair.kind.name().replace('_', " "), said(&pair.later), said(&pair.earlier))
+    format!("  {} {}\n    as {}\n", pair.kind.name().replace('_', " "), line(&pair.later), line(&pair.earlier))
 }
 
-/// An RFC 3339 time; `None` for none, and for one that no calendar knows.
+/// An RFC 3339 time; `None` for none, and outside the calendar.
 fn time(ms: Option<i64>) -> Option<String> {
     let at = chrono::DateTime::<chrono::Utc>::from_timestamp_millis(ms?)?;
     Some(at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
@@ -385,22 +379,15 @@ fn time(ms: Option<i64>) -> Option<String> {
 
 /// The answer of `metrics`.
 pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answer> {
-    let (metrics, asked) = (&outcome.metrics, &outcome.asked);
+    let (metrics, query) = (&outcome.metrics, &outcome.query);
     let mut costs: Vec<(&HandoffMetrics, Cost)> = Vec::new();
     for (handed, resumed) in &outcome.measured {
         costs.push((handed, Cost::of(resumed, Detail::Summary, outcome.exact, terminal)?));
     }
-    let of = |fits: &dyn Fn(&HandoffMetrics) -> bool| -> Vec<Cost> {
-        costs.iter().filter(|(handed, _)| fits(handed)).map(|(_, cost)| *cost).collect()
+    let numbers = |tally: &Tally, fits: &dyn Fn(&HandoffMetrics) -> bool| {
+        let costs = costs.iter().filter(|(handed, _)| fits(handed)).map(|(_, cost)| *cost);
+        NumbersView::of(tally, &costs.collect::<Vec<_>>())
     };
-    let all = of(&|_| true);
-    let agents: Vec<(String, &Tally, Vec<Cost>)> =
-        metrics.agents.iter().map(|(ai, tally)| (ai.clone(), tally, of(&|handed| handed.ai == *ai))).collect();
-    let periods: Vec<(String, &Tally, Vec<Cost>)> = metrics
-        .periods
-        .iter()
-        .map(|(period, tally)| (period.clone(), tally, of(&|handed| asked.by.of(handed.at_ms) == *period)))
-        .collect();
     let listed = &metrics.duplicates[..outcome.limit.min(metrics.duplicates.len())];
     let message = match (metrics.periods.is_empty(), outcome.any) {
         (false, _) => None,
@@ -408,35 +395,39 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
         (true, false) => Some("Nothing is stored here yet."),
     };
     let view = MetricsView {
-        ai_id: asked.ai.as_deref(),
-        since: time(asked.since_ms),
-        until: time(asked.until_ms),
-        by: asked.by,
+        ai_id: query.ai.as_deref(),
+        since: time(query.since_ms),
+        until: time(query.until_ms),
+        by: query.by,
         exact: outcome.exact,
-        overall: NumbersView::of(&metrics.overall, &all),
-        agents: agents
+        overall: numbers(&metrics.overall, &|_| true),
+        agents: metrics
+            .agents
             .iter()
-            .map(|(ai_id, tally, costs)| AgentView { ai_id, numbers: NumbersView::of(tally, costs) })
+            .map(|(ai, tally)| AgentView { ai_id: ai, numbers: numbers(tally, &|handed| handed.ai == *ai) })
             .collect(),
-        periods: periods
+        periods: metrics
+            .periods
             .iter()
-            .map(|(period, tally, costs)| PeriodView { period, numbers: NumbersView::of(tally, costs) })
+            .map(|(period, tally)| PeriodView {
+                period,
+                numbers: numbers(tally, &|handed| query.by.of(handed.at_ms) == *period),
+            })
             .collect(),
         duplicate_pairs: listed,
         message,
     };
+    let mut parts = vec![
+        overall_text(&view.overall, outcome.exact),
+        table("agent", view.agents.iter().map(|agent| (agent.ai_id, &agent.numbers))),
+        table(query.by.name(), view.periods.iter().map(|period| (period.period, &period.numbers))),
+    ];
+    if !listed.is_empty() {
+        parts.push(format!("Duplicates:\n{}", listed.iter().map(pair_text).collect::<String>()));
+    }
     let answer = Answer::new(view).warn(outcome.warnings.clone());
     if let Some(message) = message {
         return Ok(answer.text(format!("{message}\n")));
-    }
-    let clean = |rows: Vec<(String, _, _)>| -> Vec<_> {
-        rows.into_iter().map(|(name, tally, costs)| (safe::line(&name), tally, costs)).collect()
-    };
-    let mut parts = vec![overall_text(&metrics.overall, &all, outcome.exact)];
-    parts.push(table("agent", &clean(agents)));
-    parts.push(table(asked.by.name(), &periods));
-    if !listed.is_empty() {
-        parts.push(format!("Duplicates:\n{}", listed.iter().map(pair_text).collect::<String>()));
     }
     let answer = answer.text(parts.join("\n")).paged();
     Ok(match metrics.duplicates.len() - listed.len() {
@@ -445,18 +436,18 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
     })
 }
 
-fn receiver_text(receiver: &Receiver) -> String {
-    let first = match receiver.to_first_entry_ms {
-        Some(ms) => format!("first journal entry {} after its start", seconds(Some(ms as f64 / 1000.0))),
+fn receiver_text(receiver: &ReceiverView<'_>) -> String {
+    let first = match receiver.first_entry_seconds {
         None => "time to its first journal entry not known".to_owned(),
+        known => format!("first journal entry {} after its start", seconds(known)),
     };
     let mut out = format!(
         "\nReceived by {} in session {}: {first}\n  {}\n",
-        safe::line(&receiver.ai),
-        receiver.session.short(),
-        ratio_text(receiver.relevant(), "paths handed over", "were touched")
+        safe::line(receiver.ai_id),
+        receiver.session_id.short(),
+        ratio_text(receiver.context_relevance, "paths handed over", "were touched")
     );
-    for (path, touched) in &receiver.paths {
+    for PathView { path, touched } in &receiver.paths {
         let mark = if *touched { "touched    " } else { "not touched" };
         out.push_str(&format!("  {mark} {}\n", safe::line(path)));
     }
@@ -483,33 +474,31 @@ pub fn of_handoff(one: &HandoffWorth, terminal: &mut Templates) -> Result<Answer
         tokens: one.resumed.is_some().then(|| Pairs(costs.clone())),
         transcript_tokens: one.resumed.as_ref().and_then(|resumed| resumed.transcript_tokens),
         first_try_complete: one.reception.is_complete,
-        acknowledgements: received.accepts.iter().map(|(head, said)| AcceptView::of(head, said)).collect(),
+        acknowledgements: received.accepts.iter().map(|(head, accept)| AcceptView::of(head, accept)).collect(),
         receivers: one.reception.receivers.iter().map(ReceiverView::from).collect(),
         questions: received.questions.iter().map(QuestionView::from).collect(),
     };
     let mut text =
         format!("Handoff {} by {}: {}\n", head.id.short(), safe::line(&head.ai), safe::line(&one.listed.handoff.task));
     for (name, cost) in &costs {
-        let count = |count: Option<usize>| tokens_text(count.map(|count| count as u64));
         text.push_str(&format!(
             "  resume --detail {name:<8} {:>5} tokens as text, {:>5} as JSON, {}\n",
-            count(cost.text),
-            count(cost.json),
-            how(one.exact)
+            cost.text,
+            cost.json,
+            method(one.exact)
         ));
     }
     if costs.is_empty() {
         text.push_str("  resume shows a newer handoff of the session: its tokens are not known\n");
     }
-    let replaced = one.resumed.as_ref().and_then(|resumed| Some((resumed.transcript_tokens?, 1)));
-    text.push_str(&format!("  {}\n", replaced_text(replaced)));
+    text.push_str(&format!("  {}\n", replaced_text(view.transcript_tokens, 1)));
     text.push_str(match one.reception.is_complete {
         Some(true) => "  accepted without question or gap\n",
         Some(false) => "  accepted with questions or gaps\n",
         None => "  accepted by no other session yet\n",
     });
-    text.extend(one.reception.receivers.iter().map(receiver_text));
+    text.extend(view.receivers.iter().map(receiver_text));
     let answer = Answer::new(view).text(text).warn(one.warnings.clone()).paged();
-    // acknowledgements stand there as in show
+    // acknowledgements are listed as in show
     Ok(receive::view::added(answer, &one.received, true))
 }

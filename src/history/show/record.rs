@@ -145,7 +145,7 @@ pub fn points(records: &[Record], warnings: Vec<String>) -> Answer {
             format::date(&record.head.at),
             point_name(record),
             safe::line(&record.head.ai),
-            record_line::said(record)
+            record_line::text(record)
         )
     };
     let checkpoints = records.iter().map(PointView::from).collect();

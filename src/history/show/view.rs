@@ -139,7 +139,7 @@ fn commit_answer(
                 record.head.id.short(),
                 record.body.kind().replace('_', " "),
                 safe::line(&record.head.ai),
-                safe::indented(&record_line::said(record), 4)
+                safe::indented(&record_line::text(record), 4)
             )),
         }
     }

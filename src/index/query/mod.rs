@@ -8,10 +8,10 @@ pub mod totals;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use rusqlite::{Connection, ToSql, params};
+use rusqlite::{Connection, Params, params};
 
-use crate::index::connection::Index;
-use crate::index::fault::IndexError;
+use crate::index::connection::{Index, select};
+use crate::index::error::IndexError;
 use crate::index::schema;
 use crate::index::texts::Texts;
 use empirica_notes::error::Result;
@@ -22,8 +22,8 @@ use empirica_notes::model::{Body, Id, Record, SessionId};
 use empirica_notes::store::{RecordEntry, Scan};
 
 /// The records of a session, those they refer to, those that refer to either, and those that refer to steps of its
-/// goals: whoever completes a step may not know whose goal it is. CROSS JOIN keeps this order whatever the planner
-/// estimates: the session's own records come first and are few.
+/// goals: a record that completes a step may not name the owner of the goal. CROSS JOIN fixes the order, whatever the
+/// planner estimates: the session's own records come first and are few.
 const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?1 UNION SELECT r FROM concerns WHERE s = ?1), \
     about(id) AS (SELECT o.id FROM own CROSS JOIN record o ON o.r = own.r UNION \
     SELECT x.id FROM own CROSS JOIN names x ON x.r = own.r), \
@@ -46,15 +46,13 @@ pub struct FoundRecord {
 }
 
 /// The records that match a condition on the table `record`; ORDER BY and LIMIT may follow it.
-pub fn found(db: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<FoundRecord>, IndexError> {
-    let mut find =
-        db.prepare_cached(&format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}"))?;
-    let rows = find.query_map(values, |row| {
-        let id = schema::text(row.get_ref(1)?.as_blob().unwrap_or_default());
+fn found(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<FoundRecord>, IndexError> {
+    let sql = format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}");
+    select(db, &sql, values, |row| {
+        let id = schema::text(row.get_ref(1)?.as_blob()?);
         let retracted = row.get_ref(5)?.as_bytes() == Ok(schema::RETRACTED.as_bytes());
         Ok(FoundRecord { r: row.get(0)?, id, note: row.get(2)?, doubled: row.get(3)?, version: row.get(4)?, retracted })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
 }
 
 /// Groups records by note, so that each note is read once.
@@ -86,7 +84,7 @@ pub fn read_found<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundR
 }
 
 /// Reads records, with the objects they are attached to.
-fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<Scan, IndexError> {
+fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<Scan, IndexError> {
     let mut out = Scan::default();
     for (note, wanted) in by_note(found) {
         let text = texts.get(db, note)?;
@@ -106,26 +104,14 @@ fn taken(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<
 
 /// The objects a record is attached to.
 pub fn places(db: &Connection, r: i64) -> Result<BTreeSet<Oid>, IndexError> {
-    let find = "SELECT target FROM note WHERE n IN (SELECT note FROM record WHERE r = ?1 UNION ALL SELECT n FROM stands WHERE r = ?1)";
-    let mut find = db.prepare_cached(find)?;
-    let mut rows = find.query([r])?;
-    let mut out = BTreeSet::new();
-    while let Some(row) = rows.next()? {
-        out.extend(Oid::try_from(row.get_ref(0)?.as_blob().unwrap_or_default()).ok());
-    }
-    Ok(out)
-}
-
-/// First column of a query.
-pub fn rows(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<i64>, IndexError> {
-    let mut find = db.prepare_cached(sql)?;
-    let found = find.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    Ok(found)
+    let sql = "SELECT target FROM note WHERE n IN (SELECT note FROM record WHERE r = ?1 UNION ALL SELECT n FROM attached WHERE r = ?1)";
+    let found = select(db, sql, [r], |row| Ok(Oid::try_from(row.get_ref(0)?.as_blob()?)))?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// The records [`OF_SESSION`] finds for the session in a row.
 pub fn of_session(db: &Connection, s: i64) -> Result<Vec<FoundRecord>, IndexError> {
-    found(db, OF_SESSION, &[&s])
+    found(db, OF_SESSION, [s])
 }
 
 /// Filter for records.
@@ -138,13 +124,13 @@ pub struct RecordQuery<'a> {
 }
 
 impl Index<'_> {
-    fn found(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<FoundRecord>> {
-        self.fine(found(&self.opened.db, condition, values))
+    fn found(&self, condition: &str, values: impl Params) -> Result<Vec<FoundRecord>> {
+        self.checked(found(&self.opened.db, condition, values))
     }
 
-    fn take(&self, found: Vec<FoundRecord>) -> Result<Scan> {
+    fn read(&self, found: Vec<FoundRecord>) -> Result<Scan> {
         let texts = Texts::new(self.store.repo());
-        self.fine(taken(&self.opened.db, &texts, found))
+        self.checked(read(&self.opened.db, &texts, found))
     }
 
     /// The records of these kinds, by `kind` key.
@@ -161,14 +147,13 @@ impl Index<'_> {
                 )?,
             });
         }
-        self.take(all)
+        self.read(all)
     }
 
     /// The records of a session, those they refer to, and those that refer to either.
     pub fn session(&self, id: &SessionId) -> Result<Scan> {
-        let row = self.fine(rows(&self.opened.db, "SELECT s FROM session WHERE id = ?", &[&schema::session(id)]))?;
-        match row.first() {
-            Some(s) => self.take(self.found(OF_SESSION, &[s])?),
+        match self.select("SELECT s FROM session WHERE id = ?", [schema::session(id)], |row| row.get(0))?.pop() {
+            Some(s) => self.read(self.checked(of_session(&self.opened.db, s))?),
             None => Ok(Scan::default()),
         }
     }
@@ -177,9 +162,9 @@ impl Index<'_> {
     pub fn ids<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
         let mut all = Vec::new();
         for id in ids.into_iter().collect::<BTreeSet<_>>() {
-            all.extend(self.found("id = ?", &[&schema::id(id)])?);
+            all.extend(self.found("id = ?", [schema::id(id)])?);
         }
-        self.take(all)
+        self.read(all)
     }
 
     /// The records of these kinds that refer to one of these IDs: resolve, end, attach or supersede it.
@@ -192,42 +177,39 @@ impl Index<'_> {
                 all.extend(found.into_iter().map(|one| (one.r, one)));
             }
         }
-        self.take(all.into_values().collect())
+        self.read(all.into_values().collect())
     }
 
     /// Every record whose ID begins or ends with `given`, or whose short form begins with it, perhaps others too.
     /// `given`: lower-case hex digits and hyphens.
     pub fn ids_like(&self, given: &str) -> Result<Scan> {
         let digits: String = given.chars().filter(|c| *c != '-').collect();
-        let (least, most) = schema::around(&digits);
-        let mut all = self.found("id BETWEEN ? AND ?", params![least, most])?;
-        if let Some((least, most)) = schema::range(&digits, 8) {
-            all.extend(self.found("short BETWEEN ? AND ?", &[&least, &most])?);
+        let mut all = self.found("id BETWEEN ? AND ?", schema::around(&digits))?;
+        if let Some(range) = schema::range(&digits, 8) {
+            all.extend(self.found("short BETWEEN ? AND ?", range)?);
         }
         let end: String = digits.chars().rev().take(schema::TAIL).collect();
-        if let Some((least, most)) = schema::range(&end, schema::TAIL) {
-            all.extend(self.found("tail BETWEEN ? AND ?", &[&least, &most])?);
+        if let Some(range) = schema::range(&end, schema::TAIL) {
+            all.extend(self.found("tail BETWEEN ? AND ?", range)?);
         }
         let distinct: BTreeMap<i64, FoundRecord> = all.into_iter().map(|one| (one.r, one)).collect();
-        self.take(distinct.into_values().collect())
+        self.read(distinct.into_values().collect())
     }
 
     /// The newest `most` findings marked for longer-term memory, by the word of `finding --as`.
     pub fn memory(&self, word: &str, most: usize) -> Result<Scan> {
         let marked = "r IN (SELECT r FROM memory WHERE word = ?) ORDER BY id DESC LIMIT ?";
-        self.take(self.found(marked, params![word, most as i64])?)
+        self.read(self.found(marked, params![word, most as i64])?)
     }
 
     /// Whether another record refers to it.
     pub fn is_named(&self, id: &Id) -> Result<bool> {
-        let found = rows(&self.opened.db, "SELECT r FROM names WHERE id = ?", &[&schema::id(id)]);
-        Ok(!self.fine(found)?.is_empty())
+        Ok(self.number("SELECT EXISTS (SELECT 1 FROM names WHERE id = ?)", [schema::id(id)])? > 0)
     }
 
     /// Whether a record of this ID is stored.
     pub fn has(&self, id: &Id) -> Result<bool> {
-        let found = rows(&self.opened.db, "SELECT r FROM record WHERE id = ?", &[&schema::id(id)]);
-        Ok(!self.fine(found)?.is_empty())
+        Ok(self.number("SELECT EXISTS (SELECT 1 FROM record WHERE id = ?)", [schema::id(id)])? > 0)
     }
 
     /// Goals by their IDs or those of their steps, with all records that refer to them and the ends of their
@@ -255,23 +237,21 @@ impl Index<'_> {
     /// The newest `most` checkpoints of an agent's sessions in these places (one or two).
     pub fn checkpoints_at(&self, ai: &str, places: &[String], most: usize) -> Result<Scan> {
         let taken = "+kind = 'checkpoint' AND s IN (SELECT s FROM session WHERE ai = ? AND place IN (?, ?)) ORDER BY id DESC LIMIT ?";
-        self.take(self.found(taken, params![ai, places.first(), places.last(), most as i64])?)
+        self.read(self.found(taken, params![ai, places.first(), places.last(), most as i64])?)
     }
 
     /// The records attached to an object.
     pub fn on(&self, target: Oid) -> Result<Scan> {
         let on = "r IN (SELECT r FROM record WHERE note IN (SELECT n FROM note WHERE target = ?1) \
-                  UNION SELECT r FROM stands WHERE n IN (SELECT n FROM note WHERE target = ?1))";
-        self.take(self.found(on, &[&target.as_bytes()])?)
+                  UNION SELECT r FROM attached WHERE n IN (SELECT n FROM note WHERE target = ?1))";
+        self.read(self.found(on, [target.as_bytes()])?)
     }
 
-    /// The IDs stored in two different versions, oldest first.
-    pub fn doubled(&self) -> Result<Vec<Id>> {
-        let read = || -> Result<Vec<Id>, IndexError> {
-            let mut find = self.opened.db.prepare_cached("SELECT id FROM record WHERE doubled = 1 ORDER BY id")?;
-            let found: Vec<Vec<u8>> = find.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-            Ok(found.iter().filter_map(|id| Id::parse(&schema::text(id))).collect())
-        };
-        self.fine(read())
+    /// A warning for each ID stored in two different versions, oldest first.
+    pub fn double_warnings(&self) -> Result<Vec<String>> {
+        let sql = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";
+        let warning =
+            |id: Id| format!("two versions of the record {id} are stored; the one with the greater bytes counts");
+        self.select(sql, [], |row| Ok(warning(schema::id_in(row, 0)?)))
     }
 }

@@ -6,7 +6,12 @@ use crate::text::query::Term;
 use crate::text::similarity;
 use empirica_notes::error::Result;
 
-/// The records of these kinds that have the rarest words of a text, and these words; none when no record has a word of it.
+/// Most words of a text to search for.
+const WORDS: usize = 12;
+/// Most records with each of these words.
+const RARE: usize = 2000;
+
+/// The records of these kinds with the rarest words of a text, and these words; none if no record has any of its words.
 pub(crate) fn by_rare_words(
     index: &Index<'_>,
     text: &str,
@@ -21,12 +26,7 @@ pub(crate) fn by_rare_words(
     Ok((words, found))
 }
 
-/// What a text is about: the stems of its words, as beginnings.
+/// The stems of the significant words of a text, as prefixes.
 pub(crate) fn stems(text: &str) -> Vec<Term> {
     similarity::words(text).into_iter().map(|text| Term { text, is_prefix: true }).collect()
 }
-
-/// By how many words a text is looked for, at most, and in how many records each of them may be.
-const WORDS: usize = 12;
-
-const RARE: usize = 2000;

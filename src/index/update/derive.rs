@@ -1,121 +1,73 @@
-//! Derives the row of a session and its current handoffs from its records.
+//! Derives the row of a session, and which of its records are closed or superseded, from its records.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use crate::fold::journal::{answers, goals, sessions};
 use crate::fold::session_state::SessionRecords;
 use crate::fold::session_summary::{kept, learned};
-use crate::index::fault::IndexError;
-use crate::index::note::ParsedLine;
-use crate::index::query::FoundRecord;
-use crate::index::texts::{NotePlace, ParsedNotes, Texts, place};
-use crate::index::{query, schema};
-use empirica_notes::git::Repository;
+use crate::index::connection::select;
+use crate::index::error::IndexError;
+use crate::index::note::{ParsedLine, ParsedNotes};
+use crate::index::query::{by_note, of_session, read_found};
+use crate::index::schema;
+use crate::index::texts::Texts;
+use crate::index::update::Filler;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Body, Id, Record, SessionId, Vector};
 
-/// A session, and where its records are stored.
-struct SessionSource {
-    s: i64,
-    id: SessionId,
-    notes: Vec<(i64, NotePlace, Vec<FoundRecord>)>,
-}
-
 struct DerivedSession {
-    s: i64,
-    /// `None` if it has no record of its own; records of others may still concern it.
-    row: Option<DerivedRow>,
-}
-
-struct DerivedRow {
     session: Session,
     newest: Option<Id>,
-    kept: Option<String>,
+    summary: Option<String>,
     know: Option<f64>,
     uncertainty: Option<f64>,
     /// Its unknowns and goals, and whether each is closed.
     closed: Vec<(Id, bool)>,
     /// Its handoffs, and whether each is superseded.
-    aside: Vec<(Id, bool)>,
+    superseded: Vec<(Id, bool)>,
 }
 
-/// Rebuilds the rows of these sessions. Calls `tell` for each. With `is_new`, nothing was superseded or closed
-/// before.
-pub fn derive_sessions(
-    db: &Connection,
-    repo: &Repository,
-    touched: &BTreeSet<i64>,
-    kept: &ParsedNotes,
-    is_new: bool,
-    tell: &mut dyn FnMut(),
-) -> Result<(), IndexError> {
-    let texts = Texts::new(repo);
-    let mut places = Places { db, kept, known: HashMap::new() };
-    touched.iter().try_for_each(|s| {
+/// Rebuilds the rows of the sessions that the filler touched. Calls `tell` for each.
+pub fn derive_sessions(filler: &Filler<'_>, tell: &mut dyn FnMut()) -> Result<(), IndexError> {
+    // texts read to update notes are not those of sessions
+    let texts = Texts::new(filler.repo);
+    filler.touched.iter().try_for_each(|s| {
         tell();
-        write(db, &follows(&texts, &places.source(*s)?)?, is_new)
+        let derived = derive(filler.db, &texts, &filler.parsed, *s)?;
+        write(filler.db, *s, derived.as_ref(), filler.is_new)
     })
 }
 
-/// Sources of notes, each looked up once.
-struct Places<'p> {
-    db: &'p Connection,
-    kept: &'p ParsedNotes,
-    known: HashMap<i64, NotePlace>,
-}
-
-impl Places<'_> {
-    fn place(&mut self, n: i64) -> Result<NotePlace, IndexError> {
-        if let Some(place) = self.known.get(&n) {
-            return Ok(place.clone());
-        }
-        let found = match self.kept.get(n) {
-            Some(lines) => NotePlace::Lines(lines),
-            None => place(self.db, n)?,
-        };
-        self.known.insert(n, found.clone());
-        Ok(found)
-    }
-
-    fn source(&mut self, s: i64) -> Result<SessionSource, IndexError> {
-        let find = "SELECT id FROM session WHERE s = ?";
-        let row: Vec<u8> = self.db.prepare_cached(find)?.query_row([s], |row| row.get(0))?;
-        // only session IDs are stored
-        let id = SessionId::parse(&schema::text(&row)).ok_or(IndexError::Lost)?;
-        let found = query::of_session(self.db, s)?.into_iter().filter(|found| !found.retracted);
-        let notes = query::by_note(found.collect());
-        let notes =
-            notes.into_iter().map(|(n, found)| Ok((n, self.place(n)?, found))).collect::<Result<_, IndexError>>()?;
-        Ok(SessionSource { s, id, notes })
-    }
-}
-
-/// Derives a session from its records, without a database.
-fn follows(texts: &Texts<'_>, source: &SessionSource) -> Result<DerivedSession, IndexError> {
-    let SessionSource { s, id, notes } = source;
-    let s = *s;
+/// `None` if the session has no record of its own; records of others may still concern it.
+fn derive(
+    db: &Connection,
+    texts: &Texts<'_>,
+    parsed: &ParsedNotes,
+    s: i64,
+) -> Result<Option<DerivedSession>, IndexError> {
+    let row: Vec<u8> = db.prepare_cached("SELECT id FROM session WHERE s = ?")?.query_row([s], |row| row.get(0))?;
+    let id = SessionId::parse(&schema::text(&row)).ok_or(IndexError::Lost)?;
+    let notes = by_note(of_session(db, s)?.into_iter().filter(|found| !found.retracted).collect());
     let mut read: Vec<Record> = Vec::new();
-    for (n, place, found) in notes {
-        if !matches!(place, NotePlace::Lines(_)) {
-            let text = texts.at(*n, place)?;
-            read.extend(query::read_found(&text, found).into_iter().map(|(_, _, record)| record));
-        }
+    for (n, found) in notes.iter().filter(|(n, _)| parsed.get(**n).is_none()) {
+        let text = texts.get(db, *n)?;
+        read.extend(read_found(&text, found).into_iter().map(|(_, _, record)| record));
     }
-    let known = notes.iter().flat_map(|(_, place, found)| {
-        let lines: &[ParsedLine] = if let NotePlace::Lines(lines) = place { lines } else { &[] };
+    let parsed = notes.iter().flat_map(|(n, found)| {
+        let lines = parsed.get(*n).unwrap_or_default();
         found.iter().filter_map(move |one| Some(&ParsedLine::find(lines, &one.id, one.version)?.record))
     });
-    let mut records: Vec<&Record> = known.chain(&read).collect();
+    let mut records: Vec<&Record> = parsed.chain(&read).collect();
     records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
     let all = || records.iter().copied();
-    let own = || all().filter(|record| record.head.session.as_ref() == Some(id));
-    let Some(session) = sessions(own()).remove(id) else { return Ok(DerivedSession { s, row: None }) };
-    let aside = superseded(all());
-    let gathered = SessionRecords::collect(all(), id);
+    let own = || all().filter(|record| record.head.session.as_ref() == Some(&id));
+    let Some(session) = sessions(own()).remove(&id) else { return Ok(None) };
+    let superseded = superseded(all());
+    let gathered = SessionRecords::collect(all(), &id);
     let learned = |vector| gathered.as_ref().and_then(|gathered| learned(gathered, vector));
     let answered = answers(all());
     let open: BTreeSet<Id> = goals(all())
@@ -129,77 +81,66 @@ fn follows(texts: &Texts<'_>, source: &SessionSource) -> Result<DerivedSession, 
         _ => None,
     });
     let handoffs = own().filter(|record| matches!(record.body, Body::Handoff(_)));
-    let row = DerivedRow {
+    Ok(Some(DerivedSession {
         newest: own().next_back().map(|record| record.head.id.clone()),
         // numbers and texts only: serialising cannot fail
-        kept: gathered.as_ref().and_then(|gathered| serde_json::to_string(&kept(gathered, &aside)).ok()),
+        summary: gathered.as_ref().and_then(|gathered| serde_json::to_string(&kept(gathered, &superseded)).ok()),
         know: learned(Vector::Know),
         uncertainty: learned(Vector::Uncertainty),
         closed: closed.collect(),
-        aside: handoffs.map(|record| (record.head.id.clone(), aside.contains(&record.head.id))).collect(),
+        superseded: handoffs.map(|record| (record.head.id.clone(), superseded.contains(&record.head.id))).collect(),
         session,
-    };
-    Ok(DerivedSession { s, row: Some(row) })
+    }))
 }
 
-fn write(db: &Connection, follows: &DerivedSession, is_new: bool) -> Result<(), IndexError> {
-    let s = follows.s;
-    let Some(DerivedRow { session, newest, kept, know, uncertainty, closed, aside }) = &follows.row else {
-        db.prepare_cached(
-            "UPDATE session SET began = NULL, newest = NULL, ai = NULL, started_at = NULL, ended_at = NULL, task = NULL, \
-             kind = NULL, external_id = NULL, head = NULL, worktree = NULL, place = NULL, origin = NULL, origin_handoff = NULL, kept = NULL, know = NULL, uncertainty = NULL WHERE s = ?",
-        )?
-        .execute([s])?;
-        return Ok(());
-    };
+/// In a new index, nothing is superseded or closed before.
+fn write(db: &Connection, s: i64, derived: Option<&DerivedSession>, is_new: bool) -> Result<(), IndexError> {
+    let session = derived.map(|derived| &derived.session);
     db.prepare_cached(
         "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
-         external_id = ?, head = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, kept = ?, know = ?, uncertainty = ? WHERE s = ?",
+         external_id = ?, head = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, summary = ?, know = ?, uncertainty = ? WHERE s = ?",
     )?
     .execute(params![
-        schema::id(&session.began),
-        newest.as_ref().map(schema::id),
-        session.ai,
-        session.started_at,
-        session.ended_at,
-        session.task,
-        session.kind,
-        session.external_id,
-        session.commit,
-        session.worktree,
-        session.place,
-        session.from.as_ref().map(schema::session),
-        session.from_handoff.as_ref().map(schema::id),
-        kept,
-        know,
-        uncertainty,
+        session.map(|session| schema::id(&session.began)),
+        derived.and_then(|derived| derived.newest.as_ref()).map(schema::id),
+        session.map(|session| &session.ai),
+        session.map(|session| &session.started_at),
+        session.map(|session| &session.ended_at),
+        session.map(|session| &session.task),
+        session.map(|session| &session.kind),
+        session.map(|session| &session.external_id),
+        session.map(|session| &session.commit),
+        session.map(|session| &session.worktree),
+        session.map(|session| &session.place),
+        session.and_then(|session| session.from.as_ref()).map(schema::session),
+        session.and_then(|session| session.from_handoff.as_ref()).map(schema::id),
+        derived.map(|derived| &derived.summary),
+        derived.map(|derived| derived.know),
+        derived.map(|derived| derived.uncertainty),
         s
     ])?;
+    let Some(DerivedSession { closed, superseded, .. }) = derived else { return Ok(()) };
     for (id, closed) in closed.iter().filter(|(_, closed)| *closed || !is_new) {
         let set = "UPDATE record SET closed = ?1 WHERE id = ?2 AND closed <> ?1";
         db.prepare_cached(set)?.execute(params![closed, schema::id(id)])?;
     }
-    aside.iter().try_for_each(|(id, aside)| set_superseded(db, &schema::id(id), *aside, is_new))
+    let superseded = superseded.iter().filter(|(_, superseded)| *superseded || !is_new);
+    superseded.into_iter().try_for_each(|(id, superseded)| set_superseded(db, &schema::id(id), *superseded))
 }
 
-/// Same for handoffs without a session, which only a record can supersede.
+/// Marks superseded handoffs without a session, which only a record can supersede.
 pub fn sessionless(db: &Connection) -> Result<(), IndexError> {
     let find = "SELECT o.id, EXISTS(SELECT 1 FROM names x JOIN record b ON b.r = x.r WHERE x.id = o.id AND b.kind = 'supersede') \
                 FROM handoff_reports o WHERE o.session_id IS NULL";
-    let mut find = db.prepare_cached(find)?;
-    let all: Vec<(Vec<u8>, bool)> =
-        find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    all.iter().try_for_each(|(id, aside)| set_superseded(db, id, *aside, false))
+    let all: Vec<(Vec<u8>, bool)> = select(db, find, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    all.iter().try_for_each(|(id, superseded)| set_superseded(db, id, *superseded))
 }
 
-fn set_superseded(db: &Connection, id: &[u8], aside: bool, is_new: bool) -> Result<(), IndexError> {
-    if is_new && !aside {
-        return Ok(());
-    }
-    let set = "UPDATE record SET aside = ?1 WHERE id = ?2 AND aside <> ?1 RETURNING r";
-    let changed: Option<i64> = db.prepare_cached(set)?.query_row(params![aside, id], |row| row.get(0)).optional()?;
+fn set_superseded(db: &Connection, id: &[u8], superseded: bool) -> Result<(), IndexError> {
+    let set = "UPDATE record SET superseded = ?1 WHERE id = ?2 AND superseded <> ?1 RETURNING r";
+    let changed: Option<i64> = select(db, set, params![superseded, id], |row| row.get(0))?.pop();
     if let Some(r) = changed {
-        db.prepare_cached("UPDATE handoff_reports SET aside = ? WHERE r = ?")?.execute(params![aside, r])?;
+        db.prepare_cached("UPDATE handoff_reports SET superseded = ? WHERE r = ?")?.execute(params![superseded, r])?;
     }
     Ok(())
 }

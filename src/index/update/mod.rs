@@ -7,21 +7,19 @@ pub mod wanted;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use crate::index::fault::IndexError;
-use crate::index::note::{ParsedLine, ParsedNote};
+use crate::index::connection::select;
+use crate::index::error::IndexError;
+use crate::index::note::{ParsedLine, ParsedNotes};
 use crate::index::schema;
-use crate::index::texts::{ParsedNotes, Texts};
-use crate::index::update::wanted::{BesideNotes, WantedNotes};
+use crate::index::texts::Texts;
+use crate::index::update::wanted::ExtraNote;
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::notes::difference;
 use empirica_notes::git::{Oid, Repository, notes};
 use empirica_notes::model::{Id, SessionId};
-
-/// Row of a note, and its blob; `None` outside our refs.
-type NoteRow = (i64, Option<Vec<u8>>);
 
 /// Inserts notes into an index.
 pub struct Filler<'f> {
@@ -38,8 +36,7 @@ pub struct Filler<'f> {
     pub(crate) bulk: Option<Bulk>,
     /// Missing blobs of notes.
     pub missing: Vec<Oid>,
-    /// The first notes read.
-    pub kept: ParsedNotes,
+    pub parsed: ParsedNotes,
     pub(crate) sessions: HashMap<SessionId, i64>,
     /// Last row numbers of records and notes.
     pub(crate) last: (i64, i64),
@@ -49,7 +46,7 @@ pub struct Filler<'f> {
 #[derive(Default)]
 pub(crate) struct Bulk {
     /// Rows and versions of records by ID.
-    pub(crate) known: HashMap<[u8; 16], (i64, i64)>,
+    pub(crate) rows: HashMap<[u8; 16], (i64, i64)>,
     /// Rows of `names`.
     pub(crate) names: Vec<([u8; 16], i64)>,
     pub(crate) concerns: Vec<(i64, i64)>,
@@ -90,7 +87,7 @@ impl<'f> Filler<'f> {
             is_new,
             bulk: is_new.then(Bulk::default),
             missing: Vec::new(),
-            kept: ParsedNotes::default(),
+            parsed: ParsedNotes::default(),
             sessions: HashMap::new(),
             last,
         })
@@ -106,21 +103,19 @@ impl<'f> Filler<'f> {
     ) -> Result<(), IndexError> {
         let repo = self.repo;
         if old == repo.empty_tree() {
-            let (targets, blobs): (Vec<Oid>, Vec<Oid>) = notes::entries(repo, new)?.notes.into_iter().unzip();
-            self.is_worth(blobs.len())?;
-            return crate::index::note::each(repo, &blobs, &mut |at, note| {
-                let n = self.note(namespace, targets[at], &Content::Blob(blobs[at]), false)?;
+            let all = notes::entries(repo, new)?.notes;
+            self.is_worth(all.len())?;
+            let mut text = Vec::new();
+            for (target, blob) in all {
+                let n = self.note(namespace, target, &Content::Blob(blob), false)?;
                 tell();
-                match note {
-                    None => self.missing.push(blobs[at]),
-                    Some(ParsedNote::Text(text)) => self.lines_added(n, &text)?,
-                    Some(ParsedNote::Lines(lines, bytes)) => {
-                        lines.iter().try_for_each(|line| self.line_added(n, line))?;
-                        return Ok(self.kept.keep(n, lines, bytes));
-                    }
+                // a damaged note hides no others; doctor reports it
+                match repo.read_blob_into(blob, &mut text) {
+                    Ok(true) => self.lines_added(n, &text)?,
+                    _ => self.missing.push(blob),
                 }
-                Ok(None)
-            });
+            }
+            return Ok(());
         }
         let found = match new == repo.empty_tree() {
             true => notes::entries(repo, old)?
@@ -133,9 +128,9 @@ impl<'f> Filler<'f> {
         self.is_worth(found.len())?;
         for (target, [_, mut new]) in found {
             new.dedup();
-            let known = self.known(namespace, target, false)?;
+            let stored = self.stored(namespace, target)?;
             let mut gone: Vec<i64> = Vec::new();
-            for (n, blob) in known {
+            for (n, blob) in stored {
                 match new.iter().position(|id| blob.as_deref() == Some(id.as_bytes())) {
                     Some(at) => drop(new.swap_remove(at)),
                     None => gone.push(n),
@@ -147,9 +142,7 @@ impl<'f> Filler<'f> {
                     None => self.add(namespace, target, Content::Blob(blob), false)?,
                 }
             }
-            for n in gone {
-                self.remove(n)?;
-            }
+            gone.into_iter().try_for_each(|n| self.remove(n))?;
             tell();
         }
         Ok(())
@@ -165,17 +158,12 @@ impl<'f> Filler<'f> {
     }
 
     /// Replaces the notes outside our refs.
-    pub fn beside(&mut self, all: Vec<BesideNotes>) -> Result<(), IndexError> {
-        let mut gone: BTreeMap<(usize, Vec<u8>), i64> = BTreeMap::new();
-        let find = "SELECT n, shelf, target FROM note WHERE beside = 1";
-        let mut find = self.db.prepare(find)?;
-        let mut rows = find.query([])?;
-        while let Some(row) = rows.next()? {
-            gone.insert((row.get::<_, i64>(1)? as usize, row.get(2)?), row.get(0)?);
-        }
-        drop(rows);
-        for BesideNotes { namespace, target, text } in all {
-            match gone.remove(&(namespace, target.as_bytes().to_vec())) {
+    pub fn extra(&mut self, all: Vec<ExtraNote>) -> Result<(), IndexError> {
+        let sql = "SELECT namespace, target, n FROM note WHERE extra = 1";
+        let stored = select(self.db, sql, [], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+        let mut gone: BTreeMap<(i64, Vec<u8>), i64> = stored.into_iter().collect();
+        for ExtraNote { namespace, target, text } in all {
+            match gone.remove(&(namespace as i64, target.as_bytes().to_vec())) {
                 Some(n) => self.replace(n, Content::Text(text))?,
                 None => self.add(namespace, target, Content::Text(text), true)?,
             }
@@ -183,46 +171,60 @@ impl<'f> Filler<'f> {
         gone.into_values().try_for_each(|n| self.remove(n))
     }
 
-    fn known(&self, namespace: usize, target: Oid, beside: bool) -> Result<Vec<NoteRow>, IndexError> {
-        let find = "SELECT n, blob FROM note WHERE target = ? AND shelf = ? AND beside = ?";
-        let mut find = self.db.prepare_cached(find)?;
-        let rows =
-            find.query_map(params![target.as_bytes(), namespace as i64, beside], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+    /// Rows and blobs of the notes of an object in our ref.
+    fn stored(&self, namespace: usize, target: Oid) -> Result<Vec<(i64, Option<Vec<u8>>)>, IndexError> {
+        let find = "SELECT n, blob FROM note WHERE target = ? AND namespace = ? AND extra = 0";
+        let values = params![target.as_bytes(), namespace as i64];
+        select(self.db, find, values, |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    fn add(&mut self, namespace: usize, target: Oid, content: Content, beside: bool) -> Result<(), IndexError> {
-        let n = self.note(namespace, target, &content, beside)?;
-        let text = self.remembered(n, content)?;
+    fn add(&mut self, namespace: usize, target: Oid, content: Content, extra: bool) -> Result<(), IndexError> {
+        let n = self.note(namespace, target, &content, extra)?;
+        let text = self.text(n, content);
         self.lines_added(n, &text)
     }
 
+    /// Inserts the lines of a note; keeps them parsed while there is room.
     fn lines_added(&mut self, n: i64, text: &[u8]) -> Result<(), IndexError> {
-        lines::split(text).filter_map(ParsedLine::read).try_for_each(|line| self.line_added(n, &line))
+        let keeps = self.is_new && self.parsed.has_room(text.len());
+        let mut parsed = Vec::new();
+        for line in lines::split(text).filter_map(ParsedLine::read) {
+            self.line_added(n, &line)?;
+            if keeps {
+                parsed.push(line);
+            }
+        }
+        if keeps {
+            self.parsed.keep(n, parsed, text.len());
+        }
+        Ok(())
     }
 
     /// Inserts the row of a note and returns its number.
-    fn note(&mut self, namespace: usize, target: Oid, content: &Content, beside: bool) -> Result<i64, IndexError> {
+    fn note(&mut self, namespace: usize, target: Oid, content: &Content, extra: bool) -> Result<i64, IndexError> {
         self.last.1 += 1;
         let n = self.last.1;
         let (blob, text) = match content {
             Content::Blob(id) => (Some(id.as_bytes()), None),
             Content::Text(text) => (None, Some(text)),
         };
-        let add = "INSERT INTO note(n, shelf, target, blob, text, beside) VALUES(?, ?, ?, ?, ?, ?)";
-        self.db.prepare_cached(add)?.execute(params![n, namespace as i64, target.as_bytes(), blob, text, beside])?;
+        let add = "INSERT INTO note(n, namespace, target, blob, text, extra) VALUES(?, ?, ?, ?, ?, ?)";
+        self.db.prepare_cached(add)?.execute(params![n, namespace as i64, target.as_bytes(), blob, text, extra])?;
         Ok(n)
     }
 
-    fn remembered(&mut self, n: i64, content: Content) -> Result<Arc<Vec<u8>>, IndexError> {
+    fn text(&mut self, n: i64, content: Content) -> Arc<Vec<u8>> {
         let text = match content {
-            Content::Blob(id) => self.repo.read_blob(id).ok().flatten().unwrap_or_else(|| {
-                self.missing.push(id);
-                Vec::new()
-            }),
-            Content::Text(text) => text,
+            Content::Blob(id) => self.repo.read_blob(id).ok().flatten().ok_or(id),
+            Content::Text(text) => Ok(text),
         };
-        Ok(self.texts.remember(n, text))
+        match text {
+            Ok(text) => self.texts.remember(n, text),
+            Err(id) => {
+                self.missing.push(id);
+                Arc::default()
+            }
+        }
     }
 
     fn replace(&mut self, n: i64, content: Content) -> Result<(), IndexError> {
@@ -234,7 +236,7 @@ impl<'f> Filler<'f> {
         };
         let set = "UPDATE note SET blob = ?, text = ? WHERE n = ?";
         self.db.prepare_cached(set)?.execute(params![blob, text, n])?;
-        let new = self.remembered(n, content)?;
+        let new = self.text(n, content);
         let before: BTreeSet<&[u8]> = lines::split(&old).collect();
         let after: BTreeSet<&[u8]> = lines::split(&new).collect();
         self.lines_removed(before.difference(&after).copied())?;
@@ -248,10 +250,9 @@ impl<'f> Filler<'f> {
 
     fn remove(&mut self, n: i64) -> Result<(), IndexError> {
         let old = self.texts.whole(self.db, n)?;
-        self.texts.remember(n, Vec::new());
+        self.texts.forget(n);
         self.db.prepare_cached("UPDATE note SET blob = NULL, text = NULL WHERE n = ?")?.execute([n])?;
         self.lines_removed(lines::split(&old))?;
-        self.texts.forget(n);
         self.db.prepare_cached("DELETE FROM note WHERE n = ?")?.execute([n])?;
         Ok(())
     }
@@ -259,7 +260,7 @@ impl<'f> Filler<'f> {
     fn line_added(&mut self, n: i64, line: &ParsedLine) -> Result<(), IndexError> {
         let id = &line.record.head.id;
         let Some((r, version)) = self.record(id)? else { return self.insert(n, line) };
-        let add = "INSERT OR IGNORE INTO stands(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
+        let add = "INSERT OR IGNORE INTO attached(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
         let added = self.db.prepare_cached(add)?.execute([r, n])?;
         let differs = version != line.version;
         match &mut self.bulk {
@@ -275,36 +276,32 @@ impl<'f> Filler<'f> {
     pub(crate) fn record(&self, id: &Id) -> Result<Option<(i64, i64)>, IndexError> {
         let id = schema::id(id);
         if let Some(bulk) = &self.bulk {
-            return Ok(bulk.known.get(&id).copied());
+            return Ok(bulk.rows.get(&id).copied());
         }
-        let mut find = self.db.prepare_cached("SELECT r, version FROM record WHERE id = ?")?;
-        Ok(find.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+        let find = "SELECT r, version FROM record WHERE id = ?";
+        Ok(select(self.db, find, [id], |row| Ok((row.get(0)?, row.get(1)?)))?.pop())
     }
 
-    /// Inserts the rows held back; calls `index` to create the indexes once their tables are complete.
-    pub fn settle(&mut self, index: &mut dyn FnMut() -> Result<(), IndexError>) -> Result<(), IndexError> {
-        let Some(Bulk { mut names, mut concerns, differ, retracted, known, tally }) = self.bulk.take() else {
+    /// Inserts the rows held back, then creates the indexes of the complete tables.
+    pub fn settle(&mut self) -> Result<(), IndexError> {
+        let Some(Bulk { mut names, mut concerns, differ, retracted, tally, .. }) = self.bulk.take() else {
             return Ok(());
         };
-        drop(known);
         names.sort_unstable();
         for row in &names {
-            self.db
-                .prepare_cached("INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)")?
-                .execute(params![row.0, row.1])?;
+            let add = "INSERT OR IGNORE INTO names(id, r) VALUES(?, ?)";
+            self.db.prepare_cached(add)?.execute(params![row.0, row.1])?;
         }
         concerns.sort_unstable();
-        for row in &concerns {
-            self.db
-                .prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?
-                .execute(params![row.0, row.1])?;
+        for (s, r) in concerns {
+            self.db.prepare_cached("INSERT OR IGNORE INTO concerns(s, r) VALUES(?, ?)")?.execute([s, r])?;
         }
         for (kind, ais) in tally {
             for (ai, n) in ais {
                 self.db.prepare_cached("INSERT INTO tally VALUES(?, ?, 0, 0, ?)")?.execute(params![kind, ai, n])?;
             }
         }
-        index()?;
+        self.db.execute_batch(schema::INDEXES)?;
         differ.iter().try_for_each(|(r, id)| self.reindex(*r, id))?;
         retracted.iter().try_for_each(|id| self.reindex_id(id))
     }
@@ -322,10 +319,8 @@ impl<'f> Filler<'f> {
 
     /// Rereads a record from all its notes: which still hold it, and in which versions.
     pub(crate) fn reindex(&mut self, r: i64, id: &Id) -> Result<(), IndexError> {
-        let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM stands WHERE r = ?1";
-        let mut find = self.db.prepare_cached(find)?;
-        let places: Vec<i64> = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        drop(find);
+        let find = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM attached WHERE r = ?1";
+        let places: Vec<i64> = select(self.db, find, [r], |row| row.get(0))?;
         let mut versions: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
         let mut left = Vec::new();
         for n in places {
@@ -344,26 +339,11 @@ impl<'f> Filler<'f> {
         self.insert(n, &line)?;
         let r = self.last.0;
         for n in left.into_iter().filter(|other| *other != n) {
-            self.db.prepare_cached("INSERT OR IGNORE INTO stands(r, n) VALUES(?, ?)")?.execute([r, n])?;
+            self.db.prepare_cached("INSERT OR IGNORE INTO attached(r, n) VALUES(?, ?)")?.execute([r, n])?;
         }
         if doubled {
             self.db.prepare_cached("UPDATE record SET doubled = 1 WHERE r = ?")?.execute([r])?;
         }
         Ok(())
     }
-}
-
-/// Updates a database from the trees it holds, in the order of the namespaces.
-pub fn bring(
-    filler: &mut Filler<'_>,
-    held: [Oid; 3],
-    wanted: &WantedNotes,
-    tell: &mut dyn FnMut(),
-) -> Result<(), IndexError> {
-    for (namespace, (old, new)) in held.into_iter().zip(wanted.trees).enumerate() {
-        if old != new {
-            filler.namespace(namespace, old, new, tell)?;
-        }
-    }
-    Ok(())
 }

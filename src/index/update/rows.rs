@@ -2,21 +2,21 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::index::fault::IndexError;
+use crate::index::connection::select;
+use crate::index::error::IndexError;
 use crate::index::note::ParsedLine;
 use crate::index::schema;
 use crate::index::update::Filler;
 use crate::text::query::KINDS;
 use empirica_notes::git::objects::content::inside;
 use empirica_notes::model::journal::Finding;
-use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};
+use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
 
 impl Filler<'_> {
-    /// Marks every session whose view a record affects, i.e. that [`ask::of_session`] would give it to, for
-    /// rebuilding. This includes records that share a reference with it: two sessions may take one goal, but only one
-    /// has it.
+    /// Marks every session for rebuilding whose [`of_session`] includes a record. This includes records that share a
+    /// reference with it: two sessions may take one goal, but only one has it.
     ///
-    /// [`ask::of_session`]: crate::index::query::of_session
+    /// [`of_session`]: crate::index::query::of_session
     pub(crate) fn touch(&mut self, r: i64) -> Result<(), IndexError> {
         if self.is_new {
             return Ok(());
@@ -25,11 +25,7 @@ impl Filler<'_> {
                     UNION SELECT x.r FROM record o JOIN names x ON x.id = o.id WHERE o.r = ?1 \
                     UNION SELECT y.r FROM names x JOIN names y ON y.id = x.id WHERE x.r = ?1) \
                     SELECT s FROM record WHERE r IN about AND s IS NOT NULL UNION SELECT s FROM concerns WHERE r IN about";
-        let mut find = self.db.prepare_cached(find)?;
-        let mut rows = find.query([r])?;
-        while let Some(row) = rows.next()? {
-            self.touched.insert(row.get(0)?);
-        }
+        self.touched.extend(select(self.db, find, [r], |row| row.get::<_, i64>(0))?);
         Ok(())
     }
 
@@ -40,27 +36,25 @@ impl Filler<'_> {
             .prepare_cached("SELECT kind, s FROM record WHERE r = ?")?
             .query_row([r], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let mut named: Vec<Vec<u8>> = Vec::new();
+        let mut retracted: Vec<Id> = Vec::new();
         if let Some((kind, s)) = kind {
             if kind == "retract" {
-                let mut find = self.db.prepare_cached("SELECT id FROM names WHERE r = ?")?;
-                named = find.query_map([r], |row| row.get(0))?.collect::<Result<_, _>>()?;
+                retracted = select(self.db, "SELECT id FROM names WHERE r = ?", [r], |row| schema::id_in(row, 0))?;
             }
             self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
             if KINDS.contains(&kind.as_str()) {
                 self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
             }
         }
-        for table in ["stands", "concerns", "names", "record", "handoff_reports", "path", "memory"] {
+        for table in ["attached", "concerns", "names", "record", "handoff_reports", "path", "memory"] {
             self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
         }
-        named.iter().filter_map(|id| Id::parse(&schema::text(id))).try_for_each(|id| self.reindex_id(&id))
+        retracted.iter().try_for_each(|id| self.reindex_id(id))
     }
 
     /// Reindexes a record whose retraction was added or removed.
     pub(crate) fn reindex_id(&mut self, id: &Id) -> Result<(), IndexError> {
-        let known = self.record(id)?;
-        known.map_or(Ok(()), |(r, _)| self.reindex(r, id))
+        self.record(id)?.map_or(Ok(()), |(r, _)| self.reindex(r, id))
     }
 
     fn is_retracted(&self, id: &[u8; 16]) -> Result<bool, IndexError> {
@@ -76,19 +70,16 @@ impl Filler<'_> {
         if let Some(s) = self.sessions.get(id) {
             return Ok(*s);
         }
-        let kept = schema::session(id);
-        let known: Option<i64> = match self.bulk {
-            // in a bulk insert, every session was already inserted
-            Some(_) => None,
-            None => {
-                let mut find = self.db.prepare_cached("SELECT s FROM session WHERE id = ?")?;
-                find.query_row([kept], |row| row.get(0)).optional()?
-            }
+        let key = schema::session(id);
+        // a new index has the sessions inserted here only
+        let stored: Option<i64> = match self.is_new {
+            true => None,
+            false => select(self.db, "SELECT s FROM session WHERE id = ?", [key], |row| row.get(0))?.pop(),
         };
-        let s = match known {
+        let s = match stored {
             Some(s) => s,
             None => {
-                self.db.prepare_cached("INSERT INTO session(id) VALUES(?)")?.execute([kept])?;
+                self.db.prepare_cached("INSERT INTO session(id) VALUES(?)")?.execute([key])?;
                 self.db.last_insert_rowid()
             }
         };
@@ -118,7 +109,7 @@ impl Filler<'_> {
             version
         ])?;
         if let Some(bulk) = &mut self.bulk {
-            bulk.known.insert(id, (r, *version));
+            bulk.rows.insert(id, (r, *version));
             let ais = bulk.tally.entry(kind).or_default();
             match ais.get_mut(&head.ai) {
                 Some(n) => *n += 1,
@@ -156,29 +147,22 @@ impl Filler<'_> {
         match &record.body {
             Body::Handoff(handoff) => {
                 self.sessionless |= s.is_none();
-                self.handoff(r, record, handoff)
+                self.handoff(r, head, handoff)?;
             }
             Body::Finding(Finding { memory: Some(word), .. }) => {
                 self.db.prepare_cached("INSERT INTO memory(word, r) VALUES(?, ?)")?.execute(params![word, r])?;
-                Ok(())
             }
-            Body::Supersede(_) => {
-                self.sessionless = true;
-                Ok(())
-            }
+            Body::Supersede(_) => self.sessionless = true,
             Body::Retract(retract) => match &mut self.bulk {
-                Some(bulk) => {
-                    bulk.retracted.extend(retract.of.iter().cloned());
-                    Ok(())
-                }
-                None => retract.of.iter().try_for_each(|id| self.reindex_id(id)),
+                Some(bulk) => bulk.retracted.extend(retract.of.iter().cloned()),
+                None => retract.of.iter().try_for_each(|id| self.reindex_id(id))?,
             },
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
-    fn handoff(&mut self, r: i64, record: &Record, handoff: &Handoff) -> Result<(), IndexError> {
-        let head = &record.head;
+    fn handoff(&mut self, r: i64, head: &Envelope, handoff: &Handoff) -> Result<(), IndexError> {
         let add = "INSERT INTO handoff_reports(r, id, session_id, ai_id, timestamp, task_id, task_summary, calibration_status, type) \
                    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
         self.db.prepare_cached(add)?.execute(params![

@@ -114,9 +114,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
         }
     }
     let index = context.index()?;
-    for id in index.doubled()? {
-        warnings.push(format!("two versions of the record {id} are stored; the one with the greater bytes is shown"));
-    }
+    warnings.extend(index.double_warnings()?);
     let unsynced = pending::unsynced(context).unwrap_or_else(|error| {
         warnings.push(format!("what has not reached the remotes cannot be told: {}", error.in_one_line()));
         None

@@ -4,7 +4,6 @@ use crate::cli::commands::prelude::*;
 use crate::cli::output::ColorWord;
 use crate::history::log::reader::{AnnotatedCommit, RecordFilter};
 use crate::history::log::{self, view};
-use serde_json::{Value, json};
 
 /// Show history with the records beside the commits
 ///
@@ -66,26 +65,25 @@ impl Log {
         let opened = context.open(Selection::default())?;
         if context.output.as_json {
             let mut commits = Vec::new();
-            let make =
-                |found: &AnnotatedCommit, out: &mut Vec<_>| view::json_line(found, self.checkpoints, self.journal, out);
-            let warnings = log::run(&opened, &request, &make, &mut |made| {
-                commits.extend(made.into_iter().flat_map(|(sheet, at)| sheet[at].iter_mut().map(Value::take)));
+            let render = |found: &AnnotatedCommit| Ok(view::json(found, self.checkpoints, self.journal));
+            let warnings = log::run(&opened, &request, &render, &mut |commit| {
+                commits.extend(commit);
                 Ok(())
             })?;
-            return Ok(Answer::new(json!({"commits": commits, "total_found": commits.len()})).warn(warnings));
+            return Ok(view::answer(commits).warn(warnings));
         }
         let (paint, mut templates) = (context.paint()?, context.templates()?);
         context.output.page(context.env);
         let terminal = view::Terminal::new(&mut templates);
         let mut any = false;
-        let make = |found: &AnnotatedCommit, out: &mut String| match self.oneline {
-            true => view::one_line(found, paint, out),
-            false => view::entry(found, paint, &terminal, out),
+        let render = |found: &AnnotatedCommit| match self.oneline {
+            true => Ok(view::one_line(found, paint)),
+            false => view::entry(found, paint, &terminal),
         };
-        let warnings = log::run(&opened, &request, &make, &mut |made| {
-            any |= made.is_some();
-            match made {
-                Some((sheet, at)) => context.output.write(&sheet[at]),
+        let warnings = log::run(&opened, &request, &render, &mut |text| {
+            any |= text.is_some();
+            match text {
+                Some(text) => context.output.write(&text),
                 None => context.output.flush(),
             }
         })?;

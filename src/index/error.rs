@@ -2,14 +2,13 @@
 
 use empirica_notes::error::Error;
 
-/// Why the index could not be made or asked.
 #[derive(Debug)]
 pub enum IndexError {
-    /// The database: it is damaged, or cannot be written.
+    /// The database is damaged or cannot be written.
     File(rusqlite::Error),
-    /// The notes cannot be read: nobody can help that here.
+    /// The notes cannot be read.
     Notes(Error),
-    /// What a note held before is not known any more: it has to be rebuilt.
+    /// The former content of a note is missing: the index must be rebuilt.
     Lost,
 }
 
