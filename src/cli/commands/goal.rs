@@ -20,7 +20,7 @@ pub enum GoalCommand {
         #[arg(value_parser = named([Priority::High, Priority::Medium, Priority::Low], Priority::name))]
         priority: Priority,
         #[command(flatten)]
-        who: Speaker,
+        who: Author,
     },
     /// Add a step to a goal
     Sub {
@@ -31,7 +31,7 @@ pub enum GoalCommand {
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
         #[command(flatten)]
-        who: Speaker,
+        who: Author,
     },
     /// Finish a goal or a step
     Done {
@@ -42,7 +42,7 @@ pub enum GoalCommand {
         #[arg(long, value_name = "TEXT")]
         evidence: Option<String>,
         #[command(flatten)]
-        who: Speaker,
+        who: Author,
     },
     /// Give up a goal or a step
     Drop {
@@ -53,7 +53,7 @@ pub enum GoalCommand {
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
         #[command(flatten)]
-        who: Speaker,
+        who: Author,
     },
     /// Take over the open goals of another session, or a single goal
     ///
@@ -78,8 +78,6 @@ pub enum GoalCommand {
         /// Its id, or a unique part of it
         #[arg(value_name = "GOAL")]
         goal: String,
-        #[command(flatten)]
-        form: Form,
     },
 }
 

@@ -9,18 +9,7 @@ use crate::handoff::pack::Detail;
 pub use crate::render::answer::Answer;
 pub use empirica_notes::error::{Error, Result, empirica};
 
-/// The form of the answer.
-#[derive(Debug, Clone, Args)]
-pub struct Form {
-    /// Answer with exactly one JSON document on standard output, also on failure
-    #[arg(long)]
-    pub json: bool,
-    /// Say nothing beside the answer and warnings
-    #[arg(short, long, hide = true)]
-    pub quiet: bool,
-}
-
-/// Who speaks, in which session, and the form of the answer.
+/// The agent and the session of a command.
 #[derive(Debug, Clone, Args)]
 pub struct Who {
     /// The agent that the record is by [default: EMPIRICA_AI, else the session's agent, else the agent that runs
@@ -31,29 +20,19 @@ pub struct Who {
     /// agent's own session id [default: EMPIRICA_SESSION, else the active session of this worktree]
     #[arg(long, alias = "session-id", value_name = "ALIAS", hide_short_help = true)]
     pub session: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
-/// The same for a command that stores texts.
+/// The agent and the session of a command that stores texts.
 #[derive(Debug, Clone, Args)]
-pub struct Speaker {
-    /// The agent that the record is by [default: EMPIRICA_AI, else the session's agent, else the agent that runs
-    /// the command, else empirica.ai, else user.name]
-    #[arg(long, value_name = "ID", hide_short_help = true)]
-    pub ai: Option<String>,
-    /// The session: an id, 4 or more characters of one, latest, latest:active, latest:<ai>, latest:active:<ai>, or the
-    /// agent's own session id [default: EMPIRICA_SESSION, else the active session of this worktree]
-    #[arg(long, alias = "session-id", value_name = "ALIAS", hide_short_help = true)]
-    pub session: Option<String>,
+pub struct Author {
+    #[command(flatten)]
+    pub who: Who,
     /// Store what looks like a secret as it is, and let it leave
     #[arg(long, hide_short_help = true)]
     pub allow_secret: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
-/// Which records to show, and the form of the answer.
+/// Filters of a list of records.
 #[derive(Debug, Clone, Args)]
 pub struct Filter {
     /// Only those of this agent
@@ -62,26 +41,23 @@ pub struct Filter {
     /// Only those of this session
     #[arg(long, alias = "session-id", value_name = "ALIAS")]
     pub session: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl From<Who> for Selection {
-    fn from(who: Who) -> Self {
-        Selection { ai: who.ai, session: who.session, ..Default::default() }
+    fn from(Who { ai, session }: Who) -> Self {
+        Selection { ai, session, ..Default::default() }
     }
 }
 
-impl From<Speaker> for Selection {
-    fn from(speaker: Speaker) -> Self {
-        let Speaker { ai, session, allow_secret, .. } = speaker;
-        Selection { ai, session, allow_secret, ..Default::default() }
+impl From<Author> for Selection {
+    fn from(Author { who, allow_secret }: Author) -> Self {
+        Selection { allow_secret, ..who.into() }
     }
 }
 
 impl From<Filter> for Selection {
-    fn from(filter: Filter) -> Self {
-        Selection { ai: filter.ai, session: filter.session, ..Default::default() }
+    fn from(Filter { ai, session }: Filter) -> Self {
+        Selection { ai, session, ..Default::default() }
     }
 }
 

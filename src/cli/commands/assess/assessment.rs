@@ -52,7 +52,7 @@ pub struct About {
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair, hide_short_help = true)]
     pub meta: Vec<(String, String)>,
     #[command(flatten)]
-    pub who: Speaker,
+    pub who: Author,
 }
 
 impl About {

@@ -20,14 +20,11 @@ use crate::import::{lines, markdown, view};
 #[command(group = ArgGroup::new("what").required(true))]
 pub struct Export {
     /// Everything, as JSON lines
-    #[arg(long, group = "what")]
+    #[arg(long, group = "what", conflicts_with = "json")]
     pub jsonl: bool,
     /// Handoffs, as files below this folder, which is made
     #[arg(long, value_name = "DIR", group = "what")]
     pub markdown: Option<PathBuf>,
-    /// With --markdown: answer with exactly one JSON document on standard output, also on failure
-    #[arg(long, conflicts_with = "jsonl")]
-    pub json: bool,
 }
 
 impl Export {
@@ -36,7 +33,7 @@ impl Export {
         if let Some(folder) = self.markdown {
             let progress = Progress::new(context.output, "writing");
             let mut render = |handoffs: &[_]| view::page(handoffs);
-            let outcome = markdown::run(&opened, &folder, &mut render, &mut |done, all| progress.tell(done, all))?;
+            let outcome = markdown::run(&opened, &folder, &mut render, &mut |done, all| progress.set(done, all))?;
             return Ok(view::exported(&outcome));
         }
         let exported = lines::export(&opened, &mut |line| context.output.write(line))?;

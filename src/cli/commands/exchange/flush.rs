@@ -13,8 +13,6 @@ pub struct Flush {
     /// First rewrite notes that lead to objects which are damaged or not here, without these
     #[arg(long)]
     pub without_damaged: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Flush {

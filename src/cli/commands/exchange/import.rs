@@ -25,15 +25,13 @@ pub struct Import {
     /// Count what the Python tool kept, and store nothing
     #[arg(long, conflicts_with = "jsonl")]
     pub dry_run: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Import {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let opened = context.open(Selection::default())?;
         let progress = Progress::new(context.output, "importing");
-        let mut told = |done, total| progress.tell(done, total);
+        let mut told = |done, total| progress.set(done, total);
         let Some(jsonl) = self.jsonl else {
             return Ok(python::view::imported(&python::run(&opened, self.dry_run, &mut told)?));
         };

@@ -31,8 +31,6 @@ pub struct Redact {
     /// Who redacts [default: EMPIRICA_AI, else empirica.ai, else user.name]
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Redact {
@@ -41,7 +39,7 @@ impl Redact {
             return Ok(view::scrubbed(&redact::scrub(&context.open(Selection::default())?, self.dry_run)?));
         }
         let reason = context.input().optional(self.reason)?;
-        let shown = context.output.tells_progress();
+        let shown = context.output.shows_progress();
         let request = redact::RedactRequest { records: self.records, reason, dry_run: self.dry_run, shown };
         let opened = context.open(Selection { ai: self.ai, ..Default::default() })?;
         Ok(view::answer(&redact::run(&opened, &request)?))

@@ -20,8 +20,6 @@ pub struct Sync {
     /// Send records that hold what looks like a secret, too; without it their refs stay here
     #[arg(long, conflicts_with = "dry_run")]
     pub allow_secret: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Sync {
@@ -30,7 +28,7 @@ impl Sync {
             remote: self.remote,
             dry_run: self.dry_run,
             allow_secret: self.allow_secret,
-            shown: context.output.tells_progress(),
+            shown: context.output.shows_progress(),
             unattended: false,
         };
         let opened = context.open(Selection::default())?;

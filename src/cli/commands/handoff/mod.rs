@@ -115,7 +115,7 @@ pub struct Handoff {
     #[arg(long, conflicts_with = "sign")]
     pub dry_run: bool,
     #[command(flatten)]
-    pub who: Speaker,
+    pub who: Author,
 }
 
 /// The commands below `handoff`.

@@ -12,8 +12,6 @@ pub struct Sign {
     /// Who signs it for you [default: EMPIRICA_AI, empirica.ai, user.name]
     #[arg(long, value_name = "AI")]
     pub ai: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Sign {

@@ -1,6 +1,5 @@
 //! `deinit`.
 
-use crate::cli::commands::install::init::Changes;
 use crate::cli::commands::prelude::*;
 use crate::setup::{deinit, view};
 
@@ -10,12 +9,13 @@ use crate::setup::{deinit, view};
 /// now are kept. The notes, and pending records stay.
 #[derive(Debug, Args)]
 pub struct Deinit {
-    #[command(flatten)]
-    pub changes: Changes,
+    /// Show every change and make none
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 impl Deinit {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
-        Ok(view::taken_back(&deinit::run(context.repo()?, self.changes.dry_run)?))
+        Ok(view::taken_back(&deinit::run(context.repo()?, self.dry_run)?))
     }
 }

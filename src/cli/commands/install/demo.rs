@@ -6,10 +6,7 @@ use crate::setup::demo::{self, view};
 
 /// Do the main job in a throwaway repository: two agents, a handoff, git log, a resume
 #[derive(Debug, Args)]
-pub struct Demo {
-    #[command(flatten)]
-    pub form: Form,
-}
+pub struct Demo {}
 
 impl Demo {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {

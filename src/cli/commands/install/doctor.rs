@@ -28,8 +28,6 @@ pub struct Doctor {
     /// Scan everything that is stored for secrets, too; takes a moment in a large repository
     #[arg(long)]
     pub secrets: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Doctor {
@@ -42,7 +40,7 @@ impl Doctor {
         }
         let mut outcome = doctor::run(&context, &repairs)?;
         if self.secrets {
-            outcome.checks.extend(doctor::secrets(&context, &mut |done, of| progress.tell(done, of)));
+            outcome.checks.extend(doctor::secrets(&context, &mut |done, of| progress.set(done, of)));
         }
         Ok(view::answer(&outcome))
     }

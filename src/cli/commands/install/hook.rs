@@ -57,7 +57,7 @@ impl Hook {
         let outcome = hooks::run(env, &BuiltIn, &hooks::HookCall { name, arguments: self.arguments, input });
         // nobody may be there to read it
         let _ = outcome.messages.iter().try_for_each(|text| output.say(&safe::lines(text)));
-        let _ = output.aside(&outcome.warnings, &[]);
+        let _ = output.notices(&outcome.warnings, &[]);
         u8::from(outcome.stops)
     }
 

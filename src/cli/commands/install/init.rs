@@ -7,16 +7,6 @@ use crate::setup::init::Agents;
 use crate::setup::{init, view};
 use empirica_transcripts::model::Agent;
 
-/// How changes are made and told.
-#[derive(Debug, Args)]
-pub struct Changes {
-    /// Show every change and make none
-    #[arg(long)]
-    pub dry_run: bool,
-    #[command(flatten)]
-    pub form: Form,
-}
-
 /// Set the clone up: git hooks, what git log shows, the remotes and what they have, the files of agents
 ///
 /// Hooks that are there keep running, before ours. Nothing of git's own is changed but the configuration of the repository. What the
@@ -31,15 +21,15 @@ pub struct Init {
     /// Let the MCP server list all its tools, not only the 10 of a day's work
     #[arg(long, requires = "agents")]
     pub all_tools: bool,
-    #[command(flatten)]
-    pub changes: Changes,
+    /// Show every change and make none
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 impl Init {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let opened = context.open(Selection::default())?;
-        let request =
-            init::InitRequest { agents: self.chosen()?, all_tools: self.all_tools, dry_run: self.changes.dry_run };
+        let request = init::InitRequest { agents: self.chosen()?, all_tools: self.all_tools, dry_run: self.dry_run };
         let outcome = init::run(&opened, &request, &mut |agents| {
             // at an agent's terminal nobody answers
             if context.env.agent().is_some() {

@@ -20,8 +20,6 @@ pub struct Instructions {
     /// Show which files --write would change and change none
     #[arg(long, requires = "write")]
     pub dry_run: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Instructions {

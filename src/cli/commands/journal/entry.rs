@@ -15,7 +15,7 @@ pub struct EntryArguments {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
+    pub who: Author,
 }
 
 /// The names of the commands.
@@ -59,7 +59,7 @@ pub enum EntryCommand {
         #[arg(long)]
         again: bool,
         #[command(flatten)]
-        who: Speaker,
+        who: Author,
     },
     /// Log an approach that failed, and why
     Deadend {

@@ -34,8 +34,6 @@ pub struct Metrics {
     /// Count tokens exactly (o200k) instead of estimating them; needs a build with the feature exact-tokens
     #[arg(long)]
     pub exact: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Metrics {

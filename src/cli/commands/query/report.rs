@@ -25,8 +25,6 @@ pub struct Report {
     /// Only sessions that began until then
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Report {

@@ -85,8 +85,6 @@ pub struct Search {
     /// At most so many; 0 lists none, and total_found still counts all
     #[arg(long, value_name = "N", default_value = "10")]
     pub limit: usize,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Search {

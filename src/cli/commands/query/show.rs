@@ -21,8 +21,6 @@ pub struct Show {
     /// Check the signatures of the handoff: it exits with 1 unless one of them is good
     #[arg(long, conflicts_with = "format")]
     pub verify: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Show {

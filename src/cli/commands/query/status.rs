@@ -22,8 +22,6 @@ pub struct Status {
     /// The session that asks, for --all
     #[arg(long, alias = "session-id", value_name = "ALIAS", hide = true)]
     pub session: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Status {

@@ -35,7 +35,7 @@ pub struct Accept {
     #[arg(long, value_name = "TEXT")]
     pub resolution: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
+    pub who: Author,
 }
 
 impl Accept {

@@ -16,7 +16,7 @@ pub struct AnswerTo {
     #[arg(value_name = "TEXT")]
     pub text: String,
     #[command(flatten)]
-    pub who: Speaker,
+    pub who: Author,
 }
 
 impl AnswerTo {

@@ -14,16 +14,12 @@ pub enum TaskCommand {
         /// The task, as handoffs name it with --task-id
         #[arg(value_name = "ID")]
         task: String,
-        #[command(flatten)]
-        form: Form,
     },
     /// List tasks, what happened last first
     List {
         /// Only those that are not complete
         #[arg(long)]
         open: bool,
-        #[command(flatten)]
-        form: Form,
     },
 }
 

@@ -10,7 +10,7 @@ pub struct End {
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
+    pub who: Author,
 }
 
 impl End {

@@ -10,8 +10,6 @@ pub struct Show {
     /// The session [default: the active one of this worktree]
     #[arg(value_name = "SESSION")]
     pub name: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Show {

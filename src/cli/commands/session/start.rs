@@ -28,8 +28,6 @@ pub struct Start {
     /// Store what looks like a secret as it is, and let it leave
     #[arg(long)]
     pub allow_secret: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Start {
