@@ -11,7 +11,7 @@ pub use empirica_notes::error::{Error, Result, empirica};
 
 /// The agent and the session of a command.
 #[derive(Debug, Clone, Args)]
-pub struct Who {
+pub struct Identity {
     /// The agent that the record is by [default: EMPIRICA_AI, else the session's agent, else the agent that runs
     /// the command, else empirica.ai, else user.name]
     #[arg(long, value_name = "ID", hide_short_help = true)]
@@ -26,7 +26,7 @@ pub struct Who {
 #[derive(Debug, Clone, Args)]
 pub struct Author {
     #[command(flatten)]
-    pub who: Who,
+    pub identity: Identity,
     /// Store what looks like a secret as it is, and let it leave
     #[arg(long, hide_short_help = true)]
     pub allow_secret: bool,
@@ -43,15 +43,15 @@ pub struct Filter {
     pub session: Option<String>,
 }
 
-impl From<Who> for Selection {
-    fn from(Who { ai, session }: Who) -> Self {
+impl From<Identity> for Selection {
+    fn from(Identity { ai, session }: Identity) -> Self {
         Selection { ai, session, ..Default::default() }
     }
 }
 
 impl From<Author> for Selection {
-    fn from(Author { who, allow_secret }: Author) -> Self {
-        Selection { allow_secret, ..who.into() }
+    fn from(Author { identity, allow_secret }: Author) -> Self {
+        Selection { allow_secret, ..identity.into() }
     }
 }
 

@@ -25,12 +25,12 @@ pub struct Collect {
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
-    pub who: Who,
+    pub identity: Identity,
 }
 
 impl Collect {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let request = collect::CollectRequest { path: self.transcript, agent: self.agent, dry_run: self.dry_run };
-        Ok(view::answer(&collect::run(&context.open(self.who)?, &request)?))
+        Ok(view::answer(&collect::run(&context.open(self.identity)?, &request)?))
     }
 }

@@ -15,7 +15,7 @@ pub struct EntryArguments {
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Author,
+    pub author: Author,
 }
 
 /// The names of the commands.
@@ -59,7 +59,7 @@ pub enum EntryCommand {
         #[arg(long)]
         again: bool,
         #[command(flatten)]
-        who: Author,
+        author: Author,
     },
     /// Log an approach that failed, and why
     Deadend {
@@ -151,9 +151,9 @@ impl EntryCommand {
             EntryCommand::Unknown { text, entry } => {
                 (Body::Unknown(journal::Unknown { text: input.words(text)?, led_from }), entry)
             }
-            EntryCommand::Resolve { id, text, again, who } => {
+            EntryCommand::Resolve { id, text, again, author } => {
                 let text = input.words(text)?;
-                return Ok(view::logged(&add::resolve(&context.open(who)?, &id, text, again)?));
+                return Ok(view::logged(&add::resolve(&context.open(author)?, &id, text, again)?));
             }
             EntryCommand::Deadend { approach, why, entry } => {
                 let (approach, why) = (input.words(approach)?, input.text(why)?);
@@ -177,6 +177,6 @@ impl EntryCommand {
                 (Body::Activity(journal::Activity { category, text, failed, files, led_from }), entry)
             }
         };
-        Ok(view::logged(&add::log(&context.open(entry.who)?, body, entry.led_from.as_deref())?))
+        Ok(view::logged(&add::log(&context.open(entry.author)?, body, entry.led_from.as_deref())?))
     }
 }

@@ -11,11 +11,11 @@ use crate::cli::commands::prelude::*;
 #[derive(Debug, Args)]
 pub struct Undo {
     #[command(flatten)]
-    pub who: Who,
+    pub identity: Identity,
 }
 
 impl Undo {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
-        Ok(view::undone(&undo::run(&context.open(self.who)?)?))
+        Ok(view::undone(&undo::run(&context.open(self.identity)?)?))
     }
 }

@@ -17,12 +17,12 @@ pub struct Diff {
     #[arg(value_name = "B")]
     pub b: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub identity: Identity,
 }
 
 impl Diff {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let (a, b) = (self.a.as_deref(), self.b.as_deref());
-        Ok(view::answer(&diff::run(&context.open(self.who)?, a, b, Default::default())?))
+        Ok(view::answer(&diff::run(&context.open(self.identity)?, a, b, Default::default())?))
     }
 }

@@ -35,7 +35,7 @@ pub struct Accept {
     #[arg(long, value_name = "TEXT")]
     pub resolution: Option<String>,
     #[command(flatten)]
-    pub who: Author,
+    pub author: Author,
 }
 
 impl Accept {
@@ -50,6 +50,6 @@ impl Accept {
             gaps: input.each(self.gap)?,
             resolution: input.optional(self.resolution)?,
         };
-        Ok(view::answer(&accept::run(&context.open(self.who)?, request)?))
+        Ok(view::answer(&accept::run(&context.open(self.author)?, request)?))
     }
 }

@@ -16,12 +16,12 @@ pub struct AnswerTo {
     #[arg(value_name = "TEXT")]
     pub text: String,
     #[command(flatten)]
-    pub who: Author,
+    pub author: Author,
 }
 
 impl AnswerTo {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let text = context.input().text(self.text)?;
-        Ok(view::answered(&answer::run(&context.open(self.who)?, &self.question, &text)?))
+        Ok(view::answered(&answer::run(&context.open(self.author)?, &self.question, &text)?))
     }
 }

@@ -10,12 +10,12 @@ pub struct End {
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
-    pub who: Author,
+    pub author: Author,
 }
 
 impl End {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let reason = context.input().optional(self.reason)?;
-        Ok(view::ended(&lifecycle::end(&context.open(self.who)?, reason)?))
+        Ok(view::ended(&lifecycle::end(&context.open(self.author)?, reason)?))
     }
 }
