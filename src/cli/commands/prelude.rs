@@ -1,18 +1,17 @@
-//! What the files of commands share: arguments, the parsers of their values, and the names that most of them use.
+//! Arguments and value parsers shared by commands, and their common imports.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 pub use clap::{Args, Subcommand};
 
 pub use crate::cli::invocation::Invocation;
 pub use crate::context::Selection;
-use crate::handoff::pack::Detail;
 pub use crate::render::answer::Answer;
 pub use empirica_notes::error::{Error, Result, empirica};
 
 /// The agent and the session of a command.
 #[derive(Debug, Clone, Args)]
 pub struct Identity {
-    /// The agent that the record is by [default: EMPIRICA_AI, else the session's agent, else the agent that runs
+    /// The agent of the record [default: EMPIRICA_AI, else the session's agent, else the agent that runs
     /// the command, else empirica.ai, else user.name]
     #[arg(long, value_name = "ID", hide_short_help = true)]
     pub ai: Option<String>,
@@ -27,7 +26,7 @@ pub struct Identity {
 pub struct Author {
     #[command(flatten)]
     pub identity: Identity,
-    /// Store what looks like a secret as it is, and let it leave
+    /// Store a likely secret unchanged, and let it leave
     #[arg(long, hide_short_help = true)]
     pub allow_secret: bool,
 }
@@ -69,7 +68,7 @@ pub fn unit(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The parser of words that stand for values; `word|alias` is a word with another name.
+/// Parses words to values; `word|alias` is a word with an alias.
 pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
     words: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {
@@ -77,13 +76,13 @@ pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
         let mut names = names.split('|');
         (PossibleValue::new(names.next().unwrap_or_default()).aliases(names), value)
     });
-    PossibleValuesParser::new(words.clone().map(|(word, _)| word)).try_map(move |given| {
-        let meant = words.iter().find(|(word, _)| word.matches(&given, true));
-        meant.map(|(_, value)| value.clone()).ok_or("it is none of the words")
+    PossibleValuesParser::new(words.clone().map(|(word, _)| word)).try_map(move |text| {
+        let found = words.iter().find(|(word, _)| word.matches(&text, true));
+        found.map(|(_, value)| value.clone()).ok_or("it is none of the words")
     })
 }
 
-/// The parser of the names of values.
+/// Parses values by name.
 pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     values: [T; N],
     name: fn(T) -> &'static str,
@@ -91,12 +90,7 @@ pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     one_of(values.map(|value| (name(value), value)))
 }
 
-/// The levels of detail.
-pub fn details() -> impl TypedValueParser<Value = Detail> {
-    named([Detail::Summary, Detail::Detailed, Detail::Full], Detail::name)
-}
-
-/// The types of handoffs, by their names in records.
+/// Parses the types of handoffs to their names in records.
 pub fn handoff_types() -> impl TypedValueParser<Value = &'static str> {
     one_of([
         ("epistemic", "epistemic"),

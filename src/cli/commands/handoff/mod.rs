@@ -92,7 +92,7 @@ pub struct Handoff {
     #[arg(long, value_name = "FILE", conflicts_with = "regenerate", hide_short_help = true)]
     pub transcript: Option<String>,
     /// The size of a document of the type context: summary 400 tokens, detailed 800, full 1,250
-    #[arg(long, value_name = "LEVEL", value_parser = details(), hide_short_help = true)]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Detail::ALL, Detail::name), hide_short_help = true)]
     pub detail: Option<Detail>,
     /// Most tokens of a document of the type context, 250 or more, instead of --detail
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(250..), hide_short_help = true)]

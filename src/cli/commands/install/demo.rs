@@ -4,7 +4,7 @@ use crate::cli::commands::prelude::*;
 use crate::render::template::Templates;
 use crate::setup::demo::{self, view};
 
-/// Do the main job in a throwaway repository: two agents, a handoff, git log, a resume
+/// Show the main workflow in a temporary repository: two agents, a handoff, git log, a resume
 #[derive(Debug, Args)]
 pub struct Demo {}
 

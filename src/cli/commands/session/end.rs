@@ -3,10 +3,10 @@
 use crate::cli::commands::prelude::*;
 use crate::session::{lifecycle, view};
 
-/// End the session, writing everything that waits to the notes
+/// End the session, and write pending records to the notes
 #[derive(Debug, Args)]
 pub struct End {
-    /// Why it ends; - reads standard input, @FILE a file
+    /// The reason; - reads standard input, @FILE a file
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]

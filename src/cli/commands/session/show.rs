@@ -4,7 +4,7 @@ use crate::cli::commands::prelude::*;
 use crate::history::show::{committer, trust};
 use crate::session::{lifecycle, view};
 
-/// Show everything a session said
+/// Show all records of a session
 #[derive(Debug, Args)]
 pub struct Show {
     /// The session [default: the active one of this worktree]
