@@ -1,10 +1,10 @@
-//! Calls as people type them who know the Python tool, and the bare command, rewritten as the commands that remain.
+//! Aliases for the commands and options of the Python tool, and the call without a command.
 
 use std::ffi::OsString;
 
 use empirica_notes::git::history::selecting;
 
-/// Names of commands that are another's today.
+/// Aliases of commands.
 const NAMES: &[(&str, &[&str])] = &[
     ("bootstrap", &["status", "--all"]),
     ("project-bootstrap", &["status", "--all"]),
@@ -39,7 +39,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("goals-complete-subtask", &["goal", "done"]),
 ];
 
-/// Options of a command that are another's today, or, without a name, its arguments in this order.
+/// Renamed options of a command; without a new name, the value becomes a positional argument, in this order.
 const OPTIONS: &[(&str, &str, Option<&str>)] = &[
     ("finding", "--finding", None),
     ("unknown", "--unknown", None),
@@ -64,53 +64,50 @@ const OPTIONS: &[(&str, &str, Option<&str>)] = &[
     ("checkpoint-create", "--prompt", Some("--reasoning")),
 ];
 
-/// The command that a name stands for; `None` when it is none of another's.
-pub fn meant(name: &str) -> Option<&'static [&'static str]> {
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, command)| *command)
+/// The command of an alias; `None` for other names.
+pub fn target(name: &str) -> Option<&'static [&'static str]> {
+    NAMES.iter().find(|(alias, _)| *alias == name).map(|(_, command)| *command)
 }
 
-/// The names that stand for other commands.
+/// All aliases.
 pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     NAMES.iter().map(|(name, _)| -> &'a str { name })
 }
 
-/// The arguments of the command that is meant; where nothing of the kind is said, as they are.
+/// Rewrites aliases and their options; returns other arguments unchanged.
 pub fn expand(arguments: Vec<OsString>) -> Vec<OsString> {
-    let mut given = arguments.into_iter();
-    let mut out: Vec<OsString> = given.next().into_iter().collect();
-    let mut rest: Vec<OsString> = given.collect();
+    let mut arguments = arguments.into_iter();
+    let mut out: Vec<OsString> = arguments.next().into_iter().collect();
+    let mut rest: Vec<OsString> = arguments.collect();
     if rest.first().is_some_and(|word| word == "--no-pager") {
         out.push(rest.remove(0));
     }
-    // options that say only how to answer make no command
+    // options of the answer alone name no command
     if rest.iter().all(|word| word == "--json") {
         rest.insert(0, "status".into());
     }
     let mut rest = rest.into_iter().peekable();
     let Some(first) = rest.next() else { return out };
-    let known = first.to_str().and_then(meant);
-    let mut words: Vec<String> = match known {
-        Some(command) => command.iter().map(|word| (*word).to_owned()).collect(),
-        None => vec![first.to_string_lossy().into_owned()],
-    };
-    let asks_help = rest.peek().is_some_and(|word| word == "-h" || word == "--help");
-    match known {
-        // an option that waits for its value would take the one that asks for help
-        Some(command) if asks_help => out.extend(command.iter().filter(|w| !w.starts_with('-')).map(OsString::from)),
-        Some(command) => out.extend(command.iter().map(OsString::from)),
-        None => out.push(first),
-    }
-    if words[0] == "log" {
-        out.extend(of_log(rest));
+    if first == "log" {
+        out.push(first);
+        out.extend(log_arguments(rest));
         return out;
     }
-    if words[0] == "goal"
-        && known.is_none()
-        && let Some(second) = rest.peek()
-    {
-        words.push(second.to_string_lossy().into_owned());
+    let mut name = first.to_string_lossy().into_owned();
+    match target(&name) {
+        Some(command) => {
+            // an option without its value would swallow the one that asks for help
+            let asks_help = rest.peek().is_some_and(|word| word == "-h" || word == "--help");
+            out.extend(command.iter().filter(|word| !asks_help || !word.starts_with('-')).map(OsString::from));
+            name = command.join(" ");
+        }
+        None => {
+            if let Some(second) = rest.peek().filter(|_| name == "goal") {
+                name = format!("{name} {}", second.to_string_lossy());
+            }
+            out.push(first);
+        }
     }
-    let name = words.join(" ");
     let options: Vec<_> = OPTIONS.iter().filter(|(command, ..)| *command == name).collect();
     let mut texts: Vec<(usize, OsString)> = Vec::new();
     while let Some(word) = rest.next() {
@@ -120,22 +117,15 @@ pub fn expand(arguments: Vec<OsString>) -> Vec<OsString> {
         }
         let text = word.to_string_lossy();
         let (option, value) = text.split_once('=').map_or((&*text, None), |(option, value)| (option, Some(value)));
-        let is_json = |value: &str| value == "json";
-        if option == "--output"
-            && (value.is_some_and(is_json) || value.is_none() && rest.peek().is_some_and(|v| v == "json"))
-        {
-            if value.is_none() {
-                rest.next();
-            }
+        if text == "--output=json" || text == "--output" && rest.next_if(|value| value == "json").is_some() {
             out.push("--json".into());
             continue;
         }
-        let option = if option == "--ai-id" {
-            Some((0, Some("--ai")))
-        } else {
-            options.iter().position(|(_, name, _)| *name == option).map(|at| (at, options[at].2))
+        let renamed = match option {
+            "--ai-id" => Some((0, Some("--ai"))),
+            _ => options.iter().position(|(_, name, _)| *name == option).map(|at| (at, options[at].2)),
         };
-        let Some((at, today)) = option else {
+        let Some((at, new_name)) = renamed else {
             out.push(word);
             continue;
         };
@@ -143,10 +133,10 @@ pub fn expand(arguments: Vec<OsString>) -> Vec<OsString> {
             out.push(word);
             continue;
         };
-        match today {
+        match new_name {
             // joined, as the value may begin with a dash
-            Some(today) => {
-                let mut joined = OsString::from(format!("{today}="));
+            Some(name) => {
+                let mut joined = OsString::from(format!("{name}="));
                 joined.push(value);
                 out.push(joined);
             }
@@ -162,30 +152,29 @@ pub fn expand(arguments: Vec<OsString>) -> Vec<OsString> {
     out
 }
 
-/// The options of `log` that are its own, then `--` and what selects commits for `git log`.
-fn of_log(mut given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+/// Sorts the arguments of `log`: its own options, then `--` and the arguments that select commits for `git log`.
+fn log_arguments(mut arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let (mut out, mut selection) = (Vec::new(), Vec::new());
-    while let Some(word) = given.next() {
+    while let Some(word) = arguments.next() {
         let text = word.to_string_lossy();
         let is_count = text.len() > 1 && text[1..].bytes().all(|byte| byte.is_ascii_digit());
         match (&*text, selecting(&text)) {
             ("--", _) => {
                 selection.push(word);
-                selection.extend(given.by_ref());
+                selection.extend(arguments.by_ref());
             }
             ("--no-color", _) => out.push("--color=never".into()),
-            ("-n" | "--max-count" | "--ai", _) => out.extend(std::iter::once(word).chain(given.next())),
+            ("-n" | "--max-count" | "--ai", _) => out.extend(std::iter::once(word).chain(arguments.next())),
             (text, Some(2)) => {
-                let value = given.next();
+                let value = arguments.next();
                 let joint = if value.is_some() && text.starts_with("--") { "=" } else { "" };
                 let mut joined = OsString::from(format!("{text}{joint}"));
                 joined.push(value.unwrap_or_default());
                 selection.push(joined);
             }
-            (_, Some(_)) => selection.push(word),
             (text, None) if text.starts_with('-') && is_count => out.push(format!("-n{}", &text[1..]).into()),
             (text, None) if text.starts_with('-') => out.push(word),
-            (_, None) => selection.push(word),
+            _ => selection.push(word),
         }
     }
     if !selection.is_empty() {
@@ -200,9 +189,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_users_of_the_python_tool_call_is_understood_and_nothing_else_is_touched() {
+    fn aliases_expand_and_other_arguments_stay() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
-        for (line, meant) in [
+        for (line, expanded) in [
             ("x", "x status"),
             ("x --json", "x status --json"),
             ("x project-bootstrap --session-id S --output json", "x status --all --session-id S --json"),
@@ -230,7 +219,7 @@ mod tests {
             ("x repair --apply --to a=b", "x doctor --repairs --apply --to a=b"),
             ("x finding --finding", "x finding --finding"),
         ] {
-            assert_eq!(expand(words(line)), words(meant), "{line}");
+            assert_eq!(expand(words(line)), words(expanded), "{line}");
         }
     }
 }

@@ -1,6 +1,4 @@
-//! The user's editor, as git would open it.
-
-use std::path::Path;
+//! The user's editor, chosen as git does.
 
 use crate::handoff::build::draft;
 use empirica_notes::error::{Error, Kind, Result, empirica, quote};
@@ -9,44 +7,42 @@ use empirica_notes::git::process::{shell, variable};
 use empirica_notes::store::unique;
 use empirica_secrets::redact_text;
 
-/// Opens the editor on `text` and returns what was left. The file lies in the git directory and stays there when the
-/// editor fails.
+/// Opens the editor on `text` and returns the edited text, unless it is blank. If the editor fails, the draft stays in
+/// the git directory.
 pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Option<String>> {
-    // a draft that is kept after a failure keeps no secret
+    // the draft may stay on disk after a failure
     let clean = redact_text(text).map(|(clean, _)| clean);
     let text = clean.as_deref().unwrap_or(text);
     let path = repo.git_dir().join(format!("EMPIRICA_EDITMSG.{}", unique()));
     let line = variable(repo.cwd(), "GIT_EDITOR").ok_or_else(|| {
-        Error::refused("there is no editor to open")
+        Error::refused("cannot open an editor: none is set")
             .reason("the terminal is dumb, and neither GIT_EDITOR, core.editor, VISUAL nor EDITOR is set")
             .suggest("Set one with git config core.editor NAME, or hand over without an editor.")
             .command(empirica("handoff"))
     })?;
-    let kept = |what: &str, path: &Path| {
-        Error::refused(what.to_owned())
+    let kept = |message: &str| {
+        Error::refused(message)
             .reason(format!("the draft is kept in {}", path.display()))
-            .suggest("Mend the editor's setting, then edit again; or hand over without an editor.")
+            .suggest("Correct the editor's setting, then edit again; or hand over without an editor.")
             .command("git var GIT_EDITOR")
             .command(format!("cat {}", quote(&path.to_string_lossy())))
             .command(empirica("handoff"))
     };
-    std::fs::write(&path, text).map_err(|error| {
-        Error::storage(format!("the draft {} cannot be written", path.display())).on_path(&path, error)
-    })?;
+    std::fs::write(&path, text)
+        .map_err(|error| Error::storage(format!("cannot write the draft {}", path.display())).on_path(&path, error))?;
     let mut command = shell(&line, &[path.as_os_str()]);
     command.stdin(std::process::Stdio::inherit());
     if !out_is_terminal {
         // standard output is for the answer
         command.stdout(std::io::stderr());
     }
-    let status = command.status();
-    match status {
+    match command.status() {
         Ok(status) if status.success() => {}
-        Ok(status) => return Err(kept(&format!("the editor '{line}' ended with {status}"), &path)),
-        Err(error) => return Err(kept(&format!("the editor '{line}' could not be started"), &path).caused_by(error)),
+        Ok(status) => return Err(kept(&format!("the editor '{line}' ended with {status}"))),
+        Err(error) => return Err(kept(&format!("cannot start the editor '{line}'")).caused_by(error)),
     }
-    let edited = std::fs::read_to_string(&path)
-        .map_err(|error| kept("the draft cannot be read back", &path).caused_by(error))?;
+    let edited =
+        std::fs::read_to_string(&path).map_err(|error| kept("cannot read the edited draft").caused_by(error))?;
     if let Err(error) = draft::read(&edited)
         && error.kind() == Kind::Usage
     {

@@ -1,4 +1,4 @@
-//! The parser's own errors, as errors like all others.
+//! Errors of the argument parser as errors of the program.
 
 use std::ffi::OsString;
 
@@ -8,24 +8,22 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::cli::commands::Cli;
 use empirica_notes::error::{Command, Error, empirica, quote};
 
-/// Whether the arguments ask for JSON, also when they cannot be parsed: `--json`, and for `search` its `--format json`.
+/// Whether arguments, even unparsable ones, ask for JSON: with `--json`, or `--format json` of `search`.
 pub fn wants_json(arguments: &[OsString]) -> bool {
-    let given: Vec<&OsString> = arguments.iter().skip(1).take_while(|argument| *argument != "--").collect();
-    let formatted = || {
-        let apart = given.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
-        apart || given.iter().any(|argument| *argument == "--format=json")
-    };
-    given.iter().any(|argument| *argument == "--json") || (given.first().is_some_and(|c| *c == "search") && formatted())
+    let words: Vec<&OsString> = arguments.iter().skip(1).take_while(|argument| *argument != "--").collect();
+    let has = |argument: &str| words.iter().any(|word| *word == argument);
+    let has_format = || has("--format=json") || words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    has("--json") || (words.first().is_some_and(|word| *word == "search") && has_format())
 }
 
-/// Whether the arguments ask for the answer and warnings only.
+/// Whether arguments, even unparsable ones, have `-q` or `--quiet`.
 pub fn wants_quiet(arguments: &[OsString]) -> bool {
     arguments.iter().skip(1).take_while(|argument| *argument != "--").any(|word| word == "-q" || word == "--quiet")
 }
 
-/// A parser's error in git's words: what is wrong with which argument, and one command that fits.
-pub fn of_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
-    let (name, command) = meant(arguments);
+/// Converts an error of the parser: names the wrong argument, and a command that helps.
+pub fn from_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
+    let (name, command) = command_of(arguments);
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => vec![text.clone()],
         Some(ContextValue::Strings(texts)) => texts.clone(),
@@ -33,9 +31,9 @@ pub fn of_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
     };
     let first = |kind| context(kind).into_iter().next().unwrap_or_default();
     let help = name.clone().flag("-h");
-    let about = |named: &str| {
-        let argument = command.get_arguments().find(|argument| argument.to_string() == named)?;
-        Some(format!("{named}: {}", argument.get_help()?))
+    let about = |name: &str| {
+        let argument = command.get_arguments().find(|argument| argument.to_string() == name)?;
+        Some(format!("{name}: {}", argument.get_help()?))
     };
     // the parser puts the nearest one last
     let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
@@ -53,11 +51,11 @@ pub fn of_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
             about(&missing).into_iter().fold(error, Error::reason)
         }
         ErrorKind::InvalidSubcommand => {
-            let given = first(ContextKind::InvalidSubcommand);
-            let error = Error::usage(format!("'{given}' is not a command of {name}")).provided(given.as_str());
+            let word = first(ContextKind::InvalidSubcommand);
+            let error = Error::usage(format!("'{word}' is not a command of {name}")).provided(word.as_str());
             match near.first() {
                 Some(near) => {
-                    let rest = arguments.iter().skip_while(|word| word.to_str() != Some(&given)).skip(1);
+                    let rest = arguments.iter().skip_while(|arg| arg.to_str() != Some(&word)).skip(1);
                     let rest = rest.filter(|word| *word != "--json");
                     let rest: String = rest.map(|word| format!(" {}", quote(&word.to_string_lossy()))).collect();
                     error.command(format!("{name} {near}{rest}"))
@@ -67,15 +65,15 @@ pub fn of_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
         }
         ErrorKind::UnknownArgument => unknown(&first(ContextKind::InvalidArg), &name, &command, near.is_empty()),
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
-            let (given, argument) = (first(ContextKind::InvalidValue), first(ContextKind::InvalidArg));
+            let (value, argument) = (first(ContextKind::InvalidValue), first(ContextKind::InvalidArg));
             let values = context(ContextKind::ValidValue);
             let cause = std::error::Error::source(error).map(ToString::to_string);
             let takes = || (!values.is_empty()).then(|| format!("it takes {}", values.join(", ")));
-            let what = match given.as_str() {
+            let message = match value.as_str() {
                 "" => format!("'{argument}' has no value"),
-                given => format!("invalid value '{given}' for '{argument}'"),
+                value => format!("invalid value '{value}' for '{argument}'"),
             };
-            let error = Error::usage(what).provided(given).command(help);
+            let error = Error::usage(message).provided(value).command(help);
             cause.or_else(takes).or_else(|| about(&argument)).into_iter().fold(error, Error::reason)
         }
         ErrorKind::InvalidUtf8 => Error::usage("an argument is not valid UTF-8").command(help),
@@ -92,19 +90,19 @@ pub fn of_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
     near.into_iter().fold(out, |out, near| out.alternative(near))
 }
 
-/// The error of an argument that a command does not take.
-fn unknown(given: &str, name: &Command, command: &clap::Command, is_alone: bool) -> Error {
-    let is_option = given.starts_with('-');
+/// The error of an unknown argument.
+fn unknown(argument: &str, name: &Command, command: &clap::Command, has_no_near: bool) -> Error {
+    let is_option = argument.starts_with('-');
     let error = Error::usage(match is_option {
-        true => format!("{name} has no option '{given}'"),
-        false => format!("{name}: '{given}' is one argument too many"),
+        true => format!("{name} has no option '{argument}'"),
+        false => format!("{name}: '{argument}' is one argument too many"),
     });
-    match is_option && is_alone {
-        // what shapes a diff, git log shows with the notes beside
+    match is_option && has_no_near {
+        // options for diffs are git log's
         true if command.get_name() == "log" => error
             .reason("it does not select commits, or git log does not know it either")
             .suggest("git log shows it, with the notes beside the commits.")
-            .command(format!("git log --notes=empirica/handoffs {}", quote(given))),
+            .command(format!("git log --notes=empirica/handoffs {}", quote(argument))),
         true if command.get_positionals().next().is_some() => {
             error.suggest("A text that begins with '-' goes behind '--'.").command(name.clone().flag("-h"))
         }
@@ -112,13 +110,13 @@ fn unknown(given: &str, name: &Command, command: &clap::Command, is_alone: bool)
     }
 }
 
-/// The command that shows the help of what was meant.
+/// The command that shows the help of the called command.
 pub fn help_command(arguments: &[OsString]) -> Command {
-    meant(arguments).0.flag("-h")
+    command_of(arguments).0.flag("-h")
 }
 
-/// The command that the arguments name, as it is called and as it is defined.
-fn meant(arguments: &[OsString]) -> (Command, clap::Command) {
+/// The command of the arguments: its call, and its definition.
+fn command_of(arguments: &[OsString]) -> (Command, clap::Command) {
     let mut command = Cli::command();
     command.build();
     let mut names = Vec::new();

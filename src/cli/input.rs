@@ -1,4 +1,4 @@
-//! Texts given as arguments: as they are, `-` for standard input, `@FILE` for a file's content.
+//! Texts in arguments: literal, `-` for standard input, `@FILE` for the content of a file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -13,12 +13,11 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// An input over standard input.
     pub fn new(stdin: &'a mut dyn Read) -> Self {
         Input { stdin: Some(stdin) }
     }
 
-    /// The text an argument stands for. `@@x` is the text `@x`. A file's last line end is left out.
+    /// The text of an argument. `@@x` is the text `@x`. Drops the final line end of a file.
     pub fn text(&mut self, argument: String) -> Result<String> {
         if argument == "-" {
             let stdin = self.stdin.take().ok_or_else(|| {
@@ -28,7 +27,7 @@ impl<'a> Input<'a> {
             })?;
             let mut bytes = Vec::new();
             stdin.read_to_end(&mut bytes).map_err(|error| {
-                Error::usage("standard input cannot be read")
+                Error::usage("cannot read standard input")
                     .suggest("Give the text as an argument, or as @FILE.")
                     .caused_by(error)
             })?;
@@ -38,15 +37,14 @@ impl<'a> Input<'a> {
             Some(literal) if literal.starts_with('@') => Ok(literal.to_owned()),
             Some(file) if !file.is_empty() => {
                 let bytes = std::fs::read(file).map_err(|error| {
-                    let out = Error::usage(format!("the file '{file}' cannot be read"));
+                    let out = Error::usage(format!("cannot read the file '{file}'"));
                     let out = match error.kind() {
-                        std::io::ErrorKind::PermissionDenied => out.about_path(std::path::Path::new(file), &error),
+                        std::io::ErrorKind::PermissionDenied => out.about_path(Path::new(file), &error),
                         _ => out,
                     };
-                    let suggestion = format!("To give the text '@{file}' itself, write '@@{file}'.");
                     match out.has_suggestion() {
                         true => out.alternative(format!("@@{file}")),
-                        false => out.suggest(suggestion),
+                        false => out.suggest(format!("To give the text '@{file}' itself, write '@@{file}'.")),
                     }
                     .provided(file)
                     .caused_by(error)
@@ -57,7 +55,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The same for one that may be given in several words: more than one are the text itself.
+    /// The text of an argument of one or more words; several words are literal.
     pub fn words(&mut self, words: Vec<String>) -> Result<String> {
         match <[String; 1]>::try_from(words) {
             Ok([one]) => self.text(one),
@@ -65,18 +63,18 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The same for an argument that may be absent.
+    /// The text of an optional argument.
     pub fn optional(&mut self, argument: Option<String>) -> Result<Option<String>> {
         argument.map(|argument| self.text(argument)).transpose()
     }
 
-    /// The same for each of a list.
+    /// The text of each argument.
     pub fn each(&mut self, arguments: Vec<String>) -> Result<Vec<String>> {
         arguments.into_iter().map(|argument| self.text(argument)).collect()
     }
 }
 
-/// The lines of a file, or of standard input for `-`, and the name of it.
+/// The lines of a file, or of standard input for `-`, and its name for messages.
 pub fn lines<'a>(stdin: &'a mut dyn Read, file: &Path) -> Result<(Box<dyn BufRead + 'a>, String)> {
     if file == Path::new("-") {
         return Ok((Box::new(BufReader::new(stdin)), "standard input".to_owned()));

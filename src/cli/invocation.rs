@@ -1,4 +1,4 @@
-//! What a command works with: the environment, the repository, and where its answer goes.
+//! The context of a command: environment, repository, output.
 
 use std::cell::OnceCell;
 
@@ -16,18 +16,19 @@ use empirica_notes::env::Env;
 use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 
-/// Serves one MCP client on the process's own streams, with all tools or the core ones, and returns the exit code.
+/// Serves one MCP client on the process's streams, listing all tools if true, else the core tools, and returns the exit
+/// code.
 pub type Serve<'a> = &'a dyn Fn(bool) -> u8;
 
 /// The context of one command.
 pub struct Invocation<'a> {
     pub env: &'a Env,
-    /// Empty until a command asks for it.
+    /// Empty until the first use.
     pub repo: &'a OnceCell<Repository>,
     pub output: &'a mut Output,
-    /// The definition of the whole command line.
+    /// Defines the whole command line.
     pub program: fn() -> clap::Command,
-    /// Serves an MCP client; `None` in a program that was built without it.
+    /// `None` in a program built without the MCP server.
     pub serve: Option<Serve<'a>>,
 }
 
@@ -41,13 +42,13 @@ impl<'a> Invocation<'a> {
     }
 
     /// The context of a use case.
-    pub fn open(&self, asked: impl Into<Selection>) -> Result<CommandContext<'a>> {
-        let context = CommandContext::new(self.env, self.repo()?, &BuiltIn, asked.into())?;
+    pub fn open(&self, selection: impl Into<Selection>) -> Result<CommandContext<'a>> {
+        let context = CommandContext::new(self.env, self.repo()?, &BuiltIn, selection.into())?;
         context.opener.on_progress(Box::new(Progress::counting(self.output, "indexing notes")));
         Ok(context)
     }
 
-    /// The texts of the arguments. A command has one, as standard input is read once.
+    /// The reader of texts in arguments. Create one per command: it reads standard input once.
     pub fn input(&mut self) -> Input<'_> {
         Input::new(self.output.stdin())
     }
@@ -57,7 +58,7 @@ impl<'a> Invocation<'a> {
         Ok(Templates::for_terminal(self.repo()?.config_path("empirica.templateDir")))
     }
 
-    /// The form that a budget of tokens is for.
+    /// The form of the answer that a token budget limits.
     pub fn form(&self) -> budget::OutputForm {
         if self.output.as_json { budget::OutputForm::Json } else { budget::OutputForm::Text }
     }
@@ -71,7 +72,7 @@ impl<'a> Invocation<'a> {
     pub fn finish(&mut self, answer: Answer) -> Result<u8> {
         let repo = self.repo.get();
         let mut answer = answer.warn(repo.and_then(|repo| unreadable(&repo.unreadable())));
-        if !answer.hints_once.is_empty() && self.output.gives_hints(repo) {
+        if !answer.hints_once.is_empty() && self.output.shows_hints(repo) {
             let context = self.open(Selection::default())?;
             let once = std::mem::take(&mut answer.hints_once).into_iter();
             let new = once.filter(|(session, kind, _)| active::takes_hint(&context, session, kind));

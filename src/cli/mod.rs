@@ -1,8 +1,7 @@
-//! The command line: arguments in, one use case, one answer out. No logic of its own.
+//! The command line: arguments in, one use case, one answer out; no logic.
 
 pub mod aliases;
 mod commands;
-
 mod editor;
 mod error;
 pub mod help;
@@ -19,46 +18,41 @@ use std::io::Write;
 
 use clap::{CommandFactory, Parser};
 
-use crate::render::answer::{failure, failure_text};
-use crate::render::color::Paint;
-use crate::render::safe;
 pub use commands::{Cli, DOCUMENTS};
 use empirica_notes::env::Env;
-use empirica_notes::error::{Error, Kind, Shell};
+use empirica_notes::error::Kind;
 use invocation::Invocation;
 pub use invocation::Serve;
 use output::{Output, is_broken_pipe};
 pub use streams::Streams;
 
-/// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a gate says stop,
-/// 128 no repository or storage beyond help.
+/// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a gate stops,
+/// 128 no repository or storage beyond repair.
 ///
-/// `serve` runs the MCP server; `None` in a program that was built without it, which refuses `mcp`.
+/// `serve` runs the MCP server; `None` in a program built without it, which refuses `mcp`.
 pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Option<Serve>) -> u8 {
-    // asked for on every start of some tools: not worth building the parser
+    // some tools ask for the version on every start: answered without the parser
     if arguments.len() == 2 && (arguments[1] == "--version" || arguments[1] == "-V") {
         let written = writeln!(streams.out, "git-empirica {}", env!("CARGO_PKG_VERSION"));
         return u8::from(written.and_then(|()| streams.out.flush()).is_err());
     }
     let is_bare = arguments.len() <= 1;
-    let wanted = help::asked(&arguments);
-    let arguments = if wanted.is_some() { arguments } else { aliases::expand(arguments) };
-    let as_json = error::wants_json(&arguments);
-    let wants_quiet = error::wants_quiet(&arguments);
-    if let Some(words) = wanted {
-        let mut output = Output::new(streams, as_json, wants_quiet);
+    let help = help::requested(&arguments);
+    let arguments = if help.is_some() { arguments } else { aliases::expand(arguments) };
+    let mut output = Output::new(streams, error::wants_json(&arguments), error::wants_quiet(&arguments));
+    if let Some(words) = help {
         output.pages = !words.is_empty() && arguments.get(1).is_some_and(|word| word != "--no-pager");
         let shown = help::answer(&words).and_then(|answer| output.answer(&answer, env, None));
         return match shown {
             Ok(()) => 0,
             Err(error) if is_broken_pipe(&error) => 0,
-            Err(error) => report(&error, as_json, &mut output.into_streams()),
+            Err(error) => output.error(&error),
         };
     }
     let cli = match Cli::quickly(&arguments).map_or_else(|| Cli::try_parse_from(&arguments), Ok) {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {
-            let mut output = Output::new(streams, false, false);
+            output.as_json = false;
             // the long form of the help is a page
             if arguments.iter().any(|word| word == "--help") && arguments.iter().all(|word| word != "--no-pager") {
                 output.page(env);
@@ -66,9 +60,8 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
             let _ = output.write(&error.render().to_string()).and_then(|()| output.flush());
             return 0;
         }
-        Err(error) => return report(&error::of_parser(&error, &arguments), as_json, &mut streams),
+        Err(error) => return output.error(&error::from_parser(&error, &arguments)),
     };
-    let mut output = Output::new(streams, as_json, wants_quiet);
     output.pages = !cli.no_pager;
     let repo = OnceCell::new();
     let mut context = Invocation { env, repo: &repo, output: &mut output, program: Cli::command, serve };
@@ -76,30 +69,16 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) if is_bare && error.kind() == Kind::NoRepository => {
-            // nobody asked about a repository
+            // without a command, the help is more useful than the error
             let _ = output.write(&help::screen()).and_then(|()| output.flush());
             0
         }
-        Err(error) => {
-            // what is wrong with an argument is explained by the help of its command
-            let bare = error.kind() == Kind::Usage && error.commands().is_empty();
-            let error = if bare { error.command(error::help_command(&arguments)) } else { error };
-            report(&error, as_json, &mut output.into_streams())
+        // the help of the command explains its arguments
+        Err(error) if error.kind() == Kind::Usage && error.commands().is_empty() => {
+            output.error(&error.command(error::help_command(&arguments)))
         }
+        Err(error) => output.error(&error),
     }
-}
-
-/// The one place where an error becomes output and an exit code.
-fn report(error: &Error, as_json: bool, streams: &mut Streams) -> u8 {
-    // when even this cannot be written, the exit code still says it
-    let _ = if as_json {
-        writeln!(streams.out, "{}", safe::json(&failure(error, &Shell).into())).and_then(|()| streams.out.flush())
-    } else {
-        let text = failure_text(error);
-        let paint = Paint { on: streams.err_is_terminal };
-        text.lines().try_for_each(|line| writeln!(streams.err, "{}", output::painted(line, paint)))
-    };
-    error.kind().exit_code()
 }
 
 #[cfg(test)]

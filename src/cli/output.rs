@@ -1,13 +1,14 @@
-//! Where an answer goes: standard output or the user's pager, in colour or not, as git's configuration says.
+//! Output of an answer: standard output or the user's pager, with colours as configured in git.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::{Child, Stdio};
 
 use clap::ValueEnum;
+use serde_json::Value;
 
 use super::streams::Streams;
-use crate::render::answer::Answer;
+use crate::render::answer::{Answer, failure, failure_text};
 use crate::render::color::Paint;
 use crate::render::safe;
 use empirica_notes::env::Env;
@@ -15,7 +16,7 @@ use empirica_notes::error::{Error, Result, Shell};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::{shell, variable};
 
-/// When there are colours.
+/// Values of `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorWord {
     Always,
@@ -27,32 +28,31 @@ pub enum ColorWord {
 pub struct Output {
     streams: Streams,
     pager: Option<Child>,
-    /// Whether a JSON document is wanted.
+    /// `--json`.
     pub as_json: bool,
-    /// Whether only the answer and warnings are wanted.
+    /// `--quiet`.
     pub quiet: bool,
     /// Whether long answers go through a pager.
     pub pages: bool,
-    /// When there are colours, if the arguments say it.
+    /// `--color`.
     pub color: Option<ColorWord>,
 }
 
-/// Whether the reader of our output has gone.
+/// Whether the reader of the output closed it.
 pub fn is_broken_pipe(error: &Error) -> bool {
     let source = std::error::Error::source(error).and_then(|e| e.downcast_ref::<io::Error>());
     source.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn unwritten(error: io::Error) -> Error {
-    Error::storage("the output could not be written")
-        .suggest("See whether there is room where the output goes; what the command stored is stored.")
+    Error::storage("cannot write the output")
+        .suggest("Check for free space where the output goes; the command's records are stored.")
         .caused_by(error)
 }
 
 /// A line of standard error in its colour.
-pub fn painted(line: &str, paint: Paint) -> String {
-    let split = line.split_once(": ");
-    match split {
+fn painted(line: &str, paint: Paint) -> String {
+    match line.split_once(": ") {
         Some(("error", rest)) => format!("{} {rest}", paint.bad("error:")),
         Some(("warning", rest)) => format!("{} {rest}", paint.warning("warning:")),
         Some(("hint", rest)) => format!("{} {rest}", paint.hint("hint:")),
@@ -61,24 +61,8 @@ pub fn painted(line: &str, paint: Paint) -> String {
 }
 
 impl Output {
-    /// An output over the process's streams.
     pub fn new(streams: Streams, as_json: bool, quiet: bool) -> Self {
         Output { streams, pager: None, as_json, quiet, pages: true, color: None }
-    }
-
-    /// The streams, after a pager has ended.
-    pub fn into_streams(mut self) -> Streams {
-        self.close();
-        let closed = Streams {
-            stdin: Box::new(io::empty()),
-            out: Box::new(io::sink()),
-            err: Box::new(io::sink()),
-            out_is_terminal: false,
-            out_width: None,
-            err_is_terminal: false,
-            in_is_terminal: false,
-        };
-        std::mem::replace(&mut self.streams, closed)
     }
 
     /// Whether standard output is a terminal.
@@ -86,27 +70,27 @@ impl Output {
         self.streams.out_is_terminal
     }
 
-    /// How many columns the terminal has that standard output is: `COLUMNS`, else what it says itself, else 80. `None` when it is none.
+    /// Columns of the terminal of standard output: `COLUMNS`, else the terminal's own value, else 80. `None` without a
+    /// terminal.
     pub fn width(&self, env: &Env) -> Option<usize> {
-        let said = || env.get("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
-        self.streams.out_is_terminal.then(|| said().or(self.streams.out_width).unwrap_or(80))
+        let set = || env.get("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
+        self.streams.out_is_terminal.then(|| set().or(self.streams.out_width).unwrap_or(80))
     }
 
-    /// Whether what a program of git's says about its progress is for somebody: at a terminal, and no document is wanted.
-    pub fn tells_progress(&self) -> bool {
+    /// Whether to show progress: on a terminal, without `--json`.
+    pub fn shows_progress(&self) -> bool {
         self.streams.err_is_terminal && !self.as_json
     }
 
-    /// Asks a question that is answered with yes or no; yes when nothing is answered. `None` where nobody can be asked, and where only
-    /// the answer is wanted.
+    /// Asks a yes-or-no question; an empty line means yes. `None` without a terminal, and with `--quiet`.
     pub fn ask(&mut self, question: &str) -> Result<Option<bool>> {
-        if !self.streams.in_is_terminal || !self.tells_progress() || self.quiet {
+        if !self.streams.in_is_terminal || !self.shows_progress() || self.quiet {
             return Ok(None);
         }
         self.streams.err.write_all(format!("{question} [Y/n] ").as_bytes()).map_err(unwritten)?;
         self.streams.err.flush().map_err(unwritten)?;
         let (mut answer, mut byte) = (Vec::new(), [0]);
-        // no more than the line
+        // bytes after the line belong to the command's input
         while matches!(self.streams.stdin.read(&mut byte), Ok(1)) {
             answer.push(byte[0]);
             if byte == *b"\n" {
@@ -117,12 +101,11 @@ impl Output {
         Ok(Some(matches!(answer.as_str(), "\n" | "\r\n") || matches!(answer.trim(), "y" | "yes")))
     }
 
-    /// Standard input.
     pub fn stdin(&mut self) -> &mut dyn io::Read {
         &mut *self.streams.stdin
     }
 
-    /// Whether colours are wanted on standard output: `--color`, `color.ui`, `NO_COLOR`, and a terminal or git's own pager.
+    /// The colours of standard output, by `--color`, `NO_COLOR`, `color.ui`, and whether it is a terminal or git's pager.
     pub fn paint(&self, env: &Env, repo: Option<&Repository>) -> Paint {
         let configured = repo.and_then(|repo| repo.config("color.ui"));
         let shown =
@@ -138,7 +121,7 @@ impl Output {
         Paint { on }
     }
 
-    /// Sends what follows through the user's pager, when standard output is a terminal and git has a pager.
+    /// Starts the user's pager for later writes, if standard output is a terminal.
     pub fn page(&mut self, env: &Env) {
         if !self.pages || !self.streams.out_is_terminal || self.as_json || env.get("GIT_PAGER_IN_USE").is_some() {
             return;
@@ -151,11 +134,11 @@ impl Output {
                 command.env(name, value);
             }
         }
-        // without a pager it is shown as it is
+        // if the pager cannot start, write to the terminal
         self.pager = command.spawn().ok();
     }
 
-    /// Writes data.
+    /// Writes to standard output, or to the pager.
     pub fn write(&mut self, text: &str) -> Result<()> {
         let written = match self.pager.as_mut().and_then(|pager| pager.stdin.as_mut()) {
             Some(stdin) => stdin.write_all(text.as_bytes()),
@@ -164,15 +147,14 @@ impl Output {
         written.map_err(unwritten)
     }
 
-    /// Makes what was written visible.
     pub fn flush(&mut self) -> Result<()> {
         self.streams.out.flush().map_err(unwritten)
     }
 
-    /// Says something aside.
+    /// Writes a line to standard error.
     pub fn say(&mut self, line: &str) -> Result<()> {
         let paint = Paint { on: self.streams.err_is_terminal };
-        // in one write: several programs can share where it goes
+        // in one write: programs can share the stream
         let line = format!("{}\n", painted(line, paint));
         self.streams.err.write_all(line.as_bytes()).map_err(unwritten)
     }
@@ -181,16 +163,15 @@ impl Output {
     fn close(&mut self) {
         if let Some(mut pager) = self.pager.take() {
             drop(pager.stdin.take());
-            // how a pager ends is the user's affair
+            // the pager's exit code does not matter
             let _ = pager.wait();
         }
     }
 
-    /// Writes a whole answer in the wanted form.
+    /// Writes an answer: as text with messages, warnings and hints, or as JSON.
     pub fn answer(&mut self, answer: &Answer, env: &Env, repo: Option<&Repository>) -> Result<()> {
         if self.as_json {
-            self.write(&format!("{}\n", safe::json(&answer.document(&Shell).into())))?;
-            return self.flush();
+            return self.json(answer.document(&Shell).into());
         }
         let paint = if answer.is_data { Paint::default() } else { self.paint(env, repo) };
         if answer.paged {
@@ -202,17 +183,34 @@ impl Output {
         for line in if self.quiet { &[][..] } else { &answer.messages } {
             self.say(line)?;
         }
-        self.aside(&answer.warnings, if self.gives_hints(repo) { &answer.hints } else { &[] })
+        self.notices(&answer.warnings, if self.shows_hints(repo) { &answer.hints } else { &[] })
     }
 
-    /// Whether hints are shown: not to programs, not under `--quiet`, not where `empirica.hints` is false.
-    pub fn gives_hints(&self, repo: Option<&Repository>) -> bool {
+    /// Writes a JSON document as one line.
+    pub fn json(&mut self, document: Value) -> Result<()> {
+        self.write(&format!("{}\n", safe::json(&document)))?;
+        self.flush()
+    }
+
+    /// Writes an error, as text on standard error or as JSON, and returns its exit code.
+    pub fn error(&mut self, error: &Error) -> u8 {
+        self.close();
+        // if even this cannot be written, the exit code still tells
+        let _ = match self.as_json {
+            true => self.json(failure(error, &Shell).into()),
+            false => failure_text(error).lines().try_for_each(|line| self.say(line)),
+        };
+        error.kind().exit_code()
+    }
+
+    /// Whether to show hints: neither with `--json` or `--quiet`, nor if `empirica.hints` is false.
+    pub fn shows_hints(&self, repo: Option<&Repository>) -> bool {
         let is_off = || repo.and_then(|repo| repo.config_bool("empirica.hints")) == Some(false);
         !self.as_json && !self.quiet && !is_off()
     }
 
-    /// Warnings, then hints.
-    pub fn aside(&mut self, warnings: &[impl Display], hints: &[String]) -> Result<()> {
+    /// Writes warnings, then hints, to standard error.
+    pub fn notices(&mut self, warnings: &[impl Display], hints: &[String]) -> Result<()> {
         self.close();
         for warning in warnings {
             self.say(&format!("warning: {}", safe::lines(&warning.to_string())))?;
@@ -225,7 +223,7 @@ impl Output {
 }
 
 fn is_set(name: &str) -> bool {
-    // the one variable that is not ours to read but the pager's: only whether the user has set it
+    // a variable of the pager, which git_empirica's own environment does not read
     #[allow(clippy::disallowed_methods)]
     std::env::var_os(name).is_some()
 }

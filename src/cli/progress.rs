@@ -1,4 +1,4 @@
-//! How far long work has come, as a bar on standard error; nothing where nobody is there to see it.
+//! Progress of long work, as a bar on standard error of a terminal.
 
 use std::cell::OnceCell;
 
@@ -6,36 +6,34 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::Output;
 
-/// The bar of one piece of work, gone when it is dropped.
+/// The bar of one task; removed on drop.
 pub struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// A bar for work that is called `what`. Shown at a terminal only, and not when a document is wanted; from the first
-    /// step on.
-    pub fn new(output: &Output, what: &'static str) -> Self {
-        Progress::shown(output.tells_progress(), what)
+    /// A bar named `task`, shown from the first step on.
+    pub fn new(output: &Output, task: &'static str) -> Self {
+        Progress::shown(output.shows_progress(), task)
     }
 
-    fn shown(is_shown: bool, what: &'static str) -> Self {
+    fn shown(is_shown: bool, task: &'static str) -> Self {
         let bar = match is_shown {
             true => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
             false => ProgressBar::hidden(),
         };
-        // the template is fixed; should it not be understood, the default one serves
         let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}");
         let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Progress { bar: bar.with_message(what) }
+        Progress { bar: bar.with_message(task) }
     }
 
-    /// A count of work whose end is not known, in the same places, from the first time it is told on; gone with the process.
-    pub fn counting(output: &Output, what: &'static str) -> impl Fn(usize) + 'static {
-        let is_shown = output.tells_progress();
-        let made = OnceCell::new();
+    /// A counter for a task of unknown size, shown from the first call until the process ends.
+    pub fn counting(output: &Output, task: &'static str) -> impl Fn(usize) + 'static {
+        let is_shown = output.shows_progress();
+        let progress = OnceCell::new();
         move |done| {
-            let progress = made.get_or_init(|| {
-                let progress = Progress::shown(is_shown, what);
+            let progress = progress.get_or_init(|| {
+                let progress = Progress::shown(is_shown, task);
                 if let Ok(style) = ProgressStyle::with_template("{msg}: {human_pos}") {
                     progress.bar.set_style(style);
                 }
@@ -45,11 +43,11 @@ impl Progress {
         }
     }
 
-    /// Says how many steps are done, of how many.
-    pub fn tell(&self, done: usize, total: usize) {
+    /// Shows that `done` of `total` steps are done.
+    pub fn set(&self, done: usize, total: usize) {
         let total = total as u64;
         if self.bar.length().is_some_and(|before| total < before) {
-            // another piece of the work begins
+            // the next part of the task starts
             self.bar.set_position(0);
         }
         self.bar.set_length(total);

@@ -14,28 +14,18 @@ use empirica_notes::error::{Kind, Result};
 use empirica_notes::git::Repository;
 use empirica_notes::store::Render;
 
-/// Hooks of git that we install.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GitHook {
-    PostCommit,
-    PostApplypatch,
-    PostMerge,
-    PostRewrite,
-    PrePush,
+empirica_notes::words! {
+    /// The git hooks that `init` installs, by git's name.
+    pub enum GitHook {
+        PostCommit = "post-commit",
+        PostApplypatch = "post-applypatch",
+        PostMerge = "post-merge",
+        PostRewrite = "post-rewrite",
+        PrePush = "pre-push",
+    }
 }
 
 impl GitHook {
-    /// Git's name for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            GitHook::PostCommit => "post-commit",
-            GitHook::PostApplypatch => "post-applypatch",
-            GitHook::PostMerge => "post-merge",
-            GitHook::PostRewrite => "post-rewrite",
-            GitHook::PrePush => "pre-push",
-        }
-    }
-
     /// Whether git writes to its standard input.
     pub fn reads_input(self) -> bool {
         matches!(self, GitHook::PostRewrite | GitHook::PrePush)
@@ -45,9 +35,7 @@ impl GitHook {
 /// A call of a hook.
 #[derive(Debug, Clone)]
 pub struct HookCall {
-    /// The hook.
     pub name: GitHook,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// Its standard input; empty for hooks without one.
     pub input: Vec<u8>,
@@ -64,12 +52,12 @@ pub struct HookOutcome {
     pub stops: bool,
 }
 
-/// Does what a hook is for. Whatever goes wrong is written down; the records are safe in any case.
-pub fn run(env: &Env, render: &dyn Render, called: &HookCall) -> HookOutcome {
+/// Runs a hook. Logs failures; loses no record.
+pub fn run(env: &Env, render: &dyn Render, call: &HookCall) -> HookOutcome {
     let mut outcome = HookOutcome::default();
     let repo = match Repository::discover(env) {
         Ok(repo) => repo,
-        // what git itself would refuse is nothing to talk about at every commit; the commands do
+        // git refuses this repository, too; a message at every commit would only repeat that
         Err(error) if error.kind() == Kind::NoRepository => return outcome,
         Err(error) => {
             outcome.warnings.push(error.to_string());
@@ -84,17 +72,17 @@ pub fn run(env: &Env, render: &dyn Render, called: &HookCall) -> HookOutcome {
         }
     };
     context.store.hurry();
-    let done = match called.name {
+    let result = match call.name {
         GitHook::PostCommit => commit::run(&context),
         GitHook::PostApplypatch | GitHook::PostMerge => arrived(&context),
-        GitHook::PostRewrite => rewrite::run(&context, &called.input),
-        GitHook::PrePush => Ok(before_push(&context, called, &mut outcome)),
+        GitHook::PostRewrite => rewrite::run(&context, &call.input),
+        GitHook::PrePush => Ok(before_push(&context, call, &mut outcome)),
     };
-    match done {
-        Ok(troubles) => troubles.iter().for_each(|trouble| context.store.trouble(called.name.as_str(), trouble)),
+    match result {
+        Ok(troubles) => troubles.iter().for_each(|trouble| context.store.trouble(call.name.name(), trouble)),
         Err(error) => {
             let text = in_one_line(&error);
-            context.store.trouble(called.name.as_str(), &text);
+            context.store.trouble(call.name.name(), &text);
             outcome.warnings.push(text);
         }
     }
@@ -102,17 +90,17 @@ pub fn run(env: &Env, render: &dyn Render, called: &HookCall) -> HookOutcome {
 }
 
 /// Syncs notes with the destination of the push, if there is anything new.
-fn before_push(context: &CommandContext<'_>, called: &HookCall, outcome: &mut HookOutcome) -> Vec<String> {
-    let argument = |n: usize| called.arguments.get(n).map_or("", String::as_str);
-    let input = String::from_utf8_lossy(&called.input);
+fn before_push(context: &CommandContext<'_>, call: &HookCall, outcome: &mut HookOutcome) -> Vec<String> {
+    let argument = |n: usize| call.arguments.get(n).map_or("", String::as_str);
+    let input = String::from_utf8_lossy(&call.input);
     let lines: Vec<String> = input.lines().map(str::to_owned).collect();
-    let came = sync::run::before_push(context, argument(0), argument(1), &lines);
-    outcome.messages.extend(came.messages);
-    outcome.warnings.extend(came.warnings);
-    outcome.stops = came.blocks;
-    let Some(error) = came.failed else { return Vec::new() };
+    let pushed = sync::run::before_push(context, argument(0), argument(1), &lines);
+    outcome.messages.extend(pushed.messages);
+    outcome.warnings.extend(pushed.warnings);
+    outcome.stops = pushed.blocks;
+    let Some(error) = pushed.failed else { return Vec::new() };
     let text = in_one_line(&error);
-    outcome.warnings.push(format!("the notes were not synced: {text}"));
+    outcome.warnings.push(format!("cannot sync the notes: {text}"));
     vec![text]
 }
 

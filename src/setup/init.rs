@@ -26,7 +26,7 @@ pub enum Agents {
     /// All agents used here.
     Used,
     /// All agents used here, if the user agrees.
-    Asked,
+    Ask,
 }
 
 #[derive(Debug, Clone)]
@@ -155,7 +155,7 @@ fn chosen(
         Agents::Named(named) => {
             Ok((Agent::ALL.into_iter().filter(|agent| named.contains(agent)).collect(), Vec::new()))
         }
-        Agents::Asked => {
+        Agents::Ask => {
             // unreadable files count as incomplete; writing them reports the error
             let lacks = |agent: &&Agent| {
                 agents::plan(repo, &[**agent], request.all_tools, &mut record.clone())

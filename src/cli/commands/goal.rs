@@ -9,18 +9,18 @@ use empirica_notes::model::goal::Priority;
 pub enum GoalCommand {
     /// Set a goal
     Add {
-        /// What is to be reached; - reads standard input, @FILE a file
+        /// The goal; - reads standard input, @FILE a file
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
-        /// How one knows that it is reached; can be given several times
+        /// A success criterion; can be given several times
         #[arg(long, value_name = "TEXT")]
         criterion: Vec<String>,
-        /// How urgent it is
+        /// Its urgency
         #[arg(long, value_name = "PRIORITY", default_value = "medium")]
-        #[arg(value_parser = named([Priority::High, Priority::Medium, Priority::Low], Priority::name))]
+        #[arg(value_parser = named(Priority::ALL, Priority::name))]
         priority: Priority,
         #[command(flatten)]
-        who: Speaker,
+        author: Author,
     },
     /// Add a step to a goal
     Sub {
@@ -31,39 +31,39 @@ pub enum GoalCommand {
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
         #[command(flatten)]
-        who: Speaker,
+        author: Author,
     },
     /// Finish a goal or a step
     Done {
         /// Its id, or a unique part of it
         #[arg(value_name = "ID")]
         id: String,
-        /// What shows that it is done
+        /// Proof that it is done
         #[arg(long, value_name = "TEXT")]
         evidence: Option<String>,
         #[command(flatten)]
-        who: Speaker,
+        author: Author,
     },
     /// Give up a goal or a step
     Drop {
         /// Its id, or a unique part of it
         #[arg(value_name = "ID")]
         id: String,
-        /// Why
+        /// The reason
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
         #[command(flatten)]
-        who: Speaker,
+        author: Author,
     },
     /// Take over the open goals of another session, or a single goal
     ///
-    /// A suggested goal closes with its session. Taken by its id, it is a goal of the project.
+    /// A suggested goal closes with its session, unless you take it by its id.
     Take {
-        /// The session they come from, or a goal
+        /// The session to take goals from, or a goal
         #[arg(value_name = "SESSION|GOAL")]
         from: String,
         #[command(flatten)]
-        who: Who,
+        identity: Identity,
     },
     /// List goals, oldest first
     List {
@@ -78,25 +78,27 @@ pub enum GoalCommand {
         /// Its id, or a unique part of it
         #[arg(value_name = "GOAL")]
         goal: String,
-        #[command(flatten)]
-        form: Form,
     },
 }
 
 impl GoalCommand {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let mut input = context.input();
-        let (who, request): (Selection, _) = match self {
-            GoalCommand::Add { text, criterion, priority, who } => {
+        let (selection, request): (Selection, _) = match self {
+            GoalCommand::Add { text, criterion, priority, author } => {
                 let (text, criteria) = (input.words(text)?, input.each(criterion)?);
-                (who.into(), GoalRequest::Add { text, criteria, priority })
+                (author.into(), GoalRequest::Add { text, criteria, priority })
             }
-            GoalCommand::Sub { goal, text, who } => (who.into(), GoalRequest::Sub { goal, text: input.words(text)? }),
-            GoalCommand::Done { id, evidence, who } => {
-                (who.into(), GoalRequest::Done { id, evidence: input.optional(evidence)? })
+            GoalCommand::Sub { goal, text, author } => {
+                (author.into(), GoalRequest::Sub { goal, text: input.words(text)? })
             }
-            GoalCommand::Drop { id, why, who } => (who.into(), GoalRequest::Drop { id, why: input.optional(why)? }),
-            GoalCommand::Take { from, who } => (who.into(), GoalRequest::Take { from }),
+            GoalCommand::Done { id, evidence, author } => {
+                (author.into(), GoalRequest::Done { id, evidence: input.optional(evidence)? })
+            }
+            GoalCommand::Drop { id, why, author } => {
+                (author.into(), GoalRequest::Drop { id, why: input.optional(why)? })
+            }
+            GoalCommand::Take { from, identity } => (identity.into(), GoalRequest::Take { from }),
             GoalCommand::List { open, filter } => {
                 let (goals, warnings) = goal::list(&context.open(filter)?, open)?;
                 return Ok(view::list(&goals, warnings));
@@ -106,6 +108,6 @@ impl GoalCommand {
                 return Ok(view::shown(&owned, warnings));
             }
         };
-        Ok(view::changed(&goal::run(&context.open(who)?, request)?))
+        Ok(view::changed(&goal::run(&context.open(selection)?, request)?))
     }
 }

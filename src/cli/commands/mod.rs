@@ -54,7 +54,7 @@ mod session;
 
 use std::ffi::OsString;
 
-use clap::{FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser, arg};
 use schemars::SchemaGenerator;
 
 use crate::cli::reference::{CountedView, Document};
@@ -68,9 +68,8 @@ use prelude::*;
 /// resumes in seconds, a reviewer reads it in git log, and it travels with push and fetch. Everything of record is
 /// under refs/notes/empirica/; nothing is written to the work tree, but what instructions --write and
 /// init --agents are told to write.
-#[derive(Debug, Parser)]
-#[command(name = "git-empirica", bin_name = "git empirica", version, max_term_width = 100)]
-#[command(disable_help_subcommand = true)]
+#[derive(Debug, Args)]
+#[command(bin_name = "git empirica", version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {
     /// Show long answers without a pager
     #[arg(long)]
@@ -242,9 +241,33 @@ commands! {
     }
 }
 
-/// What the call of a command gives: an answer, or the exit code of one that answered its caller itself.
+/// Adds `--json` and `--quiet` to a command and to those below it. `cli::error` reads them before anything is parsed.
+fn with_answer_arguments(command: clap::Command) -> clap::Command {
+    let command = command.mut_subcommands(with_answer_arguments);
+    match command.get_name() {
+        "hook" | "mcp" => command,
+        _ if command.is_subcommand_required_set() => command,
+        _ => command
+            .arg(arg!(--json "Answer with exactly one JSON document on standard output, also on failure"))
+            .arg(arg!(-q --quiet "Print only the answer and warnings").hide(true)),
+    }
+}
+
+impl CommandFactory for Cli {
+    fn command() -> clap::Command {
+        Cli::augment_args(clap::Command::new("git-empirica")).mut_subcommands(with_answer_arguments)
+    }
+
+    fn command_for_update() -> clap::Command {
+        Cli::command()
+    }
+}
+
+impl Parser for Cli {}
+
+/// The result of a command: an answer, or an exit code if the command wrote its own.
 trait Finish {
-    /// Writes it, and returns the exit code.
+    /// Writes the answer, and returns the exit code.
     fn finish(self, context: &mut Invocation) -> Result<u8>;
 }
 
@@ -277,8 +300,9 @@ impl Cli {
     /// `None` for every other command, and for arguments that are wrong or ask for help: the whole parser answers then.
     pub fn quickly(arguments: &[OsString]) -> Option<Self> {
         fn parsed<A: FromArgMatches>(add: fn(clap::Command) -> clap::Command, words: &[OsString]) -> Option<A> {
-            // the process is about to do one thing and end: freeing the parser is for nobody
-            let mut command = std::mem::ManuallyDrop::new(add(clap::Command::new("git empirica")));
+            let name = words.first()?.to_str()?.to_owned();
+            // the process ends soon: freeing the parser would only cost time
+            let mut command = std::mem::ManuallyDrop::new(with_answer_arguments(add(clap::Command::new(name))));
             A::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
         }
         let words = arguments.get(1..)?;

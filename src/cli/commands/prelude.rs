@@ -1,29 +1,17 @@
-//! What the files of commands share: arguments, the parsers of their values, and the names that most of them use.
+//! Arguments and value parsers shared by commands, and their common imports.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 pub use clap::{Args, Subcommand};
 
 pub use crate::cli::invocation::Invocation;
 pub use crate::context::Selection;
-use crate::handoff::pack::Detail;
 pub use crate::render::answer::Answer;
 pub use empirica_notes::error::{Error, Result, empirica};
 
-/// The form of the answer.
+/// The agent and the session of a command.
 #[derive(Debug, Clone, Args)]
-pub struct Form {
-    /// Answer with exactly one JSON document on standard output, also on failure
-    #[arg(long)]
-    pub json: bool,
-    /// Say nothing beside the answer and warnings
-    #[arg(short, long, hide = true)]
-    pub quiet: bool,
-}
-
-/// Who speaks, in which session, and the form of the answer.
-#[derive(Debug, Clone, Args)]
-pub struct Who {
-    /// The agent that the record is by [default: EMPIRICA_AI, else the session's agent, else the agent that runs
+pub struct Identity {
+    /// The agent of the record [default: EMPIRICA_AI, else the session's agent, else the agent that runs
     /// the command, else empirica.ai, else user.name]
     #[arg(long, value_name = "ID", hide_short_help = true)]
     pub ai: Option<String>,
@@ -31,29 +19,19 @@ pub struct Who {
     /// agent's own session id [default: EMPIRICA_SESSION, else the active session of this worktree]
     #[arg(long, alias = "session-id", value_name = "ALIAS", hide_short_help = true)]
     pub session: Option<String>,
+}
+
+/// The agent and the session of a command that stores texts.
+#[derive(Debug, Clone, Args)]
+pub struct Author {
     #[command(flatten)]
-    pub form: Form,
-}
-
-/// The same for a command that stores texts.
-#[derive(Debug, Clone, Args)]
-pub struct Speaker {
-    /// The agent that the record is by [default: EMPIRICA_AI, else the session's agent, else the agent that runs
-    /// the command, else empirica.ai, else user.name]
-    #[arg(long, value_name = "ID", hide_short_help = true)]
-    pub ai: Option<String>,
-    /// The session: an id, 4 or more characters of one, latest, latest:active, latest:<ai>, latest:active:<ai>, or the
-    /// agent's own session id [default: EMPIRICA_SESSION, else the active session of this worktree]
-    #[arg(long, alias = "session-id", value_name = "ALIAS", hide_short_help = true)]
-    pub session: Option<String>,
-    /// Store what looks like a secret as it is, and let it leave
+    pub identity: Identity,
+    /// Store a likely secret unchanged, and let it leave
     #[arg(long, hide_short_help = true)]
     pub allow_secret: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
-/// Which records to show, and the form of the answer.
+/// Filters of a list of records.
 #[derive(Debug, Clone, Args)]
 pub struct Filter {
     /// Only those of this agent
@@ -62,26 +40,23 @@ pub struct Filter {
     /// Only those of this session
     #[arg(long, alias = "session-id", value_name = "ALIAS")]
     pub session: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
-impl From<Who> for Selection {
-    fn from(who: Who) -> Self {
-        Selection { ai: who.ai, session: who.session, ..Default::default() }
+impl From<Identity> for Selection {
+    fn from(Identity { ai, session }: Identity) -> Self {
+        Selection { ai, session, ..Default::default() }
     }
 }
 
-impl From<Speaker> for Selection {
-    fn from(speaker: Speaker) -> Self {
-        let Speaker { ai, session, allow_secret, .. } = speaker;
-        Selection { ai, session, allow_secret, ..Default::default() }
+impl From<Author> for Selection {
+    fn from(Author { identity, allow_secret }: Author) -> Self {
+        Selection { allow_secret, ..identity.into() }
     }
 }
 
 impl From<Filter> for Selection {
-    fn from(filter: Filter) -> Self {
-        Selection { ai: filter.ai, session: filter.session, ..Default::default() }
+    fn from(Filter { ai, session }: Filter) -> Self {
+        Selection { ai, session, ..Default::default() }
     }
 }
 
@@ -93,7 +68,7 @@ pub fn unit(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The parser of words that stand for values; `word|alias` is a word with another name.
+/// Parses words to values; `word|alias` is a word with an alias.
 pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
     words: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {
@@ -101,13 +76,13 @@ pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
         let mut names = names.split('|');
         (PossibleValue::new(names.next().unwrap_or_default()).aliases(names), value)
     });
-    PossibleValuesParser::new(words.clone().map(|(word, _)| word)).try_map(move |given| {
-        let meant = words.iter().find(|(word, _)| word.matches(&given, true));
-        meant.map(|(_, value)| value.clone()).ok_or("it is none of the words")
+    PossibleValuesParser::new(words.clone().map(|(word, _)| word)).try_map(move |text| {
+        let found = words.iter().find(|(word, _)| word.matches(&text, true));
+        found.map(|(_, value)| value.clone()).ok_or("it is none of the words")
     })
 }
 
-/// The parser of the names of values.
+/// Parses values by name.
 pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     values: [T; N],
     name: fn(T) -> &'static str,
@@ -115,12 +90,7 @@ pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
     one_of(values.map(|value| (name(value), value)))
 }
 
-/// The levels of detail.
-pub fn details() -> impl TypedValueParser<Value = Detail> {
-    named([Detail::Summary, Detail::Detailed, Detail::Full], Detail::name)
-}
-
-/// The types of handoffs, by their names in records.
+/// Parses the types of handoffs to their names in records.
 pub fn handoff_types() -> impl TypedValueParser<Value = &'static str> {
     one_of([
         ("epistemic", "epistemic"),

@@ -5,14 +5,14 @@ use clap_complete::Shell;
 
 use crate::setup::user::{UserFile, UserPlace};
 
-/// What the first page says beyond the help.
+/// Sections of the first page that the help lacks.
 const SECTIONS: &str = r#".SH "EVERY COMMAND"
 .TP
 \-\-json
 Answer with exactly one JSON document on standard output, also on failure.
 .TP
 \-q, \-\-quiet
-Say nothing beside the answer and warnings.
+Print only the answer and warnings.
 .TP
 \-h, \-\-help
 Show the everyday options; all of them.
@@ -22,78 +22,80 @@ Show the everyday options; all of them.
 Done.
 .TP
 1
-Not found, refused, or the present state does not allow it.
+Not found, refused, or not possible in the present state.
 .TP
 2
 Wrong arguments or values.
 .TP
 3
-A gate says stop.
+A gate stops.
 .TP
 128
-No repository, or storage beyond help.
+No repository, or storage beyond repair.
 .SH CONFIGURATION
 Read with \fBgit config\fR.
 .TP
 empirica.agentHooks
-Whether the hooks of agents do anything here. Default: true.
+Whether the hooks of agents act in this repository. Default: true.
 .TP
 empirica.ai
-Who speaks, when neither \-\-ai nor EMPIRICA_AI nor a session says so. Default: user.name.
+The agent of a record, if neither \-\-ai, EMPIRICA_AI nor a session names one. Default: user.name.
 .TP
 empirica.digest
-Whether a commit made in a session gets a digest of what was said since the last one. Default: true, unless empirica.sync
+Whether a commit made in a session gets a digest of the claims since the last one. Default: true, unless empirica.sync
 is handoffs.
 .TP
 empirica.hints
-Whether commands say what to do next, on standard error. Default: true.
+Whether commands print hints for the next step on standard error. Default: true.
 .TP
 empirica.index
-Whether an index over the notes is kept in the git directory. Default: true. Without it every question about the whole
-history reads all notes; answers are the same.
+Whether to keep an index over the notes in the git directory. Default: true. Without it, every query over the whole
+history reads all notes; the answers are the same.
 .TP
 empirica.lockTimeout
-How long a writer waits for others: 300ms, 10s, 2m; a number alone is seconds. Default: 10s. After that the record waits in the log.
+How long a writer waits for others: 300ms, 10s, 2m; a number alone is seconds. Default: 10s. After that the record stays
+pending in the log.
 .TP
 empirica.note
-What the note of a commit has for git log: short (one block for each session, at most 12 lines) or full (whole handoffs and
+The content of a commit's note for git log: short (one block for each session, at most 12 lines) or full (whole handoffs and
 digests). Default: short.
 .TP
 empirica.redact
-Whether secrets in texts are replaced before they are stored. Default: true.
+Whether to replace secrets in texts before storing them. Default: true.
 .TP
 empirica.remote
-A remote that records go to with a push and with sync; can be given several times. Default: the remote the current branch
+A remote that sync, and a push, send records to; can be set several times. Default: the remote the current branch
 tracks, else origin, else the only one.
 .TP
 empirica.startBudget
-How many tokens of what is known are put into an agent's context when a session begins or is resumed; 0: nothing. Default: 500.
+How many tokens about the project to add to an agent's context when a session starts or resumes; 0: none. Default: 500.
 .TP
 empirica.strict
-Whether a push fails when the records could not be synced. Default: false.
+Whether a push fails if the records cannot be synced. Default: false.
 .TP
 empirica.sync
-What may leave this repository: all, handoffs (these, the digests made so far, and their Markdown) or off. Default: all.
+The records that may leave this repository: all, handoffs (these, the digests written so far, and their Markdown) or off.
+Default: all.
 .TP
 empirica.syncTimeout
-How long a push may wait for the records to be synced, with what has to be written here before, and init for those of a
+How long a push may wait for the sync of records, including pending writes, and init for the records of a
 remote: 300ms, 10s, 2m; a number alone is seconds. Default: 10s.
 .TP
 empirica.templateDir
-A folder whose templates take the place of the built-in ones on the terminal, and in instructions. What is stored in the
-notes is always the built-in rendering.
+A folder whose templates replace the built-in ones on the terminal and in instructions. The notes always hold the
+built-in rendering.
 .PP
-color.ui, core.pager, GIT_PAGER, core.editor and GIT_EDITOR mean what they mean to git.
+color.ui, core.pager, GIT_PAGER, core.editor and GIT_EDITOR have the same meaning as in git.
 .SH ENVIRONMENT
 .TP
 EMPIRICA_AI
-The agent that the record is by, as \-\-ai.
+The agent of the record, as \-\-ai.
 .TP
 EMPIRICA_SESSION
 The session, as \-\-session.
 .TP
 EMPIRICA_NOW
-A fixed time (RFC 3339), for runs that must repeat.
+A fixed time (RFC 3339), for reproducible runs.
 .SH FILES
 .TP
 refs/notes/empirica/data/*
@@ -106,7 +108,7 @@ $GIT_COMMON_DIR/empirica/
 The write\-ahead log, and derived state that can be deleted.
 "#;
 
-/// The same as text, for a reader without the manual pages.
+/// These sections as text, for `help config`.
 pub fn sections() -> String {
     let mut out = String::new();
     let mut lines = SECTIONS.lines();
@@ -127,14 +129,14 @@ pub fn sections() -> String {
     out
 }
 
-/// The definition of the program with that of its commands complete.
+/// The program with the definitions of its commands complete.
 fn built(program: &Command) -> Command {
     let mut program = program.clone();
     program.build();
     program
 }
 
-/// The manual pages, `git-empirica.1` first, then one a command.
+/// The manual pages: `git-empirica.1`, then one for each command.
 pub fn pages(program: &Command) -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
     collect(&built(program), "git-empirica", &mut out);
@@ -162,35 +164,30 @@ fn collect(command: &Command, name: &str, out: &mut Vec<(String, Vec<u8>)>) {
 }
 
 /// The completions of a shell, for `git-empirica` and for `git empirica`.
-pub fn completions(program: &Command, shell: Shell) -> Vec<u8> {
+pub fn completions(program: &Command, shell: Shell) -> String {
     let mut bytes = Vec::new();
     let mut plain = program.clone().bin_name("git-empirica");
     clap_complete::generate(shell, &mut plain, "git-empirica", &mut bytes);
-    if shell == Shell::Bash {
-        // the help says `git empirica`, a command line of this program says `git-empirica`
-        let text =
-            String::from_utf8_lossy(&bytes).replace("git__subcmd__empirica__subcmd__", "git__empirica__subcmd__");
-        bytes = text.into_bytes();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if shell != Shell::Bash {
+        return text;
     }
-    let more = match shell {
-        // git's own completion calls _git_<command> for `git <command>`
-        Shell::Bash => "\n_git_empirica() {\n    local words_=(\"${COMP_WORDS[@]}\") at=$COMP_CWORD i\n    for ((i = 1; i < ${#words_[@]}; i++)); do\n        [ \"${words_[i]}\" = empirica ] && break\n    done\n    COMP_WORDS=(git-empirica \"${words_[@]:i+1}\")\n    COMP_CWORD=$((at - i))\n    _git__empirica git-empirica \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n    COMP_WORDS=(\"${words_[@]}\")\n    COMP_CWORD=$at\n}\n".to_owned(),
-        _ => String::new(),
-    };
-    bytes.extend_from_slice(more.as_bytes());
-    bytes
+    // the help names `git empirica`, a command line of this program `git-empirica`
+    let text = text.replace("git__subcmd__empirica__subcmd__", "git__empirica__subcmd__");
+    // git's own completion calls _git_<command> for `git <command>`
+    text + "\n_git_empirica() {\n    local words_=(\"${COMP_WORDS[@]}\") at=$COMP_CWORD i\n    for ((i = 1; i < ${#words_[@]}; i++)); do\n        [ \"${words_[i]}\" = empirica ] && break\n    done\n    COMP_WORDS=(git-empirica \"${words_[@]:i+1}\")\n    COMP_CWORD=$((at - i))\n    _git__empirica git-empirica \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n    COMP_WORDS=(\"${words_[@]}\")\n    COMP_CWORD=$at\n}\n"
 }
 
-/// The completions of fish for `git empirica`. They are read when fish starts, for its own file for git does not know us.
+/// The completions of fish for `git empirica`, read when fish starts, since its file for git does not include them.
 fn fish_for_git(program: &Command) -> String {
     let mut out = String::from(
         "complete -c git -n '__fish_git_needs_command' -f -a empirica -d 'Keep what agents learned as git notes'\n",
     );
     let all: Vec<Command> = built(program).get_subcommands().cloned().collect();
     let names: Vec<&str> = all.iter().map(|sub| sub.get_name()).collect();
-    let given = names.join(" ");
-    let at = format!("__fish_git_using_command empirica; and not __fish_seen_subcommand_from {given}");
-    out.push_str(&format!("complete -c git -n '{at}' -f -a '{given}'\n"));
+    let names = names.join(" ");
+    let at = format!("__fish_git_using_command empirica; and not __fish_seen_subcommand_from {names}");
+    out.push_str(&format!("complete -c git -n '{at}' -f -a '{names}'\n"));
     for sub in &all {
         let name = sub.get_name();
         let here = format!("__fish_git_using_command empirica; and __fish_seen_subcommand_from {name}");
@@ -205,25 +202,15 @@ fn fish_for_git(program: &Command) -> String {
     out
 }
 
-/// Everything `setup` installs.
+/// The files that `setup` installs.
 pub fn files(program: &Command) -> Vec<UserFile> {
-    let mut out: Vec<UserFile> =
-        pages(program).into_iter().map(|(name, content)| UserFile { place: UserPlace::Man, name, content }).collect();
-    let shells = [
-        (UserPlace::Bash, "git-empirica", Shell::Bash),
-        (UserPlace::Zsh, "_git-empirica", Shell::Zsh),
-        (UserPlace::Fish, "git-empirica.fish", Shell::Fish),
+    let pages = pages(program).into_iter().map(|(name, content)| UserFile { place: UserPlace::Man, name, content });
+    let completions = [
+        (UserPlace::FishStart, "git-empirica.fish", fish_for_git(program)),
+        (UserPlace::Bash, "git-empirica", completions(program, Shell::Bash)),
+        (UserPlace::Zsh, "_git-empirica", completions(program, Shell::Zsh)),
+        (UserPlace::Fish, "git-empirica.fish", completions(program, Shell::Fish)),
     ];
-    let fish = UserFile {
-        place: UserPlace::FishStart,
-        name: "git-empirica.fish".to_owned(),
-        content: fish_for_git(program).into_bytes(),
-    };
-    out.push(fish);
-    out.extend(shells.map(|(place, name, shell)| UserFile {
-        place,
-        name: name.to_owned(),
-        content: completions(program, shell),
-    }));
-    out
+    let file = |(place, name, text): (_, &str, String)| UserFile { place, name: name.to_owned(), content: text.into() };
+    pages.chain(completions.map(file)).collect()
 }

@@ -1,4 +1,4 @@
-//! `-h`, `help` and the pages of commands: the names in groups, the topics, and what clap knows of one command.
+//! `-h`, `help`, its topics, and the pages of commands.
 
 pub mod manual;
 
@@ -13,27 +13,27 @@ use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::Vector;
 
-/// The commands of `-h`, at most 24, below their headings; all others are in `help -a`.
+/// The commands of `-h` by heading, at most 24; `help -a` lists the others.
 const EVERYDAY: &[(&str, &[&str])] = &[
-    ("begin, share, mend", &["init", "demo", "session", "sync", "doctor"]),
+    ("begin, share, repair", &["init", "demo", "session", "sync", "doctor"]),
     ("log as you go", &["finding", "unknown", "resolve", "deadend", "decision", "mistake", "evidence", "undo"]),
     ("hand over, take up", &["handoff", "resume", "log", "show"]),
     ("ask", &["status", "search", "report"]),
     ("say how sure you are", &["preflight", "check", "postflight", "goal"]),
 ];
 
-/// The topics that are no command, and what each is about.
+/// The topics besides commands, with a summary.
 const TOPICS: &[(&str, &str)] = &[
-    ("vectors", "What the 13 vectors mean, and what follows from them"),
+    ("vectors", "The 13 vectors, and the rules that use them"),
     ("tasks", "Managed handoffs: types, fields, the receiver's side"),
     ("config", "Configuration, environment, files, exit status"),
 ];
 
-/// The longest line of a command that is not cut at its colon.
+/// Longest summary of a command; a longer one is cut at its colon or semicolon.
 const LINE: usize = 78;
 
-/// What the arguments ask the help for: the words behind `help`, or none for `-h`; `None` when they ask for no help.
-pub fn asked(arguments: &[OsString]) -> Option<Vec<String>> {
+/// The topic words of a call for help: the words after `help`, or none for `-h`. `None` for other calls.
+pub fn requested(arguments: &[OsString]) -> Option<Vec<String>> {
     let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
     match words.find(|word| word != "--no-pager")?.as_str() {
         "-h" => Some(Vec::new()),
@@ -58,8 +58,8 @@ pub fn answer(words: &[String]) -> Result<Answer> {
     Ok(Answer::new(json!({"help": text})).text(text).paged())
 }
 
-/// A heading, and the commands below it.
-fn listed(command: &Command, heading: &str, names: &[String]) -> String {
+/// A heading with its commands.
+fn group(command: &Command, heading: &str, names: &[String]) -> String {
     let mut out = if names.is_empty() { String::new() } else { format!("\n{heading}\n") };
     for sub in names.iter().filter_map(|name| command.find_subcommand(name)) {
         let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
@@ -69,13 +69,13 @@ fn listed(command: &Command, heading: &str, names: &[String]) -> String {
     out
 }
 
-/// What `-h` prints: one screen.
+/// The text of `-h`: one screen.
 pub fn screen() -> String {
     let command = Cli::command();
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let listed: String = EVERYDAY.iter().map(|(heading, list)| listed(&command, heading, &names(list))).collect();
+    let groups: String = EVERYDAY.iter().map(|(heading, list)| group(&command, heading, &names(list))).collect();
     format!(
-        "usage: git empirica [--no-pager] <command> [--json] [-q] [<args>]\n{listed}\n\
+        "usage: git empirica [--no-pager] <command> [--json] [-q] [<args>]\n{groups}\n\
          'git empirica help -a' lists the rest and the topics, 'git empirica help <name>' shows one.\n"
     )
 }
@@ -86,7 +86,7 @@ fn all() -> String {
     let mut out = String::from("The commands that 'git empirica -h' does not list:\n");
     for (heading, names) in GROUPS {
         let names: Vec<String> = names.concat().iter().map(|name| name.to_lowercase()).filter(is_rest).collect();
-        out.push_str(&listed(&command, heading, &names));
+        out.push_str(&group(&command, heading, &names));
     }
     out.push_str("\ntopics\n");
     for (name, about) in TOPICS {
@@ -104,22 +104,22 @@ fn vectors() -> String {
     out
 }
 
-/// The page of a command, as the manual has it.
+/// The page of a command, as in the manual.
 fn page(names: &[&str]) -> Result<String> {
-    let mut known = Cli::command();
-    known.build();
-    let meant = aliases::meant(names[0]);
-    let words = meant.unwrap_or(&names[..1]).iter().chain(&names[1..]);
+    let mut program = Cli::command();
+    program.build();
+    let target = aliases::target(names[0]);
+    let words = target.unwrap_or(&names[..1]).iter().chain(&names[1..]);
     let words: Vec<&str> = words.copied().filter(|name| !name.starts_with('-')).collect();
-    let mut found = &known;
+    let mut command = &program;
     for name in &words {
-        found = found.find_subcommand(name).ok_or_else(|| unknown(found, name))?;
+        command = command.find_subcommand(name).ok_or_else(|| unknown(command, name))?;
     }
-    let asked = ["git-empirica"].into_iter().chain(words).chain(["--help"]);
-    let page = Cli::command().try_get_matches_from(asked).err().map(|page| page.to_string()).unwrap_or_default();
-    Ok(match meant {
-        Some(meant) => {
-            format!("'git empirica {}' is an alias of 'git empirica {}'.\n\n{page}", names[0], meant.join(" "))
+    let arguments = ["git-empirica"].into_iter().chain(words).chain(["--help"]);
+    let page = Cli::command().try_get_matches_from(arguments).err().map(|page| page.to_string()).unwrap_or_default();
+    Ok(match target {
+        Some(target) => {
+            format!("'git empirica {}' is an alias of 'git empirica {}'.\n\n{page}", names[0], target.join(" "))
         }
         None => page,
     })
@@ -137,7 +137,7 @@ fn unknown(command: &Command, name: &str) -> Error {
     let near = similar::get_close_matches(name, &names, 1, 0.5);
     match near.first() {
         Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(*near),
-        None => out.suggest("See which there are."),
+        None => out.suggest("List the commands and topics."),
     }
     .command(empirica("help").flag("-a"))
 }

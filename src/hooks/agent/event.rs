@@ -1,5 +1,6 @@
 //! Events of agents' hooks and our replies: a JSON document each way, in each agent's dialect.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -52,18 +53,16 @@ pub enum HookKind {
         /// The tool and its failure, one line.
         text: String,
     },
-    /// An event without interest here.
+    /// An event to ignore.
     Nothing,
 }
 
 /// Input of an agent's hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookEvent {
-    /// The agent.
     pub agent: Agent,
     /// The agent's name of the event.
     pub name: String,
-    /// The event.
     pub event: HookKind,
     /// The agent's session ID, if given.
     pub session: Option<String>,
@@ -88,7 +87,7 @@ fn text(dialect: &Dialect, payload: &Value, key: &str) -> Option<String> {
 /// The kind of an event by its name.
 fn kind(dialect: &Dialect, name: &str) -> Option<EventKind> {
     let bare = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    dialect.events.iter().find(|(known, _)| bare(known) == bare(name)).map(|(_, kind)| *kind)
+    dialect.events.iter().find(|(event, _)| bare(event) == bare(name)).map(|(_, kind)| *kind)
 }
 
 /// The event of a name.
@@ -170,44 +169,15 @@ fn is_read(key: &str) -> bool {
     KEYS.contains(&key) || Agent::ALL.into_iter().any(|agent| is_own(entry(agent).dialect))
 }
 
-/// A payload reduced to these keys.
-struct EventPayload(Value);
-
-impl<'de> serde::Deserialize<'de> for EventPayload {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Keys;
-        impl<'de> serde::de::Visitor<'de> for Keys {
-            type Value = EventPayload;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<EventPayload, A::Error> {
-                let mut out = serde_json::Map::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    if is_read(&key) {
-                        // half a surrogate pair, as in a truncated text, spoils only its own value
-                        let raw: Box<RawValue> = map.next_value()?;
-                        out.insert(key, serde_json::from_str(raw.get()).unwrap_or(Value::Null));
-                    } else {
-                        map.next_value::<serde::de::IgnoredAny>()?;
-                    }
-                }
-                Ok(EventPayload(Value::Object(out)))
-            }
-        }
-        deserializer.deserialize_map(Keys)
-    }
-}
-
-/// Reads the first JSON document of a hook's input, without waiting for the end of input. An error if there is none
-/// or it is not an object.
+/// Reads the known keys of the first JSON document of a hook's input, without waiting for the end of input. An error if
+/// there is none or it is not an object.
 pub fn payload(input: impl std::io::Read) -> serde_json::Result<Value> {
     let input = std::io::BufReader::with_capacity(1 << 16, input);
-    let mut documents = serde_json::Deserializer::from_reader(input).into_iter::<EventPayload>();
-    let none = || serde::de::Error::custom("there is no document");
-    documents.next().unwrap_or_else(|| Err(none())).map(|payload| payload.0)
+    let mut documents = serde_json::Deserializer::from_reader(input).into_iter::<BTreeMap<String, Box<RawValue>>>();
+    let payload = documents.next().unwrap_or_else(|| Err(serde::de::Error::custom("there is no document")))?;
+    let read = payload.into_iter().filter(|(key, _)| is_read(key));
+    // half a surrogate pair, as in a truncated text, spoils only its own value
+    Ok(read.map(|(key, raw)| (key, serde_json::from_str(raw.get()).unwrap_or(Value::Null))).collect())
 }
 
 /// Parses an event. `None` if it is unknown.

@@ -434,7 +434,7 @@ fn the_page_can_go_to_standard_output() {
     let ran = repo.run(["report", "--html", "-"]).ok();
     assert_eq!((ran.out, ran.err), (page, String::new()));
     let json = repo.fails(2, ["report", "--html", "-"]);
-    assert_eq!(json["error"], "--html - and --json both want standard output");
+    assert_eq!(json["error"], "--html - and --json both write to standard output");
     assert!(!repo.path.join("-").exists());
     repo.run(["report"]).code(2);
 }

@@ -1,4 +1,4 @@
-//! What assessments and checkpoints say, and these arguments as a request.
+//! Arguments of assessments and checkpoints, and their request.
 
 use crate::assess::submit::{self, AssessRequest};
 use crate::assess::view;
@@ -21,22 +21,22 @@ pub struct Vectors {
 impl Vectors {
     /// The vectors of `-v` and `--vectors`; possibly none.
     fn read(self, input: &mut Input<'_>) -> Result<model::Vectors> {
-        let (files, given): (Vec<String>, _) = self.vector.into_iter().partition(|v| v == "-" || v.starts_with('@'));
+        let (files, literal): (Vec<String>, _) = self.vector.into_iter().partition(|v| v == "-" || v.starts_with('@'));
         let named = self.vectors.map(|file| if file == "-" { file } else { format!("@{file}") });
         let mut pairs = Vec::new();
         for file in named.into_iter().chain(files) {
             pairs.extend(submit::vector_pairs(&input.text(file)?)?);
         }
-        submit::vectors_of(pairs.into_iter().chain(given))
+        submit::vectors_of(pairs.into_iter().chain(literal))
     }
 }
 
-/// What an assessment says beside its vectors.
+/// The content of an assessment or checkpoint.
 #[derive(Debug, Clone, Args)]
-pub struct About {
+pub struct AssessmentArguments {
     #[command(flatten)]
     pub vectors: Vectors,
-    /// Why it is so
+    /// The reasons for the values
     #[arg(long, value_name = "TEXT")]
     pub reasoning: Option<String>,
     /// The iteration of the investigation, from 1
@@ -48,15 +48,15 @@ pub struct About {
     /// A label; can be given several times
     #[arg(long, value_name = "TAG", hide_short_help = true)]
     pub tag: Vec<String>,
-    /// Something else to keep; can be given several times
+    /// A value to store with it; can be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair, hide_short_help = true)]
     pub meta: Vec<(String, String)>,
     #[command(flatten)]
-    pub who: Speaker,
+    pub author: Author,
 }
 
-impl About {
-    /// The request, without what only some phases have, and who makes it.
+impl AssessmentArguments {
+    /// The request, without the fields of a single phase, and the selection of its session.
     pub fn request(self, input: &mut Input<'_>) -> Result<(AssessRequest, Selection)> {
         let request = AssessRequest {
             vectors: self.vectors.read(input)?,
@@ -67,20 +67,20 @@ impl About {
             meta: self.meta.into_iter().collect(),
             ..Default::default()
         };
-        Ok((request, self.who.into()))
+        Ok((request, self.author.into()))
     }
 }
 
-/// What is journalled with an assessment.
+/// The task and claims given with an assessment.
 #[derive(Debug, Clone, Args)]
-pub struct Noted {
+pub struct ClaimArguments {
     /// The task as you see it now
     #[arg(long, value_name = "TEXT")]
     pub task: Option<String>,
-    /// Something learned, journalled first; can be given several times
+    /// A finding to log first; can be given several times
     #[arg(long, value_name = "TEXT")]
     pub finding: Vec<String>,
-    /// An open question, journalled first; can be given several times
+    /// An open question to log first; can be given several times
     #[arg(long, value_name = "TEXT")]
     pub unknown: Vec<String>,
 }
@@ -89,20 +89,19 @@ pub struct Noted {
 pub fn assess(
     context: &mut Invocation,
     phase: Phase,
-    noted: Noted,
-    about: About,
+    claims: ClaimArguments,
+    assessment: AssessmentArguments,
     confidence: Option<f64>,
 ) -> Result<Answer> {
     let mut input = context.input();
-    let (mut request, asked) = about.request(&mut input)?;
-    request.task = input.optional(noted.task)?;
-    request.findings = input.each(noted.finding)?;
-    request.unknowns = input.each(noted.unknown)?;
+    let (mut request, selection) = assessment.request(&mut input)?;
+    request.task = input.optional(claims.task)?;
+    request.findings = input.each(claims.finding)?;
+    request.unknowns = input.each(claims.unknown)?;
     request.confidence = confidence;
-    view::assessed(&submit::run(&context.open(asked)?, phase, request, None)?)
+    view::assessed(&submit::run(&context.open(selection)?, phase, request, None)?)
 }
 
-/// A key and its value.
 fn pair(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),

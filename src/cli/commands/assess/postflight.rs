@@ -1,14 +1,14 @@
 //! `postflight`.
 
 use crate::assess::{submit, view};
-use crate::cli::commands::assess::assessment::About;
-use crate::cli::commands::handoff::Said;
+use crate::cli::commands::assess::assessment::AssessmentArguments;
+use crate::cli::commands::handoff::HandoffArguments;
 use crate::cli::commands::prelude::*;
 
-/// Say how sure you are after the work, and hand over
+/// Assess your confidence after the work, and hand over
 ///
-/// Compares with the first PREFLIGHT, over the vectors that both give, and says whether know and uncertainty moved together:
-/// the self-assessment. Then it stores the handoff, as 'git empirica handoff' would; when that fails, the assessment stands, with
+/// Compares with the first PREFLIGHT, over the vectors in both, and tells whether know and uncertainty moved together: the
+/// self-assessment. Then stores the handoff, like 'git empirica handoff'; if that fails, the assessment stays stored, with
 /// a warning.
 #[derive(Debug, Args)]
 pub struct Postflight {
@@ -16,17 +16,17 @@ pub struct Postflight {
     #[arg(long, conflicts_with = "sign")]
     pub no_handoff: bool,
     #[command(flatten)]
-    pub said: Said,
+    pub handoff: HandoffArguments,
     #[command(flatten)]
-    pub about: About,
+    pub assessment: AssessmentArguments,
 }
 
 impl Postflight {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let mut input = context.input();
-        let (mut request, asked) = self.about.request(&mut input)?;
-        request.sign = self.said.sign;
-        let said = self.said.read(&mut input)?;
-        view::assessed(&submit::postflight(&context.open(asked)?, request, said, !self.no_handoff)?)
+        let (mut request, selection) = self.assessment.request(&mut input)?;
+        request.sign = self.handoff.sign;
+        let handoff = self.handoff.input(&mut input)?;
+        view::assessed(&submit::postflight(&context.open(selection)?, request, handoff, !self.no_handoff)?)
     }
 }

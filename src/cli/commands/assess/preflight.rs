@@ -1,24 +1,24 @@
 //! `preflight`.
 
-use crate::cli::commands::assess::assessment::{About, Noted, assess};
+use crate::cli::commands::assess::assessment::{AssessmentArguments, ClaimArguments, assess};
 use crate::cli::commands::prelude::*;
 use empirica_notes::model::Phase;
 
-/// Say how sure you are before the work
+/// Assess your confidence before the work
 ///
-/// Recommends to investigate when uncertainty is above 0.6, know below 0.7 or state below 0.6, and then suggests goals: for
-/// these first, then for other vectors below 0.7, at most 5, with what was tried before. They close with the session, unless
-/// someone takes them (goal take).
+/// Recommends to investigate if uncertainty is above 0.6, know below 0.7 or state below 0.6, and then suggests at most 5
+/// goals with earlier attempts: for these vectors first, then for others below 0.7. Suggested goals close with the session,
+/// unless taken over (goal take).
 #[derive(Debug, Args)]
 pub struct Preflight {
     #[command(flatten)]
-    pub noted: Noted,
+    pub claims: ClaimArguments,
     #[command(flatten)]
-    pub about: About,
+    pub assessment: AssessmentArguments,
 }
 
 impl Preflight {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
-        assess(context, Phase::Preflight, self.noted, self.about, None)
+        assess(context, Phase::Preflight, self.claims, self.assessment, None)
     }
 }

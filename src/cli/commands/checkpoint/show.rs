@@ -10,8 +10,6 @@ pub struct Show {
     /// Its id [default: the newest]
     #[arg(value_name = "ID")]
     pub id: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Show {

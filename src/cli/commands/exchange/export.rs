@@ -1,4 +1,4 @@
-//! `export`, which writes lines as they are read.
+//! `export`, which writes each line when it reads it.
 
 use clap::ArgGroup;
 use std::path::PathBuf;
@@ -9,25 +9,22 @@ use crate::import::{lines, markdown, view};
 
 /// Export all records as lines of JSON, or handoffs as Markdown files
 ///
-/// With --jsonl, on standard output, for backups: records come as the bytes they are, each with the object it stands on:
-/// {"commit":…,"record":{…}}. Records of versions and kinds that this program does not know, and lines that other tools wrote into
-/// the notes, come along, and what was redacted is told. The lines are sorted, so that two clones with the same records give the same bytes.
+/// With --jsonl, writes a backup to standard output: each record byte for byte, with the object that it annotates:
+/// {"commit":…,"record":{…}}. Includes records of unknown versions and kinds, lines of other tools in the notes, and
+/// redactions. The lines are sorted: clones with the same records export the same bytes.
 ///
-/// With --markdown, below a folder: DIR/<ai>/<session>.md holds the handoffs of a session that are in force, oldest first, and
-/// DIR/<ai>/<session>.json the same for programs. Where the name of an agent is no good name for a folder, its folder has another one,
-/// which is told. Files that are there are replaced; others stay.
+/// With --markdown, writes files below a folder: DIR/<ai>/<session>.md holds the handoffs in force of a session, oldest first,
+/// and DIR/<ai>/<session>.json the same for programs. An agent whose name cannot name a folder gets another folder, which
+/// the answer reports. Replaces existing files; keeps others.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true))]
 pub struct Export {
     /// Everything, as JSON lines
-    #[arg(long, group = "what")]
+    #[arg(long, group = "what", conflicts_with = "json")]
     pub jsonl: bool,
-    /// Handoffs, as files below this folder, which is made
+    /// Handoffs, as files below this folder, which is created
     #[arg(long, value_name = "DIR", group = "what")]
     pub markdown: Option<PathBuf>,
-    /// With --markdown: answer with exactly one JSON document on standard output, also on failure
-    #[arg(long, conflicts_with = "jsonl")]
-    pub json: bool,
 }
 
 impl Export {
@@ -36,7 +33,7 @@ impl Export {
         if let Some(folder) = self.markdown {
             let progress = Progress::new(context.output, "writing");
             let mut render = |handoffs: &[_]| view::page(handoffs);
-            let outcome = markdown::run(&opened, &folder, &mut render, &mut |done, all| progress.tell(done, all))?;
+            let outcome = markdown::run(&opened, &folder, &mut render, &mut |done, all| progress.set(done, all))?;
             return Ok(view::exported(&outcome));
         }
         let exported = lines::export(&opened, &mut |line| context.output.write(line))?;

@@ -5,16 +5,14 @@ use crate::sync::{flush, view};
 
 /// Write pending records to the notes
 ///
-/// Where objects of the notes are damaged or not here, doctor names them, and the command that puts a damaged file aside. With
-/// --without-damaged the notes are then rewritten from what is left of them here: older versions in their history, what the
-/// reflog leads to, objects that nothing leads to any more. What a remote has comes back with the next sync.
+/// If objects of the notes are damaged or missing, doctor names them, and the command that moves a damaged file away. Then
+/// --without-damaged rewrites the notes from their remains: older versions in their history, entries of the reflog,
+/// unreachable objects. The next sync restores records that a remote has.
 #[derive(Debug, Args)]
 pub struct Flush {
-    /// First rewrite notes that lead to objects which are damaged or not here, without these
+    /// First rewrite notes without their damaged or missing objects
     #[arg(long)]
     pub without_damaged: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Flush {

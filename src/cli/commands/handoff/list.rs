@@ -6,7 +6,7 @@ use crate::handoff::{list, view};
 /// List the handoffs in force, newest first
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only those that no other session has taken up
+    /// Only those that no other session has accepted
     #[arg(long)]
     pub unacknowledged: bool,
     #[command(flatten)]

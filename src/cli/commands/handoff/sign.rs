@@ -4,16 +4,14 @@ use crate::cli::commands::prelude::*;
 use crate::handoff::sign;
 use crate::history::show::trust;
 
-/// Sign a handoff that is stored with your git signing key; show --verify checks it
+/// Sign a stored handoff with your git signing key; show --verify checks it
 #[derive(Debug, Args)]
 pub struct Sign {
     /// The handoff's id
     pub handoff: String,
-    /// Who signs it for you [default: EMPIRICA_AI, empirica.ai, user.name]
+    /// The signing agent [default: EMPIRICA_AI, empirica.ai, user.name]
     #[arg(long, value_name = "AI")]
     pub ai: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Sign {

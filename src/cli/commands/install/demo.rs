@@ -4,12 +4,9 @@ use crate::cli::commands::prelude::*;
 use crate::render::template::Templates;
 use crate::setup::demo::{self, view};
 
-/// Do the main job in a throwaway repository: two agents, a handoff, git log, a resume
+/// Show the main workflow in a temporary repository: two agents, a handoff, git log, a resume
 #[derive(Debug, Args)]
-pub struct Demo {
-    #[command(flatten)]
-    pub form: Form,
-}
+pub struct Demo {}
 
 impl Demo {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {

@@ -5,31 +5,29 @@ use crate::cli::progress::Progress;
 use crate::setup::doctor::{self, view};
 use crate::sync::repair;
 
-/// Find what is wrong with the set-up and the records; --fix mends it
+/// Find faults of the setup and the records; --fix repairs them
 ///
-/// Looks at the installation, hooks, configuration, refs and objects, and names the command that mends what is wrong. Lists
+/// Checks the installation, hooks, configuration, refs and objects, and names a command that repairs each fault. Lists
 /// the commits with handoffs that vanished, or were squashed, cherry-picked or filtered, with the commit that replaced each: by
 /// filter-repo's commit map; by the patch-id of a whole branch (a squash); by the patch-id of the commit; by tree, author
-/// and date (by the tree alone if the commit is not here); by an amend that the reflog remembers. The first of these that
-/// finds anything decides. Where it finds several commits, you choose with --to.
+/// and date (by the tree alone if the commit is missing); by an amend in the reflog. The first method with a result decides.
+/// If it finds several commits, choose one with --to.
 ///
-/// Without --fix it changes nothing. Exits with 1 when something is wrong.
+/// Without --fix it changes nothing. Exits with 1 if it finds a fault.
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Mend what needs no choice: hooks and settings of init, pending records, handoffs whose commits vanished
+    /// Repair everything without a choice: hooks and settings of init, pending records, handoffs whose commits vanished
     #[arg(long, alias = "apply")]
     pub fix: bool,
-    /// Attach all records of the commit OLD, which need not be here, to NEW; can be given several times
+    /// Attach all records of the commit OLD, which may be missing, to NEW; can be given several times
     #[arg(long, value_name = "OLD=NEW", value_parser = moved)]
     pub to: Vec<(String, String)>,
     /// Only the handoffs whose commits vanished
     #[arg(long, hide = true, conflicts_with = "secrets")]
     pub repairs: bool,
-    /// Scan everything that is stored for secrets, too; takes a moment in a large repository
+    /// Also scan all stored texts for secrets; slow in a large repository
     #[arg(long)]
     pub secrets: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Doctor {
@@ -42,7 +40,7 @@ impl Doctor {
         }
         let mut outcome = doctor::run(&context, &repairs)?;
         if self.secrets {
-            outcome.checks.extend(doctor::secrets(&context, &mut |done, of| progress.tell(done, of)));
+            outcome.checks.extend(doctor::secrets(&context, &mut |done, of| progress.set(done, of)));
         }
         Ok(view::answer(&outcome))
     }

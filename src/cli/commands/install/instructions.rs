@@ -4,24 +4,21 @@ use crate::cli::commands::prelude::*;
 use crate::setup::agents::readers::Reader;
 use crate::setup::agents::{instructions, view};
 
-/// Print instructions for an agent, or keep them in the files agents read
+/// Print instructions for an agent, or write them to the files that agents read
 ///
-/// With --write the text is kept in a marked block of the files agents read, such as AGENTS.md, CLAUDE.md and GEMINI.md: of
-/// those that are there, else AGENTS.md is made. Nothing outside of the block is changed; what stands in it is replaced.
-/// deinit takes the blocks out again.
+/// --write keeps the text in a marked block of the existing files that agents read, such as AGENTS.md, CLAUDE.md and
+/// GEMINI.md, or of a new AGENTS.md. It replaces only the content of the block; deinit removes the blocks.
 #[derive(Debug, Args)]
 pub struct Instructions {
-    /// The agent: its words, and with --write its file only, which is made when it is not there
+    /// The agent whose instructions to print; with --write, only its file, created if missing
     #[arg(long, value_name = "AGENT", value_parser = named(Reader::all(), Reader::name))]
     pub agent: Option<Reader>,
-    /// Write the block into the files instead of printing the text
+    /// Write the block to the files instead of printing the text
     #[arg(long)]
     pub write: bool,
     /// Show which files --write would change and change none
     #[arg(long, requires = "write")]
     pub dry_run: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Instructions {

@@ -15,17 +15,14 @@ pub struct Setup {
     /// List the files and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Setup {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let program = (context.program)();
         if let Some(shell) = self.completions {
-            return Ok(Answer::default()
-                .text(String::from_utf8_lossy(&manual::completions(&(context.program)(), shell)))
-                .data());
+            return Ok(Answer::default().text(manual::completions(&program, shell)).data());
         }
-        Ok(view::installed(&user::run(context.env, &manual::files(&(context.program)()), self.dry_run)?))
+        Ok(view::installed(&user::run(context.env, &manual::files(&program), self.dry_run)?))
     }
 }

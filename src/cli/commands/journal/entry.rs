@@ -1,4 +1,4 @@
-//! The commands that log one entry of the journal; a text can be `-` (standard input) or `@FILE`.
+//! The commands that log one entry of the journal. A text can be `-` (standard input) or `@FILE`.
 
 use clap::builder::PossibleValuesParser;
 
@@ -8,32 +8,32 @@ use empirica_notes::model::Body;
 use empirica_notes::model::journal::{self, MEMORY};
 use empirica_transcripts::model::CATEGORIES;
 
-/// What every entry can have beside its text.
+/// Common arguments of entries.
 #[derive(Debug, Args)]
 pub struct EntryArguments {
-    /// The record that led to it
+    /// The record that it follows from
     #[arg(long, value_name = "ID")]
     pub led_from: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
+    pub author: Author,
 }
 
 /// The names of the commands.
 pub const NAMES: [&str; 9] =
     ["finding", "unknown", "resolve", "deadend", "mistake", "decision", "source", "evidence", "activity"];
 
-/// The entries, a command each.
+/// One command per kind of entry.
 #[derive(Debug, Subcommand)]
 pub enum EntryCommand {
     /// Log something you learned
     Finding {
-        /// What you learned; - reads standard input, @FILE a file
+        /// The finding; - reads standard input, @FILE a file
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
-        /// How much it matters, from 0 to 1
+        /// Its importance, from 0 to 1
         #[arg(long, value_name = "X", value_parser = unit)]
         impact: Option<f64>,
-        /// Keep it in long-term memory, as this
+        /// Keep it in long-term memory, as this kind
         #[arg(long = "as", value_name = "KIND", value_parser = PossibleValuesParser::new(MEMORY))]
         memory: Option<String>,
         #[command(flatten)]
@@ -49,32 +49,32 @@ pub enum EntryCommand {
     },
     /// Answer an open question, your own or another session's
     Resolve {
-        /// The id of the unknown, or a unique part of it
+        /// The id of the question, or a unique part of it
         #[arg(value_name = "ID")]
         id: String,
         /// The answer; - reads standard input, @FILE a file
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
-        /// Add another answer to one that is resolved
+        /// Add an answer to a resolved question
         #[arg(long)]
         again: bool,
         #[command(flatten)]
-        who: Speaker,
+        author: Author,
     },
     /// Log an approach that failed, and why
     Deadend {
-        /// What you tried; - reads standard input, @FILE a file
+        /// The approach; - reads standard input, @FILE a file
         #[arg(value_name = "APPROACH", required = true)]
         approach: Vec<String>,
-        /// Why it failed
+        /// The reason for the failure
         #[arg(long, value_name = "TEXT", required = true)]
         why: String,
         #[command(flatten)]
         entry: EntryArguments,
     },
-    /// Log something you did wrong, and how to prevent it
+    /// Log a mistake of yours, and how to prevent it
     Mistake {
-        /// What went wrong; - reads standard input, @FILE a file
+        /// The mistake; - reads standard input, @FILE a file
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
         /// How to prevent it
@@ -83,12 +83,12 @@ pub enum EntryCommand {
         #[command(flatten)]
         entry: EntryArguments,
     },
-    /// Log a decision, its reason and what you rejected
+    /// Log a decision, its reason and the rejected alternatives
     Decision {
-        /// What you decided; - reads standard input, @FILE a file
+        /// The decision; - reads standard input, @FILE a file
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
-        /// Why
+        /// The reason
         #[arg(long, value_name = "TEXT", required = true)]
         why: String,
         /// A rejected alternative; can be given several times
@@ -97,7 +97,7 @@ pub enum EntryCommand {
         #[command(flatten)]
         entry: EntryArguments,
     },
-    /// Log a document or page you consulted
+    /// Log a document or page that you consulted
     Source {
         /// A path or a URL
         #[arg(value_name = "PATH|URL")]
@@ -105,17 +105,17 @@ pub enum EntryCommand {
         #[command(flatten)]
         entry: EntryArguments,
     },
-    /// Log a check you ran, and how it ended
+    /// Log a check that you ran, and its result
     ///
-    /// The command is not run again; only its last run counts in the handoff.
+    /// Does not run the command. Only its last run counts in the handoff.
     Evidence {
-        /// The command line you ran
+        /// The command line
         #[arg(value_name = "CMD")]
         command: String,
-        /// Its exit code; 0 passed
+        /// Its exit code; 0 means passed
         #[arg(long, value_name = "N", allow_negative_numbers = true)]
         exit: i32,
-        /// A file it vouches for; can be given several times
+        /// A file that it covers; can be given several times
         #[arg(long = "file", value_name = "PATH")]
         files: Vec<String>,
         #[command(flatten)]
@@ -125,7 +125,7 @@ pub enum EntryCommand {
     Activity {
         #[arg(value_name = "CATEGORY", help = format!("One of {}", CATEGORIES.join(", ")))]
         category: String,
-        /// What you did; - reads standard input, @FILE a file
+        /// The action; - reads standard input, @FILE a file
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
         /// It failed
@@ -151,9 +151,9 @@ impl EntryCommand {
             EntryCommand::Unknown { text, entry } => {
                 (Body::Unknown(journal::Unknown { text: input.words(text)?, led_from }), entry)
             }
-            EntryCommand::Resolve { id, text, again, who } => {
+            EntryCommand::Resolve { id, text, again, author } => {
                 let text = input.words(text)?;
-                return Ok(view::logged(&add::resolve(&context.open(who)?, &id, text, again)?));
+                return Ok(view::logged(&add::resolve(&context.open(author)?, &id, text, again)?));
             }
             EntryCommand::Deadend { approach, why, entry } => {
                 let (approach, why) = (input.words(approach)?, input.text(why)?);
@@ -177,6 +177,6 @@ impl EntryCommand {
                 (Body::Activity(journal::Activity { category, text, failed, files, led_from }), entry)
             }
         };
-        Ok(view::logged(&add::log(&context.open(entry.who)?, body, entry.led_from.as_deref())?))
+        Ok(view::logged(&add::log(&context.open(entry.author)?, body, entry.led_from.as_deref())?))
     }
 }

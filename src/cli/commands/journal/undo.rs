@@ -3,19 +3,19 @@
 use crate::claim::{undo, view};
 use crate::cli::commands::prelude::*;
 
-/// Take back the last thing this session logged
+/// Undo the last entry of this session
 ///
-/// It is gone if it still waits in the log; else it stays in the notes, marked, and nothing but show shows it. The next undo
-/// takes back the one before. A handoff is not undone: hand over again, and the new one takes its place. What must be gone
-/// everywhere, redact removes.
+/// Removes a pending entry from the log; marks an entry in the notes as retracted, so that only show still shows it. The next
+/// undo retracts the entry before it. A handoff cannot be undone: a newer one supersedes it. redact removes a record
+/// everywhere.
 #[derive(Debug, Args)]
 pub struct Undo {
     #[command(flatten)]
-    pub who: Who,
+    pub identity: Identity,
 }
 
 impl Undo {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
-        Ok(view::undone(&undo::run(&context.open(self.who)?)?))
+        Ok(view::undone(&undo::run(&context.open(self.identity)?)?))
     }
 }

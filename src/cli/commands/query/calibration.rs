@@ -3,12 +3,13 @@
 use crate::assess::calibration::{self, view};
 use crate::cli::commands::prelude::*;
 
-/// Show whose confidence was justified: forecasts beside outcomes, bias by vector
+/// Compare confidence with outcomes: forecasts, results, bias by vector
 ///
-/// A session forecasts with --confidence of its last CHECK, else with the overall confidence of that CHECK or, without
-/// one, of its last PREFLIGHT. It succeeded when all its goals are done and the last run of each evidence command
-/// passed. That is calibration; whether know and uncertainty moved together is the self-assessment of each session. Sessions that are still going on, have neither goals nor evidence, or made no forecast are counted and left
-/// out. From fewer than 10 sessions little follows, from one or two nothing; the answer says so.
+/// The forecast of a session is --confidence of its last CHECK, else the overall confidence of that CHECK or, without
+/// one, of its last PREFLIGHT. The session succeeded if all its goals are done and the last run of each evidence command
+/// passed. This differs from the self-assessment of a session: whether know and uncertainty moved together. Active
+/// sessions, and sessions without goals and evidence or without a forecast, are counted and excluded. Results from fewer
+/// than 10 sessions are marked as weak, from one or two as meaningless.
 #[derive(Debug, Args)]
 pub struct Calibration {
     #[command(flatten)]

@@ -3,10 +3,10 @@
 use crate::checkpoint::diff::{self, view};
 use crate::cli::commands::prelude::*;
 
-/// Compare two checkpoints or handoffs, and say what was lost
+/// Compare two checkpoints or handoffs, and list the losses
 ///
-/// A name is that of a checkpoint, assessment or handoff, or of a session, of which the newest of these is meant. What is
-/// not named is the present state; without any name the newest checkpoint of the active session is compared with it.
+/// A name is the id of a checkpoint, assessment or handoff, or a session, for the newest of these. Compares one name with the
+/// present state; without a name, compares the newest checkpoint of the active session with it.
 #[derive(Debug, Args)]
 pub struct Diff {
     /// The earlier one: a checkpoint, an assessment or a handoff by its id, or a session for its newest one [default: the
@@ -17,12 +17,12 @@ pub struct Diff {
     #[arg(value_name = "B")]
     pub b: Option<String>,
     #[command(flatten)]
-    pub who: Who,
+    pub identity: Identity,
 }
 
 impl Diff {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let (a, b) = (self.a.as_deref(), self.b.as_deref());
-        Ok(view::answer(&diff::run(&context.open(self.who)?, a, b, Default::default())?))
+        Ok(view::answer(&diff::run(&context.open(self.identity)?, a, b, Default::default())?))
     }
 }

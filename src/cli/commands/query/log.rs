@@ -1,4 +1,4 @@
-//! `log`, which writes each commit as soon as it is found.
+//! `log`, which writes each commit when it finds it.
 
 use crate::cli::commands::prelude::*;
 use crate::cli::output::ColorWord;
@@ -7,17 +7,17 @@ use crate::history::log::{self, view};
 
 /// Show history with the records beside the commits
 ///
-/// Lists the commits that have records as git log does, as soon as they are found. It takes what selects commits for git log: revisions
+/// Lists the commits with records like git log, each when it is found. Accepts the options with which git log selects commits: revisions
 /// and ranges, paths, --since, --until, --author, --committer, --grep, -S, -G, --merges, --no-merges, --first-parent, --all,
-/// --branches, --tags, --remotes, --not, --reverse, --topo-order and more of the kind. What shapes a diff is git log's own:
+/// --branches, --tags, --remotes, --not, --reverse, --topo-order and others. Options for diffs remain with git log:
 /// git log --notes=empirica/handoffs.
 #[derive(Debug, Args)]
 #[command(override_usage = "git empirica log [OPTIONS] [SELECTION OF GIT LOG]... [REVISION]... [-- PATH...]")]
 pub struct Log {
-    /// Handoffs and what their receivers said
+    /// Handoffs, and the answers of their receivers
     #[arg(long)]
     pub handoffs: bool,
-    /// Digests: what a session said before a commit, where it has not handed over [default: handoffs and digests]
+    /// Digests: the claims of a session before a commit, if it wrote no handoff [default: handoffs and digests]
     #[arg(long)]
     pub digests: bool,
     /// Checkpoints and assessments
@@ -26,23 +26,21 @@ pub struct Log {
     /// Journal entries
     #[arg(long)]
     pub journal: bool,
-    /// At most so many commits that have records, also as -N; with one of the four above, at most so many of those
+    /// Most commits with records, also as -N; with one of the four options above, most records
     #[arg(short = 'n', long = "max-count", value_name = "N")]
     pub limit: Option<usize>,
     /// Only records of this agent
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,
-    /// A line for each commit and handoff
+    /// One line per commit and handoff
     #[arg(long)]
     pub oneline: bool,
-    /// Colours; --no-color is never [default: as git's configuration says]
+    /// Use colours; --no-color means never [default: as configured in git]
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always", conflicts_with = "json")]
     pub color: Option<ColorWord>,
-    /// What selects commits for git log
+    /// Arguments of git log that select commits
     #[arg(last = true, hide = true)]
     pub selection: Vec<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Log {

@@ -1,41 +1,39 @@
-//! `metrics`: how well handing over works.
+//! `metrics`.
 
 use crate::cli::commands::prelude::*;
 use crate::history::metrics::fold::Period;
 use crate::history::metrics::{self, view};
 
-/// Measure how well handing over works, by agent, over time, or of one handoff
+/// Measure the quality of handoffs, by agent, over time, or of one handoff
 ///
-/// Computed from the records when it is asked for; nothing is written. First-try completeness is the share of accepted
-/// handoffs without question or gap; context relevance the share of paths handed over that the receiver touched;
-/// decision accuracy the share of COMPLETE that was not reopened; duplicates are unknowns and dead ends that an earlier
-/// session had, too. A session, handoff, decision or duplicate counts when it was made, for the agent that made it.
+/// Computes all values from the records, and stores nothing. First-try completeness is the share of accepted handoffs
+/// without question or gap; context relevance the share of handed-over paths that the receiver touched; decision accuracy
+/// the share of COMPLETE decisions that stayed closed; duplicates are unknowns and dead ends that repeat an earlier
+/// session's. A session, handoff, decision or duplicate counts at its own time, for its own agent.
 #[derive(Debug, Args)]
 pub struct Metrics {
-    /// One handoff: what resuming from it costs, who took it up, which of its paths were touched
+    /// One handoff: the cost of resuming from it, its receivers, the touched paths
     #[arg(value_name = "HANDOFF", conflicts_with_all = ["ai", "since", "until", "by", "limit"])]
     pub handoff: Option<String>,
-    /// Only what this agent's sessions did
+    /// Only sessions of this agent
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,
-    /// Only what was done since then: 2026-01-31, "7 days ago", yesterday
+    /// Only records since then: 2026-01-31, "7 days ago", yesterday
     #[arg(long, value_name = "DATE")]
     pub since: Option<String>,
-    /// Only what was done until then
+    /// Only records until then
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
-    /// The periods over time, in UTC
+    /// The length of a period, in UTC
     #[arg(long, value_name = "PERIOD", default_value = "month")]
-    #[arg(value_parser = named([Period::Day, Period::Week, Period::Month], Period::name))]
+    #[arg(value_parser = named(Period::ALL, Period::name))]
     pub by: Period,
-    /// How many duplicates to list, the newest first
+    /// Number of duplicates to list, newest first
     #[arg(long, value_name = "N", default_value = "10")]
     pub limit: usize,
     /// Count tokens exactly (o200k) instead of estimating them; needs a build with the feature exact-tokens
     #[arg(long)]
     pub exact: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Metrics {

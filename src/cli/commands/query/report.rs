@@ -1,22 +1,22 @@
-//! `report`: a page to look at.
+//! `report`.
 
 use std::path::PathBuf;
 
 use crate::cli::commands::prelude::*;
 use crate::report::{file, gather, view};
 
-/// Write an HTML page of the project: what is open and known, who worked when
+/// Write an HTML page of the project: open work, knowledge, sessions over time
 ///
-/// One file that needs nothing else: no network, no script to read it, light and dark. It begins with what needs attention: open
-/// questions, failed checks, handoffs nobody took up, checks older than the code, silent sessions, goals not reached. Then come the
-/// sessions, what is known by file and commit, and pictures: a timeline of agents and handoffs, how each vector went, forecasts
-/// and outcomes. The newest is shown; where there is more, the page names the command that shows it.
+/// The page is one file, readable without network and scripts, in light and dark. It starts with the points that need
+/// attention: open questions, failed checks, handoffs without a receiver, checks older than the code, silent sessions, open
+/// goals. Then it shows the sessions, the findings by file and commit, and charts: a timeline of agents and handoffs, each
+/// vector over time, forecasts and outcomes. It shows the newest entries, and names the command that shows the others.
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Where the page goes, replacing a file that is there; - for standard output
+    /// The file to write or replace; - for standard output
     #[arg(long, value_name = "FILE", required = true)]
     pub html: PathBuf,
-    /// Only the sessions of this agent, and what they said
+    /// Only sessions of this agent, and their records
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,
     /// Only sessions that began since then: 2026-01-31, "7 days ago", yesterday
@@ -25,16 +25,14 @@ pub struct Report {
     /// Only sessions that began until then
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Report {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let to_output = self.html.as_os_str() == "-";
         if to_output && context.output.as_json {
-            return Err(Error::usage("--html - and --json both want standard output")
-                .suggest("Name a file for the page, or leave --json out.")
+            return Err(Error::usage("--html - and --json both write to standard output")
+                .suggest("Name a file for the page, or omit --json.")
                 .command(empirica("report").option("--html", "report.html").flag("--json")));
         }
         let opened = context.open(Selection { ai: self.ai, ..Default::default() })?;

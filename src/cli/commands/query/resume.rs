@@ -4,21 +4,21 @@ use crate::cli::commands::prelude::*;
 use crate::handoff::pack::Detail;
 use crate::session::resume::{self, view};
 
-/// Show what earlier sessions hand over, and what changed since
+/// Show the handoffs of earlier sessions, and later changes
 ///
-/// Each session is packed into a budget of tokens: summary 400, detailed 800, full 1,250. Next steps, open unknowns and
-/// failed evidence always stay; what does not fit is named with the command that shows it. A session without a handoff
-/// gets a summary of its journal. Of a handoff it says what became of it since: commits, artifacts that changed or are
-/// missing, questions that were answered, evidence older than the code.
+/// Fits each session into a budget of tokens: summary 400, detailed 800, full 1,250. Always includes next steps, open
+/// unknowns and failed evidence; counts omitted parts, and names the command that shows them. A session without a handoff
+/// gets a summary of its journal. For a handoff, shows later changes: commits, changed or missing artifacts, answered
+/// questions, evidence older than the code.
 #[derive(Debug, Args)]
 pub struct Resume {
-    /// How many sessions, the newest first, 1 to 5
+    /// Number of sessions, newest first, 1 to 5
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=5), conflicts_with = "session")]
     pub last: u8,
-    /// How much of each
-    #[arg(long, value_name = "LEVEL", default_value = "summary", value_parser = details())]
+    /// The detail of each session
+    #[arg(long, value_name = "LEVEL", default_value = "summary", value_parser = named(Detail::ALL, Detail::name))]
     pub detail: Detail,
-    /// The most tokens of the whole answer, 50 or more
+    /// Most tokens of the whole answer, 50 or more
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(50..))]
     pub budget: Option<u32>,
     #[command(flatten)]
@@ -28,8 +28,8 @@ pub struct Resume {
 impl Resume {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let budget = self.budget.map(|budget| budget as usize);
-        let wanted = view::ResumeForm { detail: self.detail, budget, form: context.form() };
+        let form = view::ResumeForm { detail: self.detail, budget, form: context.form() };
         let outcome = resume::run(&context.open(self.filter)?, &resume::ResumeRequest { last: self.last as usize })?;
-        view::answer(&outcome, wanted, &mut context.templates()?)
+        view::answer(&outcome, form, &mut context.templates()?)
     }
 }

@@ -17,13 +17,13 @@ fn kinds() -> impl TypedValueParser<Value = &'static str> {
 
 /// Find records by words, best first, or by agent, time, path, kind, likeness
 ///
-/// Finds the records that have all the words, without regard to case and accents; when none has, those that have one of them
-/// in any form. In quotes within the query, words are a phrase: search '"flaky login"'. tok* is the beginning of a word, -word
-/// must not be there (after -- when it is the first). Fields: kind:deadend (or finding, unknown, decision, mistake, handoff),
-/// ai:NAME, session:ALIAS; the same field twice means either. Superseded handoffs are not searched.
+/// Finds records with all the words, ignoring case and accents; if there is none, records with any of them in any form.
+/// Quotes within the query make a phrase: search '"flaky login"'. tok* matches the beginning of a word, -word
+/// excludes a word (write it after -- if it is the first). Fields: kind:deadend (or finding, unknown, decision, mistake,
+/// handoff), ai:NAME, session:ALIAS; a repeated field matches either value. Superseded handoffs are not searched.
 ///
-/// Without words, the newest records that fit all filters are listed; with --task, --range, --path, --type or
-/// --self-assessment, which only handoffs have, the handoffs in a table. DATE is an ISO date or anything git knows
+/// Without words, lists the newest records that match all filters; with --task, --range, --path, --type or
+/// --self-assessment, which only handoffs have, lists handoffs in a table. DATE is an ISO date or any date that git accepts
 /// ("7 days ago", yesterday); an ISO day without a time is the whole day, in your time zone.
 #[derive(Debug, Args)]
 pub struct Search {
@@ -40,25 +40,25 @@ pub struct Search {
     /// Only records of this session, as --session names it elsewhere
     #[arg(long, alias = "session-id", value_name = "ALIAS")]
     pub session: Option<String>,
-    /// Only records made since then: 2026-01-31, "7 days ago", yesterday
+    /// Only records since then: 2026-01-31, "7 days ago", yesterday
     #[arg(long, value_name = "DATE", alias = "after")]
     pub since: Option<String>,
-    /// Only records made until then
+    /// Only records until then
     #[arg(long, value_name = "DATE", alias = "before")]
     pub until: Option<String>,
-    /// Only handoffs that made or changed this file, or one below this folder
+    /// Only handoffs with this created or changed file, or with one below this folder
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub path: Option<String>,
-    /// Only handoffs on these commits, as git log takes them: main..topic, v1..; can be given several times
+    /// Only handoffs on these commits, as in git log: main..topic, v1..; can be given several times
     #[arg(long, value_name = "REVISION")]
     pub range: Vec<String>,
-    /// Only handoffs whose task matches this regular expression, without regard to case
+    /// Only handoffs whose task matches this regular expression, ignoring case
     #[arg(long, alias = "task-pattern", value_name = "REGEX", hide_short_help = true)]
     pub task: Option<String>,
     /// Only handoffs of this type
     #[arg(long = "type", value_name = "TYPE", value_parser = handoff_types(), hide_short_help = true)]
     pub handoff_type: Option<&'static str>,
-    /// Only handoffs whose session assessed itself so: did know and uncertainty move together?
+    /// Only handoffs whose session has this self-assessment: did know and uncertainty move together?
     #[arg(long, aliases = ["calibration", "calibration-status"], value_name = "STATUS", hide_short_help = true)]
     #[arg(value_parser = one_of([
         ("consistent|well_calibrated|well-calibrated", Calibration::WellCalibrated),
@@ -67,11 +67,11 @@ pub struct Search {
         ("not_assessable|not-assessable", Calibration::NotAssessable),
     ]))]
     pub self_assessment: Option<Calibration>,
-    /// The form of listed handoffs [default: table]; json is that of --json, jsonl a report a line
+    /// The format of listed handoffs [default: table]; json is that of --json, jsonl one report per line
     #[arg(long, value_name = "FORMAT", hide_short_help = true, conflicts_with = "words")]
     #[arg(value_parser = ["table", "markdown", "json", "jsonl"])]
     pub format: Option<String>,
-    /// The words are a plan: what was tried and failed comes first
+    /// The words are a plan: list failed attempts first
     #[arg(long, conflicts_with_all = ["path", "range", "task", "handoff_type", "self_assessment", "format"])]
     pub plan: bool,
     /// List sessions that resemble WORDS: a handoff, a session, or a text (- is standard input, @FILE a file)
@@ -82,11 +82,9 @@ pub struct Search {
     /// Without words, list handoffs
     #[arg(long, hide = true)]
     pub handoffs: bool,
-    /// At most so many; 0 lists none, and total_found still counts all
+    /// Most results to list; total_found counts all
     #[arg(long, value_name = "N", default_value = "10")]
     pub limit: usize,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Search {
@@ -95,16 +93,16 @@ impl Search {
             true => vec![context.input().text(self.words.join(" "))?],
             false => self.words,
         };
-        if let Some(form) = self.format.as_deref().filter(|form| context.output.as_json && *form != "json") {
-            return Err(Error::usage(format!("--json and --format {form} are two forms"))
-                .provided(form)
+        if let Some(format) = self.format.as_deref().filter(|name| context.output.as_json && *name != "json") {
+            return Err(Error::usage(format!("--json and --format {format} are two formats"))
+                .provided(format)
                 .reason("with --json the answer is one document")
-                .suggest("Leave one of them out."));
+                .suggest("Omit one of them."));
         }
         let format = match self.format.as_deref() {
             Some("markdown") => Format::Markdown,
             Some("jsonl") => Format::Lines,
-            // the document of --format json is written as that of --json
+            // the output writes --format json like --json
             _ => Format::Table,
         };
         let request = search::SearchRequest {
@@ -124,8 +122,8 @@ impl Search {
             like: self.like,
             limit: self.limit,
         };
-        let asked = Selection { ai: self.ai, session: self.session, ..Default::default() };
-        let outcome = search::run(&context.open(asked)?, &request)?;
+        let selection = Selection { ai: self.ai, session: self.session, ..Default::default() };
+        let outcome = search::run(&context.open(selection)?, &request)?;
         Ok(view::answer(&outcome, format, context.paint()?, context.output.width(context.env)))
     }
 }

@@ -4,13 +4,13 @@ use crate::cli::commands::prelude::*;
 use crate::history::show::view::Format;
 use crate::history::show::{self, view};
 
-/// Show a handoff, another record, a session or a commit's records, whole
+/// Show a whole handoff, record, session, or the records of a commit
 #[derive(Debug, Args)]
 pub struct Show {
-    /// A handoff's or other record's id, a session, or a revision [default: the newest handoff]
+    /// The id of a handoff or other record, a session, or a revision [default: the newest handoff]
     #[arg(value_name = "HANDOFF|SESSION|COMMIT")]
     pub name: Option<String>,
-    /// The form; compact has short keys and short texts
+    /// The format; compact has short keys and texts
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
     #[arg(value_parser = one_of([
         ("markdown", Format::Markdown),
@@ -18,11 +18,9 @@ pub struct Show {
         ("compact", Format::Compact),
     ]))]
     pub format: Format,
-    /// Check the signatures of the handoff: it exits with 1 unless one of them is good
+    /// Check the signatures of the handoff; exits with 1 unless one is good
     #[arg(long, conflicts_with = "format")]
     pub verify: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Show {

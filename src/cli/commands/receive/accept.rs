@@ -4,12 +4,12 @@ use crate::cli::commands::prelude::*;
 use crate::handoff::receive::{accept, view};
 use empirica_notes::model::Verdict;
 
-/// Take up a handoff: what you understood, decide and have to ask
+/// Accept a handoff: your understanding, decision and questions
 ///
-/// The acknowledgement is stored beside the handoffs, on HEAD, and show lists it with the handoff. What the handoff
-/// should have said and did not is a gap: metrics count handoffs that were accepted without question or gap, and the next
-/// handoff of that type is checked for it. A resolution lets an escalated task go on, and is kept as a decision and a
-/// pattern. A text can be `-` (standard input) or `@FILE`.
+/// Stores the acknowledgement with the handoffs, on HEAD; show lists it with the handoff. A gap is information that the
+/// handoff lacks: metrics count handoffs accepted without question or gap, and the next handoff of that type is checked
+/// for it. A resolution continues an escalated task, and is logged as a decision and a pattern. A text can be `-`
+/// (standard input) or `@FILE`.
 #[derive(Debug, Args)]
 pub struct Accept {
     /// The handoff's id, or a unique part of it
@@ -18,24 +18,24 @@ pub struct Accept {
     /// The task in your own words
     #[arg(long, value_name = "TEXT")]
     pub understanding: Option<String>,
-    /// What you decide: it is done, it goes on, somebody else must decide, or the handoff must be made better
+    /// Your decision: the task is complete, continues, goes to another person, or needs a better handoff
     #[arg(long, value_name = "DECISION", ignore_case = true)]
-    #[arg(value_parser = named([Verdict::Complete, Verdict::Continue, Verdict::Escalate, Verdict::Refine], Verdict::name))]
+    #[arg(value_parser = named(Verdict::ALL, Verdict::name))]
     pub decision: Option<Verdict>,
-    /// What is to be done next
+    /// Instructions for the next step
     #[arg(long, value_name = "TEXT")]
     pub instructions: Option<String>,
     /// A question; can be given several times
     #[arg(long, value_name = "TEXT")]
     pub question: Vec<String>,
-    /// Something the handoff should have said; can be given several times
+    /// Information that the handoff lacks; can be given several times
     #[arg(long, value_name = "TEXT")]
     pub gap: Vec<String>,
-    /// How what was escalated is resolved; for a handoff of an escalated task
+    /// The resolution of an escalated task, for its handoff
     #[arg(long, value_name = "TEXT")]
     pub resolution: Option<String>,
     #[command(flatten)]
-    pub who: Speaker,
+    pub author: Author,
 }
 
 impl Accept {
@@ -50,6 +50,6 @@ impl Accept {
             gaps: input.each(self.gap)?,
             resolution: input.optional(self.resolution)?,
         };
-        Ok(view::answer(&accept::run(&context.open(self.who)?, request)?))
+        Ok(view::answer(&accept::run(&context.open(self.author)?, request)?))
     }
 }

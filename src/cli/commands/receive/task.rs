@@ -3,27 +3,22 @@
 use crate::cli::commands::prelude::*;
 use crate::task::{list, view};
 
-/// Show a task: its handoffs, who acted, decisions and questions
+/// Show a task: its handoffs, agents, decisions and questions
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
-    /// Show the whole history of a task, oldest first, and where it stands
+    /// Show the whole history of a task, oldest first, and its state
     ///
-    /// A task is open, escalated (it waits for a person) or complete. A superseded handoff stays in
-    /// the history.
+    /// A task is open, escalated (waiting for a person) or complete. Superseded handoffs stay in the history.
     Show {
-        /// The task, as handoffs name it with --task-id
+        /// The task, as in --task-id of its handoffs
         #[arg(value_name = "ID")]
         task: String,
-        #[command(flatten)]
-        form: Form,
     },
-    /// List tasks, what happened last first
+    /// List tasks, most recently active first
     List {
-        /// Only those that are not complete
+        /// Only incomplete ones
         #[arg(long)]
         open: bool,
-        #[command(flatten)]
-        form: Form,
     },
 }
 

@@ -12,8 +12,6 @@ pub struct List {
     /// Only those of this agent
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl List {

@@ -7,7 +7,7 @@ mod list;
 mod show;
 mod start;
 
-/// Begin, end, list and show sessions
+/// Start, end, list and show sessions
 #[derive(Debug, Subcommand)]
 pub enum SessionCommand {
     Start(start::Start),

@@ -4,14 +4,12 @@ use crate::cli::commands::prelude::*;
 use crate::history::show::{committer, trust};
 use crate::session::{lifecycle, view};
 
-/// Show everything a session said
+/// Show all records of a session
 #[derive(Debug, Args)]
 pub struct Show {
     /// The session [default: the active one of this worktree]
     #[arg(value_name = "SESSION")]
     pub name: Option<String>,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Show {

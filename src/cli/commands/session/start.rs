@@ -3,33 +3,31 @@
 use crate::cli::commands::prelude::*;
 use crate::session::{lifecycle, view};
 
-/// Begin a session
+/// Start a session
 ///
-/// Prints the session's id. The session is the current one of this worktree until it ends. With the --external-id of an
-/// active session, that session goes on.
+/// Prints the session's id. The session is the current one of this worktree until it ends. The --external-id of an active
+/// session continues that session.
 #[derive(Debug, Args)]
 pub struct Start {
-    /// The agent that works [default: EMPIRICA_AI, else the agent that runs the command, else empirica.ai,
+    /// The agent [default: EMPIRICA_AI, else the agent that runs the command, else empirica.ai,
     /// else user.name]
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,
-    /// What it is going to do
+    /// Its task
     #[arg(long, value_name = "TEXT")]
     pub task: Option<String>,
-    /// What sort of work it is, in a word of yours
+    /// The type of work, a word of your choice
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// The id the agent's own tool knows the session by
+    /// The session id in the agent's own tool
     #[arg(long, value_name = "ID")]
     pub external_id: Option<String>,
-    /// The session or handoff it continues. A session without a handoff gets one of its context; the task is taken over
+    /// The session or handoff to continue, with its task. A session without a handoff gets one of its context
     #[arg(long, value_name = "SESSION|HANDOFF")]
     pub from: Option<String>,
-    /// Store what looks like a secret as it is, and let it leave
+    /// Store a likely secret unchanged, and let it leave
     #[arg(long)]
     pub allow_secret: bool,
-    #[command(flatten)]
-    pub form: Form,
 }
 
 impl Start {
