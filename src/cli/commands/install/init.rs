@@ -56,7 +56,7 @@ impl Init {
         let words: Vec<&str> = self.agents.iter().map(String::as_str).collect();
         let named: Option<Vec<Agent>> = words.iter().map(|name| Agent::parse(name)).collect();
         match (words.as_slice(), named) {
-            ([], _) => Ok(Agents::Asked),
+            ([], _) => Ok(Agents::Confirmed),
             (["auto"], _) => Ok(Agents::Used),
             (["none"], _) if !self.all_tools => Ok(Agents::Named(Vec::new())),
             (_, Some(named)) => Ok(Agents::Named(named)),
