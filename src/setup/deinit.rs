@@ -1,13 +1,14 @@
 //! Removes what `init` and `instructions --write` recorded, unless it was edited since.
 
 use crate::setup::agents::files;
-use crate::setup::git_hooks::take_back;
+use crate::setup::git_hooks::revert;
 use crate::setup::init::InitOutcome;
 use crate::setup::record;
 use crate::setup::record::{AddedConfig, SetupRecord};
 use crate::setup::settings::remotes;
+use crate::setup::steps;
 use crate::setup::steps::SetupStep;
-use empirica_notes::error::{Error, Result};
+use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::File;
@@ -18,31 +19,30 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<InitOutcome> {
     let Some(record) = SetupRecord::load(&common)? else { return Ok(InitOutcome { dry_run, ..Default::default() }) };
     let mut outcome = InitOutcome { dry_run, ..Default::default() };
     for hooks in record.hooks.iter().rev() {
-        take_back(repo, hooks, &mut outcome.steps, &mut outcome.troubles)?;
+        revert(repo, hooks, &mut outcome.steps, &mut outcome.warnings)?;
     }
     // in reverse order: an event of a hook before its command
     for added in record.config.iter().rev() {
         outcome.steps.extend(unset(repo, added)?);
     }
     for edited in record.files.iter().rev() {
-        files::take_back(repo, edited, &mut outcome.steps, &mut outcome.troubles);
+        files::revert(repo, edited, &mut outcome.steps, &mut outcome.warnings);
     }
     let steps = &outcome.steps;
-    let again = |at: usize| matches!(steps[at], SetupStep::RemoveFolder(_)) && steps[at + 1..].contains(&steps[at]);
-    outcome.steps = (0..steps.len()).filter(|at| !again(*at)).map(|at| steps[at].clone()).collect();
-    let file = record::path(&common);
-    outcome.steps.push(SetupStep::Remove(file));
+    let is_repeated =
+        |at: usize| matches!(steps[at], SetupStep::RemoveFolder(_)) && steps[at + 1..].contains(&steps[at]);
+    outcome.steps = (0..steps.len()).filter(|at| !is_repeated(*at)).map(|at| steps[at].clone()).collect();
+    outcome.steps.push(SetupStep::Remove(record::path(&common)));
     if !dry_run {
-        outcome.steps.iter().try_for_each(|step| step.make(repo))?;
-        // the store's folder, if nothing was ever stored
-        SetupStep::RemoveFolder(common.join("empirica")).make(repo)?;
+        steps::apply(repo, &outcome.steps)?;
+        // empty if nothing was ever stored
+        steps::apply(repo, &[SetupStep::RemoveFolder(common.join("empirica"))])?;
     }
     Ok(outcome)
 }
 
 /// The steps that remove a value if still set; one of a renamed remote is found under its new name.
 fn unset(repo: &Repository, added: &AddedConfig) -> Result<Vec<SetupStep>> {
-    let stands = |key: &str| Ok::<_, Error>(config::own(repo.cwd(), &File::Local, key)?.contains(&added.value));
     let mut keys = vec![added.key.clone()];
     if added.key.starts_with("remote.") {
         let others = remotes::list(repo.cwd())?.into_iter().map(|remote| format!("remote.{}.fetch", remote.name));
@@ -50,8 +50,8 @@ fn unset(repo: &Repository, added: &AddedConfig) -> Result<Vec<SetupStep>> {
     }
     let mut out = Vec::new();
     for key in keys {
-        if stands(&key)? {
-            out.push(SetupStep::Unset { key, value: added.value.clone() });
+        if config::own(repo.cwd(), &File::Local, &key)?.contains(&added.value) {
+            out.push(SetupStep::UnsetValue { key, value: added.value.clone() });
         }
     }
     Ok(out)

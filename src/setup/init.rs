@@ -9,7 +9,7 @@ use crate::context::CommandContext;
 use crate::setup::record::{HookPlacement, SetupRecord};
 use crate::setup::settings::remotes;
 use crate::setup::steps::{SetupStep, SetupWarning};
-use crate::setup::{agents, git_hooks, settings};
+use crate::setup::{agents, git_hooks, settings, steps};
 use crate::sync;
 use crate::sync::exchange::RemoteSync;
 use empirica_notes::error::Result;
@@ -21,7 +21,6 @@ use empirica_transcripts::model::Agent;
 /// Agents whose files get our hooks and our MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Agents {
-    /// These agents.
     Named(Vec<Agent>),
     /// All agents used here.
     Used,
@@ -44,10 +43,9 @@ pub type AskForAgents<'a> = &'a mut dyn FnMut(&[Agent]) -> Result<Option<bool>>;
 /// Result of `init` or `deinit`.
 #[derive(Debug, Default)]
 pub struct InitOutcome {
-    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// Placement of hooks; `None` after `deinit`.
-    pub how: Option<HookPlacement>,
+    /// `None` after `deinit`.
+    pub placement: Option<HookPlacement>,
     /// Folder of hooks; `None` if they are in the configuration.
     pub folder: Option<PathBuf>,
     /// Remote for records, if any.
@@ -67,23 +65,21 @@ pub struct InitOutcome {
     pub has_handoffs: bool,
     /// Changes in order; empty if nothing was to do.
     pub steps: Vec<SetupStep>,
-    /// Problems left to the user.
-    pub troubles: Vec<SetupWarning>,
+    pub warnings: Vec<SetupWarning>,
 }
 
 pub struct InitPlan {
-    pub hooks: git_hooks::HooksPlan,
+    pub hooks: git_hooks::HookPlan,
     pub settings: settings::SettingsPlan,
-    /// The record to write.
     pub record: SetupRecord,
 }
 
 /// Plans `init`, given the record of the last one.
 pub fn plan(repo: &Repository, before: &SetupRecord) -> Result<InitPlan> {
     let hooks = git_hooks::plan(repo, before)?;
-    let settings = settings::plan(repo, before, hooks.hooks.how)?;
+    let settings = settings::plan(repo, before, hooks.hooks.placement)?;
     let mut record = before.clone();
-    record.hooks.retain(|known| !hooks.left.contains(known) && !known.same_place(&hooks.hooks));
+    record.hooks.retain(|installed| !hooks.left.contains(installed) && !installed.same_place(&hooks.hooks));
     record.hooks.push(hooks.hooks.clone());
     record.config = settings.added.clone();
     Ok(InitPlan { hooks, settings, record })
@@ -94,24 +90,24 @@ pub fn plan(repo: &Repository, before: &SetupRecord) -> Result<InitPlan> {
 pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgents<'_>) -> Result<InitOutcome> {
     let repo = context.repo;
     let common = repo.common_dir();
-    let known = SetupRecord::load(&common)?;
-    let before = known.clone().unwrap_or_default();
+    let recorded = SetupRecord::load(&common)?;
+    let before = recorded.clone().unwrap_or_default();
     let InitPlan { hooks, settings, mut record } = plan(repo, &before)?;
     let agents_found = agents::used(context.env, repo);
-    let (wanted, undecided) = chosen(repo, request, &agents_found, &record, ask)?;
-    let agents = agents::plan(repo, &wanted, request.all_tools, &mut record)?;
+    let (chosen, undecided) = choose(repo, request, &agents_found, &record, ask)?;
+    let agents = agents::plan(repo, &chosen, request.all_tools, &mut record)?;
     let mut outcome = InitOutcome {
         dry_run: request.dry_run,
-        how: Some(hooks.hooks.how),
-        folder: (hooks.hooks.how != HookPlacement::Config).then(|| hooks.hooks.folder.clone()),
+        placement: Some(hooks.hooks.placement),
+        folder: (hooks.hooks.placement != HookPlacement::Config).then(|| hooks.hooks.folder.clone()),
         remote: settings.remote,
-        agents: wanted,
+        agents: chosen,
         agents_found,
         undecided,
         was_set_up: hooks.steps.is_empty() && settings.steps.is_empty(),
-        files: agents.steps.iter().filter_map(|step| step.put_below(&repo.work_tree()?)).collect(),
+        files: agents.steps.iter().filter_map(|step| step.written_below(&repo.work_tree()?)).collect(),
         steps: hooks.steps.into_iter().chain(settings.steps).chain(agents.steps).collect(),
-        troubles: hooks.troubles.into_iter().chain(settings.troubles).chain(agents.troubles).collect(),
+        warnings: hooks.warnings.into_iter().chain(settings.warnings).chain(agents.warnings).collect(),
         ..InitOutcome::default()
     };
     let remotes = sources(repo, outcome.remote.as_ref())?;
@@ -119,31 +115,30 @@ pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgent
         outcome.fetched = remotes.into_iter().map(|name| (name, None)).collect();
         return Ok(outcome);
     }
-    if known.as_ref() != Some(&record) || !outcome.steps.is_empty() {
-        make(repo, &before, &record, &outcome.steps)?;
+    if recorded.as_ref() != Some(&record) || !outcome.steps.is_empty() {
+        apply(repo, &before, &record, &outcome.steps)?;
     }
-    let behind = hooks.hooks.behind(repo)?.map(|(what, _)| format!("{what}: git runs none of our hooks"));
-    outcome.troubles.extend(behind.map(|what| SetupWarning { what, commands: Vec::new() }));
+    let overridden = hooks.hooks.overridden(repo)?.map(|(what, _)| format!("{what}: git runs none of our hooks"));
+    outcome.warnings.extend(overridden.map(SetupWarning::new));
     let mut warnings = Vec::new();
     for (name, received) in sync::run::receive(context, remotes, &mut warnings) {
         let received = received.map_err(|error| {
             let reason = error.reason_text().to_string();
             // the first part of git's message
             let why = reason.split("; ").next().unwrap_or_default().trim_start_matches("fatal: ");
-            let what = format!("nothing was fetched from {name}: {why}");
-            outcome.troubles.push(SetupWarning { what, commands: error.commands().to_vec() });
+            let what = format!("cannot fetch from {name}: {why}");
+            outcome.warnings.push(SetupWarning { what, commands: error.commands().to_vec() });
             why.to_owned()
         });
         outcome.fetched.push((name, Some(received)));
     }
-    outcome.troubles.extend(warnings.into_iter().map(|what| SetupWarning { what, commands: Vec::new() }));
+    outcome.warnings.extend(warnings.into_iter().map(SetupWarning::new));
     outcome.has_handoffs = repo.find_ref(&data_ref(Namespace::Handoffs))?.is_some();
     Ok(outcome)
 }
 
-/// Agents whose files to write, each once; and agents used here that nobody decided about and whose files lack
-/// entries.
-fn chosen(
+/// The agents whose files to write, and the undecided agents used here whose files lack entries.
+fn choose(
     repo: &Repository,
     request: &InitRequest,
     found: &[Agent],
@@ -185,23 +180,23 @@ fn sources(repo: &Repository, remote: Option<&String>) -> Result<Vec<String>> {
 }
 
 /// Makes the changes. Until they are made, the record contains both old and new entries.
-fn make(repo: &Repository, before: &SetupRecord, record: &SetupRecord, steps: &[SetupStep]) -> Result<()> {
-    let mut meanwhile = record.clone();
-    meanwhile.merge(before);
-    meanwhile.save(repo)?;
-    steps.iter().try_for_each(|step| step.make(repo))?;
+fn apply(repo: &Repository, before: &SetupRecord, record: &SetupRecord, steps: &[SetupStep]) -> Result<()> {
+    let mut both = record.clone();
+    both.merge(before);
+    both.save(repo)?;
+    steps::apply(repo, steps)?;
     record.save(repo)
 }
 
 /// Repairs hooks and settings if the repository is set up; returns the changes.
-pub fn mend(repo: &Repository) -> Result<Vec<SetupStep>> {
+pub fn repair(repo: &Repository) -> Result<Vec<SetupStep>> {
     let Some(before) = SetupRecord::load(&repo.common_dir())?.filter(SetupRecord::is_set_up) else {
         return Ok(Vec::new());
     };
     let InitPlan { hooks, settings, record } = plan(repo, &before)?;
     let steps: Vec<SetupStep> = hooks.steps.into_iter().chain(settings.steps).collect();
     if before != record || !steps.is_empty() {
-        make(repo, &before, &record, &steps)?;
+        apply(repo, &before, &record, &steps)?;
     }
     Ok(steps)
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::setup::agents::edit::AddedEntry;
-use empirica_notes::error::{Error, Result, empirica};
+use crate::setup::steps;
+use empirica_notes::error::{Error, Result, empirica, move_aside};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
@@ -27,15 +28,15 @@ empirica_notes::words! {
 /// Hooks installed in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledHooks {
-    /// Their placement.
-    pub how: HookPlacement,
-    /// Their folder; empty for `config`.
+    #[serde(rename = "how")]
+    pub placement: HookPlacement,
+    /// Empty for `config`.
     #[serde(default)]
     pub folder: PathBuf,
-    /// The file that sets core.hooksPath; absent for the repository's own configuration.
+    /// The file that sets core.hooksPath; `None` for the repository's own configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<PathBuf>,
-    /// Former core.hooksPath values of that file, unexpanded; empty if unset.
+    /// Former core.hooksPath values of that file, unexpanded.
     #[serde(default)]
     pub former: Vec<String>,
     /// Folder whose hooks ours call, as given to git: relative to where git runs hooks.
@@ -47,32 +48,35 @@ pub struct InstalledHooks {
     /// Hooks renamed to `<name>.before-empirica`.
     #[serde(default)]
     pub renamed: Vec<String>,
-    /// Whether the folder was created.
+    /// Whether `init` created the folder.
     #[serde(default)]
     pub made: bool,
 }
 
 impl InstalledHooks {
+    pub fn new(placement: HookPlacement, folder: PathBuf) -> Self {
+        let (files, former, renamed) = Default::default();
+        InstalledHooks { placement, folder, config: None, former, theirs: None, files, renamed, made: false }
+    }
+
     /// The file that sets core.hooksPath.
     pub fn file(&self) -> File {
         self.config.clone().map_or(File::Local, File::At)
     }
 
     /// A core.hooksPath that overrides ours, such as one in an included file: a message, and the value.
-    pub fn behind(&self, repo: &Repository) -> Result<Option<(String, Value)>> {
-        let named = match self.how {
+    pub fn overridden(&self, repo: &Repository) -> Result<Option<(String, Value)>> {
+        let named = match self.placement {
             HookPlacement::Folder => config::paths(repo.cwd(), r"^core\.hookspath$")?,
             _ => Vec::new(),
         };
         let other = named.into_iter().next_back().filter(|value| Path::new(&value.value) != self.folder);
-        let what =
-            |other: &Value| format!("core.hooksPath is set to '{}' behind ours, in {}", other.value, other.origin);
+        let what = |other: &Value| format!("core.hooksPath is overridden by '{}' in {}", other.value, other.origin);
         Ok(other.map(|other| (what(&other), other)))
     }
 
-    /// Whether both are installed in the same place.
     pub fn same_place(&self, other: &InstalledHooks) -> bool {
-        (self.how, &self.folder, &self.config) == (other.how, &other.folder, &other.config)
+        (self.placement, &self.folder, &self.config) == (other.placement, &other.folder, &other.config)
     }
 }
 
@@ -126,24 +130,22 @@ pub struct EditedFile {
     pub top: PathBuf,
     /// The file, from the root.
     pub file: PathBuf,
-    /// Whether the file was created.
+    /// Whether `init` created it.
     #[serde(default)]
     pub made: bool,
     /// Folders created for it, from the root, outermost first.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
-    /// The addition.
     pub put: Insertion,
 }
 
 impl EditedFile {
-    /// Whether it is about the same file.
     pub fn same_place(&self, other: &EditedFile) -> bool {
         (&self.worktree, &self.file) == (&other.worktree, &other.file)
     }
 }
 
-/// Record of `init` and `instructions --write`.
+/// What `init` and `instructions --write` did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupRecord {
     /// Version of the file format, 1.
@@ -163,7 +165,6 @@ impl Default for SetupRecord {
     }
 }
 
-/// Path of the record.
 pub fn path(common_dir: &Path) -> PathBuf {
     common_dir.join("empirica/init.json")
 }
@@ -178,10 +179,9 @@ impl SetupRecord {
     pub fn load(common_dir: &Path) -> Result<Option<Self>> {
         let path = path(common_dir);
         let unusable = |error: Box<dyn std::error::Error + Send + Sync>| {
-            let aside = empirica_notes::git::repository::quote(&path.to_string_lossy());
             Error::refused(format!("cannot parse {}", path.display()))
                 .suggest("Rename it and set up again; changes of the earlier init are kept.")
-                .command(format!("mv {aside} {aside}.old && {}", empirica("init")))
+                .command(format!("{} && {}", move_aside(&path), empirica("init")))
                 .caused_by(error)
         };
         let text = match std::fs::read(&path) {
@@ -196,12 +196,10 @@ impl SetupRecord {
         Ok(Some(record))
     }
 
-    /// Writes the record.
     pub fn save(&self, repo: &Repository) -> Result<()> {
         let path = path(&repo.common_dir());
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
-        let written = crate::setup::steps::write(&repo.sharing(), &path, text.as_bytes(), false);
-        written.map_err(|error| crate::setup::steps::unwritten(&path, error))
+        steps::write(&repo.sharing(), &path, text.as_bytes(), false).map_err(|error| steps::unwritten(&path, error))
     }
 
     /// Merges another record without duplicates.

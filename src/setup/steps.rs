@@ -14,32 +14,27 @@ use empirica_notes::store::files;
 /// A change to files or configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupStep {
-    Folder(PathBuf),
+    MakeFolder(PathBuf),
     /// Write a script, or make it executable.
-    Write {
+    WriteScript {
         path: PathBuf,
         content: Vec<u8>,
     },
     /// Write a worktree file; an existing one keeps its permissions.
-    Put {
-        /// Its path, symlinks resolved.
+    WriteFile {
+        /// With symlinks resolved.
         path: PathBuf,
         content: Vec<u8>,
-        /// Whether the file is new.
         new: bool,
     },
     /// Rename a hook to make room for ours.
-    Aside {
-        /// Present path.
+    Rename {
         from: PathBuf,
-        /// New path.
         to: PathBuf,
     },
     /// Restore the name of a hook.
-    Back {
-        /// Present path.
+    Restore {
         from: PathBuf,
-        /// Former path.
         to: PathBuf,
     },
     /// Remove a file the program created.
@@ -47,56 +42,67 @@ pub enum SetupStep {
     /// Remove a folder the program created, if it is empty.
     RemoveFolder(PathBuf),
     /// Add a value to the configuration.
-    Add {
+    AddValue {
         key: String,
         value: String,
     },
     /// Remove a value from the configuration.
-    Unset {
+    UnsetValue {
         key: String,
         value: String,
     },
     /// Replace the values of a key.
-    Set {
-        /// The configuration file.
+    SetValues {
         file: File,
         key: String,
-        /// Present values.
         former: Vec<String>,
-        /// New values.
         values: Vec<String>,
     },
 }
 
+/// Makes the changes in order.
+pub fn apply(repo: &Repository, steps: &[SetupStep]) -> Result<()> {
+    for step in steps {
+        step.apply(repo)?;
+        fault::step("set-up: step made");
+    }
+    Ok(())
+}
+
 impl SetupStep {
     /// Path from the root of the worktree file written by this step; `None` for other steps.
-    pub fn put_below(&self, top: &Path) -> Option<PathBuf> {
-        let SetupStep::Put { path, .. } = self else { return None };
+    pub fn written_below(&self, top: &Path) -> Option<PathBuf> {
+        let SetupStep::WriteFile { path, .. } = self else { return None };
         path.strip_prefix(top).ok().map(Path::to_owned)
     }
 
-    /// Makes the change.
-    pub fn make(&self, repo: &Repository) -> Result<()> {
-        let made = self.make_now(repo);
-        fault::step("set-up: step made");
-        made
+    /// The changed key of the configuration.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            SetupStep::AddValue { key, .. } | SetupStep::UnsetValue { key, .. } | SetupStep::SetValues { key, .. } => {
+                Some(key)
+            }
+            _ => None,
+        }
     }
 
-    fn make_now(&self, repo: &Repository) -> Result<()> {
+    fn apply(&self, repo: &Repository) -> Result<()> {
         let (cwd, sharing) = (repo.cwd(), repo.sharing());
         match self {
-            SetupStep::Folder(path) => sharing.make_folder(path).map_err(|error| unwritten(path, error)),
-            SetupStep::Write { path, content } => {
+            SetupStep::MakeFolder(path) => sharing.make_folder(path).map_err(|error| unwritten(path, error)),
+            SetupStep::WriteScript { path, content } => {
                 write(&sharing, path, content, true).map_err(|error| unwritten(path, error))
             }
-            SetupStep::Put { path, content, .. } => put(path, content).map_err(|error| unwritten(path, error)),
+            SetupStep::WriteFile { path, content, .. } => {
+                write_file(path, content).map_err(|error| unwritten(path, error))
+            }
             // link first, so that a hook exists at every moment
-            SetupStep::Aside { from, to } => {
+            SetupStep::Rename { from, to } => {
                 let renamed = fault::point("set-up: hook to be renamed").and_then(|()| fs::hard_link(from, to));
                 let renamed = renamed.or_else(|_| fs::rename(from, to));
                 renamed.map_err(|error| unwritten(to, error))
             }
-            SetupStep::Back { from, to } => {
+            SetupStep::Restore { from, to } => {
                 fs::rename(from, to).map_err(|error| unwritten(to, error))?;
                 // rename does nothing if both names are the same file
                 let _ = fs::remove_file(from);
@@ -107,13 +113,12 @@ impl SetupStep {
                 _ => Ok(()),
             },
             SetupStep::RemoveFolder(path) => {
-                // kept if others put files there
                 let _ = fs::remove_dir(path);
                 Ok(())
             }
-            SetupStep::Add { key, value } => config::add(cwd, &File::Local, key, value),
-            SetupStep::Unset { key, value } => config::remove(cwd, &File::Local, key, value),
-            SetupStep::Set { file, key, values, .. } => config::set(cwd, file, key, values),
+            SetupStep::AddValue { key, value } => config::add(cwd, &File::Local, key, value),
+            SetupStep::UnsetValue { key, value } => config::remove(cwd, &File::Local, key, value),
+            SetupStep::SetValues { file, key, values, .. } => config::set(cwd, file, key, values),
         }
     }
 }
@@ -132,7 +137,7 @@ pub fn write(sharing: &Sharing, path: &Path, content: &[u8], executable: bool) -
 }
 
 /// Writes a worktree file, keeping permissions and hard links.
-fn put(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     match fs::metadata(path) {
         // replacing it would break the hard link
         Ok(now) if now.nlink() > 1 => fs::write(path, content),
@@ -147,23 +152,33 @@ fn replace(path: &Path, content: &[u8], prepare: impl Fn(&Path) -> io::Result<()
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let begin = format!(".{name}.empirica-");
-    let temporary = folder.join(format!("{begin}{}", empirica_notes::store::unique()));
+    let prefix = format!(".{name}.empirica-");
+    let temporary = folder.join(format!("{prefix}{}", empirica_notes::store::unique()));
     files::replace_prepared(&temporary, path, content, prepare)?;
-    files::sweep(folder, |name| name.starts_with(&begin));
+    files::sweep(folder, |name| name.starts_with(&prefix));
     Ok(())
 }
 
-/// Error: a file or folder cannot be changed.
 pub fn unwritten(path: &Path, error: io::Error) -> Error {
     Error::refused(format!("cannot write {}", path.display())).on_path(path, error)
 }
 
-/// Something that stays as it is and should be known.
+/// A problem left to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetupWarning {
-    /// What it is, without a final stop.
+    /// Without a final stop.
     pub what: String,
-    /// The commands that mend it.
+    /// The commands that fix it.
     pub commands: Vec<Command>,
+}
+
+impl SetupWarning {
+    pub fn new(what: impl Into<String>) -> Self {
+        SetupWarning { what: what.into(), commands: Vec::new() }
+    }
+
+    pub fn command(mut self, command: impl Into<Command>) -> Self {
+        self.commands.push(command.into());
+        self
+    }
 }

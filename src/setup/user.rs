@@ -1,12 +1,11 @@
 //! User-level setup: man pages and completions where man and the shells look for them.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::setup::steps::unwritten;
 use empirica_notes::env::Env;
-use empirica_notes::error::{Error, Result, empirica, quote};
+use empirica_notes::error::{Error, Result, empirica};
 
-/// A file to install.
 #[derive(Debug, Clone)]
 pub struct UserFile {
     pub place: UserPlace,
@@ -14,7 +13,6 @@ pub struct UserFile {
     pub content: Vec<u8>,
 }
 
-/// Place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserPlace {
     Man,
@@ -24,12 +22,11 @@ pub enum UserPlace {
     FishStart,
 }
 
-/// Result of the user-level setup.
 #[derive(Debug)]
 pub struct UserSetupOutcome {
     pub files: Vec<PathBuf>,
     pub dry_run: bool,
-    /// What the user must do, a sentence each.
+    /// What is left to the user, a sentence each.
     pub hints: Vec<String>,
 }
 
@@ -57,8 +54,7 @@ pub fn run(env: &Env, files: &[UserFile], dry_run: bool) -> Result<UserSetupOutc
                 }
                 Ok(())
             };
-            write()
-                .map_err(|error| Error::refused(format!("cannot write {}", path.display())).on_path(&path, error))?;
+            write().map_err(|error| unwritten(&path, error))?;
         }
         written.push(path);
     }
@@ -87,7 +83,7 @@ fn man_folder(env: &Env, data: &Path) -> (PathBuf, bool) {
     }
 }
 
-/// Whether files can be created there. Leaves nothing behind.
+/// Whether files can be created there.
 fn writable(folder: &Path) -> bool {
     let Some(nearest) = folder.ancestors().find(|folder| folder.is_dir()) else { return false };
     let probe = nearest.join(format!(".git-empirica-{}", empirica_notes::store::unique()));
@@ -96,16 +92,8 @@ fn writable(folder: &Path) -> bool {
 }
 
 fn no_home() -> Error {
-    Error::refused("there is no home folder to install into")
+    Error::refused("cannot install: there is no home folder")
         .reason("HOME is not set")
         .suggest("Set HOME, or XDG_DATA_HOME and XDG_CONFIG_HOME.")
-        .commands_of(home().map(|home| format!("HOME={} {}", quote(&home), empirica("setup"))))
-}
-
-/// The home folder according to /etc/passwd.
-fn home() -> Option<String> {
-    let own = std::fs::metadata("/proc/self").ok()?.uid().to_string();
-    let users = std::fs::read_to_string("/etc/passwd").ok()?;
-    let fields = users.lines().map(|line| line.split(':').collect::<Vec<&str>>());
-    fields.into_iter().find(|fields| fields.get(2) == Some(&own.as_str()))?.get(5).map(|home| (*home).to_owned())
+        .command(format!("HOME=$(getent passwd $(id -u) | cut -d: -f6) {}", empirica("setup")))
 }

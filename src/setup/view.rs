@@ -1,22 +1,19 @@
-//! The answers of `init`, `deinit` and `setup`: what was set up and what came; every change on a line for a dry run.
+//! The answers of `init`, `deinit` and `setup`.
 
-use crate::sync::exchange::Transfer;
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use std::path::Path;
-
 use crate::setup::agents::entries;
 use crate::setup::init::InitOutcome;
 use crate::setup::record::HookPlacement;
 use crate::setup::steps::SetupStep;
 use crate::setup::user::UserSetupOutcome;
-use crate::sync::exchange::RemoteSync;
-use empirica_notes::error::Command;
-use empirica_notes::error::blank;
-use empirica_notes::error::empirica;
+use crate::sync::exchange::{RemoteSync, Transfer};
+use empirica_notes::error::{Command, blank, empirica};
 use empirica_notes::git::repository::config::File;
 use empirica_transcripts::model::Agent;
 
@@ -24,8 +21,8 @@ use empirica_transcripts::model::Agent;
 #[derive(Default, Serialize, JsonSchema)]
 #[schemars(rename = "SetUpChangeView")]
 pub struct ChangeView<'a> {
-    /// Of a file: make_folder, write, edit (a file of the work tree that is there), rename, remove or remove_folder. Of a key: add or
-    /// unset one value beside others, or set its only value.
+    /// Of a file: make_folder, write, edit (an existing file of the work tree), rename, remove or remove_folder. Of a key: add or unset
+    /// one of its values, or set its only value.
     change: &'static str,
     /// The file, absolute.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,17 +47,17 @@ impl<'a> From<&'a SetupStep> for ChangeView<'a> {
             |change, path: &Path| ChangeView { change, file: Some(path.display().to_string()), ..Self::default() };
         let key = |change, key, value| ChangeView { change, key: Some(key), value: Some(value), ..Self::default() };
         match step {
-            SetupStep::Folder(path) => file("make_folder", path),
-            SetupStep::Write { path, .. } | SetupStep::Put { path, new: true, .. } => file("write", path),
-            SetupStep::Put { path, .. } => file("edit", path),
-            SetupStep::Aside { from, to } | SetupStep::Back { from, to } => {
+            SetupStep::MakeFolder(path) => file("make_folder", path),
+            SetupStep::WriteScript { path, .. } | SetupStep::WriteFile { path, new: true, .. } => file("write", path),
+            SetupStep::WriteFile { path, .. } => file("edit", path),
+            SetupStep::Rename { from, to } | SetupStep::Restore { from, to } => {
                 ChangeView { to: Some(to.display().to_string()), ..file("rename", from) }
             }
             SetupStep::Remove(path) => file("remove", path),
             SetupStep::RemoveFolder(path) => file("remove_folder", path),
-            SetupStep::Add { key: name, value } => key("add", name, Some(value)),
-            SetupStep::Unset { key: name, value } => key("unset", name, Some(value)),
-            SetupStep::Set { key: name, former, values, .. } => ChangeView {
+            SetupStep::AddValue { key: name, value } => key("add", name, Some(value)),
+            SetupStep::UnsetValue { key: name, value } => key("unset", name, Some(value)),
+            SetupStep::SetValues { key: name, former, values, .. } => ChangeView {
                 former: Some(former.last().map(String::as_str)),
                 ..key("set", name, values.last().map(String::as_str))
             },
@@ -68,12 +65,12 @@ impl<'a> From<&'a SetupStep> for ChangeView<'a> {
     }
 }
 
-/// A change on one line: a verb in the present, or in the conditional when nothing is done.
+/// A change on one line.
 fn step_line(step: &SetupStep, dry_run: bool) -> String {
     let ChangeView { change, file, to, .. } = ChangeView::from(step);
     let (file, to) = (file.unwrap_or_default(), to.unwrap_or_default());
     let (verb, what) = match step {
-        SetupStep::Set { file, key, former, values } => {
+        SetupStep::SetValues { file, key, former, values } => {
             let was = former.last().map_or_else(|| "not set".to_owned(), |value| format!("'{value}'"));
             let at = match file {
                 File::Local => String::new(),
@@ -84,28 +81,25 @@ fn step_line(step: &SetupStep, dry_run: bool) -> String {
                 None => ("unset", format!("{key} (was {was}{at})")),
             }
         }
-        SetupStep::Add { key, value } | SetupStep::Unset { key, value } => (change, format!("{key} = {value}")),
-        SetupStep::Aside { .. } | SetupStep::Back { .. } => (change, format!("{file} to {to}")),
+        SetupStep::AddValue { key, value } | SetupStep::UnsetValue { key, value } => {
+            (change, format!("{key} = {value}"))
+        }
+        SetupStep::Rename { .. } | SetupStep::Restore { .. } => (change, format!("{file} to {to}")),
         _ => (change.trim_end_matches("_folder"), file),
     };
-    let would = if dry_run { "would " } else { "" };
-    format!("{would}{verb} {}\n", safe::line(&what))
+    format!("{}{verb} {}\n", if dry_run { "would " } else { "" }, safe::line(&what))
 }
 
-/// The changes, and as text, a line each.
+/// The changes as views, and as text with a line each.
 pub fn changes(steps: &[SetupStep], dry_run: bool) -> (Vec<ChangeView<'_>>, String) {
     let text = steps.iter().map(|step| step_line(step, dry_run)).collect();
     (steps.iter().map(ChangeView::from).collect(), text)
 }
 
-fn with_troubles(outcome: &InitOutcome, mut answer: Answer) -> Answer {
-    for trouble in &outcome.troubles {
-        answer.warnings.push(trouble.what.clone().into());
-        for command in &trouble.commands {
-            answer = answer.hint(command.to_string());
-        }
-    }
-    answer
+fn with_warnings(outcome: &InitOutcome, answer: Answer) -> Answer {
+    let answer = answer.warn(outcome.warnings.iter().map(|warning| warning.what.clone()));
+    let commands = outcome.warnings.iter().flat_map(|warning| &warning.commands);
+    commands.fold(answer, |answer, command| answer.hint(command.to_string()))
 }
 
 /// A remote that was fetched from.
@@ -113,33 +107,33 @@ fn with_troubles(outcome: &InitOutcome, mut answer: Answer) -> Answer {
 struct FetchedView<'a> {
     /// The remote.
     remote: &'a str,
-    /// The records that came, as of `sync`; null with `--dry-run`, and when nothing was fetched.
+    /// The received records, as of `sync`; null with `--dry-run`, and when the fetch failed.
     incoming: Option<&'a Transfer>,
-    /// Why nothing was fetched.
+    /// Why the fetch failed.
     error: Option<&'a str>,
 }
 
-/// What `init` set up.
+/// The result of `init`.
 #[derive(Serialize, JsonSchema)]
 pub struct InitView<'a> {
     /// Where the hooks are.
     hooks: Option<HookPlacement>,
     /// The folder they are in; null when the configuration names them.
     hooks_folder: Option<String>,
-    /// Where records go to; null when there is no remote.
+    /// The remote for records; null when there is none.
     remote: Option<&'a str>,
     /// The agents whose files have entries.
     agents: &'a [Agent],
     /// The agents used here, by their files and programs.
     agents_found: &'a [Agent],
-    /// The remotes that were fetched from, the one that records go to first.
+    /// The remotes that were fetched from, the one for records first.
     fetched: Vec<FetchedView<'a>>,
-    /// The command that makes sense next; null with `--dry-run`.
+    /// The next command; null with `--dry-run`.
     #[schemars(with = "Option<String>")]
     next_command: Option<&'a Command>,
     /// Whether nothing was changed.
     dry_run: bool,
-    /// The changes made, or to be made, in their order; empty when nothing is left to do.
+    /// The changes made, or to be made, in order.
     changes: Vec<ChangeView<'a>>,
 }
 
@@ -147,11 +141,11 @@ pub struct InitView<'a> {
 pub fn set_up(outcome: &InitOutcome) -> Answer {
     let (changes, listed) = changes(&outcome.steps, outcome.dry_run);
     let fetched = outcome.fetched.iter().map(|(remote, received)| {
-        let received = received.as_ref();
+        let received = received.as_ref().map(Result::as_ref);
         FetchedView {
             remote,
-            incoming: received.and_then(|received| Some(&received.as_ref().ok()?.incoming)),
-            error: received.and_then(|received| received.as_ref().err()).map(String::as_str),
+            incoming: received.and_then(Result::ok).map(|received| &received.incoming),
+            error: received.and_then(Result::err).map(String::as_str),
         }
     });
     let next = match outcome.has_handoffs {
@@ -160,7 +154,7 @@ pub fn set_up(outcome: &InitOutcome) -> Answer {
         false => Some(empirica("finding").arg(blank("<what you learned>"))),
     };
     let view = InitView {
-        hooks: outcome.how,
+        hooks: outcome.placement,
         hooks_folder: outcome.folder.as_ref().map(|path| path.display().to_string()),
         remote: outcome.remote.as_deref(),
         agents: &outcome.agents,
@@ -171,12 +165,12 @@ pub fn set_up(outcome: &InitOutcome) -> Answer {
         changes,
     };
     let text = if outcome.dry_run { listed } else { summary(outcome) };
-    let mut answer = Answer::new(view).text(text + &outcome.fetched.iter().map(source).collect::<String>());
-    let count = outcome.steps.len();
-    answer = match (count, outcome.dry_run) {
+    let fetched: String = outcome.fetched.iter().map(fetched_text).collect();
+    let mut answer = Answer::new(view).text(text + &fetched);
+    answer = match (outcome.steps.len(), outcome.dry_run) {
         (0, _) => answer,
         (count, true) => answer.say(format!("{} would be made.", format::count(count, "change"))),
-        (_, false) => answer.say(format!("To take it back: {}", empirica("deinit"))),
+        (_, false) => answer.say(format!("To revert it: {}", empirica("deinit"))),
     };
     answer.text.extend(next.map(|command| format!("Next: {command}\n")));
     for agent in outcome.agents.iter().filter(|_| !outcome.files.is_empty() && !outcome.dry_run) {
@@ -189,10 +183,9 @@ pub fn set_up(outcome: &InitOutcome) -> Answer {
             empirica("init").option("--agents", "auto")
         ));
     }
-    with_troubles(outcome, answer)
+    with_warnings(outcome, answer)
 }
 
-/// What was set up, in a few lines.
 fn summary(outcome: &InitOutcome) -> String {
     let mut out = match (outcome.was_set_up, &outcome.remote) {
         (true, _) => "Set up already.\n".to_owned(),
@@ -211,8 +204,8 @@ fn summary(outcome: &InitOutcome) -> String {
     out
 }
 
-/// What came from a remote, or would be looked for there, in a line; nothing of one that failed.
-fn source((remote, received): &(String, Option<Result<RemoteSync, String>>)) -> String {
+/// The result of a fetch in a line; empty if it failed.
+fn fetched_text((remote, received): &(String, Option<Result<RemoteSync, String>>)) -> String {
     let remote = safe::line(remote);
     let Some(received) = received else { return format!("would fetch the records of {remote}\n") };
     let Ok(RemoteSync { incoming, first, .. }) = received else { return String::new() };
@@ -229,22 +222,22 @@ fn source((remote, received): &(String, Option<Result<RemoteSync, String>>)) -> 
 pub struct DeinitView<'a> {
     /// Whether nothing was changed.
     dry_run: bool,
-    /// The changes made, or to be made, in their order.
+    /// The changes made, or to be made, in order.
     changes: Vec<ChangeView<'a>>,
 }
 
 /// The answer of `deinit`.
-pub fn taken_back(outcome: &InitOutcome) -> Answer {
+pub fn reverted(outcome: &InitOutcome) -> Answer {
     let (changes, mut text) = changes(&outcome.steps, outcome.dry_run);
-    let said = match (changes.len(), outcome.dry_run) {
-        (0, _) => "There was nothing to take back.".to_owned(),
+    let message = match (changes.len(), outcome.dry_run) {
+        (0, _) => "There was nothing to revert.".to_owned(),
         (count, true) => format!("{} would be made.", format::count(count, "change")),
         (count, false) => format!("{} made. The records stay.", format::count(count, "change")),
     };
     if text.is_empty() {
         text = "not set up\n".to_owned();
     }
-    with_troubles(outcome, Answer::new(DeinitView { dry_run: outcome.dry_run, changes }).text(text).say(said))
+    with_warnings(outcome, Answer::new(DeinitView { dry_run: outcome.dry_run, changes }).text(text).say(message))
 }
 
 /// The files that `setup` installed.

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
 use crate::sync::exchange::RemoteSync;
+use crate::sync::flush;
 use crate::sync::policy::{SyncPolicy, destinations, is_nested};
 use crate::sync::remote::Sync;
 use empirica_notes::error::{Error, Result, empirica};
@@ -16,12 +17,11 @@ use empirica_notes::store::{PREFIX, RefComparison, Store, parse_duration};
 /// Time limit if `empirica.syncTimeout` is unset.
 const TIME: Duration = Duration::from_secs(10);
 
-/// Result of the sync.
 #[derive(Debug, Default)]
 pub struct BeforePush {
-    /// Messages for the user, a line each.
+    /// A line each.
     pub messages: Vec<String>,
-    /// Warnings, a line each; the notes were synchronised.
+    /// A line each; the notes were synchronised.
     pub warnings: Vec<String>,
     /// Why the sync failed. The user's push continues unless `blocks`.
     pub failed: Option<Error>,
@@ -34,22 +34,17 @@ pub struct BeforePush {
 /// `remote` and `url` are the arguments of the pre-push hook, `lines` its input. Does nothing in a dry run, for a
 /// mirror, or if the push includes notes. Never prompts. The store should not wait for locks.
 pub fn before_push(context: &CommandContext<'_>, remote: &str, url: &str, lines: &[String]) -> BeforePush {
-    let (mut messages, mut warnings) = (Vec::new(), Vec::new());
-    if let Some(found) = taken_along(context, lines, remote) {
-        let blocks = context.repo.config_bool("empirica.strict").unwrap_or(false);
-        return BeforePush { warnings: vec![found], blocks, ..Default::default() };
+    let is_strict = || context.repo.config_bool("empirica.strict").unwrap_or(false);
+    if let Some(warning) = pushed_secret(context, lines, remote) {
+        return BeforePush { warnings: vec![warning], blocks: is_strict(), ..Default::default() };
     }
-    match sync(context, remote, url, lines, &mut messages, &mut warnings) {
-        Ok(Some(synced)) => {
-            messages.extend(words(&synced));
-            BeforePush { messages, warnings, ..Default::default() }
-        }
-        Ok(None) => BeforePush { messages, warnings, ..Default::default() },
-        Err(error) => {
-            let blocks = context.repo.config_bool("empirica.strict").unwrap_or(false);
-            BeforePush { messages, warnings, failed: Some(error), blocks }
-        }
+    let mut out = BeforePush::default();
+    match sync(context, remote, url, lines, &mut out) {
+        Ok(Some(synced)) => out.messages.extend(message(&synced)),
+        Ok(None) => {}
+        Err(error) => (out.failed, out.blocks) = (Some(error), is_strict()),
     }
+    out
 }
 
 fn sync(
@@ -57,25 +52,25 @@ fn sync(
     remote: &str,
     url: &str,
     lines: &[String],
-    messages: &mut Vec<String>,
-    warnings: &mut Vec<String>,
+    out: &mut BeforePush,
 ) -> Result<Option<RemoteSync>> {
     let (repo, began) = (context.repo, Instant::now());
     if is_nested(context) || names_notes(context, lines, remote) {
         return Ok(None);
     }
-    let leaves = SyncPolicy::configured(repo)?;
+    let policy = SyncPolicy::configured(repo)?;
     let store = &context.store;
-    if leaves == SyncPolicy::Nothing
+    if policy == SyncPolicy::Nothing
         || !destinations(repo).iter().any(|name| name == remote || name == url)
         || store.refused(url).is_some()
     {
         return Ok(None);
     }
-    let time = time(repo, warnings);
+    let BeforePush { messages, warnings, .. } = out;
+    let time = time_limit(repo, warnings);
     repo.end_by(began + time);
     let place = remotes::pushed_to(repo, remote, url);
-    if !is_new(store, &place, leaves, warnings)? {
+    if !is_new(store, &place, policy, warnings)? {
         return Ok(None);
     }
     let push = parent::push(repo);
@@ -88,19 +83,14 @@ fn sync(
             .suggest("Your records are safe here. Sync them later.")
             .command(empirica("sync")));
     }
-    let manner = TransferOptions {
+    let options = TransferOptions {
         in_hook: true,
         plain_ssh: has_plain_ssh(context),
         shown: false,
         deadline: Some(began + time),
     };
-    let synced = Sync { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }.run(
-        warnings,
-        &mut |words| {
-            messages.push(words.to_owned());
-        },
-    );
-    synced.map(Some)
+    let sync = Sync { store, place: &place, options, policy, allow_secret: false, only_redactions: false };
+    sync.run(warnings, &mut |message| messages.push(message.to_owned())).map(Some)
 }
 
 /// Whether a push includes notes. Git chose its values already, so a sync would make the remote reject them.
@@ -111,74 +101,67 @@ fn names_notes(context: &CommandContext<'_>, lines: &[String], remote: &str) -> 
 
 /// Warning for a push that includes notes with a secret, under any ref name; `None` if there is none. The user's push
 /// continues unless in strict mode.
-fn taken_along(context: &CommandContext<'_>, lines: &[String], remote: &str) -> Option<String> {
+fn pushed_secret(context: &CommandContext<'_>, lines: &[String], remote: &str) -> Option<String> {
     if is_nested(context) {
         return None;
     }
     let all = context.repo.list_refs(PREFIX).unwrap_or_default();
-    let mut leaves = Vec::new();
+    let mut pushed = Vec::new();
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         let [name, new, _, old] = words.as_slice() else { continue };
         let Some(new) = parse_oid(new).filter(|new| !new.is_null()) else { continue };
         let named = all.iter().find(|(known, tip)| known == name || *tip == new).map(|(known, _)| known.as_str());
-        leaves.extend(named.or(name.starts_with(PREFIX).then_some(*name)).map(|name| (name, new, parse_oid(old))));
+        pushed.extend(named.or(name.starts_with(PREFIX).then_some(*name)).map(|name| (name, new, parse_oid(old))));
     }
-    if leaves.is_empty() {
+    if pushed.is_empty() {
         return None;
     }
-    context.repo.end_by(Instant::now() + time(context.repo, &mut Vec::new()));
-    // unreadable objects cannot be pushed anyway; give up when time is over
-    let found = leaves.iter().find_map(|(name, new, old)| {
+    context.repo.end_by(Instant::now() + time_limit(context.repo, &mut Vec::new()));
+    // unreadable objects cannot be pushed anyway
+    let leak = pushed.iter().find_map(|(name, new, old)| {
         context.store.secrets_leaving(name, *new, *old).unwrap_or_default().into_iter().next()
-    });
-    let leak = found?;
+    })?;
     let command = leak.remedies().pop()?;
     Some(format!(
-        "{} holds a secret (rule {}), and this push to {remote} takes it along; change the secret, take it out and push again: {command}",
+        "{} holds a secret (rule {}), and this push to {remote} sends it; change the secret, redact it and push again: {command}",
         leak.what(),
         leak.rule
     ))
 }
 
 /// Time limit of the whole sync.
-pub(crate) fn time(repo: &Repository, warnings: &mut Vec<String>) -> Duration {
+pub(crate) fn time_limit(repo: &Repository, warnings: &mut Vec<String>) -> Duration {
     let Some(text) = repo.config("empirica.syncTimeout") else { return TIME };
     parse_duration(&text).unwrap_or_else(|| {
         warnings.push(format!(
-            "empirica.syncTimeout is '{text}', which is no time such as 300ms or 10s; it counts as {}s",
+            "empirica.syncTimeout is '{text}', which is no duration such as 300ms or 10s; {}s is used",
             TIME.as_secs()
         ));
         TIME
     })
 }
 
-/// Whether the remote lacks refs that may leave, as far as known here. Contacts nobody.
-fn is_new(store: &Store<'_>, place: &RemotePlace, leaves: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
+/// Whether the remote lacks refs that the policy allows, as far as known here. Makes no connection.
+fn is_new(store: &Store<'_>, place: &RemotePlace, policy: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
     if store.unflushed() > 0 {
-        let flushed = store.flush();
-        warnings.extend(flushed.warnings);
-        if let Some(error) = flushed.degraded {
-            warnings.push(format!("cannot write pending records to the notes: {error}"));
-        }
+        flush::before_sync(store, warnings);
     }
     let held = store.held_back(&place.push);
-    let is_due = |standing: &RefComparison| {
-        let is_held = standing.ours.as_ref() == held.get(&standing.name);
-        standing.ours.is_some() && !is_held && !standing.equal && leaves.may(&standing.name)
+    let is_due = |compared: &RefComparison| {
+        let is_held = compared.ours.as_ref() == held.get(&compared.name);
+        compared.ours.is_some() && !is_held && !compared.equal && policy.allows(&compared.name)
     };
     Ok(store.standing(&place.tracking, None)?.iter().any(is_due))
 }
 
 /// Whether ssh can be run without prompts: the user configured no ssh command.
 pub(crate) fn has_plain_ssh(context: &CommandContext<'_>) -> bool {
-    let given = |name: &&str| context.env.get(name).is_some();
-    let set = |key: &&str| context.repo.config(key).is_some();
-    let chosen = ["GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT"].iter().any(given);
-    !chosen && !["core.sshCommand", "ssh.variant"].iter().any(set)
+    ["GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT"].iter().all(|name| context.env.get(name).is_none())
+        && ["core.sshCommand", "ssh.variant"].iter().all(|key| context.repo.config(key).is_none())
 }
 
-fn words(synced: &RemoteSync) -> Option<String> {
+fn message(synced: &RemoteSync) -> Option<String> {
     let (sent, received) = (synced.outgoing.records, synced.incoming.records);
     (sent + received > 0).then(|| format!("Notes synced with {}: sent {sent}, received {received}.", synced.remote))
 }

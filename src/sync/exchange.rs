@@ -1,4 +1,4 @@
-//! What was exchanged with a remote.
+//! The result of an exchange with a remote.
 
 use std::collections::BTreeMap;
 
@@ -7,68 +7,66 @@ use serde::Serialize;
 
 use crate::render::counts;
 use crate::render::counts::KindCount;
-
-use crate::sync::policy::SyncPolicy;
 use empirica_notes::format;
 use empirica_notes::model::Body;
-use empirica_notes::store::{RefComparison, TransferLines};
+use empirica_notes::store::TransferLines;
 
-/// What was exchanged with one remote.
+/// The exchange with one remote.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct RemoteSync {
     /// Its name or URL.
     pub remote: String,
     /// Whether it had no notes of this program before.
     pub first: bool,
-    /// How often it was fetched from; 1 unless somebody else pushed meanwhile.
+    /// How often it was fetched from; 1 unless others pushed meanwhile.
     pub rounds: u32,
     /// The four refs.
     pub refs: Vec<RefSync>,
-    /// The records that came in.
+    /// The received records.
     pub incoming: Transfer,
-    /// The records that went out.
+    /// The sent records.
     pub outgoing: Transfer,
-    /// Our refs that hold there what was redacted here.
+    /// Our refs that still hold there records redacted here.
     #[serde(skip)]
     pub unredacted: Vec<String>,
 }
 
-/// What became of a ref.
+/// The exchange of a ref.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefSync {
     /// Its full name.
     #[serde(rename = "ref")]
     pub name: String,
-    /// What was done.
+    /// The result.
     pub status: RefStatus,
-    /// How many records came in; of `refs/notes/empirica/handoffs`, which has the Markdown, how many notes.
+    /// How many records were received; of `refs/notes/empirica/handoffs`, which has the Markdown, how many notes.
     pub incoming: usize,
-    /// How many went out.
+    /// How many were sent.
     pub outgoing: usize,
 }
 
-/// What became of a ref, or would.
+/// The result of an exchange of a ref; in a dry run, the expected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum RefStatus {
-    /// Nothing: both had the same.
+    /// Both had the same.
     Unchanged,
-    /// Something came in.
+    /// Records were received.
     Received,
-    /// Something went out.
+    /// Records were sent.
     Sent,
-    /// Something came in, and something went out.
+    /// Records were received and sent.
     Exchanged,
-    /// Nothing went out, although something is here: `empirica.sync` keeps it, or it holds a secret.
+    /// Records were held back: by `empirica.sync`, or because of a secret.
     Kept,
 }
 
-/// Records that travel.
+/// Transferred records.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "TravellingRecords")]
 pub struct Transfer {
-    /// How many, each counted once.
+    /// How many different ones.
     pub records: usize,
     /// How many of each kind.
     #[serde(serialize_with = "counts::listed")]
@@ -78,7 +76,7 @@ pub struct Transfer {
     pub handoffs: Vec<TransferredHandoff>,
 }
 
-/// A handoff that travels.
+/// A transferred handoff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "TravellingHandoff")]
 pub struct TransferredHandoff {
@@ -88,44 +86,35 @@ pub struct TransferredHandoff {
     /// Its agent.
     #[serde(rename = "ai_id")]
     pub ai: String,
-    /// What it is about.
+    /// Its task.
     pub task: String,
 }
 
 impl Transfer {
     pub(crate) fn new<'t>(all: impl Iterator<Item = &'t TransferLines>) -> Self {
-        let mut lines: Vec<_> = all.flat_map(|travelling| &travelling.lines).filter(|line| line.id.is_some()).collect();
+        let mut lines: Vec<_> =
+            all.flat_map(|transferred| &transferred.lines).filter(|line| line.id.is_some()).collect();
         lines.sort();
         lines.dedup_by(|a, b| a.id == b.id);
-        let mut cargo = Transfer { records: lines.len(), ..Default::default() };
+        let mut transfer = Transfer { records: lines.len(), ..Default::default() };
         for line in lines {
             let record = format::record::decode(&line.bytes);
             let kind = record.as_ref().map_or_else(|| kind_of(&line.bytes), |record| record.body.kind().to_owned());
-            *cargo.kinds.entry(kind).or_default() += 1;
+            *transfer.kinds.entry(kind).or_default() += 1;
             if let Some(record) = record
                 && let Body::Handoff(handoff) = &record.body
             {
                 let id = record.head.id.as_str().to_owned();
-                cargo.handoffs.push(TransferredHandoff { id, ai: record.head.ai.clone(), task: handoff.task.clone() });
+                let (ai, task) = (record.head.ai.clone(), handoff.task.clone());
+                transfer.handoffs.push(TransferredHandoff { id, ai, task });
             }
         }
-        cargo
+        transfer
     }
 }
 
-/// The kind of a record that is not understood.
-pub(crate) fn kind_of(line: &[u8]) -> String {
+/// The kind of an undecodable record.
+fn kind_of(line: &[u8]) -> String {
     let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
     value.and_then(|value| value.get("kind")?.as_str().map(str::to_owned)).unwrap_or_else(|| "unknown kind".to_owned())
-}
-
-/// The status that follows from what travelled.
-pub(crate) fn status(standing: &RefComparison, incoming: bool, outgoing: bool, leaves: SyncPolicy) -> RefStatus {
-    match (incoming, outgoing && leaves.may(&standing.name)) {
-        (true, true) => RefStatus::Exchanged,
-        (true, false) => RefStatus::Received,
-        (false, true) => RefStatus::Sent,
-        (false, false) if outgoing => RefStatus::Kept,
-        (false, false) => RefStatus::Unchanged,
-    }
 }

@@ -2,9 +2,8 @@
 
 use crate::context::CommandContext;
 use empirica_notes::error::{Error, Result};
-use empirica_notes::store::Rescued;
+use empirica_notes::store::{Rescued, Store};
 
-/// Result of a flush.
 #[derive(Debug)]
 pub struct FlushOutcome {
     pub flushed: usize,
@@ -29,4 +28,11 @@ pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushO
     let degraded = flushed.degraded.or_else(|| left.next());
     warnings.extend(left.map(|error| error.in_one_line()));
     Ok(FlushOutcome { flushed: flushed.records, waiting: context.store.unflushed(), degraded, warnings, rescued })
+}
+
+/// Writes pending records before a sync; a failure is a warning.
+pub(crate) fn before_sync(store: &Store<'_>, warnings: &mut Vec<String>) {
+    let flushed = store.flush();
+    warnings.extend(flushed.warnings);
+    warnings.extend(flushed.degraded.map(|error| format!("cannot write pending records to the notes: {error}")));
 }

@@ -1,4 +1,4 @@
-//! Which notes may leave, and for which remotes.
+//! Which refs may be pushed, and to which remotes.
 
 use crate::context::CommandContext;
 use empirica_notes::error::{Error, Result};
@@ -7,19 +7,17 @@ use empirica_notes::git::{Repository, remotes};
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{MARKDOWN_REF, data_ref};
 
-/// `empirica.sync`: what may leave.
+/// `empirica.sync`: the notes that may be pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncPolicy {
-    /// Everything.
     All,
-    /// Handoffs, and their Markdown.
+    /// With their Markdown.
     Handoffs,
-    /// Nothing.
     Nothing,
 }
 
 impl SyncPolicy {
-    /// As configured; everything when it is not.
+    /// As configured; `All` by default.
     pub fn configured(repo: &Repository) -> Result<Self> {
         match repo.config("empirica.sync").as_deref() {
             None | Some("all" | "true") => Ok(SyncPolicy::All),
@@ -33,8 +31,7 @@ impl SyncPolicy {
         }
     }
 
-    /// Whether a ref may leave.
-    pub fn may(self, name: &str) -> bool {
+    pub fn allows(self, name: &str) -> bool {
         match self {
             SyncPolicy::All => true,
             SyncPolicy::Handoffs => name == MARKDOWN_REF || name == data_ref(Namespace::Handoffs),
@@ -43,14 +40,13 @@ impl SyncPolicy {
     }
 }
 
-/// The remotes that notes go to: `empirica.remote`, else the one the current branch tracks, else `origin`, else the only
-/// one; empty when there is none.
+/// The remotes for notes: `empirica.remote`, else the one the current branch tracks, else `origin`, else the only one.
 pub fn destinations(repo: &Repository) -> Vec<String> {
     let configured = repo.config_all("empirica.remote");
     if configured.is_empty() { remotes::default(repo).into_iter().collect() } else { configured }
 }
 
-/// Whether this process was started by a git that the program started.
+/// Whether a git that this program started runs this process.
 pub(crate) fn is_nested(context: &CommandContext<'_>) -> bool {
     context.env.get(transfer::GUARD).is_some()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::sync::exchange::{RefStatus, RefSync, RemoteSync, Transfer, status};
+use crate::sync::exchange::{RefStatus, RefSync, RemoteSync, Transfer};
 use crate::sync::policy::SyncPolicy;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::fault;
@@ -13,25 +13,21 @@ use empirica_notes::git::remotes::{RemotePlace, is_partial, transfer};
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, Store, TransferLines, data_ref, pause};
 
-/// Number of concurrent updates after which we give up.
+/// Most attempts while the remote keeps changing.
 const ROUNDS: u32 = 12;
-/// Number of rejections as outdated, with the ref unchanged, after which we give up.
+/// Most rejections of a ref as outdated while it is unchanged there.
 const PATIENCE: u32 = 3;
 
 /// An exchange with one remote.
 pub struct Sync<'t, 's> {
-    /// Source of the records.
     pub store: &'t Store<'s>,
-    /// The remote.
     pub place: &'t RemotePlace,
-    /// Options for running git.
-    pub manner: TransferOptions,
-    /// Refs that may leave.
-    pub leaves: SyncPolicy,
-    /// Whether to push records with secrets.
+    pub options: TransferOptions,
+    pub policy: SyncPolicy,
+    /// Push records with secrets, too.
     pub allow_secret: bool,
-    /// Whether to push only redactions of records already sent.
-    pub redactions_alone: bool,
+    /// Push only redactions of records already sent.
+    pub only_redactions: bool,
 }
 
 /// Transferred lines, by ref.
@@ -40,36 +36,36 @@ type TransferByRef = BTreeMap<String, TransferLines>;
 impl Sync<'_, '_> {
     /// Fetches tracking refs and reports what would be transferred; refs held back are warnings.
     pub fn dry_run(&self, warnings: &mut Vec<String>) -> Result<RemoteSync> {
-        let (standings, _) = self.fetch()?;
+        let (refs, _) = self.fetch()?;
         let (mut incoming, mut outgoing) = (TransferByRef::new(), TransferByRef::new());
-        for standing in &standings {
-            let (came, went) = self.store.travelling(standing)?;
-            incoming.insert(standing.name.clone(), came);
-            outgoing.insert(standing.name.clone(), went);
+        for compared in &refs {
+            let (came, went) = self.store.travelling(compared)?;
+            incoming.insert(compared.name.clone(), came);
+            outgoing.insert(compared.name.clone(), went);
         }
         let mut secret = None;
-        for name in self.held(&standings, &mut secret, warnings)? {
+        for name in self.held(&refs, &mut secret, warnings)? {
             outgoing.remove(&name);
         }
         if let Some(leak) = secret {
-            let error = leaks(&leak, "so it would not be sent");
+            let error = leak_error(&leak, "so it would not be sent");
             let commands: Vec<String> = error.commands().iter().map(ToString::to_string).collect();
             warnings.push(format!("{error}: {}", commands.join(", or ")));
         }
-        Ok(self.synced(&standings, &incoming, &outgoing, 1, is_first(&standings)))
+        Ok(self.synced(&refs, &incoming, &outgoing, 1, is_first(&refs)))
     }
 
-    /// Fetches, and compares our refs with the remote's. Afterwards all objects for the merge are present.
+    /// Fetches, and compares our refs with the remote's. Ensures that all objects for the merge are present.
     fn fetch(&self) -> Result<(Vec<RefComparison>, Fetched)> {
         let repo = self.store.repo();
         let fetch = |whole| -> Result<(Vec<RefComparison>, Fetched)> {
-            let fetched = transfer::fetch(repo, self.place, &self.manner, whole)?;
+            let fetched = transfer::fetch(repo, self.place, &self.options, whole)?;
             Ok((self.store.standing(&self.place.tracking, Some(&fetched.present))?, fetched))
         };
-        let differs = |standing: &RefComparison| !standing.equal && standing.theirs.is_some();
+        let differs = |compared: &RefComparison| !compared.equal && compared.theirs.is_some();
         let found = fetch(false);
         let lacks = |found: &Result<(Vec<RefComparison>, Fetched)>| match found {
-            Ok((standings, _)) => standings.iter().any(|s| differs(s) && !self.store.is_whole(s)),
+            Ok((refs, _)) => refs.iter().any(|s| differs(s) && !self.store.is_whole(s)),
             // a tree is missing
             Err(error) => error.kind() == empirica_notes::error::Kind::Storage,
         };
@@ -79,12 +75,12 @@ impl Sync<'_, '_> {
     /// Fetches, merges and pushes until the remote has everything that may leave. Removes tracking refs that still
     /// reach redacted records.
     pub fn run(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
-        let travelled = self.run_once(warnings, say);
-        let left = self.store.forget_tracking(&self.place.tracking);
-        let mut synced = travelled?;
-        synced.unredacted = left?;
+        let synced = self.run_once(warnings, say);
+        let unredacted = self.store.forget_tracking(&self.place.tracking);
+        let mut synced = synced?;
+        synced.unredacted = unredacted?;
         for name in &synced.unredacted {
-            warnings.push(format!("{} still has in {name} what was redacted here", self.place.name));
+            warnings.push(format!("{} still has records in {name} that were redacted here", self.place.name));
         }
         Ok(synced)
     }
@@ -97,55 +93,56 @@ impl Sync<'_, '_> {
         let mut outrun: BTreeMap<String, (Option<Oid>, u32)> = BTreeMap::new();
         let mut secret: Option<Leak> = None;
         for round in 1..=ROUNDS {
-            let (standings, fetched) = self.fetch()?;
+            let (refs, fetched) = self.fetch()?;
             fault::step("sync: fetched");
-            first |= round == 1 && is_first(&standings);
+            first |= round == 1 && is_first(&refs);
             let mut outgoing = TransferByRef::new();
-            for standing in standings.iter().filter(|standing| !standing.equal) {
-                let (came, went) = store.travelling(standing)?;
-                add(incoming.entry(standing.name.clone()).or_default(), came);
-                outgoing.insert(standing.name.clone(), went);
+            for compared in refs.iter().filter(|compared| !compared.equal) {
+                let (came, went) = store.travelling(compared)?;
+                add(incoming.entry(compared.name.clone()).or_default(), came);
+                outgoing.insert(compared.name.clone(), went);
             }
-            let may = |name: &str| self.leaves.may(name);
-            if standings.iter().any(|standing| !standing.equal && standing.theirs.is_some()) {
-                warnings.extend(store.unite_with(&standings, may)?);
+            let allowed = |name: &str| self.policy.allows(name);
+            if refs.iter().any(|compared| !compared.equal && compared.theirs.is_some()) {
+                warnings.extend(store.unite_with(&refs, allowed)?);
             }
             fault::step("sync: united");
-            let mut standings = store.standing(&self.place.tracking, Some(&fetched.present))?;
-            if self.redactions_alone {
-                standings = standings.into_iter().map(|s| store.redaction_alone(s)).collect::<Result<_>>()?;
+            let mut refs = store.standing(&self.place.tracking, Some(&fetched.present))?;
+            if self.only_redactions {
+                refs = refs.into_iter().map(|s| store.redaction_alone(s)).collect::<Result<_>>()?;
             }
-            let held = self.held(&standings, &mut secret, warnings)?;
+            let held = self.held(&refs, &mut secret, warnings)?;
             let held_tips =
-                standings.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
+                refs.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
             store.remember_held_back(&self.place.push, &held_tips.collect());
-            let due: Vec<&RefComparison> = standings
+            let due: Vec<&RefComparison> = refs
                 .iter()
-                .filter(|s| !s.equal && may(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
+                .filter(|s| !s.equal && allowed(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
                 .collect();
-            let updates = due.iter().map(|standing| store.update_for(standing)).collect::<Result<Vec<_>>>()?;
+            let updates = due.iter().map(|compared| store.update_for(compared)).collect::<Result<Vec<_>>>()?;
             let updates: Vec<_> = updates.into_iter().flatten().collect();
             if updates.is_empty() {
-                let synced = self.synced(&standings, &incoming, &merged(outgoing, &sent), round, first);
-                return self.ended(synced, refused, secret);
+                add_all(&mut outgoing, &sent);
+                let synced = self.synced(&refs, &incoming, &outgoing, round, first);
+                return self.result(synced, refused, secret);
             }
             if first && sent.is_empty() && round == 1 {
-                say(&self.first_words(&outgoing));
+                say(&self.first_message(&outgoing));
             }
             if store.is_forgetting() {
-                return Err(Error::storage("what was redacted is not out of all notes here yet")
+                return Err(Error::storage("redacted records are still in some notes here")
                     .reason("cannot write a ref or a log; nothing is sent until this works")
                     .suggest("Find the cause, then sync again.")
                     .command(empirica("doctor")));
             }
-            let pushed = transfer::push(store.repo(), self.place, &updates, &self.manner)?;
+            let pushed = transfer::push(store.repo(), self.place, &updates, &self.options)?;
             fault::step("sync: pushed");
             let mut done = Vec::new();
             for (update, pushed) in updates.iter().zip(pushed) {
                 match pushed {
                     Pushed::Done => done.push((update.name.clone(), update.new)),
                     Pushed::Outrun(words) => {
-                        let theirs = standings.iter().find(|s| s.name == update.name).and_then(|s| s.theirs);
+                        let theirs = refs.iter().find(|s| s.name == update.name).and_then(|s| s.theirs);
                         let seen = outrun.entry(update.name.clone()).or_insert((theirs, 0));
                         *seen = (theirs, if seen.0 == theirs { seen.1 + 1 } else { 1 });
                         // the ref has not moved: the remote will not accept it
@@ -161,8 +158,9 @@ impl Sync<'_, '_> {
             }
             store.published(&self.place.tracking, &done)?;
             if updates.iter().all(|u| refused.contains_key(&u.name) || done.iter().any(|(name, _)| *name == u.name)) {
-                let synced = self.synced(&standings, &incoming, &merged(outgoing, &sent), round, first);
-                return self.ended(synced, refused, secret);
+                add_all(&mut outgoing, &sent);
+                let synced = self.synced(&refs, &incoming, &outgoing, round, first);
+                return self.result(synced, refused, secret);
             }
             self.rest(round)?;
         }
@@ -175,7 +173,7 @@ impl Sync<'_, '_> {
     /// Waits for a random time, so that concurrent clones do not stay in step.
     fn rest(&self, round: u32) -> Result<()> {
         let pause = pause(round) * 4;
-        let left = self.manner.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = self.options.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left <= pause + Duration::from_millis(1)) {
             return Err(Error::refused("timed out while syncing (empirica.syncTimeout)")
                 .reason("others pushed at the same moment")
@@ -189,16 +187,16 @@ impl Sync<'_, '_> {
     /// Refs not to be pushed because they contain a secret. The Markdown is held back with its handoffs.
     fn held(
         &self,
-        standings: &[RefComparison],
+        refs: &[RefComparison],
         secret: &mut Option<Leak>,
         warnings: &mut Vec<String>,
     ) -> Result<BTreeSet<String>> {
         let mut held = BTreeSet::new();
-        for standing in standings.iter().filter(|standing| !standing.equal && self.leaves.may(&standing.name)) {
-            let found = self.store.secrets_of(standing)?;
+        for compared in refs.iter().filter(|compared| !compared.equal && self.policy.allows(&compared.name)) {
+            let found = self.store.secrets_of(compared)?;
             if self.allow_secret {
                 for leak in &found {
-                    let warning = format!("{} holds a secret (rule {}) and was let go", leak.what(), leak.rule);
+                    let warning = format!("{} holds a secret (rule {}) and was sent", leak.what(), leak.rule);
                     if !warnings.contains(&warning) {
                         warnings.push(warning);
                     }
@@ -206,8 +204,8 @@ impl Sync<'_, '_> {
                 continue;
             }
             let Some(found) = found.into_iter().next() else { continue };
-            held.insert(standing.name.clone());
-            if standing.name == data_ref(Namespace::Handoffs) {
+            held.insert(compared.name.clone());
+            if compared.name == data_ref(Namespace::Handoffs) {
                 held.insert(MARKDOWN_REF.to_owned());
             }
             secret.get_or_insert(found);
@@ -215,8 +213,8 @@ impl Sync<'_, '_> {
         Ok(held)
     }
 
-    fn first_words(&self, outgoing: &TransferByRef) -> String {
-        let leaving = outgoing.iter().filter(|(name, _)| self.leaves.may(name)).map(|(_, travelling)| travelling);
+    fn first_message(&self, outgoing: &TransferByRef) -> String {
+        let leaving = outgoing.iter().filter(|(name, _)| self.policy.allows(name)).map(|(_, transferred)| transferred);
         let kinds: Vec<String> =
             Transfer::new(leaving).kinds.iter().map(|(kind, n)| format!("{} {n}", kind.replace('_', " "))).collect();
         let kinds = if kinds.is_empty() { "notes".to_owned() } else { kinds.join(", ") };
@@ -225,25 +223,31 @@ impl Sync<'_, '_> {
 
     fn synced(
         &self,
-        standings: &[RefComparison],
+        refs: &[RefComparison],
         incoming: &TransferByRef,
         outgoing: &TransferByRef,
         rounds: u32,
         first: bool,
     ) -> RemoteSync {
-        let size = |cargoes: &TransferByRef, name: &str| {
-            cargoes.get(name).map_or(0, |t| if name == MARKDOWN_REF { t.notes } else { t.lines.len() })
+        let size = |transfers: &TransferByRef, name: &str| {
+            transfers.get(name).map_or(0, |t| if name == MARKDOWN_REF { t.notes } else { t.lines.len() })
         };
-        let refs: Vec<RefSync> = standings
+        let refs: Vec<RefSync> = refs
             .iter()
-            .map(|standing| {
-                let (came, went) = (size(incoming, &standing.name), size(outgoing, &standing.name));
-                let status = status(standing, came > 0, went > 0, self.leaves);
-                let outgoing = if status == RefStatus::Kept || status == RefStatus::Received { 0 } else { went };
-                RefSync { name: standing.name.clone(), status, incoming: came, outgoing }
+            .map(|compared| {
+                let (came, went) = (size(incoming, &compared.name), size(outgoing, &compared.name));
+                let sent = if self.policy.allows(&compared.name) { went } else { 0 };
+                let status = match (came > 0, sent > 0) {
+                    (true, true) => RefStatus::Exchanged,
+                    (true, false) => RefStatus::Received,
+                    (false, true) => RefStatus::Sent,
+                    (false, false) if went > 0 => RefStatus::Kept,
+                    (false, false) => RefStatus::Unchanged,
+                };
+                RefSync { name: compared.name.clone(), status, incoming: came, outgoing: sent }
             })
             .collect();
-        let left = outgoing.iter().filter(|(name, _)| self.leaves.may(name)).map(|(_, travelling)| travelling);
+        let left = outgoing.iter().filter(|(name, _)| self.policy.allows(name)).map(|(_, transferred)| transferred);
         RemoteSync {
             remote: self.place.name.clone(),
             first,
@@ -255,12 +259,17 @@ impl Sync<'_, '_> {
         }
     }
 
-    /// Failures that remain after the exchange.
-    fn ended(&self, synced: RemoteSync, refused: BTreeMap<String, String>, secret: Option<Leak>) -> Result<RemoteSync> {
+    /// The result, or the failures that remain.
+    fn result(
+        &self,
+        synced: RemoteSync,
+        refused: BTreeMap<String, String>,
+        secret: Option<Leak>,
+    ) -> Result<RemoteSync> {
         let words = refused.iter().next();
         self.store.remember_refusal(&self.place.push, words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
-            let error = Error::refused(format!("{} does not take {name}", self.place.name)).reason(words.clone());
+            let error = Error::refused(format!("{} rejected {name}", self.place.name)).reason(words.clone());
             // the remote lacks objects that are unreadable here
             if words.contains("unpacker error") || words.contains("missing necessary objects") {
                 return Err(error
@@ -280,20 +289,19 @@ impl Sync<'_, '_> {
 
 /// Why a ref was held back. Names the field and the rule, never the secret.
 fn held_back(leak: &Leak) -> Error {
-    leaks(leak, "so it was not sent").command(empirica("sync").flag("--allow-secret"))
+    leak_error(leak, "so it was not sent").command(empirica("sync").flag("--allow-secret"))
 }
 
-/// Error: a secret leaves, or would.
-fn leaks(leak: &Leak, then: &str) -> Error {
+fn leak_error(leak: &Leak, then: &str) -> Error {
     let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
     let error = Error::refused(format!("{} holds a secret, {then}", leak.what()))
-        .reason(format!("the rule {} saw it{place}, in what would leave for the first time", leak.rule))
-        .suggest("Change the secret and take it out; or, when it is none, let it go.");
+        .reason(format!("the rule {} matched{place}, in records not sent before", leak.rule))
+        .suggest("Change the secret and redact it; or send it if it is none.");
     leak.remedies().into_iter().fold(error, Error::command)
 }
 
-fn is_first(standings: &[RefComparison]) -> bool {
-    standings.iter().all(|standing| standing.theirs.is_none())
+fn is_first(refs: &[RefComparison]) -> bool {
+    refs.iter().all(|compared| compared.theirs.is_none())
 }
 
 fn add(to: &mut TransferLines, more: TransferLines) {
@@ -303,9 +311,8 @@ fn add(to: &mut TransferLines, more: TransferLines) {
     to.notes = to.notes.max(more.notes);
 }
 
-fn merged(mut all: TransferByRef, more: &TransferByRef) -> TransferByRef {
-    for (name, travelling) in more {
-        add(all.entry(name.clone()).or_default(), travelling.clone());
+fn add_all(to: &mut TransferByRef, more: &TransferByRef) {
+    for (name, transferred) in more {
+        add(to.entry(name.clone()).or_default(), transferred.clone());
     }
-    all
 }

@@ -1,4 +1,4 @@
-//! Sync: fetch, merge, push what may leave; repeat if the remote changed meanwhile.
+//! Sync: fetch, merge, push what the policy allows; repeat if the remote changed meanwhile.
 
 use std::time::Instant;
 
@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
-use crate::sync::before_push;
 use crate::sync::exchange::RemoteSync;
 use crate::sync::policy::{SyncPolicy, destinations};
+use crate::sync::{before_push, flush};
 use empirica_notes::error::{Error, Result, blank, empirica, text};
 use empirica_notes::git::remotes::RemotePlace;
 use empirica_notes::git::remotes::transfer::TransferOptions;
@@ -47,7 +47,7 @@ pub struct SyncOutcome {
 /// Syncs with a remote, or with all configured ones. `say` gets notices before anything is pushed.
 pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn FnMut(&str)) -> Result<SyncOutcome> {
     let store = &context.store;
-    let leaves = SyncPolicy::configured(context.repo)?;
+    let policy = SyncPolicy::configured(context.repo)?;
     let names = request.remote.clone().map_or_else(|| destinations(context.repo), |name| vec![name]);
     if names.is_empty() {
         return Err(no_remote(context.repo));
@@ -56,31 +56,24 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     let mut outcome = SyncOutcome { dry_run: request.dry_run, ..Default::default() };
     if !request.dry_run {
         outcome.warnings = store.reconcile();
-        let flushed = store.flush();
-        outcome.warnings.extend(flushed.warnings);
-        if let Some(error) = flushed.degraded {
-            outcome.warnings.push(format!("cannot write pending records to the notes: {error}"));
-        }
+        flush::before_sync(store, &mut outcome.warnings);
     }
-    if leaves == SyncPolicy::Nothing {
+    if policy == SyncPolicy::Nothing {
         outcome.warnings.push("empirica.sync is off: notes were fetched, and nothing is pushed".to_owned());
     }
     let mut failed = None;
     for mut place in places {
         place.name = empirica_secrets::redact_text(&place.name).map_or(place.name, |(name, _)| name);
-        let manner = TransferOptions {
+        let options = TransferOptions {
             shown: request.shown,
             in_hook: request.unattended,
             plain_ssh: request.unattended && before_push::has_plain_ssh(context),
             ..Default::default()
         };
-        let exchange =
-            Sync { store, place: &place, manner, leaves, allow_secret: request.allow_secret, redactions_alone: false };
-        let synced = if request.dry_run {
-            exchange.dry_run(&mut outcome.warnings)
-        } else {
-            exchange.run(&mut outcome.warnings, say)
-        };
+        let sync =
+            Sync { store, place: &place, options, policy, allow_secret: request.allow_secret, only_redactions: false };
+        let synced =
+            if request.dry_run { sync.dry_run(&mut outcome.warnings) } else { sync.run(&mut outcome.warnings, say) };
         match synced {
             Ok(synced) => outcome.remotes.push(synced),
             // continue with the other remotes
@@ -99,19 +92,19 @@ pub fn receive(
     names: Vec<String>,
     warnings: &mut Vec<String>,
 ) -> Vec<(String, Result<RemoteSync>)> {
-    let (store, time) = (&context.store, before_push::time(context.repo, warnings));
-    let mut one = |name: &str, shown: &str| {
+    let (store, time) = (&context.store, before_push::time_limit(context.repo, warnings));
+    let mut fetch = |name: &str, shown: &str| {
         let place = RemotePlace { name: shown.to_owned(), ..remotes::place(context.repo, name)? };
         let deadline = Some(Instant::now() + time);
-        let manner =
+        let options =
             TransferOptions { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };
-        let leaves = SyncPolicy::Nothing;
-        Sync { store, place: &place, manner, leaves, allow_secret: false, redactions_alone: false }
+        let policy = SyncPolicy::Nothing;
+        Sync { store, place: &place, options, policy, allow_secret: false, only_redactions: false }
             .run(warnings, &mut |_| {})
     };
     let named = names.into_iter().map(|name| {
         let shown = empirica_secrets::redact_text(&name).map_or_else(|| name.clone(), |(shown, _)| shown);
-        let received = one(&name, &shown);
+        let received = fetch(&name, &shown);
         (shown, received)
     });
     named.collect()
@@ -119,7 +112,7 @@ pub fn receive(
 
 fn no_remote(repo: &Repository) -> Error {
     let names = remotes::names(repo);
-    let error = Error::refused("there is no remote to sync with");
+    let error = Error::refused("cannot sync: there is no remote");
     if names.is_empty() {
         return error.reason("no remote is configured in this repository").suggest(text![
             "Add one with git remote add origin URL, or give the URL or path: ",

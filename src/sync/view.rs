@@ -28,18 +28,18 @@ fn text(synced: &RemoteSync, dry_run: bool) -> String {
         return format!("{name}: nothing new.\n");
     }
     let (sent, received) = if dry_run { ("to be sent", "to be received") } else { ("sent", "received") };
-    let count = |cargo: &Transfer| format::count(cargo.records, "record");
+    let count = |transfer: &Transfer| format::count(transfer.records, "record");
     let mut out = format!("{name}: {} {sent}, {} {received}.\n", count(&synced.outgoing), count(&synced.incoming));
-    for (word, cargo) in [(sent, &synced.outgoing), (received, &synced.incoming)] {
-        if cargo.records == 0 {
+    for (word, transfer) in [(sent, &synced.outgoing), (received, &synced.incoming)] {
+        if transfer.records == 0 {
             continue;
         }
         let kinds: Vec<String> =
-            cargo.kinds.iter().map(|(kind, n)| format!("{} {n}", safe::line(&kind.replace('_', " ")))).collect();
+            transfer.kinds.iter().map(|(kind, n)| format!("{} {n}", safe::line(&kind.replace('_', " ")))).collect();
         out.push_str(&format!("  {word}: {}\n", kinds.join(", ")));
-        for named in &cargo.handoffs {
-            let short = &named.id[named.id.len().saturating_sub(8)..];
-            out.push_str(&format!("    {short} {:<12} {}\n", safe::line(&named.ai), safe::line(&named.task)));
+        for handoff in &transfer.handoffs {
+            let short = &handoff.id[handoff.id.len().saturating_sub(8)..];
+            out.push_str(&format!("    {short} {:<12} {}\n", safe::line(&handoff.ai), safe::line(&handoff.task)));
         }
     }
     for r in synced.refs.iter().filter(|r| dry_run && r.incoming + r.outgoing > 0) {
@@ -48,7 +48,7 @@ fn text(synced: &RemoteSync, dry_run: bool) -> String {
     out
 }
 
-/// How many pending records were written to the notes.
+/// The result of writing pending records to the notes.
 #[derive(Serialize, JsonSchema)]
 pub struct FlushedView<'a> {
     /// How many records were written.
@@ -60,7 +60,7 @@ pub struct FlushedView<'a> {
     /// With `--without-damaged`: the refs that were rewritten.
     #[serde(skip_serializing_if = "Option::is_none")]
     rescued: Option<&'a [Rescued]>,
-    /// With `degraded_mode` true: the commands that mend that, or show more.
+    /// With `degraded_mode` true: the commands that fix it, or show more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<String>>")]
     recovery_commands: Option<&'a [Command]>,
@@ -77,28 +77,28 @@ pub fn flushed(outcome: &FlushOutcome) -> Answer {
     };
     let mut text = String::new();
     if let Some(rescued) = view.rescued {
-        rescued.iter().for_each(|rescued| text += &rescued_words(rescued));
+        rescued.iter().for_each(|rescued| text += &rescued_text(rescued));
         if rescued.is_empty() {
-            text += "Nothing that the notes lead to is damaged.\n";
+            text += "No object of the notes is damaged.\n";
         }
     }
     text +=
-        &format!("{} written to the notes, {} waiting.\n", format::count(outcome.flushed, "record"), outcome.waiting);
+        &format!("{} written to the notes, {} pending.\n", format::count(outcome.flushed, "record"), outcome.waiting);
     let mut answer = Answer::new(view).text(text).warn(outcome.warnings.clone());
     if let Some(error) = &outcome.degraded {
-        answer.warnings.push(format!("the notes could not be written: {}", error.in_one_line()).into());
+        answer.warnings.push(format!("cannot write the notes: {}", error.in_one_line()).into());
         answer.advise(&[(error.suggestion_text(), error.commands().to_vec())]);
     }
     answer
 }
 
-fn rescued_words(rescued: &Rescued) -> String {
+fn rescued_text(rescued: &Rescued) -> String {
     let Rescued { name, from, notes, is_whole } = rescued;
     let what = match (is_whole, notes) {
-        (true, _) => "every note is as it was; what came before it was damaged".to_owned(),
-        (false, 0) => "from what is left of it: what was written last may be gone".to_owned(),
-        (false, 1) => "1 note is an older version, or gone".to_owned(),
-        (false, notes) => format!("{notes} notes are older versions, or gone"),
+        (true, _) => "every note is unchanged; its history was damaged".to_owned(),
+        (false, 0) => "from its intact objects: the last notes may be lost".to_owned(),
+        (false, 1) => "1 note is an older version, or lost".to_owned(),
+        (false, notes) => format!("{notes} notes are older versions, or lost"),
     };
     format!("{name} rewritten ({what}); it was {from}.\n")
 }

@@ -235,7 +235,7 @@ fn an_unwritable_file_is_refused_before_any_write() {
         ("ends a block that does not begin", &|| repo.write("CLAUDE.md", &format!("{END}\n"))),
         ("begins a second block", &|| repo.write("CLAUDE.md", &format!("{BEGIN}\n{END}\n{BEGIN}\n{END}\n"))),
         ("is not UTF-8", &|| fs::write(&claude, b"a\xff\n").expect("a file")),
-        ("leads nowhere", &|| symlink("gone.md", &claude).expect("a link")),
+        ("cannot follow the link", &|| symlink("gone.md", &claude).expect("a link")),
         ("leads out of the work tree", &|| symlink(&outside, &claude).expect("a link")),
         ("leads out of the work tree", &|| symlink(".git/config", &claude).expect("a link")),
         ("cannot use", &|| fs::create_dir(&claude).expect("a folder")),

@@ -126,8 +126,8 @@ fn hooks_in_a_folder_that_git_does_not_look_at_are_found() {
     mended(&repo, &[("hooks", "put there by another tool")]);
     repo.git(["config", "-f", ".git/more", "core.hooksPath", "elsewhere"]).ok();
     repo.git(["config", "include.path", "more"]).ok();
-    assert!(repo.json(["init"])["warning"].as_str().expect("a warning").contains("behind ours"));
-    mended(&repo, &[("hooks", "is set to 'elsewhere' behind ours")]);
+    assert!(repo.json(["init"])["warning"].as_str().expect("a warning").contains("is overridden by"));
+    mended(&repo, &[("hooks", "is overridden by 'elsewhere'")]);
     fs::remove_file(repo.path.join(".git/empirica/init.json")).expect("a file");
     repo.fails(1, ["init"]);
     assert_eq!(repo.json(["doctor"])["set_up"], false);

@@ -207,7 +207,7 @@ fn an_older_entry_is_updated_and_an_edited_one_kept() {
         }
         repo.write(".opencode/plugins/git-empirica.ts", text);
         let json = repo.json(["init", "--agents", "opencode"]);
-        assert!(json["warnings"].to_string().contains("it is kept as it is"), "{json}");
+        assert!(json["warnings"].to_string().contains("; it is kept"), "{json}");
         repo.run(["deinit"]).ok();
         assert_eq!(read(&repo, ".opencode/plugins/git-empirica.ts"), text);
     }

@@ -72,7 +72,7 @@ fn init_prints_a_few_lines_with_results_and_next_steps() {
     );
     let ran = clone.run(["init"]).ok();
     let said = "Set up: hooks, what git log shows, the remote origin.\nFrom origin: 3 records, 1 handoff among them.\nNext: git empirica resume\n";
-    assert_eq!((ran.out.as_str(), ran.err.as_str()), (said, "To take it back: git empirica deinit\n"));
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), (said, "To revert it: git empirica deinit\n"));
     let ran = clone.run(["init"]).ok();
     let said = "Set up already.\nFrom origin: nothing new.\nNext: git empirica resume\n";
     assert_eq!((ran.out.as_str(), ran.err.as_str()), (said, ""));

@@ -215,9 +215,9 @@ const CASES: &[Case] = &[
     ("a template that is no text", template_of_no_text, &["status"], 1, "cannot read", &[Mended]),
     ("a remote that is not there", unreachable, &["sync"], 1, "fetched from", &[Shown]),
     ("a remote of no such name", unreachable, &["sync", "upstream"], 1, "no remote 'upstream'", &[Shown]),
-    ("no remote at all", active, &["sync"], 1, "no remote to sync with", &[]),
-    ("several remotes", two_remotes, &["sync"], 1, "no remote to sync with", &[Mended]),
-    ("a server that refuses notes", remote_that_refuses, &["sync"], 1, "does not take", &[Mended]),
+    ("no remote at all", active, &["sync"], 1, "cannot sync: there is no remote", &[]),
+    ("several remotes", two_remotes, &["sync"], 1, "cannot sync: there is no remote", &[Mended]),
+    ("a server that refuses notes", remote_that_refuses, &["sync"], 1, " rejected ", &[Mended]),
     // invalid input
     ("a vector out of range", active, &["preflight", "-v", "know=1.5"], 2, "know", &[Shown]),
     ("a vector of no such name", active, &["preflight", "-v", "knwo=0.5"], 2, "knwo", &[Shown]),

@@ -274,7 +274,7 @@ fn a_push_of_notes_with_a_secret_by_the_user_gets_a_warning() {
     repo.git(["config", "empirica.strict", "true"]).ok();
     for push in [&["push", "origin", JOURNAL][..], &["push", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"]] {
         let ran = repo.git(push);
-        assert!(ran.code != 0 && ran.err.contains(&id) && ran.err.contains("takes it along"), "{}", ran.err);
+        assert!(ran.code != 0 && ran.err.contains(&id) && ran.err.contains(" sends it; "), "{}", ran.err);
         assert!(!ran.err.contains(&token()), "{}", ran.err);
     }
     repo.git(["tag", "another-name", JOURNAL]).ok();

@@ -168,7 +168,7 @@ fn a_server_that_refuses_notes_is_retried_once_a_day() {
         repo.commit("c", "c\n", "Work");
         let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
         assert_eq!((asked, ran.code), (1, 0), "{}", ran.err);
-        assert!(ran.err.contains("not synced: origin does not take"), "{}", ran.err);
+        assert!(ran.err.contains("not synced: origin rejected"), "{}", ran.err);
         assert_eq!(hub.git_out(["rev-parse", "main"]), repo.head(), "the user's push is unaffected");
         let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
         assert_eq!((asked, ran.code), (0, 0));

@@ -148,7 +148,7 @@ fn a_server_that_refuses_notes_is_named_with_its_own_words_and_the_records_stay(
     let script = "while read old new ref; do case $ref in refs/notes/*) echo no notes here >&2; exit 1;; esac; done";
     let refuses = hook(&hub, "pre-receive", script);
     let failed = repo.fails(1, ["sync"]);
-    assert!(failed["error"].as_str().is_some_and(|text| text.contains("does not take")), "{failed}");
+    assert!(failed["error"].as_str().is_some_and(|text| text.contains("rejected")), "{failed}");
     assert!(failed["reason"].as_str().is_some_and(|text| text.contains("hook declined")), "{failed}");
     assert_eq!(tips(repo), before);
     let remembered = || std::fs::read_dir(repo.path.join(".git/empirica/refused")).map_or(0, |folder| folder.count());

@@ -13,14 +13,15 @@ use crate::read::paths;
 use crate::read::rows;
 use crate::read::rows::Piece;
 
-/// The number of rows searched for the folder that a transcript was made in.
+/// The number of rows searched for the folder of a transcript.
 const ROWS: usize = 100;
 
-/// The newest transcript made in the work tree `root`, without nested work trees, by one agent or any. `variable` reads
-/// the environment, which names the home folder and data folders of agents; relative paths in it do not count.
-/// Transcripts that have their folder only as a name made from its path are matched with the folders from `root` to
-/// `cwd`. Newest is by modification time: of the file, or of the session in OpenCode's database. Skips what cannot be
-/// read; `None` without a match.
+/// The newest transcript made in the work tree `root`, without nested work trees, by one agent or any; `None` if there
+/// is none that can be read.
+///
+/// `variable` reads the environment, which names the home folder and data folders of agents; relative paths in it do
+/// not count. Agents that store a folder only as a slug or hash find their transcripts from `root` and the folders down
+/// to `cwd`. Newest is by modification time: of the file, or of the session in OpenCode's database.
 pub fn latest(
     variable: &dyn Fn(&str) -> Option<PathBuf>,
     root: &Path,
@@ -57,16 +58,16 @@ fn up_to(root: &Path, cwd: &Path) -> Vec<PathBuf> {
 
 /// Whether a transcript was made in `root`, by its path or its first rows.
 fn is_from(path: &Path, format: &RowFormat, root: &Path, folders: &[PathBuf]) -> bool {
-    let by_path = folders.iter().find_map(|folder| (format.made_in)(path, Some(folder)));
+    let by_path = folders.iter().find_map(|folder| (format.folder_by_path)(path, Some(folder)));
     let cwd = by_path.or_else(|| {
         let file = BufReader::with_capacity(64 << 10, File::open(path).ok()?);
         let (_, mut rows) = rows::rows(file).ok()?;
         for _ in 0..ROWS {
-            if rows.next().ok()?? == Piece::Lost {
+            if rows.next().ok()?? == Piece::Skipped {
                 continue;
             }
-            let of_row = |row: &Keys| folders.iter().find_map(|folder| (format.row_made_in)(row, folder));
-            if let Some(cwd) = Keys::with(&rows.row, of_row).flatten() {
+            let by_row = |row: &Keys| folders.iter().find_map(|folder| (format.folder_in_row)(row, folder));
+            if let Some(cwd) = Keys::with(&rows.row, by_row).flatten() {
                 return Some(cwd);
             }
         }

@@ -34,4 +34,4 @@ mod text;
 pub use crate::agents::category;
 pub use crate::error::{Error, Result};
 #[cfg(feature = "read")]
-pub use crate::reader::{read, read_from, recognise};
+pub use crate::reader::{detect, read, read_from};

@@ -15,10 +15,10 @@ use crate::read::rows;
 use crate::read::rows::{Piece, Rows, Start};
 use crate::summary::fold::Fold;
 
-/// How many readable rows are looked at to find out whose a transcript is.
-const FIRST: usize = 100;
-/// The memory limit for these rows, in bytes.
-const HELD: usize = 32 << 20;
+/// The number of readable rows by which the agent is detected.
+const DETECT_ROWS: usize = 100;
+/// Their memory limit, in bytes.
+const DETECT_BYTES: usize = 32 << 20;
 
 /// Reads the transcript at `path`, a file or an agent's folder. Paths are relative to `root`; those of a transcript
 /// made elsewhere, or without a root, to its own repository or first folder. From a database or storage with several
@@ -26,24 +26,24 @@ const HELD: usize = 32 << 20;
 ///
 /// Fails if nothing is at the path, if it cannot be read, or if it has the format of no supported agent.
 pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
-    let about = std::fs::metadata(path).map_err(|error| match error.kind() {
+    let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Error::Missing { path: path.to_owned(), source: error },
         _ => Error::unreadable(path, error),
     })?;
     // a pipe can be read only once
-    let is_plain = about.is_file() || about.is_dir();
-    if let Some(read) = stores().filter(|_| is_plain).find_map(|(_, store)| (store.read)(path, root)) {
+    let is_pipe = !metadata.is_file() && !metadata.is_dir();
+    if let Some(read) = stores().filter(|_| !is_pipe).find_map(|(_, store)| (store.read)(path, root)) {
         return read;
     }
-    if about.is_dir() {
+    if metadata.is_dir() {
         let mut files = transcripts(path);
-        let newest = files.find(|path| recognise(path).is_some());
+        let newest = files.find(|path| detect(path).is_some());
         return read(&newest.ok_or_else(|| Error::EmptyFolder { folder: path.to_owned() })?, root);
     }
     let input = BufReader::with_capacity(64 << 10, File::open(path).map_err(|error| Error::unreadable(path, error))?);
     let name = path.display().to_string();
-    let (mut reader, mut fold) = gather(input, &name, |format| (format.made_in)(path, root))?;
-    reader.beside(path, &mut fold);
+    let (mut reader, mut fold) = gather(input, &name, |format| (format.folder_by_path)(path, root))?;
+    reader.read_adjacent(path, &mut fold);
     reader.end(&mut fold);
     Ok(fold.finish(root))
 }
@@ -58,18 +58,18 @@ pub fn read_from(input: impl BufRead, root: Option<&Path>) -> Result<Transcript>
 }
 
 /// Detects the agent of a file or folder by content; `None` if it has no known format or cannot be read.
-pub fn recognise(path: &Path) -> Option<Agent> {
-    let about = std::fs::metadata(path).ok()?;
-    if let Some((agent, _)) = stores().find(|(_, store)| (store.is_own)(path)) {
+pub fn detect(path: &Path) -> Option<Agent> {
+    let metadata = std::fs::metadata(path).ok()?;
+    if let Some((agent, _)) = stores().find(|(_, store)| (store.is_store)(path)) {
         return Some(agent);
     }
-    if about.is_dir() {
-        return transcripts(path).find_map(|path| recognise(&path));
+    if metadata.is_dir() {
+        return transcripts(path).find_map(|path| detect(&path));
     }
     // a pipe can be read only once
-    let input = File::open(path).ok().filter(|_| about.is_file())?;
+    let input = File::open(path).ok().filter(|_| metadata.is_file())?;
     let (Start::Text, mut rows) = rows::rows(BufReader::with_capacity(64 << 10, input)).ok()? else { return None };
-    Some(detect(&mut rows, &mut 0).ok()??.agent)
+    Some(detect_format(&mut rows, &mut 0).ok()??.agent)
 }
 
 fn stores() -> impl Iterator<Item = (Agent, &'static Store)> {
@@ -79,17 +79,17 @@ fn stores() -> impl Iterator<Item = (Agent, &'static Store)> {
     })
 }
 
-/// The files right below a folder that may be transcripts, newest first.
+/// The files of a folder that may be transcripts, newest first.
 fn transcripts(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let is_json = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl" || end == "json");
     newest_first(entries(folder).into_iter().filter(is_json)).into_iter().map(|(_, path)| path)
 }
 
-/// Reads the rows of `input`. `made_in` is asked for the folder the agent was started in, where rows do not say it.
+/// Reads the rows of `input`. `folder_by_path` gives the agent's folder if the rows lack it.
 fn gather(
     input: impl BufRead,
     name: &str,
-    made_in: impl FnOnce(&RowFormat) -> Option<String>,
+    folder_by_path: impl FnOnce(&RowFormat) -> Option<String>,
 ) -> Result<(Box<dyn Reader>, Fold)> {
     let stream_error = |source: std::io::Error| Error::Stream { name: name.to_owned(), source };
     let (start, mut rows) = rows::rows(input).map_err(stream_error)?;
@@ -100,13 +100,14 @@ fn gather(
         Start::Utf16 => return unknown("it is UTF-16 or not text; transcripts are UTF-8"),
     }
     let mut skipped = 0;
-    let Some(Detected { agent, format, held }) = detect(&mut rows, &mut skipped).map_err(stream_error)? else {
+    let Some(Detected { agent, format, rows: first }) = detect_format(&mut rows, &mut skipped).map_err(stream_error)?
+    else {
         return unknown("none of its first 100 rows has a known format");
     };
     let (mut reader, mut fold) = ((format.reader)(), Fold::new(agent));
     fold.out.skipped_rows = skipped;
-    fold.set_cwd(made_in(format).as_deref());
-    for (piece, row) in held {
+    fold.set_cwd(folder_by_path(format).as_deref());
+    for (piece, row) in first {
         read_row(&mut *reader, piece, &row, &mut rows, &mut fold);
     }
     read_rows(&mut *reader, &mut rows, &mut fold).map_err(stream_error)?;
@@ -118,29 +119,29 @@ struct Detected {
     agent: Agent,
     format: &'static RowFormat,
     /// The rows read so far.
-    held: Vec<(Piece, Vec<u8>)>,
+    rows: Vec<(Piece, Vec<u8>)>,
 }
 
-/// Detects the agent by the first rows; `None` if there is none. Counts skipped rows.
-fn detect<R: BufRead>(rows: &mut Rows<R>, skipped: &mut u64) -> std::io::Result<Option<Detected>> {
-    let (mut held, mut bytes, mut seen) = (Vec::new(), 0, 0);
+/// Detects the agent by the first rows; `None` if it is unknown. Counts skipped rows.
+fn detect_format<R: BufRead>(rows: &mut Rows<R>, skipped: &mut u64) -> std::io::Result<Option<Detected>> {
+    let (mut first, mut bytes, mut seen) = (Vec::new(), 0, 0);
     while let Some(piece) = rows.next()? {
-        let row = if piece == Piece::Lost { None } else { Keys::with(&rows.row, agents::of_row) };
+        let row = if piece == Piece::Skipped { None } else { Keys::with(&rows.row, agents::format_of_row) };
         let Some(found) = row else {
-            let is_blank = piece != Piece::Lost && rows.row.trim_ascii().is_empty();
+            let is_blank = piece != Piece::Skipped && rows.row.trim_ascii().is_empty();
             *skipped += u64::from(!is_blank);
             continue;
         };
         bytes += rows.row.len();
         seen += usize::from(piece != Piece::Member);
-        if bytes > HELD {
+        if bytes > DETECT_BYTES {
             break;
         }
-        held.push((piece, std::mem::take(&mut rows.row)));
+        first.push((piece, std::mem::take(&mut rows.row)));
         if let Some((agent, format)) = found {
-            return Ok(Some(Detected { agent, format, held }));
+            return Ok(Some(Detected { agent, format, rows: first }));
         }
-        if seen == FIRST {
+        if seen == DETECT_ROWS {
             break;
         }
     }

@@ -218,7 +218,7 @@ fn is_first_session(summary: &Transcript) {
 fn open_code_is_read_from_its_older_storage() {
     for name in ["opencode/storage", "opencode", "opencode/storage/session/p1/ses_1.json"] {
         is_first_session(&known(name));
-        assert_eq!(recognise(&fixture(name)), Some(Agent::OpenCode));
+        assert_eq!(detect(&fixture(name)), Some(Agent::OpenCode));
     }
     let newest = read(&fixture("opencode/storage"), None).unwrap();
     assert_eq!((newest.session_id.as_deref(), newest.rows), (Some("ses_3"), 0));
@@ -262,7 +262,7 @@ fn open_code_is_read_from_its_database_and_nothing_is_left_beside_it() {
         let path = database(folder.path(), journal);
         let before = (entries(folder.path()), std::fs::read(&path).unwrap());
         is_first_session(&read(&path, Some(Path::new("/home/dev/repo"))).unwrap());
-        assert_eq!(recognise(&path), Some(Agent::OpenCode));
+        assert_eq!(detect(&path), Some(Agent::OpenCode));
         assert_eq!(before, (entries(folder.path()), std::fs::read(&path).unwrap()), "{journal}");
     }
 }
@@ -308,11 +308,11 @@ fn the_agent_is_detected_by_content_and_not_by_name() {
     ] {
         let path = folder.path().join("x.json");
         std::fs::copy(fixture(name), &path).unwrap();
-        assert_eq!((recognise(&path), read(&path, None).unwrap().agent), (Some(agent), agent), "{name}");
+        assert_eq!((detect(&path), read(&path, None).unwrap().agent), (Some(agent), agent), "{name}");
         let summary = read_from(std::fs::read(&path).unwrap().as_slice(), None).unwrap();
         assert_eq!(summary.tools, read(&path, None).unwrap().tools);
     }
-    assert_eq!((recognise(folder.path()), recognise(Path::new("/nowhere"))), (Some(Agent::Cursor), None));
+    assert_eq!((detect(folder.path()), detect(Path::new("/nowhere"))), (Some(Agent::Cursor), None));
 }
 
 #[test]

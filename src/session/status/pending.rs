@@ -74,7 +74,7 @@ pub fn unsynced(context: &CommandContext<'_>) -> Result<Option<Unsynced>> {
             continue;
         }
         let mut lacks = Lacking::default();
-        for standing in standings.iter().filter(|standing| leaves.may(&standing.name)) {
+        for standing in standings.iter().filter(|standing| leaves.allows(&standing.name)) {
             lacks.compare(context, standing)?;
         }
         let (records, handoffs) = (lacks.records.len(), lacks.handoffs.len());

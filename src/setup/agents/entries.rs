@@ -5,10 +5,8 @@ use serde_json::{Value, json};
 
 use crate::setup::agents::entries::EventKind::*;
 
-/// An agent.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentEntry {
-    /// The agent's program.
     pub program: &'static str,
     /// Files and folders, from the worktree root, that only its users have.
     pub traces: &'static [&'static str],
@@ -18,7 +16,6 @@ pub struct AgentEntry {
     pub tool_prefix: &'static str,
     /// Where its hooks are entered; `None` for agents with a plugin instead.
     pub hooks: Option<HookFile>,
-    /// Our plugin for it.
     pub plugin: Option<Plugin>,
     pub server: Server,
     /// What the user must do before using this, as a sentence.
@@ -30,7 +27,7 @@ pub struct AgentEntry {
 /// The file with the hooks of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct HookFile {
-    /// The file, from the worktree root.
+    /// From the worktree root.
     pub path: &'static str,
     /// Whether the file needs `"version": 1`.
     pub versioned: bool,
@@ -51,9 +48,8 @@ pub struct HookFile {
 /// A file entirely ours.
 #[derive(Debug, Clone, Copy)]
 pub struct Plugin {
-    /// The file, from the worktree root.
+    /// From the worktree root.
     pub file: &'static str,
-    /// Its content.
     pub content: &'static str,
 }
 
@@ -70,12 +66,12 @@ pub struct Server {
     pub schema: Option<&'static str>,
 }
 
-/// How an agent calls hooks, and what it reads of their replies.
+/// The calls of an agent's hooks, and the replies it reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect {
     /// Its events. Case and punctuation of names are ignored.
     pub events: &'static [(&'static str, EventKind)],
-    /// Keys of its payloads that are not the common ones, each with the common one.
+    /// Keys of its payloads, each with the common key it replaces.
     pub keys: &'static [(&'static str, &'static str)],
     /// The variable with the project's folder.
     pub project: Option<&'static str>,
@@ -87,7 +83,7 @@ pub struct Dialect {
     pub reply: fn(&str, EventKind, String) -> Value,
 }
 
-/// What an event is for.
+/// The purpose of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// A session starts or resumes.
@@ -153,7 +149,6 @@ const ENTRY: AgentEntry = AgentEntry {
     dialect: DIALECT,
 };
 
-/// What is known of an agent.
 pub fn entry(agent: Agent) -> AgentEntry {
     match agent {
         Agent::ClaudeCode => AgentEntry {

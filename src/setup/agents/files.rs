@@ -1,6 +1,7 @@
 //! Worktree files we add to: locating, reading, and removing what was added.
 
-use std::fs::{self, Metadata};
+use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -9,15 +10,14 @@ use crate::setup::agents::edit::spot::EditError;
 use crate::setup::agents::marked;
 use crate::setup::agents::marked::BrokenMarks;
 use crate::setup::record::{EditedFile, Insertion, hash};
-use crate::setup::steps::SetupStep;
-use crate::setup::steps::SetupWarning;
+use crate::setup::steps::{SetupStep, SetupWarning};
 use empirica_notes::error::{Error, Result, move_aside, quote};
 use empirica_notes::git::Repository;
 
 /// A worktree whose files may be edited.
 #[derive(Debug)]
 pub struct EditableWorkTree {
-    /// Name of the worktree in the setup record.
+    /// As named in the setup record.
     pub worktree: String,
     /// Its root, absolute, without symlinks.
     pub top: PathBuf,
@@ -46,51 +46,55 @@ impl EditableWorkTree {
                 .reason("it is bare, and agents read files of a worktree")
                 .suggest("Run the command in a clone that has a work tree.")
         })?;
-        Ok(EditableWorkTree { worktree: repo.worktree_key(), top, git: vec![repo.common_dir(), repo.git_dir()] })
+        Ok(Self::at(repo, repo.worktree_key(), top))
+    }
+
+    fn at(repo: &Repository, worktree: String, top: PathBuf) -> Self {
+        EditableWorkTree { worktree, top, git: vec![repo.common_dir(), repo.git_dir()] }
     }
 
     /// The worktree of an entry: the present one, otherwise its former root if that still exists.
     fn of(repo: &Repository, edited: &EditedFile) -> Option<Self> {
-        let (worktree, git) = (repo.worktree_key(), vec![repo.common_dir(), repo.git_dir()]);
-        if edited.worktree == worktree {
-            return repo.work_tree().map(|top| EditableWorkTree { worktree, top, git });
-        }
-        let top = edited.top.canonicalize().ok().filter(|top| top.is_dir())?;
-        Some(EditableWorkTree { worktree: edited.worktree.clone(), top, git })
+        let top = match edited.worktree == repo.worktree_key() {
+            true => repo.work_tree()?,
+            false => edited.top.canonicalize().ok().filter(|top| top.is_dir())?,
+        };
+        Some(Self::at(repo, edited.worktree.clone(), top))
     }
 
     /// Locates a file by its path from the root. Follows symlinks, but not out of the worktree.
     pub fn locate(&self, name: &str) -> Result<LocatedFile> {
-        let given = self.top.join(name);
+        let path = self.top.join(name);
         // split the path into existing and missing parts
-        let there = given.ancestors().find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(&self.top);
-        let rest = given.strip_prefix(there).unwrap_or(Path::new(""));
-        let real = there.canonicalize().map_err(|error| {
-            Error::refused(format!("{} leads nowhere", there.display()))
-                .reason("it is a link to something that does not exist")
+        let existing = path.ancestors().find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(&self.top);
+        let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+        let real = existing.canonicalize().map_err(|error| {
+            Error::refused(format!("cannot follow the link {}", existing.display()))
+                .reason("its target does not exist")
                 .suggest("Create its target, or remove the link.")
-                .command(format!("ls -l {}", quote(&there.to_string_lossy())))
+                .command(format!("ls -l {}", quote(&existing.to_string_lossy())))
                 .caused_by(error)
         })?;
         if !real.starts_with(&self.top) || self.git.iter().any(|git| real.starts_with(git)) {
-            return Err(Error::refused(format!("{} leads out of the work tree", given.display()))
+            return Err(Error::refused(format!("{} leads out of the work tree", path.display()))
                 .reason(format!("it lies in {}", real.display()))
                 .suggest("Replace it by a file in the worktree; files outside are not written.")
-                .command(format!("ls -ld {}", quote(&there.to_string_lossy()))));
+                .command(format!("ls -ld {}", quote(&existing.to_string_lossy()))));
         }
-        let about = fs::metadata(&real).map_err(|error| unread(&real, error))?;
-        let (folder, wanted) =
-            (rest != Path::new(""), if rest == Path::new("") { about.is_file() } else { about.is_dir() });
-        if !wanted {
-            let kind = if folder { std::io::ErrorKind::NotADirectory } else { std::io::ErrorKind::IsADirectory };
-            return Err(unread(&given, kind.into()));
+        let metadata = fs::metadata(&real).map_err(|error| unread(&real, error))?;
+        let is_new = rest != Path::new("");
+        if is_new && !metadata.is_dir() {
+            return Err(unread(&path, ErrorKind::NotADirectory.into()));
         }
-        let base = there.strip_prefix(&self.top).unwrap_or(Path::new(""));
+        if !is_new && !metadata.is_file() {
+            return Err(unread(&path, ErrorKind::IsADirectory.into()));
+        }
+        let base = existing.strip_prefix(&self.top).unwrap_or(Path::new(""));
         let mut folders: Vec<PathBuf> =
             rest.ancestors().skip(1).filter(|path| *path != Path::new("")).map(|path| base.join(path)).collect();
         folders.reverse();
-        let inode = (!folder).then(|| inode(&about));
-        Ok(LocatedFile { name: PathBuf::from(name), path: if folder { real.join(rest) } else { real }, inode, folders })
+        let inode = (!is_new).then(|| (metadata.dev(), metadata.ino()));
+        Ok(LocatedFile { name: PathBuf::from(name), path: if is_new { real.join(rest) } else { real }, inode, folders })
     }
 
     /// Reads a file; `None` if it does not exist. An error if it is not UTF-8.
@@ -111,14 +115,10 @@ impl EditableWorkTree {
 
     /// The steps that write a file and create its folders.
     pub fn write(&self, located: &LocatedFile, content: String) -> Vec<SetupStep> {
-        let folders = located.folders.iter().map(|folder| SetupStep::Folder(self.top.join(folder)));
+        let folders = located.folders.iter().map(|folder| SetupStep::MakeFolder(self.top.join(folder)));
         let (path, new) = (located.path.clone(), located.inode.is_none());
-        folders.chain([SetupStep::Put { path, content: content.into_bytes(), new }]).collect()
+        folders.chain([SetupStep::WriteFile { path, content: content.into_bytes(), new }]).collect()
     }
-}
-
-fn inode(about: &Metadata) -> (u64, u64) {
-    (about.dev(), about.ino())
 }
 
 fn unread(path: &Path, error: std::io::Error) -> Error {
@@ -149,8 +149,8 @@ pub fn faulty(path: &Path, fault: &EditError) -> Error {
         .command(move_aside(path))
 }
 
-/// The steps that remove what was added to a file. Parts edited since are kept.
-pub fn take_back(repo: &Repository, edited: &EditedFile, steps: &mut Vec<SetupStep>, troubles: &mut Vec<SetupWarning>) {
+/// Adds the steps that remove the addition to a file. Parts edited since are kept.
+pub fn revert(repo: &Repository, edited: &EditedFile, steps: &mut Vec<SetupStep>, warnings: &mut Vec<SetupWarning>) {
     let name = edited.file.to_string_lossy();
     // without a worktree or file, nothing is left to remove
     let Some(site) = EditableWorkTree::of(repo, edited) else { return };
@@ -158,15 +158,14 @@ pub fn take_back(repo: &Repository, edited: &EditedFile, steps: &mut Vec<SetupSt
     if !is_plain || fs::symlink_metadata(site.top.join(&edited.file)).is_err() {
         return;
     }
-    let mut kept =
-        |what: String| troubles.push(SetupWarning { what: format!("{what}; it is kept"), commands: Vec::new() });
+    let mut kept = |what: String| warnings.push(SetupWarning::new(format!("{what}; it is kept")));
     let found = site.locate(&name).and_then(|located| Ok((site.read(&located)?.unwrap_or_default(), located)));
     let (text, located) = match found {
         Ok(found) => found,
         Err(error) => return kept(error.in_one_line()),
     };
-    let Remainder { text: rest, alone, kept: stays } = rest(&text, edited, &located.path);
-    stays.into_iter().for_each(&mut kept);
+    let Remainder { text: rest, alone, kept: parts } = rest(&text, edited, &located.path);
+    parts.into_iter().for_each(&mut kept);
     if edited.made && alone {
         steps.push(SetupStep::Remove(located.path));
         steps.extend(edited.folders.iter().rev().map(|folder| SetupStep::RemoveFolder(site.top.join(folder))));
@@ -177,13 +176,13 @@ pub fn take_back(repo: &Repository, edited: &EditedFile, steps: &mut Vec<SetupSt
 
 struct Remainder {
     text: String,
-    /// Whether nothing by others is left.
+    /// Whether nothing else is left.
     alone: bool,
-    /// What is kept, without a full stop.
+    /// The edited parts, without a full stop.
     kept: Vec<String>,
 }
 
-/// A text without what was added to it.
+/// A text without the addition.
 fn rest(text: &str, edited: &EditedFile, path: &Path) -> Remainder {
     let unchanged = |kept| Remainder { text: text.to_owned(), alone: false, kept: Vec::from_iter(kept) };
     match &edited.put {
@@ -225,7 +224,6 @@ fn rest(text: &str, edited: &EditedFile, path: &Path) -> Remainder {
 }
 
 impl EditedFile {
-    /// What is put into a file that was found.
     pub fn at(site: &EditableWorkTree, located: &LocatedFile, put: Insertion) -> Self {
         EditedFile {
             worktree: site.worktree.clone(),

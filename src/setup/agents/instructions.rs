@@ -7,6 +7,7 @@ use crate::setup::agents::marked;
 use crate::setup::agents::readers;
 use crate::setup::agents::readers::{InstructionFile, Reader};
 use crate::setup::record::{EditedFile, Insertion, SetupRecord, hash};
+use crate::setup::steps;
 use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
@@ -14,7 +15,6 @@ use empirica_notes::git::Repository;
 /// Result of writing instructions, or of a dry run.
 #[derive(Debug, Default)]
 pub struct InstructionsOutcome {
-    /// Whether this was a dry run.
     pub dry_run: bool,
     /// Changes in order; empty if nothing was to do.
     pub steps: Vec<SetupStep>,
@@ -40,15 +40,17 @@ pub fn write(
     let before = SetupRecord::load(&common)?.unwrap_or_default();
     let mut record = before.clone();
     let mut out = InstructionsOutcome { dry_run, ..Default::default() };
-    let there = |file: &&InstructionFile| std::fs::symlink_metadata(site.top.join(file.path)).is_ok();
+    let exists = |file: &&InstructionFile| std::fs::symlink_metadata(site.top.join(file.path)).is_ok();
     let files = readers::files();
-    let wanted = match reader {
+    let mut targets: Vec<InstructionFile> = match reader {
         Some(reader) => vec![reader.file()],
-        None => files.iter().filter(there).copied().collect(),
+        None => files.iter().filter(exists).copied().collect(),
     };
-    let wanted = if wanted.is_empty() { vec![files[0]] } else { wanted };
+    if targets.is_empty() {
+        targets.push(files[0]);
+    }
     let mut done = Vec::new();
-    for file in wanted {
+    for file in targets {
         let located = site.locate(file.path)?;
         if located.inode.is_some() && done.contains(&located.inode) {
             continue;
@@ -60,25 +62,24 @@ pub fn write(
         };
         let names = files.iter().filter(|other| shared(other)).count();
         let body = render((names < 2).then_some(file))?;
-        if marked::find(&body).is_ok_and(|found| found.is_none()) {
-            let text = site.read(&located)?;
-            let put = marked::put(text.as_deref().unwrap_or_default(), &body)
-                .map_err(|fault| broken(&located.path, &fault))?;
-            if text.as_ref() == Some(&put.text) {
-                out.current.push(located.path);
-                continue;
-            }
-            note(&mut record, &site, &located, &put);
-            out.steps.extend(site.write(&located, put.text));
-        } else {
+        if marked::find(&body) != Ok(None) {
             return Err(Error::refused("the template instructions.md has the marks of a block")
-                .reason(format!("{} and {} are put around what it says", marked::BEGIN, marked::END))
-                .suggest("Take them out of the template in the folder that empirica.templateDir names."));
+                .reason(format!("{} and {} are added around its text", marked::BEGIN, marked::END))
+                .suggest("Remove them from the template in the folder that empirica.templateDir names."));
         }
+        let text = site.read(&located)?;
+        let put =
+            marked::put(text.as_deref().unwrap_or_default(), &body).map_err(|fault| broken(&located.path, &fault))?;
+        if text.as_ref() == Some(&put.text) {
+            out.current.push(located.path);
+            continue;
+        }
+        note(&mut record, &site, &located, &put);
+        out.steps.extend(site.write(&located, put.text));
     }
     if !dry_run && !out.steps.is_empty() {
         record.save(repo)?;
-        out.steps.iter().try_for_each(|step| step.make(repo))?;
+        steps::apply(repo, &out.steps)?;
     }
     Ok(out)
 }
@@ -89,8 +90,7 @@ fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &LocatedFile
     let (before, after, former) = (put.before, put.after, put.former.clone());
     let mut edited =
         EditedFile::at(site, located, Insertion::Block { hash: hash(block.as_bytes()), before, after, former });
-    let known = record.files.iter_mut().find(|known| known.same_place(&edited));
-    match known {
+    match record.files.iter_mut().find(|known| known.same_place(&edited)) {
         // our own block is not a former one
         Some(known) if put.former.is_some() => {
             if let Insertion::Block { hash: now, .. } = &mut known.put {

@@ -8,6 +8,7 @@ pub mod marked;
 pub mod readers;
 pub mod view;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
@@ -30,10 +31,8 @@ const OURS: &str = "// git-empirica: ";
 /// Changes to make to agents' files.
 #[derive(Debug, Default)]
 pub struct AgentPlan {
-    /// Empty if all is in place.
     pub steps: Vec<SetupStep>,
-    /// Problems left to the user.
-    pub troubles: Vec<SetupWarning>,
+    pub warnings: Vec<SetupWarning>,
 }
 
 /// A file to write.
@@ -106,15 +105,8 @@ pub fn plan(repo: &Repository, agents: &[Agent], all_tools: bool, record: &mut S
         note(record, &site, &draft.located, Insertion::Entries { entries: draft.entries, began });
         plan.steps.extend(site.write(&draft.located, draft.now));
     }
-    let mut made: Vec<PathBuf> = Vec::new();
-    plan.steps.retain(|step| match step {
-        SetupStep::Folder(path) if made.contains(path) => false,
-        SetupStep::Folder(path) => {
-            made.push(path.clone());
-            true
-        }
-        _ => true,
-    });
+    let mut folders = BTreeSet::new();
+    plan.steps.retain(|step| !matches!(step, SetupStep::MakeFolder(path) if !folders.insert(path.clone())));
     Ok(plan)
 }
 
@@ -122,8 +114,7 @@ impl Planning<'_> {
     /// The draft of a file; a missing file starts as `began`.
     fn draft(&mut self, file: &str, began: impl FnOnce() -> String) -> Result<&mut FileDraft> {
         let located = self.site.locate(file)?;
-        let known = self.drafts.iter().position(|draft| draft.located.path == located.path);
-        let at = match known {
+        let at = match self.drafts.iter().position(|draft| draft.located.path == located.path) {
             Some(at) => at,
             None => {
                 let was = self.site.read(&located)?.unwrap_or_else(began);
@@ -135,8 +126,8 @@ impl Planning<'_> {
     }
 
     fn hooks(&mut self, agent: Agent, hooks: &HookFile, dialect: &Dialect) -> Result<()> {
-        let first = if hooks.versioned { json!({"version": 1}) } else { json!({}) };
-        let draft = self.draft(hooks.path, || beginning(&first))?;
+        let initial = if hooks.versioned { json!({"version": 1}) } else { json!({}) };
+        let draft = self.draft(hooks.path, || pretty(&initial))?;
         if hooks.versioned && draft.read()?.get("version").is_none() {
             draft.put(&EntryPath::key(&["version"]), &json!(1))?;
         }
@@ -148,11 +139,11 @@ impl Planning<'_> {
             let mut lines = Vec::new();
             texts(document.get("hooks").and_then(|hooks| hooks.get(*event)).unwrap_or(&Value::Null), &mut lines);
             let ours = format!("{MARK}{} ", agent.name());
-            let older: Vec<&str> = lines.into_iter().filter(|line| line.contains(&ours)).collect();
-            if older.is_empty() {
+            lines.retain(|line| line.contains(&ours));
+            if lines.is_empty() {
                 draft.put(&spot, &hook(hooks, &command, seconds))?;
             }
-            for was in older.iter().filter(|was| **was != command && edit::is_our_line(was)) {
+            for was in lines.iter().filter(|was| **was != command && edit::is_our_line(was)) {
                 if let Some((now, entry)) = edit::reword(&draft.now, &spot, was, &command) {
                     draft.now = now;
                     draft.entries.push(entry);
@@ -163,7 +154,7 @@ impl Planning<'_> {
     }
 
     fn server(&mut self, server: &Server) -> Result<()> {
-        let (path, mut file) = ([server.key, SERVER], None);
+        let (path, mut existing) = ([server.key, SERVER], None);
         let (spot, all_tools) = (EntryPath::key(&path), self.all_tools);
         for name in server.files {
             if self.site.locate(name)?.inode.is_none()
@@ -185,16 +176,16 @@ impl Planning<'_> {
                         draft.entries.push(entry);
                         return Ok(());
                     }
-                    None => "lists the core tools in words of its own",
+                    None => "lists the core tools in another form",
                 };
                 let what = format!("the MCP server {SERVER} of {} {why}; it is kept", draft.located.path.display());
-                self.plan.troubles.push(SetupWarning { what, commands: Vec::new() });
+                self.plan.warnings.push(SetupWarning::new(what));
                 return Ok(());
             }
-            file = file.or(Some(*name));
+            existing = existing.or(Some(*name));
         }
-        let name = file.or(server.files.first().copied()).unwrap_or_default();
-        let first = match server.schema {
+        let name = existing.or(server.files.first().copied()).unwrap_or_default();
+        let initial = match server.schema {
             _ if FileFormat::of(name) == FileFormat::Toml => None,
             Some(schema) => Some(json!({"$schema": schema})),
             None => Some(json!({})),
@@ -206,20 +197,16 @@ impl Planning<'_> {
         } else {
             json!({"command": "git-empirica", "args": arguments})
         };
-        let draft = self.draft(name, || first.as_ref().map(beginning).unwrap_or_default())?;
+        let draft = self.draft(name, || initial.as_ref().map(pretty).unwrap_or_default())?;
         draft.put(&spot, &value)
     }
 
     fn plugin(&mut self, agent: Agent, plugin: &Plugin, record: &mut SetupRecord) -> Result<()> {
         let located = self.site.locate(plugin.file)?;
         let now = self.site.read(&located)?;
-        let place = EditedFile::at(
-            self.site,
-            &located,
-            Insertion::Whole { hash: hash(plugin.content.as_bytes()), former: None },
-        );
-        let known = record.files.iter().find(|known| known.same_place(&place));
-        let written = known.and_then(|known| match &known.put {
+        let whole = |former| Insertion::Whole { hash: hash(plugin.content.as_bytes()), former };
+        let edited = EditedFile::at(self.site, &located, whole(None));
+        let written = record.files.iter().find(|known| known.same_place(&edited)).and_then(|known| match &known.put {
             Insertion::Whole { hash, former } => Some((hash, former)),
             _ => None,
         });
@@ -231,17 +218,13 @@ impl Planning<'_> {
             (Some(now), None) if now.starts_with(OURS) => Some(now.clone()),
             (Some(now), _) => {
                 let why = if now.starts_with(OURS) { "is ours and was edited by hand" } else { "is not ours" };
-                let path = shell_path(&located.path);
-                self.plan.troubles.push(SetupWarning {
-                    what: format!("{} {why}; it is kept as it is", located.path.display()),
-                    commands: vec![
-                        format!("mv {path} {path}.old && {}", empirica("init").option("--agents", agent.name())).into(),
-                    ],
-                });
+                let (path, init) = (shell_path(&located.path), empirica("init").option("--agents", agent.name()));
+                let warning = SetupWarning::new(format!("{} {why}; it is kept", located.path.display()));
+                self.plan.warnings.push(warning.command(format!("mv {path} {path}.old && {init}")));
                 return Ok(());
             }
         };
-        note(record, self.site, &located, Insertion::Whole { hash: hash(plugin.content.as_bytes()), former });
+        note(record, self.site, &located, whole(former));
         self.plan.steps.extend(self.site.write(&located, plugin.content.to_owned()));
         Ok(())
     }
@@ -259,11 +242,11 @@ fn hook(hooks: &HookFile, command: &str, seconds: u64) -> Value {
 }
 
 /// The text of a new file.
-fn beginning(value: &Value) -> String {
+fn pretty(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// All strings in a value, nested ones too.
+/// Adds all strings in a value, nested ones too.
 fn texts<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => out.push(text),

@@ -27,7 +27,7 @@ pub struct Reader {
     prefix: &'static str,
 }
 
-/// Those without hooks and transcripts.
+/// Readers without hooks and transcripts.
 const OTHERS: [Reader; 3] = [
     Reader { name: "qwen", files: &["QWEN.md"], prefix: "" },
     Reader { name: "minimax", files: &["MINIMAX.md"], prefix: "" },
@@ -35,7 +35,6 @@ const OTHERS: [Reader; 3] = [
 ];
 
 impl Reader {
-    /// All of them.
     pub fn all() -> [Reader; Agent::ALL.len() + OTHERS.len()] {
         std::array::from_fn(|index| match Agent::ALL.get(index) {
             Some(agent) => {
@@ -46,12 +45,11 @@ impl Reader {
         })
     }
 
-    /// The word for it.
     pub fn name(self) -> &'static str {
         self.name
     }
 
-    /// The file it reads.
+    /// The file to create for it.
     pub fn file(self) -> InstructionFile {
         self.at(self.files[0])
     }

@@ -53,10 +53,10 @@ pub fn shown(reader: Option<Reader>, text: String) -> Answer {
 /// The answer of `--write`.
 pub fn written(reader: Option<Reader>, outcome: &InstructionsOutcome) -> Answer {
     let (changes, mut text) = setup::view::changes(&outcome.steps, outcome.dry_run);
-    let said = match (changes.len(), outcome.dry_run) {
+    let message = match (changes.len(), outcome.dry_run) {
         (0, _) => "Nothing is left to do.".to_owned(),
         (count, true) => format!("{} would be made.", format::count(count, "change")),
-        (count, false) => format!("{} made; {} takes them back.", format::count(count, "change"), empirica("deinit")),
+        (count, false) => format!("{} made; {} reverts them.", format::count(count, "change"), empirica("deinit")),
     };
     let unchanged: Vec<String> = outcome.current.iter().map(|path| path.display().to_string()).collect();
     for path in &unchanged {
@@ -64,5 +64,5 @@ pub fn written(reader: Option<Reader>, outcome: &InstructionsOutcome) -> Answer 
     }
     let agent = reader.map(Reader::name);
     let view = WrittenView { agent, dry_run: outcome.dry_run, changes, unchanged: &unchanged };
-    Answer::new(view).text(text).say(said)
+    Answer::new(view).text(text).say(message)
 }

@@ -14,7 +14,7 @@ pub struct DoctorCheck {
     pub check: &'static str,
     /// Whether nothing is wrong.
     pub ok: bool,
-    /// What was found, without a final stop. Of a secret: the record, the object whose note it is in, the field and the rule.
+    /// The finding, without a final stop. Of a secret: the record, the object whose note it is in, the field and the rule.
     pub what: String,
     /// Commands that fix it; without a fault, those that do the remaining work.
     #[schemars(with = "Vec<String>")]
@@ -31,8 +31,18 @@ impl DoctorCheck {
     }
 
     pub(crate) fn failed(check: &'static str, error: &Error) -> Self {
+        DoctorCheck::unreadable(check, error).commands(error.commands())
+    }
+
+    /// As `failed`, without the commands of the error.
+    pub(crate) fn unreadable(check: &'static str, error: &Error) -> Self {
         let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
-        DoctorCheck { commands: error.commands().to_vec(), ..DoctorCheck::wrong(check, format!("{error}{causes}")) }
+        DoctorCheck::wrong(check, format!("{error}{causes}"))
+    }
+
+    pub(crate) fn commands<'a>(mut self, commands: impl IntoIterator<Item = &'a Command>) -> Self {
+        self.commands.extend(commands.into_iter().cloned());
+        self
     }
 
     pub(crate) fn command(mut self, command: impl Into<Command>) -> Self {

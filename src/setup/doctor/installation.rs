@@ -1,10 +1,11 @@
 //! Checks of git, the program found by hooks, and the setup.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::context::CommandContext;
 use crate::setup::doctor::check::DoctorCheck;
+use crate::setup::doctor::settings::unset;
 use crate::setup::git_hooks::scripts::shell_path;
 use crate::setup::record::{HookPlacement, SetupRecord};
 use crate::setup::steps::SetupStep;
@@ -13,6 +14,7 @@ use empirica_notes::error::empirica;
 use empirica_notes::git::process;
 use empirica_notes::git::process::version;
 use empirica_notes::git::repository::config;
+use empirica_notes::git::repository::config::Value;
 
 /// The checks, and whether the repository is set up.
 pub fn checks(context: &CommandContext<'_>) -> (bool, Vec<DoctorCheck>) {
@@ -20,10 +22,8 @@ pub fn checks(context: &CommandContext<'_>) -> (bool, Vec<DoctorCheck>) {
     let record = match SetupRecord::load(&context.repo.common_dir()) {
         Ok(Some(record)) if record.is_set_up() => record,
         Ok(_) => {
-            out.push(
-                DoctorCheck::right("setup", "not set up here: no hooks, nothing shown by git log or fetched")
-                    .command(empirica("init")),
-            );
+            let what = "not set up here: no hooks, nothing shown by git log or fetched";
+            out.push(DoctorCheck::right("setup", what).command(empirica("init")));
             return (false, out);
         }
         Err(error) => {
@@ -59,13 +59,9 @@ fn program(context: &CommandContext<'_>) -> DoctorCheck {
     let Some(found) = context.env.find_program("git-empirica") else {
         return DoctorCheck::wrong("program", "git-empirica is not on PATH: hooks cannot find it").command(first);
     };
-    let same = |a: &PathBuf, b: &PathBuf| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
-    if same(&found, &context.env.program) {
-        return DoctorCheck::right("program", format!("version {own}, {}", found.display()));
-    }
     let output = Command::new(&found).arg("--version").stdin(Stdio::null()).output();
     let output = output.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
-    let version = output.strip_prefix("git-empirica ").unwrap_or("of no version it tells");
+    let version = output.strip_prefix("git-empirica ").unwrap_or("of unknown version");
     if version == own {
         return DoctorCheck::right("program", format!("version {own}, {}", found.display()));
     }
@@ -75,54 +71,47 @@ fn program(context: &CommandContext<'_>) -> DoctorCheck {
 
 fn hook_checks(
     context: &CommandContext<'_>,
-    plan: &git_hooks::HooksPlan,
+    plan: &git_hooks::HookPlan,
     settings: &settings::SettingsPlan,
 ) -> Vec<DoctorCheck> {
     let mut missing: Vec<String> = Vec::new();
     if !plan.left.is_empty() {
-        missing.push("our hooks belong in another place now than when they were installed".to_owned());
+        missing.push("our hooks now belong in another place".to_owned());
     }
     // causes first: a wrong core.hooksPath explains the rest
     let (set, rest): (Vec<&SetupStep>, Vec<&SetupStep>) =
-        plan.steps.iter().partition(|step| matches!(step, SetupStep::Set { .. }));
+        plan.steps.iter().partition(|step| matches!(step, SetupStep::SetValues { .. }));
     for step in set.into_iter().chain(rest).filter(|_| plan.left.is_empty()) {
         match step {
-            SetupStep::Set { former, .. } => {
+            SetupStep::SetValues { former, .. } => {
                 let names = former.last().map_or("is not set".to_owned(), |value| format!("is '{value}'"));
                 missing.push(format!("core.hooksPath {names}: git does not run our hooks"));
             }
-            SetupStep::Write { path, content } => missing.push(script(path, content)),
-            SetupStep::Aside { from, .. } => {
+            SetupStep::WriteScript { path, content } => missing.push(script(path, content)),
+            SetupStep::Rename { from, .. } => {
                 missing.push(format!("{} is not ours and does not call us", from.display()))
             }
             SetupStep::Remove(path) => missing.push(format!("{} calls a hook that is gone", path.display())),
             _ => {}
         }
     }
-    for step in &settings.steps {
-        match step {
-            SetupStep::Add { key, .. } | SetupStep::Unset { key, .. } | SetupStep::Set { key, .. }
-                if key.starts_with("hook.") =>
-            {
-                missing.push(format!("{key} is not as it should be"));
-            }
-            _ => {}
-        }
-    }
+    let keys = settings.steps.iter().filter_map(SetupStep::key).filter(|key| key.starts_with("hook."));
+    missing.extend(keys.map(|key| format!("{key} differs from our hook")));
     let mut out = Vec::new();
     if let Some(first) = missing.first() {
         let more = if missing.len() > 1 { format!(", and {} more like it", missing.len() - 1) } else { String::new() };
         out.push(DoctorCheck::wrong("hooks", format!("{first}{more}")).command(empirica("init")));
     }
     // problems of a place no longer used are fixed by init alone
-    for trouble in plan.troubles.iter().filter(|_| plan.left.is_empty()) {
-        let wrong = DoctorCheck::wrong("hooks", trouble.what.clone());
-        out.push(trouble.commands.iter().fold(wrong, |check, command| check.command(command.clone())));
+    for warning in plan.warnings.iter().filter(|_| plan.left.is_empty()) {
+        out.push(DoctorCheck::wrong("hooks", &warning.what).commands(&warning.commands));
     }
-    out.extend(switched_off(context, plan.hooks.how));
-    out.extend(behind(context, plan));
+    if plan.hooks.placement == HookPlacement::Config {
+        out.extend(disabled(context));
+    }
+    out.extend(overridden(context, plan));
     if out.is_empty() {
-        let place = match plan.hooks.how {
+        let place = match plan.hooks.placement {
             HookPlacement::Config => "named by git's configuration".to_owned(),
             _ => format!("in {}", plan.hooks.folder.display()),
         };
@@ -141,67 +130,47 @@ fn script(path: &Path, content: &[u8]) -> String {
 }
 
 /// Hooks in the configuration that are disabled.
-fn switched_off(context: &CommandContext<'_>, how: HookPlacement) -> Vec<DoctorCheck> {
-    if how != HookPlacement::Config {
-        return Vec::new();
-    }
+fn disabled(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let pattern = r"^hook\.(empirica-)?(post-commit|post-applypatch|post-merge|post-rewrite|pre-push)\.enabled$";
     let off = config::matching(context.repo.cwd(), pattern).unwrap_or_default();
     let off = off.iter().filter(|value| matches!(value.value.as_str(), "false" | "no" | "off" | "0"));
-    off.map(|value| {
-        DoctorCheck::wrong("hooks", format!("{} is off", value.key))
-            .command(crate::setup::doctor::settings::unset(context.repo, value))
-    })
-    .collect()
+    let check = |value: &Value| {
+        DoctorCheck::wrong("hooks", format!("{} is off", value.key)).command(unset(context.repo, value))
+    };
+    off.map(check).collect()
 }
 
 /// A core.hooksPath that overrides ours, such as one from an included file, which init cannot fix.
-fn behind(context: &CommandContext<'_>, plan: &git_hooks::HooksPlan) -> Option<DoctorCheck> {
-    let sets = plan.steps.iter().any(|step| matches!(step, SetupStep::Set { .. }));
-    let (what, other) = plan.hooks.behind(context.repo).ok()?.filter(|_| !sets)?;
-    Some(DoctorCheck::wrong("hooks", what).command(crate::setup::doctor::settings::unset(context.repo, &other)))
+fn overridden(context: &CommandContext<'_>, plan: &git_hooks::HookPlan) -> Option<DoctorCheck> {
+    let sets = plan.steps.iter().any(|step| matches!(step, SetupStep::SetValues { .. }));
+    let (what, other) = plan.hooks.overridden(context.repo).ok()?.filter(|_| !sets)?;
+    Some(DoctorCheck::wrong("hooks", what).command(unset(context.repo, &other)))
 }
 
 fn setting_checks(plan: settings::SettingsPlan) -> Vec<DoctorCheck> {
-    let missing = |prefix: &str| {
-        plan.steps.iter().any(
-            |step| matches!(step, SetupStep::Add { key, .. } | SetupStep::Unset { key, .. } if key.starts_with(prefix)),
-        )
-    };
+    let changes = |prefix: &str| plan.steps.iter().filter_map(SetupStep::key).any(|key| key.starts_with(prefix));
     let mut out = Vec::new();
-    out.push(if missing("notes.") {
+    out.push(if changes("notes.") {
         DoctorCheck::wrong("display", "notes.displayRef does not show our Markdown: plain git log stays silent")
             .command(empirica("init"))
     } else {
         DoctorCheck::right("display", "plain git log shows the handoffs")
     });
-    let missing_refspecs: Vec<&str> = plan
-        .steps
-        .iter()
-        .filter_map(|step| match step {
-            SetupStep::Add { key, .. } => key.strip_prefix("remote.")?.strip_suffix(".fetch"),
-            _ => None,
-        })
-        .collect();
-    out.push(match missing_refspecs.first() {
+    let mut added = plan.steps.iter().filter(|step| matches!(step, SetupStep::AddValue { .. }));
+    out.push(match added.find_map(|step| step.key()?.strip_prefix("remote.")?.strip_suffix(".fetch")) {
         Some(name) => {
             DoctorCheck::wrong("fetch", format!("git fetch {name} does not bring its notes")).command(empirica("init"))
         }
         None => DoctorCheck::right("fetch", "git fetch brings the notes of the remotes"),
     });
     // init already reported those without a fix
-    for trouble in plan.troubles.into_iter().filter(|trouble| !trouble.commands.is_empty()) {
-        let check = if trouble.what.starts_with("hook.") { "hooks" } else { "fetch" };
-        out.push(
-            trouble
-                .commands
-                .into_iter()
-                .fold(DoctorCheck::wrong(check, trouble.what), |check, command| check.command(command)),
-        );
+    for warning in plan.warnings.iter().filter(|warning| !warning.commands.is_empty()) {
+        let check = if warning.what.starts_with("hook.") { "hooks" } else { "fetch" };
+        out.push(DoctorCheck::wrong(check, &warning.what).commands(&warning.commands));
     }
-    let added = missing("empirica.");
+    let changed = changes("empirica.");
     out.push(match plan.remote {
-        Some(remote) if !added => DoctorCheck::right("remote", format!("records go to {remote}")),
+        Some(remote) if !changed => DoctorCheck::right("remote", format!("records go to {remote}")),
         Some(remote) => {
             DoctorCheck::wrong("remote", format!("empirica.remote does not name {remote}")).command(empirica("init"))
         }

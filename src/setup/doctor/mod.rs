@@ -16,7 +16,6 @@ use empirica_notes::error::Result;
 
 pub use crate::setup::doctor::secrets::secrets;
 
-/// What was found.
 #[derive(Debug)]
 pub struct DoctorOutcome {
     /// Whether the repository is set up. If not, fewer checks run, and this is no problem.
@@ -35,14 +34,13 @@ pub struct DoctorOutcome {
 pub fn run(context: &CommandContext<'_>, repairs: &repair::RepairRequest) -> Result<DoctorOutcome> {
     let (mut steps, mut flushed, mut warnings) = (Vec::new(), 0, Vec::new());
     if repairs.apply {
-        steps = init::mend(context.repo)?;
+        steps = init::repair(context.repo)?;
         let outcome = flush::run(context, false)?;
         (flushed, warnings) = (outcome.flushed, outcome.warnings);
     }
-    let found = repair::look(context, repairs);
+    let found = repair::find_repairs(context, repairs);
     let (set_up, mut checks) = installation::checks(context);
-    let known = refs::any(context);
-    checks.extend(settings::checks(context, set_up || known));
+    checks.extend(settings::checks(context, set_up || refs::any(context)));
     checks.extend(refs::checks(context));
     let mut repairs = match found {
         Ok(found) => found,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::context::CommandContext;
+use crate::render::format;
 use crate::setup::doctor::check::DoctorCheck;
 use crate::setup::git_hooks::scripts::shell_path;
 use crate::sync::policy::{SyncPolicy, destinations};
@@ -50,12 +51,8 @@ fn troubles(context: &CommandContext<'_>) -> Option<DoctorCheck> {
     let last = all.last()?;
     Some(DoctorCheck::right(
         "troubles",
-        format!("hooks wrote down {} of what went wrong; the last: {last}", words(all.len())),
+        format!("hooks logged {}; the last: {last}", format::count(all.len(), "failure")),
     ))
-}
-
-fn words(lines: usize) -> String {
-    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }
 
 /// Refs of other programs whose names conflict with ours, and the commands that rename them.
@@ -69,7 +66,7 @@ fn conflicts(repo: &Repository) -> Vec<DoctorCheck> {
         let below = repo.list_refs(&format!("{name}/")).unwrap_or_default();
         wrong.extend(below.into_iter().map(|(name, _)| name));
     }
-    let aside = |name: &String| {
+    let check = |name: &String| {
         let to = format!("refs/notes/aside-empirica{}", name.trim_start_matches(base));
         let to = if to.ends_with("empirica") { format!("{to}/notes") } else { to };
         let quoted = quote(name);
@@ -77,7 +74,7 @@ fn conflicts(repo: &Repository) -> Vec<DoctorCheck> {
         let keep = format!("git update-ref {} {quoted}", quote(&to));
         DoctorCheck::wrong("refs", what).command(format!("{keep} && git update-ref -d {quoted}"))
     };
-    wrong.iter().map(aside).collect()
+    wrong.iter().map(check).collect()
 }
 
 /// Unreadable refs, and refs that are gone although their last value is remembered.
@@ -95,15 +92,14 @@ fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
         let mend = if own { format!(" && {}", empirica("flush")) } else { String::new() };
         match repo.find_ref(&name) {
             Ok(None) if remembered.get(&name).is_some_and(|id| repo.has_object(*id)) => {
-                let what = format!("the ref {name} is gone; what it held is remembered");
+                let what = format!("the ref {name} is gone; its last value is remembered");
                 out.push(DoctorCheck::wrong("refs", what).command(empirica("flush")));
             }
             Ok(None) => {}
             Ok(Some(id)) if context.store.is_readable(id) => {}
             Ok(Some(id)) => {
                 let what = format!("the ref {name} names {id}, which is no notes commit here, or is damaged");
-                let check =
-                    put_aside(repo, [id].into_iter()).fold(DoctorCheck::wrong("refs", what), DoctorCheck::command);
+                let check = move_objects(repo, [id], DoctorCheck::wrong("refs", what));
                 out.push(if own {
                     with_rewrite(repo, check)
                 } else {
@@ -111,9 +107,10 @@ fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
                 });
             }
             Err(error) => {
-                let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
-                let check = DoctorCheck::wrong("refs", format!("{error}{causes}"));
-                out.push(check.command(format!("{}{mend}", deletion(&repo.common_dir(), &name))));
+                out.push(
+                    DoctorCheck::unreadable("refs", &error)
+                        .command(format!("{}{mend}", deletion(&repo.common_dir(), &name))),
+                );
             }
         }
     }
@@ -179,8 +176,7 @@ fn damaged(context: &CommandContext<'_>) -> DoctorCheck {
     let others = if all.len() > 1 { format!(", and {} more", all.len() - 1) } else { String::new() };
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
     let check = DoctorCheck::wrong("objects", format!("{id} of {name} cannot be read{others}{why}"));
-    let check = put_aside(context.repo, all.iter().map(|(_, id, _)| *id)).fold(check, DoctorCheck::command);
-    with_rewrite(context.repo, check)
+    with_rewrite(context.repo, move_objects(context.repo, all.iter().map(|(_, id, _)| *id), check))
 }
 
 /// Refs with a readable tip but a damaged history, which cannot be pushed to a remote that lacks it.
@@ -195,16 +191,14 @@ fn damaged_history(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     broken.collect()
 }
 
-/// Commands that move away the files of damaged objects, so that intact ones can replace them.
-fn put_aside(repo: &Repository, ids: impl Iterator<Item = Oid>) -> impl Iterator<Item = String> {
-    let (objects, aside) = (repo.objects(), repo.common_dir());
-    let files = ids.take(16).map(move |id| {
+/// Adds the commands that move away the files of damaged objects, so that intact ones can replace them.
+fn move_objects(repo: &Repository, ids: impl IntoIterator<Item = Oid>, check: DoctorCheck) -> DoctorCheck {
+    let files = ids.into_iter().take(16).map(|id| {
         let hex = id.to_string();
-        (objects.join(&hex[..2]).join(&hex[2..]), aside.join(format!("damaged-{hex}")))
+        (repo.objects().join(&hex[..2]).join(&hex[2..]), repo.common_dir().join(format!("damaged-{hex}")))
     });
-    files
-        .filter(|(file, _)| file.exists())
-        .map(|(file, aside)| format!("mv {} {}", shell_path(&file), shell_path(&aside)))
+    let loose = files.filter(|(file, _)| file.exists());
+    loose.fold(check, |check, (file, to)| check.command(format!("mv {} {}", shell_path(&file), shell_path(&to))))
 }
 
 /// Adds the commands that rewrite the notes from what is left, and fetch what a remote has.
@@ -215,30 +209,27 @@ fn with_rewrite(repo: &Repository, check: DoctorCheck) -> DoctorCheck {
 
 /// Pending records are safe and readable here; they are synchronised once flushed.
 fn pending(context: &CommandContext<'_>) -> DoctorCheck {
-    match context.store.unflushed() {
-        0 => DoctorCheck::right("log", "no record is pending"),
-        1 => DoctorCheck::right("log", "1 record is pending; it will be written with the next ones")
-            .command(empirica("flush")),
-        many => {
-            let what = format!("{many} records are pending; they will be written with the next ones");
-            DoctorCheck::right("log", what).command(empirica("flush"))
-        }
-    }
+    let what = match context.store.unflushed() {
+        0 => return DoctorCheck::right("log", "no record is pending"),
+        1 => "1 record is pending; it will be written with the next ones".to_owned(),
+        many => format!("{many} records are pending; they will be written with the next ones"),
+    };
+    DoctorCheck::right("log", what).command(empirica("flush"))
 }
 
 /// Whether the remote had all records when last contacted. Not a problem: they go with the next push.
 fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
     let repo = context.repo;
-    let leaves = match SyncPolicy::configured(repo) {
+    let policy = match SyncPolicy::configured(repo) {
         Ok(SyncPolicy::Nothing) => return DoctorCheck::right("sync", "empirica.sync keeps the records here"),
-        Ok(leaves) => leaves,
+        Ok(policy) => policy,
         // reported by the checks of settings
         Err(_) => return DoctorCheck::right("sync", "the sync policy is invalid"),
     };
     let remotes = destinations(repo);
     let differs = |remote: &&String| {
-        let standings = context.store.standing(&kept_under(repo, remote), None).unwrap_or_default();
-        standings.iter().any(|ours| ours.ours.is_some() && !ours.equal && leaves.may(&ours.name))
+        let refs = context.store.standing(&kept_under(repo, remote), None).unwrap_or_default();
+        refs.iter().any(|compared| compared.ours.is_some() && !compared.equal && policy.allows(&compared.name))
     };
     match (remotes.iter().find(differs), remotes.first()) {
         (Some(remote), _) => {
@@ -259,11 +250,10 @@ fn writable(context: &CommandContext<'_>) -> DoctorCheck {
         Err((folder, error)) => {
             let check = DoctorCheck::wrong("store", format!("{} cannot be written: {error}", folder.display()));
             let path = shell_path(&folder);
-            if folder.is_dir() {
-                check.command(format!("chmod u+rwx {path}"))
-            } else {
-                check.command(format!("mv {path} {path}.old"))
-            }
+            check.command(match folder.is_dir() {
+                true => format!("chmod u+rwx {path}"),
+                false => format!("mv {path} {path}.old"),
+            })
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::setup::doctor::check::DoctorCheck;
 use crate::setup::settings::remotes::sides;
 use crate::setup::settings::{choice, remotes};
 use crate::sync::policy::SyncPolicy;
+use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::place;
 use empirica_notes::git::repository::config::matches;
@@ -17,8 +18,7 @@ use empirica_notes::store::{PREFIX, own_refs, parse_duration};
 /// Checks; those of other programs' settings only if we have notes (`ours`).
 pub fn checks(context: &CommandContext<'_>, ours: bool) -> Vec<DoctorCheck> {
     let mut out = Vec::new();
-    let mut all = |found: empirica_notes::error::Result<Vec<DoctorCheck>>, check: &'static str, right: &str| match found
-    {
+    let mut all = |found: Result<Vec<DoctorCheck>>, check: &'static str, right: &str| match found {
         Ok(found) if found.is_empty() => out.push(DoctorCheck::right(check, right)),
         Ok(found) => out.extend(found),
         Err(error) => out.push(DoctorCheck::failed(check, &error)),
@@ -28,9 +28,9 @@ pub fn checks(context: &CommandContext<'_>, ours: bool) -> Vec<DoctorCheck> {
         all(rewrites(context), "rewrite", "git itself copies none of our notes");
     }
     all(values(context), "config", "every empirica.* value can be used");
-    all(identity(context), "identity", "records say who wrote them");
+    all(Ok(identity(context)), "identity", "records name their author");
     if !context.store.looks_for_secrets() {
-        let off = "empirica.redact is off: secrets are neither replaced before storing nor held back from leaving";
+        let off = "empirica.redact is off: secrets are neither replaced before storing nor held back from a push";
         out.push(DoctorCheck::right("secrets", off).command("git config empirica.redact true"));
     }
     out
@@ -51,7 +51,7 @@ pub fn unset(repo: &Repository, value: &Value) -> String {
 }
 
 /// Refspecs that force our refs to the other side's value.
-fn refspecs(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
+fn refspecs(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
     let values = config::matching(context.repo.cwd(), r"^remote\..*\.(fetch|push)$")?;
     let mut out = Vec::new();
     for value in &values {
@@ -67,7 +67,7 @@ fn refspecs(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<D
         let what = match (overwrites, fetch, nests) {
             (true, true, _) => "overwrites our notes with every fetch",
             (true, false, _) => "overwrites the notes of the other side with every push",
-            (false, _, true) => "copies what was fetched once more with every round",
+            (false, _, true) => "copies the fetched notes again with every fetch",
             _ => continue,
         };
         let what = format!("{} = {} {what}", value.key, value.value);
@@ -88,7 +88,7 @@ fn glob(side: &str, name: &str) -> bool {
 
 /// Settings by which git itself copies our notes on rewrites: without compare-and-swap, and in modes that garble
 /// them.
-fn rewrites(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
+fn rewrites(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
     let values = config::matching(context.repo.cwd(), r"^notes\.rewriteref$")?;
     let ours = |value: &&Value| own_refs().iter().any(|name| matches(&value.value, name));
     let wrong = values.iter().filter(ours).map(|value| {
@@ -98,14 +98,14 @@ fn rewrites(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<D
     Ok(wrong.collect())
 }
 
-fn values(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
+fn values(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
     let cwd = context.repo.cwd();
     let remotes = remotes::list(cwd)?;
     let templates = config::paths(cwd, r"^empirica\.templatedir$")?;
     let mut out = Vec::new();
     for value in config::matching(cwd, r"^empirica\.")? {
         let text = value.value.as_str();
-        let wanted = match value.key.as_str() {
+        let expected = match value.key.as_str() {
             "empirica.locktimeout" | "empirica.synctimeout" if parse_duration(text).is_none() => {
                 "a duration such as 300ms, 10s or 2m"
             }
@@ -120,15 +120,12 @@ fn values(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<Doc
             "empirica.templatedir" if !templates.iter().any(|path| Path::new(&path.value).is_dir()) => "a folder",
             _ => continue,
         };
-        let mut check = DoctorCheck::wrong("config", format!("{} is '{text}' and must be {wanted}", value.key));
+        let check = DoctorCheck::wrong("config", format!("{} is '{text}' and must be {expected}", value.key));
         let another = choice(context.repo, &remotes).filter(|_| value.key == "empirica.remote");
-        check = match another {
-            Some(name) if value.scope == "local" => {
-                check.command(format!("git config empirica.remote {}", quote(&name)))
-            }
-            _ => check.command(unset(context.repo, &value)),
-        };
-        out.push(check);
+        out.push(check.command(match another {
+            Some(name) if value.scope == "local" => format!("git config empirica.remote {}", quote(&name)),
+            _ => unset(context.repo, &value),
+        }));
     }
     Ok(out)
 }
@@ -139,17 +136,12 @@ fn is_bool(text: &str) -> bool {
     ["true", "false", "yes", "no", "on", "off", ""].contains(&word.as_str()) || word.parse::<i64>().is_ok()
 }
 
-fn identity(context: &CommandContext<'_>) -> empirica_notes::error::Result<Vec<DoctorCheck>> {
+fn identity(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let set = |key: &str| context.repo.config(key).is_some_and(|value| !value.trim().is_empty());
     if context.named_ai().is_some() || set("empirica.ai") || set("user.name") {
-        return Ok(Vec::new());
+        return Vec::new();
     }
-    Ok(vec![
-        DoctorCheck::wrong(
-            "identity",
-            "records will say 'unknown': neither user.name, empirica.ai nor EMPIRICA_AI is set",
-        )
-        .command("git config user.name \"Your Name\"")
-        .command("git config user.email \"you@example.com\""),
-    ])
+    let what = "records will say 'unknown': neither user.name, empirica.ai nor EMPIRICA_AI is set";
+    let check = DoctorCheck::wrong("identity", what).command("git config user.name \"Your Name\"");
+    vec![check.command("git config user.email \"you@example.com\"")]
 }

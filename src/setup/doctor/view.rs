@@ -1,4 +1,4 @@
-//! The answer of `doctor`: a line a check, and below it the commands that mend it.
+//! The answer of `doctor`: a line a check, and below it the commands that fix it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,9 +19,9 @@ use empirica_notes::error::{Command, Error};
 pub struct DoctorView<'a> {
     /// Whether `init` set this clone up.
     set_up: bool,
-    /// How many checks found something wrong.
+    /// How many checks failed.
     wrong: usize,
-    /// The checks; one that found several things comes several times.
+    /// The checks; one with several findings comes several times.
     checks: &'a [DoctorCheck],
     /// Handoffs whose commits vanished, as of `doctor --repairs`.
     repairs: Vec<RepairView<'a>>,
@@ -63,20 +63,21 @@ pub fn answer(outcome: &DoctorOutcome) -> Answer {
     if outcome.flushed > 0 {
         answer = answer.say(format!("{} written to the notes.", format::count(outcome.flushed, "record")));
     }
-    answer = repair::view::told(&outcome.repairs, answer);
+    answer = repair::view::summarize(&outcome.repairs, answer);
     if wrong.is_empty() {
         return answer.say("Nothing is wrong.");
     }
     let many = if wrong.len() == 1 { "is" } else { "are" };
-    let said = format!("{} {many} wrong", format::count(wrong.len(), "thing"));
+    let message = format!("{} {many} wrong", format::count(wrong.len(), "thing"));
     let reasons: Vec<&str> = wrong.iter().map(|check| check.what.as_str()).collect();
-    let error = Error::refused(said.clone()).reason(reasons.join("; ")).suggest("Run the commands, then look again.");
-    let mut commands: Vec<&Command> = Vec::new();
+    let error =
+        Error::refused(message.clone()).reason(reasons.join("; ")).suggest("Run the commands, then check again.");
+    let mut commands: Vec<Command> = Vec::new();
     for command in wrong.iter().flat_map(|check| &check.commands) {
-        if !commands.contains(&command) {
-            commands.push(command);
+        if !commands.contains(command) {
+            commands.push(command.clone());
         }
     }
-    answer.failed = Some(error.commands_of(commands.into_iter().cloned()));
-    answer.say(format!("{said}, each with the command that mends it."))
+    answer.failed = Some(error.commands_of(commands));
+    answer.say(format!("{message}, each with the command that fixes it."))
 }

@@ -11,19 +11,15 @@ use empirica_notes::env::is_executable;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
-use empirica_notes::git::repository::config::{File, Value};
 
-/// What is to be done for the hooks.
 #[derive(Debug)]
-pub struct HooksPlan {
-    /// Hooks to record.
+pub struct HookPlan {
+    /// To be recorded.
     pub hooks: InstalledHooks,
     /// Former installations to remove.
     pub left: Vec<InstalledHooks>,
-    /// Empty if all is in place.
     pub steps: Vec<SetupStep>,
-    /// Problems left to the user.
-    pub troubles: Vec<SetupWarning>,
+    pub warnings: Vec<SetupWarning>,
 }
 
 /// Paths of a repository that matter for hooks.
@@ -39,18 +35,14 @@ impl<'a> HookPaths<'a> {
         HookPaths { repo, common: repo.common_dir(), top: repo.work_tree().unwrap_or_else(|| repo.git_dir()) }
     }
 
-    /// Resolves a configured path from here.
-    fn here(&self, path: &str) -> PathBuf {
+    /// Resolves a configured path.
+    fn resolve(&self, path: &str) -> PathBuf {
         let path = self.top.join(path);
         path.canonicalize().unwrap_or(path)
     }
 
-    fn default(&self) -> PathBuf {
-        self.common.join("hooks")
-    }
-
     fn is_ours(&self, path: &str) -> bool {
-        self.here(path).starts_with(self.common.join("empirica"))
+        self.resolve(path).starts_with(self.common.join("empirica"))
     }
 
     /// Whether a folder has foreign hooks under the shipped names that git runs.
@@ -62,80 +54,53 @@ impl<'a> HookPaths<'a> {
                 && scripts::copy_of(folder, name).is_none()
         })
     }
-
-    /// Expanded values of core.hooksPath; the last takes effect.
-    fn configured(&self) -> Result<Vec<Value>> {
-        config::paths(self.repo.cwd(), r"^core\.hookspath$")
-    }
 }
 
-/// Where hooks are installed.
-struct HookTarget {
-    how: HookPlacement,
-    folder: PathBuf,
-    file: File,
-    former: Vec<String>,
-    theirs: Option<String>,
-}
-
-fn goal(site: &HookPaths<'_>, record: &SetupRecord) -> Result<HookTarget> {
+/// Where our hooks belong, without their files.
+fn target(site: &HookPaths<'_>, record: &SetupRecord) -> Result<InstalledHooks> {
     let cwd = site.repo.cwd();
     if config::runs_hooks(cwd) {
-        let none = PathBuf::new();
-        return Ok(HookTarget {
-            how: HookPlacement::Config,
-            folder: none,
-            file: File::Local,
-            former: Vec::new(),
-            theirs: None,
-        });
+        return Ok(InstalledHooks::new(HookPlacement::Config, PathBuf::new()));
     }
-    let configured = site.configured()?;
-    let default = site.default();
+    let configured = config::paths(cwd, r"^core\.hookspath$")?;
+    let default = site.common.join("hooks");
     // do not write to a folder that is a symlink into the worktree
     let own_default = default.canonicalize().map_or(true, |path| path.starts_with(&site.common));
+    // the last takes effect
     let last = configured.last();
     let is_default =
-        last.is_none_or(|value| Path::new(&value.value).is_absolute() && site.here(&value.value) == default);
+        last.is_none_or(|value| Path::new(&value.value).is_absolute() && site.resolve(&value.value) == default);
     // hooks may depend on their own name, so they keep it: ours go elsewhere and call them there
     if is_default && own_default && !site.has_hooks(&default) {
-        return Ok(HookTarget {
-            how: HookPlacement::Default,
-            folder: default,
-            file: File::Local,
-            former: Vec::new(),
-            theirs: None,
-        });
+        return Ok(InstalledHooks::new(HookPlacement::Default, default));
     }
     let of_worktree = last.is_some_and(|value| value.scope == "worktree");
-    let (file, folder) = if of_worktree {
-        let name = format!("empirica/hooks-{}", site.repo.worktree_key());
-        (File::At(site.repo.git_dir().join("config.worktree")), site.common.join(name))
-    } else {
-        (File::Local, site.common.join("empirica/hooks"))
-    };
+    let name = if of_worktree { format!("hooks-{}", site.repo.worktree_key()) } else { "hooks".to_owned() };
+    let mut hooks = InstalledHooks::new(HookPlacement::Folder, site.common.join("empirica").join(name));
+    hooks.config = of_worktree.then(|| site.repo.git_dir().join("config.worktree"));
     let default = default.to_string_lossy().into_owned();
-    let theirs_of = |value: &Value| value.value.clone();
     let (former, theirs) = match last {
         Some(value) if site.is_ours(&value.value) => {
-            let known = record.hooks.iter().find(|hooks| hooks.how == HookPlacement::Folder && hooks.file() == file);
-            let known = known.ok_or_else(|| forgotten(&folder))?;
+            let is_same =
+                |known: &&InstalledHooks| known.placement == HookPlacement::Folder && known.file() == hooks.file();
+            let known = record.hooks.iter().find(is_same).ok_or_else(|| forgotten(&hooks.folder))?;
             // an outer setting may have changed since
             let outer = configured.iter().rev().find(|value| !site.is_ours(&value.value));
             match (&known.theirs, known.former.is_empty()) {
                 (Some(theirs), false) => (known.former.clone(), theirs.clone()),
-                _ => (Vec::new(), outer.map_or(default, theirs_of)),
+                _ => (Vec::new(), outer.map_or(default, |value| value.value.clone())),
             }
         }
-        Some(value) => (config::own(cwd, &file, "core.hooksPath")?, theirs_of(value)),
+        Some(value) => (config::own(cwd, &hooks.file(), "core.hooksPath")?, value.value.clone()),
         None => (Vec::new(), default),
     };
-    Ok(HookTarget { how: HookPlacement::Folder, folder, file, former, theirs: Some(theirs) })
+    (hooks.former, hooks.theirs) = (former, Some(theirs));
+    Ok(hooks)
 }
 
 fn forgotten(folder: &Path) -> Error {
     let folder = shell_path(&folder.join("pre-commit"));
-    Error::refused("core.hooksPath names our folder, and nothing says what it named before")
+    Error::refused("cannot restore core.hooksPath: its former value is not recorded")
         .reason("empirica/init.json in the git directory is gone")
         .suggest(
             "Look up the folder of your hooks in our script, set core.hooksPath to it or unset it, then set up again.",
@@ -144,23 +109,10 @@ fn forgotten(folder: &Path) -> Error {
         .command(format!("git config --unset-all core.hooksPath && {}", empirica("init")))
 }
 
-/// Plans how git runs our hooks in this worktree, besides those it runs now.
-pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HooksPlan> {
+/// Plans to install our hooks in this worktree, in addition to the hooks git runs now.
+pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HookPlan> {
     let site = HookPaths::new(repo);
-    let goal = goal(&site, record)?;
-    let mut hooks = InstalledHooks {
-        how: goal.how,
-        folder: goal.folder,
-        config: match &goal.file {
-            File::Local => None,
-            File::At(path) => Some(path.clone()),
-        },
-        former: goal.former,
-        theirs: goal.theirs,
-        files: Default::default(),
-        renamed: Vec::new(),
-        made: false,
-    };
+    let mut hooks = target(&site, record)?;
     if hooks.folder.to_str().is_none() {
         return Err(Error::refused("the path of the git directory is not UTF-8")
             .reason("git's configuration and our scripts name it")
@@ -174,15 +126,15 @@ pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HooksPlan> {
     }
     // the setting of a worktree does not affect the others
     let replaced = |known: &&InstalledHooks| {
-        !known.same_place(&hooks) && (hooks.how == HookPlacement::Config || known.file() == hooks.file())
+        !known.same_place(&hooks) && (hooks.placement == HookPlacement::Config || known.file() == hooks.file())
     };
     let left: Vec<InstalledHooks> = record.hooks.iter().filter(replaced).cloned().collect();
-    let mut plan = HooksPlan { left: Vec::new(), steps: Vec::new(), troubles: Vec::new(), hooks };
+    let mut plan = HookPlan { left: Vec::new(), steps: Vec::new(), warnings: Vec::new(), hooks };
     for known in &left {
-        take_back(repo, known, &mut plan.steps, &mut plan.troubles)?;
+        revert(repo, known, &mut plan.steps, &mut plan.warnings)?;
     }
     plan.left = left;
-    match plan.hooks.how {
+    match plan.hooks.placement {
         HookPlacement::Config => {}
         HookPlacement::Default => in_default(repo, &mut plan),
         HookPlacement::Folder => in_folder(&site, &mut plan)?,
@@ -190,30 +142,31 @@ pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HooksPlan> {
     Ok(plan)
 }
 
-fn put(plan: &mut HooksPlan, name: &str, content: &str) {
+fn put(plan: &mut HookPlan, name: &str, content: &str) {
     plan.hooks.files.insert(name.to_owned(), hash(content.as_bytes()));
-    plan.steps.push(SetupStep::Write { path: plan.hooks.folder.join(name), content: content.as_bytes().to_vec() });
+    plan.steps
+        .push(SetupStep::WriteScript { path: plan.hooks.folder.join(name), content: content.as_bytes().to_vec() });
 }
 
-fn renamed(plan: &mut HooksPlan, name: &str) {
+fn renamed(plan: &mut HookPlan, name: &str) {
     if !plan.hooks.renamed.iter().any(|renamed| renamed == name) {
         plan.hooks.renamed.push(name.to_owned());
     }
 }
 
-fn edited(plan: &mut HooksPlan, path: &Path) {
-    plan.troubles.push(SetupWarning {
-        what: format!("{} is our hook and was edited by hand; it is kept", path.display()),
-        commands: vec![format!("rm -f {} && {}", shell_path(path), empirica("init")).into()],
-    });
+fn edited(plan: &mut HookPlan, path: &Path) {
+    plan.warnings.push(
+        SetupWarning::new(format!("{} is our hook and was edited by hand; it is kept", path.display()))
+            .command(format!("rm -f {} && {}", shell_path(path), empirica("init"))),
+    );
 }
 
 /// Our scripts in the repository's hooks folder, each calling the hook that was there.
-fn in_default(repo: &Repository, plan: &mut HooksPlan) {
+fn in_default(repo: &Repository, plan: &mut HookPlan) {
     let folder = plan.hooks.folder.clone();
     if !folder.exists() {
         plan.hooks.made = true;
-        plan.steps.push(SetupStep::Folder(folder.clone()));
+        plan.steps.push(SetupStep::MakeFolder(folder.clone()));
     }
     for name in scripts::of(repo) {
         let (path, before) = (folder.join(name), folder.join(format!("{name}{BEFORE}")));
@@ -236,18 +189,18 @@ fn in_default(repo: &Repository, plan: &mut HooksPlan) {
                 let same = taken && std::fs::read(&path).ok() == std::fs::read(&before).ok();
                 if taken && !same {
                     let (from, to) = (shell_path(&before), shell_path(&folder.join(format!("{name}.old"))));
-                    plan.troubles.push(SetupWarning {
-                        what: format!(
+                    plan.warnings.push(
+                        SetupWarning::new(format!(
                             "{} replaced our hook, and {} is still there; it does not call us",
                             path.display(),
                             before.display()
-                        ),
-                        commands: vec![format!("mv {from} {to} && {}", empirica("init")).into()],
-                    });
+                        ))
+                        .command(format!("mv {from} {to} && {}", empirica("init"))),
+                    );
                     continue;
                 }
                 if !taken {
-                    plan.steps.push(SetupStep::Aside { from: path, to: before });
+                    plan.steps.push(SetupStep::Rename { from: path, to: before });
                 }
                 renamed(plan, name);
                 put(plan, name, script);
@@ -257,10 +210,10 @@ fn in_default(repo: &Repository, plan: &mut HooksPlan) {
 }
 
 /// Our scripts in our own folder, and scripts that call the other hooks of theirs.
-fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
+fn in_folder(site: &HookPaths<'_>, plan: &mut HookPlan) -> Result<()> {
     let folder = plan.hooks.folder.clone();
     let theirs = plan.hooks.theirs.clone().unwrap_or_default();
-    let there = site.here(if theirs.is_empty() { "/" } else { &theirs });
+    let there = site.resolve(if theirs.is_empty() { "/" } else { &theirs });
     let mut wanted: Vec<(String, String)> = Vec::new();
     for name in scripts::of(site.repo) {
         wanted.push((name.to_owned(), scripts::script(name).to_owned()));
@@ -272,7 +225,7 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
     wanted.extend(passed.map(|name| (name.clone(), scripts::chain(&theirs, &name))));
     if !folder.exists() {
         plan.hooks.made = true;
-        plan.steps.push(SetupStep::Folder(folder.clone()));
+        plan.steps.push(SetupStep::MakeFolder(folder.clone()));
     }
     for (name, content) in &wanted {
         let path = folder.join(name);
@@ -286,10 +239,10 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
             HookFile::Foreign if scripts::copy_of(&folder, name).is_some() => {}
             HookFile::Foreign => {
                 let before = shell_path(&folder.join(format!("{name}{BEFORE}")));
-                plan.troubles.push(SetupWarning {
-                    what: format!("{} was put there by another tool and does not call us", path.display()),
-                    commands: vec![format!("mv {} {before} && {}", shell_path(&path), empirica("init")).into()],
-                });
+                plan.warnings.push(
+                    SetupWarning::new(format!("{} was put there by another tool and does not call us", path.display()))
+                        .command(format!("mv {} {before} && {}", shell_path(&path), empirica("init"))),
+                );
             }
         }
     }
@@ -308,23 +261,20 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HooksPlan) -> Result<()> {
     let file = plan.hooks.file();
     let now = config::own(site.repo.cwd(), &file, "core.hooksPath")?;
     if now != values {
-        plan.steps.push(SetupStep::Set { file, key: "core.hooksPath".to_owned(), former: now, values });
+        plan.steps.push(SetupStep::SetValues { file, key: "core.hooksPath".to_owned(), former: now, values });
     }
     Ok(())
 }
 
-/// The steps that remove an installation. Files edited since are kept.
-pub fn take_back(
+/// Adds the steps that remove an installation. Files edited since are kept.
+pub fn revert(
     repo: &Repository,
     hooks: &InstalledHooks,
     steps: &mut Vec<SetupStep>,
-    troubles: &mut Vec<SetupWarning>,
+    warnings: &mut Vec<SetupWarning>,
 ) -> Result<()> {
-    let kept = |path: &Path, why: &str| SetupWarning {
-        what: format!("{} {why}; it is kept", path.display()),
-        commands: Vec::new(),
-    };
-    if hooks.how == HookPlacement::Folder {
+    let kept = |path: &Path, why: &str| SetupWarning::new(format!("{} {why}; it is kept", path.display()));
+    if hooks.placement == HookPlacement::Folder {
         let file = hooks.file();
         let ours = hooks.folder.to_string_lossy().into_owned();
         // the setting was removed with its worktree
@@ -332,27 +282,27 @@ pub fn take_back(
         let now = if gone { Vec::new() } else { config::own(repo.cwd(), &file, "core.hooksPath")? };
         if now == [ours] {
             let (former, values) = (now, hooks.former.clone());
-            steps.push(SetupStep::Set { file, key: "core.hooksPath".to_owned(), former, values });
+            steps.push(SetupStep::SetValues { file, key: "core.hooksPath".to_owned(), former, values });
         }
     }
     for (name, written) in &hooks.files {
         let path = hooks.folder.join(name);
         let before = hooks.folder.join(format!("{name}{BEFORE}"));
-        let renamed = hooks.how == HookPlacement::Default && hooks.renamed.contains(name);
+        let renamed = hooks.placement == HookPlacement::Default && hooks.renamed.contains(name);
         let back = renamed && std::fs::symlink_metadata(&before).is_ok();
         match found(&path, scripts::script(name), Some(written)) {
             HookFile::Current | HookFile::Stale | HookFile::Absent if back => {
-                steps.push(SetupStep::Back { from: before, to: path });
+                steps.push(SetupStep::Restore { from: before, to: path });
             }
             HookFile::Current | HookFile::Stale => steps.push(SetupStep::Remove(path)),
             HookFile::Absent => {}
-            HookFile::Edited => troubles.push(kept(&path, "was edited by hand")),
+            HookFile::Edited => warnings.push(kept(&path, "was edited by hand")),
             // interrupted while renaming: this is the former hook
             HookFile::Foreign if renamed && std::fs::read(&path).ok() == std::fs::read(&before).ok() => {
-                steps.push(SetupStep::Back { from: before, to: path });
+                steps.push(SetupStep::Restore { from: before, to: path });
             }
-            HookFile::Foreign if back => troubles.push(kept(&before, "has lost its name to another hook")),
-            HookFile::Foreign => troubles.push(kept(&path, "is not ours any more")),
+            HookFile::Foreign if back => warnings.push(kept(&before, "was replaced by another hook")),
+            HookFile::Foreign => warnings.push(kept(&path, "is no longer ours")),
         }
     }
     if hooks.made {

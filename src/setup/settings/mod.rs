@@ -20,28 +20,26 @@ pub const DISPLAY: &str = "refs/notes/empirica/handoffs*";
 /// Changes to make to the configuration.
 #[derive(Debug, Default)]
 pub struct SettingsPlan {
-    /// Empty if all is in place.
     pub steps: Vec<SetupStep>,
     /// Values added by us, in order.
     pub added: Vec<AddedConfig>,
-    /// Remote for records, if any.
+    /// For records.
     pub remote: Option<String>,
-    /// Problems left to the user.
-    pub troubles: Vec<SetupWarning>,
+    pub warnings: Vec<SetupWarning>,
 }
 
 impl SettingsPlan {
     fn add(&mut self, key: &str, value: &str) {
-        self.steps.push(SetupStep::Add { key: key.to_owned(), value: value.to_owned() });
-        self.ours(key, value);
+        self.steps.push(SetupStep::AddValue { key: key.to_owned(), value: value.to_owned() });
+        self.record(key, value);
     }
 
     fn unset(&mut self, key: &str, value: &str) {
-        self.steps.push(SetupStep::Unset { key: key.to_owned(), value: value.to_owned() });
+        self.steps.push(SetupStep::UnsetValue { key: key.to_owned(), value: value.to_owned() });
         self.added.retain(|added| (added.key.as_str(), added.value.as_str()) != (key, value));
     }
 
-    fn ours(&mut self, key: &str, value: &str) {
+    fn record(&mut self, key: &str, value: &str) {
         let added = AddedConfig { key: key.to_owned(), value: value.to_owned() };
         if !self.added.contains(&added) {
             self.added.push(added);
@@ -49,16 +47,16 @@ impl SettingsPlan {
     }
 }
 
-/// Whether plain `git log` shows the Markdown, by what `notes.displayRef` says.
+/// Whether plain `git log` shows the Markdown, given the values of `notes.displayRef`.
 pub fn is_displayed(values: &[Value]) -> bool {
     values.iter().any(|value| matches(&value.value, MARKDOWN_REF))
 }
 
-/// Plans the configuration for hooks placed as `how`.
-pub fn plan(repo: &Repository, record: &SetupRecord, how: HookPlacement) -> Result<SettingsPlan> {
+/// Plans the configuration for hooks in this placement.
+pub fn plan(repo: &Repository, record: &SetupRecord, placement: HookPlacement) -> Result<SettingsPlan> {
     let cwd = repo.cwd();
     let mut plan = SettingsPlan { added: record.config.clone(), ..Default::default() };
-    hooks(repo, &mut plan, how)?;
+    hooks(repo, &mut plan, placement)?;
     if !is_displayed(&config::matching(cwd, r"^notes\.displayref$")?) {
         plan.add("notes.displayRef", DISPLAY);
     }
@@ -66,44 +64,43 @@ pub fn plan(repo: &Repository, record: &SetupRecord, how: HookPlacement) -> Resu
     for remote in remotes.iter().filter(|remote| remote.here) {
         let key = format!("remote.{}.fetch", remote.name);
         if remote.mirror {
-            plan.troubles.push(mirror(remote));
+            plan.warnings.push(mirror(remote));
             continue;
         }
         if !remote.is_usable() {
             let what = format!("the remote name '{}' is not valid in a ref: it gets no refspec", remote.name);
-            plan.troubles.push(SetupWarning { what, commands: Vec::new() });
+            plan.warnings.push(SetupWarning::new(what));
             continue;
         }
         for value in remote.misnamed() {
             plan.unset(&key, &value);
         }
-        for wanted in remote.lacks() {
-            plan.add(&key, &wanted);
+        for refspec in remote.missing() {
+            plan.add(&key, &refspec);
         }
     }
     // removed together with its remote
-    let there = |added: &AddedConfig| {
+    let is_current = |added: &AddedConfig| {
         let name = added.key.strip_prefix("remote.").and_then(|key| key.strip_suffix(".fetch"));
         name.is_none_or(|name| remotes.iter().any(|remote| remote.name == name))
     };
-    plan.added.retain(there);
+    plan.added.retain(is_current);
     remote(repo, &mut plan, &remotes)?;
     Ok(plan)
 }
 
 fn mirror(remote: &Remote) -> SetupWarning {
-    let key = empirica_notes::git::repository::quote(&format!("remote.{}.fetch", remote.name));
-    let excluded = remote.fetch.iter().any(|value| value.value == "^refs/notes/empirica/*");
-    let command = format!("git config --add {key} '^refs/notes/empirica/*'").into();
-    SetupWarning {
-        what: format!("the remote '{}' mirrors: it gets no refspec, and its fetches overwrite notes", remote.name),
-        commands: (!excluded).then_some(command).into_iter().collect(),
+    let what = format!("the remote '{}' mirrors: it gets no refspec, and its fetches overwrite notes", remote.name);
+    if remote.fetch.iter().any(|value| value.value == "^refs/notes/empirica/*") {
+        return SetupWarning::new(what);
     }
+    let key = empirica_notes::git::repository::quote(&format!("remote.{}.fetch", remote.name));
+    SetupWarning::new(what).command(format!("git config --add {key} '^refs/notes/empirica/*'"))
 }
 
 /// Hooks in git's configuration.
-fn hooks(repo: &Repository, plan: &mut SettingsPlan, how: HookPlacement) -> Result<()> {
-    if how != HookPlacement::Config {
+fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -> Result<()> {
+    if placement != HookPlacement::Config {
         // in reverse order: git fails on an event without a command
         for AddedConfig { key, value } in
             plan.added.clone().into_iter().rev().filter(|added| added.key.starts_with("hook."))
@@ -118,22 +115,22 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, how: HookPlacement) -> Resu
     }
     for name in scripts::of(repo) {
         let key = format!("hook.empirica-{name}.command");
-        let wanted = scripts::command(name);
+        let command = scripts::command(name);
         let now = config::own(repo.cwd(), &File::Local, &key)?;
         let ours = |value: &String| plan.added.iter().any(|added| added.key == key && added.value == *value);
         match now.as_slice() {
-            [] => plan.add(&key, &wanted),
-            [only] if *only == wanted => plan.ours(&key, &wanted),
+            [] => plan.add(&key, &command),
+            [only] if *only == command => plan.record(&key, &command),
             values if values.iter().all(ours) => {
                 plan.added.retain(|added| added.key != key);
-                plan.ours(&key, &wanted);
+                plan.record(&key, &command);
                 let (file, former) = (File::Local, now.clone());
-                plan.steps.push(SetupStep::Set { file, key, former, values: vec![wanted] });
+                plan.steps.push(SetupStep::SetValues { file, key, former, values: vec![command] });
             }
-            _ => plan.troubles.push(SetupWarning {
-                what: format!("{key} was edited by hand; it is kept"),
-                commands: vec![format!("git config --unset-all {key} && {}", empirica("init")).into()],
-            }),
+            _ => {
+                let command = format!("git config --unset-all {key} && {}", empirica("init"));
+                plan.warnings.push(SetupWarning::new(format!("{key} was edited by hand; it is kept")).command(command));
+            }
         }
         let key = format!("hook.empirica-{name}.event");
         let now = config::own(repo.cwd(), &File::Local, &key)?;
@@ -149,9 +146,9 @@ fn remote(repo: &Repository, plan: &mut SettingsPlan, remotes: &[Remote]) -> Res
     let key = "empirica.remote";
     let now = config::matching(repo.cwd(), r"^empirica\.remote$")?.pop();
     if let Some(now) = now {
-        let known = remotes.iter().any(|remote| remote.name == now.value);
+        let exists = remotes.iter().any(|remote| remote.name == now.value);
         let ours = plan.added.iter().any(|added| added.key == key && added.value == now.value);
-        if known || !ours {
+        if exists || !ours {
             plan.remote = Some(now.value);
             return Ok(());
         }

@@ -15,7 +15,7 @@ pub struct Remote {
     pub name: String,
     /// Fetch refspecs.
     pub fetch: Vec<Value>,
-    /// Whether the repository configures it; remotes in the user's global configuration are left alone.
+    /// Whether the repository configures it, not the user's global configuration.
     pub here: bool,
     /// Whether it mirrors all refs, in either direction.
     pub mirror: bool,
@@ -39,9 +39,9 @@ impl Remote {
     }
 
     /// Missing refspecs.
-    pub fn lacks(&self) -> Vec<String> {
-        let known = |wanted: &String| self.fetch.iter().any(|value| sides(&value.value) == sides(wanted));
-        refspecs(&tracking(&self.name)).into_iter().filter(|wanted| !known(wanted)).collect()
+    pub fn missing(&self) -> Vec<String> {
+        let is_set = |refspec: &String| self.fetch.iter().any(|value| sides(&value.value) == sides(refspec));
+        refspecs(&tracking(&self.name)).into_iter().filter(|refspec| !is_set(refspec)).collect()
     }
 
     /// Our refspecs from before the remote was renamed.

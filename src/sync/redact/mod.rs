@@ -18,7 +18,6 @@ use empirica_notes::git::remotes::{RemotePlace, transfer};
 use empirica_notes::model::{Body, Id, Namespace};
 use empirica_notes::store::{PREFIX, Redaction, Scrubbed};
 
-/// Records to redact, and how.
 #[derive(Debug, Clone, Default)]
 pub struct RedactRequest {
     /// Record IDs or unique parts of them; at least one.
@@ -31,16 +30,13 @@ pub struct RedactRequest {
     pub shown: bool,
 }
 
-/// What was done.
 #[derive(Debug, Default)]
 pub struct RedactOutcome {
     /// Result in this repository.
     pub here: Redaction,
     /// Result per remote that notes are pushed to or fetched from; empty in a dry run.
     pub remotes: Vec<RemoteRedaction>,
-    /// Whether nothing was changed.
     pub dry_run: bool,
-    /// What the user should know.
     pub warnings: Vec<String>,
 }
 
@@ -69,7 +65,8 @@ pub enum RemoteState {
     /// The records are still there, or the remote could not be contacted.
     NotRedacted,
     /// The remote could not be contacted, but is not known to have notes of this program.
-    NotAsked,
+    #[serde(rename = "not_asked")]
+    Unreachable,
 }
 
 /// Refs cleaned of secrets outside records.
@@ -97,7 +94,7 @@ pub fn scrub(context: &CommandContext<'_>, dry_run: bool) -> Result<ScrubOutcome
 pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<RedactOutcome> {
     let mut outcome = RedactOutcome { dry_run: request.dry_run, ..Default::default() };
     outcome.warnings = context.store.reconcile();
-    let ids = request.records.iter().map(|given| resolve(context, given)).collect::<Result<BTreeSet<Id>>>()?;
+    let ids = request.records.iter().map(|name| resolve(context, name)).collect::<Result<BTreeSet<Id>>>()?;
     context.optional("reason", request.reason.as_deref())?;
     let by = By {
         ai: context.store.without_secrets(&context.author(None)),
@@ -122,23 +119,23 @@ pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<Reda
 }
 
 /// Finds a record by its ID; one that cannot be decoded needs the whole ID.
-fn resolve(context: &CommandContext<'_>, given: &str) -> Result<Id> {
-    let found = context.record(given, "record", &Namespace::ALL, |_| true);
-    let record = match found.or_else(|error| names::retracted(context, given, error)) {
+fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
+    let found = context.record(name, "record", &Namespace::ALL, |_| true);
+    let record = match found.or_else(|error| names::retracted(context, name, error)) {
         Ok(record) => record,
         Err(error) => {
-            let whole = Id::parse(given.trim()).filter(|_| error.kind() == Kind::NotFound);
+            let whole = Id::parse(name.trim()).filter(|_| error.kind() == Kind::NotFound);
             let is_stored = |id: &Id| {
-                let looked = context.store.redact(&BTreeSet::from([id.clone()]), &By::default(), true);
-                looked.is_ok_and(|looked| looked.gone.len() + looked.before.len() > 0)
+                let found = context.store.redact(&BTreeSet::from([id.clone()]), &By::default(), true);
+                found.is_ok_and(|found| found.gone.len() + found.before.len() > 0)
             };
             return whole.filter(is_stored).ok_or(error);
         }
     };
     match record.body {
-        Body::Attach(_) | Body::Supersede(_) => Err(Error::refused(format!("'{given}' holds no text"))
-            .provided(given)
-            .reason(format!("a record of the kind {} only names others", record.body.kind()))
+        Body::Attach(_) | Body::Supersede(_) => Err(Error::refused(format!("'{name}' holds no text"))
+            .provided(name)
+            .reason(format!("a record of the kind {} only names other records", record.body.kind()))
             .suggest("Redact the record with the text to remove.")
             .command(empirica("show").arg(record.head.id.as_str()))),
         _ => Ok(record.head.id),
@@ -181,34 +178,32 @@ fn publish(
 ) -> RemoteRedaction {
     let name = context.store.without_secrets(&place.name);
     let result = |state, reason: Option<String>| RemoteRedaction { name: name.clone(), state, reason };
-    let mut exchange = || -> Result<RemoteRedaction> {
-        let leaves = SyncPolicy::configured(context.repo)?;
-        let manner = TransferOptions { shown: request.shown, ..Default::default() };
-        let exchange =
-            Sync { store: &context.store, place, manner, leaves, allow_secret: false, redactions_alone: true };
-        match exchange.dry_run(&mut Vec::new()) {
+    let mut redact = || -> Result<RemoteRedaction> {
+        let policy = SyncPolicy::configured(context.repo)?;
+        let options = TransferOptions { shown: request.shown, ..Default::default() };
+        let sync = Sync { store: &context.store, place, options, policy, allow_secret: false, only_redactions: true };
+        match sync.dry_run(&mut Vec::new()) {
             Ok(seen) if seen.first => return Ok(result(RemoteState::NoNotes, None)),
-            Err(error) if !is_known => return Ok(result(RemoteState::NotAsked, Some(error.in_one_line()))),
+            Err(error) if !is_known => return Ok(result(RemoteState::Unreachable, Some(error.in_one_line()))),
             other => drop(other?),
         }
-        let synced = exchange.run(warnings, &mut |_| {})?;
-        let copied = transfer::listed(context.repo, place, &exchange.manner, &format!("{PREFIX}remotes/"))?;
+        let synced = sync.run(warnings, &mut |_| {})?;
+        let copied = transfer::listed(context.repo, place, &sync.options, &format!("{PREFIX}remotes/"))?;
         if !copied.is_empty() {
-            // other clones clean up with their next command; copies made by a mirror push remain on the server
+            // other clones clean up with their next command; copies of a mirror push remain on the server
             let refs = copied.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
             warnings.push(format!(
-                "{name} has tracking refs, which may lead to it: of its own, when it is somebody's clone; else a push of all refs took them there, and they are removed by: git push {} --delete {refs}",
+                "{name} has tracking refs that may reach the redacted records. If it is a clone, they are its own; if a push of all refs created them, remove them: git push {} --delete {refs}",
                 quote(&name)
             ));
         }
         Ok(match synced.unredacted.first() {
             None => result(RemoteState::Redacted, None),
-            Some(name) if !leaves.may(name) => {
-                result(RemoteState::NotRedacted, Some(format!("empirica.sync lets {name} not leave this repository")))
+            Some(name) if !policy.allows(name) => {
+                result(RemoteState::NotRedacted, Some(format!("empirica.sync keeps {name} in this repository")))
             }
-            Some(name) => result(RemoteState::NotRedacted, Some(format!("{name} is there as it was"))),
+            Some(name) => result(RemoteState::NotRedacted, Some(format!("{name} is unchanged there"))),
         })
     };
-    let outcome = exchange();
-    outcome.unwrap_or_else(|error| result(RemoteState::NotRedacted, Some(error.in_one_line())))
+    redact().unwrap_or_else(|error| result(RemoteState::NotRedacted, Some(error.in_one_line())))
 }

@@ -13,21 +13,21 @@ use empirica_notes::git::repository::quote;
 use empirica_notes::model::Id;
 use empirica_notes::store::Scrubbed;
 
-/// The records that were redacted, or would be.
+/// The redacted records; in a dry run, those to redact.
 #[derive(Serialize, JsonSchema)]
 pub struct RedactView<'a> {
     /// Whether nothing was changed.
     dry_run: bool,
-    /// The records that are gone.
+    /// The removed records.
     redacted: Vec<RecordKindView<'a>>,
-    /// Those that were gone before.
+    /// Those that were redacted before.
     redacted_before: &'a [Id],
-    /// The records that quoted them and were written again without their texts.
+    /// The records that quoted them and were rewritten without their texts.
     rewritten: Vec<RecordKindView<'a>>,
-    /// Other records that hold a word of theirs of 8 or more characters with letters and digits, or repeat what a handoff of them
-    /// was made from.
+    /// Other records with a word of theirs of 8 or more characters with letters and digits, or with the source of a handoff among
+    /// them.
     look_at: Vec<RecordKindView<'a>>,
-    /// The refs of another tool that they were imported from and that still hold them.
+    /// The refs of another tool that they were imported from, and that still hold them.
     foreign_refs: &'a BTreeSet<String>,
     /// The number of the epoch now; null in a dry run.
     epoch: Option<u64>,
@@ -45,6 +45,8 @@ struct RecordKindView<'a> {
     /// Its kind.
     kind: &'a str,
 }
+
+const PRUNE: &str = "the old objects stay in this clone until git removes unreachable ones: git gc --prune=now";
 
 /// The answer of `redact`. It fails when a remote still has what was redacted here.
 pub fn answer(outcome: &RedactOutcome) -> Answer {
@@ -76,18 +78,17 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
             RemoteState::Redacted => "redacted there, too",
             RemoteState::NoNotes => "has no notes",
             RemoteState::NotRedacted => "NOT redacted there",
-            RemoteState::NotAsked => "could not be asked",
+            RemoteState::Unreachable => "could not be contacted",
         };
         let reason = remote.reason.as_ref().map(|reason| format!(": {}", safe::line(reason))).unwrap_or_default();
         text.push_str(&format!("{}: {state}{reason}\n", safe::line(&remote.name)));
     }
     let mut answer = Answer::new(view).text(text).warn(outcome.warnings.clone());
     if outcome.dry_run {
-        return tales(answer.say("This is a dry run: nothing was changed."), outcome);
+        return with_remains(answer.say("This is a dry run: nothing was changed."), outcome);
     }
     answer = answer.say("If it was a secret, rotate it: clones that fetched it still have it.");
-    answer = tales(answer, outcome)
-        .hint("the old objects stay in this clone until git removes what nothing leads to: git gc --prune=now");
+    answer = with_remains(answer, outcome).hint(PRUNE);
     if complete {
         return answer;
     }
@@ -97,7 +98,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     let retry = ids.fold(empirica("redact"), |command, id| command.arg(id.as_str()));
     answer.failed = Some(
         Error::refused(format!("it is not redacted on {}", names.join(", ")))
-            .reason("here it is redacted; there the notes are as they were, and whoever fetches gets the text")
+            .reason("it is redacted here; there the notes are unchanged, and every fetch gets the text")
             .suggest("Find out why the remote rejects it (a forced push of refs/notes/empirica/*), then run it again.")
             .command(retry),
     );
@@ -107,39 +108,34 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
 /// The answer of `redact --secrets`.
 pub fn scrubbed(outcome: &ScrubOutcome) -> Answer {
     let line = |scrubbed: &Scrubbed| {
-        let history = if scrubbed.history { ", history that held one cut off" } else { "" };
+        let history = if scrubbed.history { ", and its history with secrets cut off" } else { "" };
         format!("{}: secrets replaced in {}{history}\n", scrubbed.name, format::count(scrubbed.notes, "note"))
     };
     let text: String = outcome.refs.iter().map(line).collect();
     let answer = Answer::new(outcome);
     if outcome.refs.is_empty() {
-        let text = "No rule sees a secret in what is no record.\n".to_owned();
+        let text = "No secret is stored outside records.\n";
         return answer.text(text).warn(outcome.warnings.clone());
     }
     let published = outcome.refs.iter().filter(|scrubbed| scrubbed.published);
     let published = published.map(|scrubbed| {
-        format!(
-            "a remote has a secret of {} already: the next sync brings it back from there; change the secret",
-            scrubbed.name
-        )
+        format!("a remote already has a secret of {}: the next sync fetches it again; change the secret", scrubbed.name)
     });
     let answer = answer.text(text).warn(published).warn(outcome.warnings.clone());
     if outcome.dry_run {
         return answer.say("This is a dry run: nothing was changed.");
     }
-    answer
-        .say("If it was a secret, change it.")
-        .hint("the old objects stay in this clone until git removes what nothing leads to: git gc --prune=now")
+    answer.say("If it was a secret, change it.").hint(PRUNE)
 }
 
-/// What the user should look at besides.
-fn tales(mut answer: Answer, outcome: &RedactOutcome) -> Answer {
+/// Warns of records and refs that may still hold the text.
+fn with_remains(mut answer: Answer, outcome: &RedactOutcome) -> Answer {
     let here = &outcome.here;
     if !here.look_at.is_empty() {
         let few: Vec<&str> = here.look_at.iter().take(5).map(|(id, _)| id.short()).collect();
         answer = answer
             .warn([format!(
-                "{} still {} a word of it that looks like no prose: {}{}",
+                "{} still {} an unusual word of it: {}{}",
                 format::count(here.look_at.len(), "record"),
                 if here.look_at.len() == 1 { "holds" } else { "hold" },
                 few.join(", "),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
+use crate::render::format;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::reach::is_ancestor;
 use empirica_notes::git::rewrites::{CommitFate, LostCommit, Rule, find};
@@ -89,14 +90,14 @@ impl Candidate {
 /// Finds replacements of commits outside HEAD's history, and on request attaches their records to unambiguous ones.
 pub fn run(context: &CommandContext<'_>, request: &RepairRequest) -> Result<RepairOutcome> {
     let mut warnings = context.store.reconcile();
-    let mut outcome = look(context, request)?;
+    let mut outcome = find_repairs(context, request)?;
     warnings.append(&mut outcome.stored.warnings);
     outcome.stored.warnings = warnings;
     Ok(outcome)
 }
 
 /// Same, without modifying the store unless `request` applies repairs.
-pub(crate) fn look(context: &CommandContext<'_>, request: &RepairRequest) -> Result<RepairOutcome> {
+pub(crate) fn find_repairs(context: &CommandContext<'_>, request: &RepairRequest) -> Result<RepairOutcome> {
     let mut outcome = RepairOutcome { applied: request.apply, ..Default::default() };
     outcome.unborn = context.store.head().commit.is_none();
     let mut moves = Vec::new();
@@ -106,28 +107,28 @@ pub(crate) fn look(context: &CommandContext<'_>, request: &RepairRequest) -> Res
     for choice in &chosen {
         lost.remove(&choice.from);
     }
-    let sought = lost.iter().map(|(id, entries)| (*id, about(context, &handoffs, *id, entries))).collect();
+    let sought = lost.iter().map(|(id, entries)| (*id, lost_commit(context, &handoffs, *id, entries))).collect();
     let found = find(context.repo, &sought)?;
     outcome.stored.warnings.extend(found.warnings);
-    let aside = superseded(handoffs.records());
-    let mut beyond = 0;
+    let superseded = superseded(handoffs.records());
+    let mut shallow = 0;
     for (from, entries) in lost {
         let verdict = match found.fates.get(&from) {
             Some(CommitFate::Replaced(rule, to)) => match to.as_slice() {
                 [only] => {
                     // git itself may have copied the lines to another commit
-                    let stands = entries.iter().any(|entry| entry.on.contains(&from));
-                    let other = entries.iter().flat_map(|entry| &entry.on).next().copied().unwrap_or(from);
-                    moves.push(Follow { from: if stands { from } else { other }, to: *only, only: None });
+                    let mut on = entries.iter().flat_map(|entry| &entry.on);
+                    let source = on.clone().find(|on| **on == from).or_else(|| on.next()).copied().unwrap_or(from);
+                    moves.push(Follow { from: source, to: *only, only: None });
                     RepairVerdict::Attach { to: Candidate::new(context, *only), rule: Some(*rule), done: request.apply }
                 }
                 many => RepairVerdict::Ambiguous(*rule, many.iter().map(|to| Candidate::new(context, *to)).collect()),
             },
-            Some(CommitFate::Lost) if entries.iter().any(|entry| !aside.contains(&entry.record.head.id)) => {
+            Some(CommitFate::Lost) if entries.iter().any(|entry| !superseded.contains(&entry.record.head.id)) => {
                 RepairVerdict::Lost
             }
             Some(CommitFate::Beyond) => {
-                beyond += 1;
+                shallow += 1;
                 continue;
             }
             _ => continue,
@@ -135,10 +136,10 @@ pub(crate) fn look(context: &CommandContext<'_>, request: &RepairRequest) -> Res
         let records = entries.iter().map(|entry| entry.record.clone()).collect();
         outcome.repairs.push(Repair { from, subject: context.repo.subject(from), verdict, records });
     }
-    if beyond > 0 {
-        let (commits, are) = if beyond == 1 { ("commit", "is") } else { ("commits", "are") };
+    if shallow > 0 {
+        let commits = format::count(shallow, "commit");
         outcome.stored.warnings.push(format!(
-            "{beyond} {commits} with handoffs {are} not here; this clone is shallow, so they can be in the history that was cut off"
+            "missing here: {commits} with handoffs; this clone is shallow, so they can be in the history that was cut off"
         ));
     }
     for choice in chosen {
@@ -172,31 +173,30 @@ fn handoffs_by_commit<'s>(context: &CommandContext<'_>, handoffs: &'s Scan) -> B
     let empty = context.repo.empty_tree();
     let mut out: BTreeMap<Oid, Vec<&RecordEntry>> = BTreeMap::new();
     for entry in handoffs.entries().filter(|entry| is_content(&entry.record)) {
-        let home = placements.of(&context.store, entry);
-        if home != empty {
-            out.entry(home).or_default().push(entry);
+        let commit = placements.of(&context.store, entry);
+        if commit != empty {
+            out.entry(commit).or_default().push(entry);
         }
     }
     out
 }
 
-/// What the records tell about their commit.
-fn about(context: &CommandContext<'_>, handoffs: &Scan, home: Oid, entries: &[&RecordEntry]) -> LostCommit {
+/// The evidence of the records about their commit.
+fn lost_commit(context: &CommandContext<'_>, handoffs: &Scan, commit: Oid, entries: &[&RecordEntry]) -> LostCommit {
     let empty = context.repo.empty_tree();
     let also: BTreeSet<Oid> = entries.iter().flat_map(|entry| &entry.on).copied().collect();
     // written on a parent and attached here later: a replacement of the parent says nothing about this commit
-    let before = |on: &Oid| is_ancestor(context.repo, *on, &home.to_string());
-    let also = also.into_iter().filter(|on| *on != home && *on != empty && !before(on)).collect();
+    let before = |on: &Oid| is_ancestor(context.repo, *on, &commit.to_string());
+    let also = also.into_iter().filter(|on| *on != commit && *on != empty && !before(on)).collect();
     let mut trees = BTreeSet::new();
-    if !context.repo.has_object(home) {
-        let home = home.to_string();
-        let made_there = handoffs.records().filter(|record| record.head.commit.as_ref() == Some(&home));
-        trees.extend(made_there.filter_map(|record| parse_oid(record.head.tree.as_deref()?)));
+    if !context.repo.has_object(commit) {
+        let hex = commit.to_string();
+        let written_there = handoffs.records().filter(|record| record.head.commit.as_ref() == Some(&hex));
+        trees.extend(written_there.filter_map(|record| parse_oid(record.head.tree.as_deref()?)));
     }
     LostCommit { also, trees }
 }
 
-/// The user's choice.
 struct UserChoice {
     from: Oid,
     to: Oid,
@@ -205,12 +205,12 @@ struct UserChoice {
     done: bool,
 }
 
-fn chosen(context: &CommandContext<'_>, given: &[(String, String)]) -> Result<Vec<UserChoice>> {
-    if given.is_empty() {
+fn chosen(context: &CommandContext<'_>, pairs: &[(String, String)]) -> Result<Vec<UserChoice>> {
+    if pairs.is_empty() {
         return Ok(Vec::new());
     }
     let all = context.store.scan_all()?;
-    given.iter().map(|(from, to)| choice(context, &all, from, to)).collect()
+    pairs.iter().map(|(from, to)| choice(context, &all, from, to)).collect()
 }
 
 fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Result<UserChoice> {
@@ -219,21 +219,21 @@ fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Res
         Error::not_found(format!("'{to}' is no commit"))
             .provided(to)
             .reason("git knows no such revision here")
-            .suggest("Name the commit that took the place as git log shows it.")
+            .suggest("Name the replacement as git log shows it.")
             .command("git log --oneline -20")
     })?;
     if from == to {
-        return Err(Error::usage(format!("{from} cannot take its own place"))
+        return Err(Error::usage(format!("cannot replace {from} by itself"))
             .provided(from.to_string())
-            .reason("the commit that has the records and the one that shall have them are the same")
+            .reason("both sides of the = are the same commit")
             .suggest("Name another commit after the =.")
             .command("git log --oneline -20"));
     }
-    let here = || all.entries().filter(|entry| entry.on.contains(&from) && is_content(&entry.record));
-    let of_namespace = here().filter(|entry| entry.record.body.namespace() == Some(Namespace::Handoffs));
-    let mut records: Vec<Record> = of_namespace.map(|entry| entry.record.clone()).collect();
+    let entries = || all.entries().filter(|entry| entry.on.contains(&from) && is_content(&entry.record));
+    let handoffs = entries().filter(|entry| entry.record.body.namespace() == Some(Namespace::Handoffs));
+    let mut records: Vec<Record> = handoffs.map(|entry| entry.record.clone()).collect();
     if records.is_empty() {
-        records = here().map(|entry| entry.record.clone()).collect();
+        records = entries().map(|entry| entry.record.clone()).collect();
     }
     let (hex_from, hex_to) = (from.to_string(), to.to_string());
     let attached: BTreeSet<_> = all
@@ -244,29 +244,29 @@ fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Res
         })
         .flatten()
         .collect();
-    let done = here().all(|entry| entry.on.contains(&to) && attached.contains(&entry.record.head.id));
+    let done = entries().all(|entry| entry.on.contains(&to) && attached.contains(&entry.record.head.id));
     Ok(UserChoice { from, to, records, done })
 }
 
 /// Resolves an annotated commit: a full ID, a unique prefix of 4 digits or more, or a revision.
-fn annotated(context: &CommandContext<'_>, all: &Scan, given: &str) -> Result<Oid> {
-    let places: BTreeSet<Oid> = all.entries().flat_map(|entry| entry.on.iter().copied()).collect();
-    let wanted = given.trim().to_ascii_lowercase();
-    let begins = |on: &&Oid| wanted.len() >= SHORTEST && on.to_string().starts_with(&wanted);
-    let named: Vec<&Oid> = places.iter().filter(begins).collect();
+fn annotated(context: &CommandContext<'_>, all: &Scan, name: &str) -> Result<Oid> {
+    let annotated: BTreeSet<Oid> = all.entries().flat_map(|entry| entry.on.iter().copied()).collect();
+    let digits = name.trim().to_ascii_lowercase();
+    let begins = |on: &&Oid| digits.len() >= SHORTEST && on.to_string().starts_with(&digits);
+    let named: Vec<&Oid> = annotated.iter().filter(begins).collect();
     if let [first, second, ..] = named.as_slice() {
-        return Err(Error::refused(format!("'{given}' matches {} commits", named.len()))
-            .provided(given)
+        return Err(Error::refused(format!("'{name}' matches {} commits", named.len()))
+            .provided(name)
             .reason("an abbreviated id must be unique")
             .suggest("Give more digits.")
             .alternative(first.to_string())
             .alternative(second.to_string())
             .command(empirica("doctor")));
     }
-    let meant = named.first().map(|on| **on).or_else(|| context.repo.resolve_commit(given));
-    meant.filter(|on| places.contains(on)).ok_or_else(|| {
-        Error::not_found(format!("no records stand on '{given}'"))
-            .provided(given)
+    let commit = named.first().map(|on| **on).or_else(|| context.repo.resolve_commit(name));
+    commit.filter(|on| annotated.contains(on)).ok_or_else(|| {
+        Error::not_found(format!("there are no records on '{name}'"))
+            .provided(name)
             .reason("no annotated commit has such an id, and no revision of that name is annotated")
             .suggest("See which commits can be repaired.")
             .command(empirica("doctor"))

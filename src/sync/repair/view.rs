@@ -34,12 +34,12 @@ fn rule_text(rule: Option<Rule>) -> &'static str {
         Some(Rule::RangePatchId) => "the patch of the whole branch",
         Some(Rule::PatchId) => "the same patch",
         Some(Rule::TreeAuthorDate) => "the same tree, author and date",
-        Some(Rule::Tree) => "the same tree; the old commit is not here, so nothing else can be compared",
-        Some(Rule::Amend) => "amended, says the reflog",
+        Some(Rule::Tree) => "the same tree; the old commit is not here to compare more",
+        Some(Rule::Amend) => "amended, by the reflog",
     }
 }
 
-/// What becomes of the records of a commit.
+/// The repair of a commit's records.
 #[derive(PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
@@ -48,9 +48,9 @@ enum State {
     WouldAttach,
     /// They are attached to the commit `to`.
     Attached,
-    /// Several commits can have taken its place: choose one of `candidates`.
+    /// Several commits can replace it: choose one of `candidates`.
     Ambiguous,
-    /// No commit here took its place.
+    /// No commit here replaced it.
     Lost,
 }
 
@@ -65,7 +65,7 @@ impl From<&RepairVerdict> for State {
     }
 }
 
-/// The handoffs whose commits vanished.
+/// Handoffs whose commits vanished.
 #[derive(Serialize, JsonSchema)]
 pub struct RepairsView<'a> {
     /// The commits; empty when there is nothing to do.
@@ -76,21 +76,21 @@ pub struct RepairsView<'a> {
     applied: bool,
 }
 
-/// A commit that is not in HEAD's history, and what becomes of its records.
+/// A commit outside HEAD's history, and the repair of its records.
 #[derive(Serialize, JsonSchema)]
 pub struct RepairView<'a> {
     /// The commit that has the records.
     from: String,
     /// Its subject; null when the commit is not in this clone.
     from_subject: Option<&'a str>,
-    /// The commit that took its place; null unless there is exactly one.
+    /// Its replacement; null unless there is exactly one.
     to: Option<String>,
     /// Its subject.
     to_subject: Option<&'a str>,
-    /// How that is known: `commit_map`, `range_patch_id`, `patch_id`, `tree_author_date`, `tree`, `amend`, or `chosen` with `--to`;
+    /// The rule that found it: `commit_map`, `range_patch_id`, `patch_id`, `tree_author_date`, `tree`, `amend`, or `chosen` with `--to`;
     /// null when it is lost.
     rule: Option<&'static str>,
-    /// What becomes of the records.
+    /// Their state.
     state: State,
     /// The commits to choose from when it is ambiguous, newest first.
     candidates: Vec<CandidateView<'a>>,
@@ -98,7 +98,7 @@ pub struct RepairView<'a> {
     records: Vec<StrandedView<'a>>,
 }
 
-/// A commit that can have taken the place of another.
+/// A possible replacement of a commit.
 #[derive(Serialize, JsonSchema)]
 struct CandidateView<'a> {
     /// The commit.
@@ -122,7 +122,7 @@ struct StrandedView<'a> {
     kind: &'a str,
     /// Its agent.
     ai_id: &'a str,
-    /// What a handoff or digest is about; null for other kinds.
+    /// The task of a handoff or digest; null for other kinds.
     task: Option<&'a str>,
 }
 
@@ -173,41 +173,34 @@ impl<'a> From<&'a Repair> for RepairView<'a> {
 fn text_of(repair: &Repair) -> String {
     let from = short(repair.from);
     let mut lines = Vec::new();
+    let subject =
+        repair.subject.as_ref().map_or_else(|| "(not in this clone)".to_owned(), |subject| safe::line(subject));
     match &repair.verdict {
         RepairVerdict::Attach { to, rule, done } => {
             let word = if *done { "attached" } else { "would attach" };
-            lines.push(format!("{word} {from} → {} ({})", short(to.commit), rule_text(*rule)));
-            lines.push(format!("  {}", shown_subject(repair)));
+            lines.push(format!("{word} {from} → {} ({})\n  {subject}", short(to.commit), rule_text(*rule)));
             lines.push(format!("  → {}", safe::line(&to.subject)));
         }
         RepairVerdict::Ambiguous(rule, candidates) => {
-            lines.push(format!("choose for {from} among {} ({})", candidates.len(), rule_text(Some(*rule))));
-            lines.push(format!("  {}", shown_subject(repair)));
-            for one in candidates {
-                let subject = safe::line(&one.subject);
-                lines.push(format!("  → {} {} {subject}", short(one.commit), format::date(&one.date)));
-                lines.push(format!("    {}", command(repair.from, one.commit)));
+            let rule = rule_text(Some(*rule));
+            lines.push(format!("choose for {from} among {} ({rule})\n  {subject}", candidates.len()));
+            for Candidate { commit, subject, date } in candidates {
+                lines.push(format!("  → {} {} {}", short(*commit), format::date(date), safe::line(subject)));
+                lines.push(format!("    {}", command(repair.from, *commit)));
             }
         }
-        RepairVerdict::Lost => {
-            lines.push(format!("lost {from}: no commit here took its place"));
-            lines.push(format!("  {}", shown_subject(repair)));
-        }
+        RepairVerdict::Lost => lines.push(format!("lost {from}: no commit here replaced it\n  {subject}")),
     }
     for record in &repair.records {
-        let said = safe::line(task(record).unwrap_or_default());
+        let task = task(record).map(safe::line).filter(|task| !task.is_empty());
+        let task = task.map_or_else(String::new, |task| format!(": {task}"));
         let kind = record.body.kind().replace('_', " ");
-        let colon = if said.is_empty() { "" } else { ": " };
-        lines.push(format!("  {kind} {} by {}{colon}{said}", record.head.id.short(), safe::line(&record.head.ai)));
+        lines.push(format!("  {kind} {} by {}{task}", record.head.id.short(), safe::line(&record.head.ai)));
         if repair.verdict == RepairVerdict::Lost {
             lines.push(format!("    {}", empirica("show").arg(record.head.id.short())));
         }
     }
     lines.join("\n") + "\n"
-}
-
-fn shown_subject(repair: &Repair) -> String {
-    repair.subject.as_ref().map_or_else(|| "(not in this clone)".to_owned(), |subject| safe::line(subject))
 }
 
 /// The repairs as views and as text.
@@ -225,12 +218,12 @@ pub fn answer(outcome: &RepairOutcome) -> Answer {
         _ => listed,
     };
     let view = RepairsView { total_found: repairs.len(), repairs, applied: outcome.applied };
-    told(outcome, Answer::new(view).text(text).stored(&outcome.stored)).paged()
+    summarize(outcome, Answer::new(view).text(text).stored(&outcome.stored)).paged()
 }
 
-/// Says how many there are of each kind, and what to do.
-pub(crate) fn told(outcome: &RepairOutcome, mut answer: Answer) -> Answer {
-    let count = |wanted| outcome.repairs.iter().filter(|repair| State::from(&repair.verdict) == wanted).count();
+/// Adds how many repairs have each state, and the next steps.
+pub(crate) fn summarize(outcome: &RepairOutcome, mut answer: Answer) -> Answer {
+    let count = |state| outcome.repairs.iter().filter(|repair| State::from(&repair.verdict) == state).count();
     let (would, ambiguous) = (count(State::WouldAttach), count(State::Ambiguous));
     let counted = [
         (would, "would be attached"),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::value::RawValue;
 
-use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions, read_rows};
+use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions, read_rows};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::block::{Block, Blocks};
 use crate::read::call::Call;
@@ -25,19 +25,19 @@ pub(crate) static FORMAT: Format = Format {
     data: (Some("CLAUDE_CONFIG_DIR"), ".claude"),
     sessions: Sessions::Rows(RowFormat {
         files: &["projects/*/*.jsonl"],
-        is_own,
+        matches,
         reader: || Box::<Claude>::default(),
-        made_in: |_, _| None,
+        folder_by_path: |_, _| None,
         // a transcript that starts in a subagent is no session of its own
-        row_made_in: |row, _| row.text("cwd").filter(|_| !row.is_true("isSidechain")),
+        folder_in_row: |row, _| row.text("cwd").filter(|_| !row.is_true("isSidechain")),
     }),
 };
 
-fn is_own(row: &Keys) -> Certainty {
+fn matches(row: &Keys) -> Match {
     let kind = row.text("type").unwrap_or_default();
     let is_event = ["system", "progress"].contains(&kind.as_str());
     let is_identified = row.text("uuid").or(row.text("sessionId")).is_some() || row.has("parentUuid");
-    Certainty::of(
+    Match::of(
         (is_event || ["user", "assistant"].contains(&kind.as_str()))
             && (row.has_object("message") || is_identified && (is_event || row.has("message")))
             || kind == "summary" && row.text("leafUuid").is_some(),
@@ -52,9 +52,7 @@ lenient! {
         cache_write: Count = "cache_creation_input_tokens",
         cache_read: Count = "cache_read_input_tokens",
     }
-}
 
-lenient! {
     /// An API message.
     Message {
         id: Text<'a> = "id",
@@ -62,9 +60,7 @@ lenient! {
         content: Blocks<'a> = "content",
         usage: Option<Usage<'a>> = "usage",
     }
-}
 
-lenient! {
     Row {
         kind: Text<'a> = "type",
         uuid: Text<'a> = "uuid",
@@ -116,7 +112,7 @@ impl Claude {
     }
 
     fn owner(&mut self, row: &Row, fold: &mut Fold) -> Owner {
-        if !row.is_sidechain.is_set() && self.file.is_none() {
+        if !row.is_sidechain.is_true() && self.file.is_none() {
             return None;
         }
         let agent = row.agent.get().or(self.file.as_deref());
@@ -137,24 +133,24 @@ impl Claude {
     }
 
     fn user(&self, row: &Row, owner: Owner, fold: &mut Fold) {
-        let meta = row.is_meta.is_set() || row.is_hidden.is_set();
+        let meta = row.is_meta.is_true() || row.is_hidden.is_true();
         let parts = row.message.content.texts();
         for block in row.message.content.of_kind("tool_result") {
             result(block, row.result, fold);
         }
         if owner.is_some() {
             parts.first().inspect(|text| fold.name_after_prompt(owner, text));
-        } else if row.is_summary.is_set() {
+        } else if row.is_summary.is_true() {
             fold.set_summary(&parts.join("\n"));
         } else if !meta {
-            let own: Vec<&str> = parts.into_iter().filter_map(words::of_user).collect();
+            let own: Vec<&str> = parts.into_iter().filter_map(words::user_text).collect();
             fold.add_message(Role::User, &own.join("\n"), row.timestamp.get());
         }
     }
 
     fn assistant(&self, row: &Row, owner: Owner, fold: &mut Fold) {
         let message = &row.message;
-        let real = message.model.get() != Some("<synthetic>") && !row.is_failure.is_set();
+        let real = message.model.get() != Some("<synthetic>") && !row.is_failure.is_true();
         if let Some(usage) = message.usage.as_ref().filter(|_| real) {
             let tokens = Tokens {
                 input: usage.input.get(),
@@ -180,13 +176,18 @@ impl Claude {
 
 fn result(block: &Block, whole: Option<&RawValue>, fold: &mut Fold) {
     let Some(id) = block.of.get() else { return };
-    let failed = block.is_error.is_set();
+    let failed = block.is_error.is_true();
     let Some(open) = fold.end_call(id, failed) else { return };
     if failed || open.questions.is_empty() {
         return;
     }
     let content = block.content.and_then(|raw| serde_json::from_str::<Blocks>(raw.get()).ok()).unwrap_or_default();
-    answers::take(&open.questions, whole.map(RawValue::get).unwrap_or_default(), &content.texts().join("\n"), fold);
+    answers::add_answers(
+        &open.questions,
+        whole.map(RawValue::get).unwrap_or_default(),
+        &content.texts().join("\n"),
+        fold,
+    );
 }
 
 impl Reader for Claude {
@@ -213,7 +214,7 @@ impl Reader for Claude {
         true
     }
 
-    fn beside(&mut self, path: &Path, fold: &mut Fold) {
+    fn read_adjacent(&mut self, path: &Path, fold: &mut Fold) {
         for file in entries(&path.with_extension("").join("subagents")) {
             self.subagent(&file, fold);
         }

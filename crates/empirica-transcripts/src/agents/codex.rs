@@ -1,10 +1,10 @@
-//! Rollouts of Codex CLI: items of the conversation and events about it, which repeat each other.
+//! Rollouts of Codex CLI: items of the conversation, and events that repeat them.
 
 use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions};
+use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::block::Blocks;
 use crate::read::call::Call;
@@ -20,14 +20,14 @@ pub(crate) static FORMAT: Format = Format {
     data: (Some("CODEX_HOME"), ".codex"),
     sessions: Sessions::Rows(RowFormat {
         files: &["sessions/*/*/*/*.jsonl"],
-        is_own: |row| {
+        matches: |row| {
             let kinds = ["session_meta", "turn_context", "response_item", "event_msg", "compacted"];
             let is_known = row.text("type").is_some_and(|kind| kinds.contains(&kind.as_str()));
-            Certainty::of(is_known && row.has_object("payload"))
+            Match::of(is_known && row.has_object("payload"))
         },
         reader: || Box::<Codex>::default(),
-        made_in: |_, _| None,
-        row_made_in: |row, _| row.object("payload").text("cwd"),
+        folder_by_path: |_, _| None,
+        folder_in_row: |row, _| row.object("payload").text("cwd"),
     }),
 };
 
@@ -38,25 +38,19 @@ lenient! {
         cached: Count = "cached_input_tokens",
         output: Count = "output_tokens",
     }
-}
 
-lenient! {
     /// Token usage.
     Info {
         total: Option<Usage<'a>> = "total_token_usage",
         last: Option<Usage<'a>> = "last_token_usage",
     }
-}
 
-lenient! {
     /// The state of the repository.
     Git {
         commit: Text<'a> = "commit_hash",
         branch: Text<'a> = "branch",
     }
-}
 
-lenient! {
     /// The content of a row.
     Payload {
         kind: Text<'a> = "type",
@@ -78,24 +72,18 @@ lenient! {
         info: Info<'a> = "info",
         success: Flag = "success",
     }
-}
 
-lenient! {
     Row {
         kind: Text<'a> = "type",
         timestamp: Text<'a> = "timestamp",
         payload: Payload<'a> = "payload",
     }
-}
 
-lenient! {
     /// The result of a command.
     Metadata {
         exit: Option<&'a RawValue> = "exit_code",
     }
-}
 
-lenient! {
     /// A structured output.
     Output {
         output: Text<'a> = "output",
@@ -150,7 +138,7 @@ impl Codex {
                 let parts = payload.content.texts();
                 match payload.role.get() {
                     Some("user") => {
-                        let own: Vec<&str> = parts.into_iter().filter_map(words::of_user).collect();
+                        let own: Vec<&str> = parts.into_iter().filter_map(words::user_text).collect();
                         self.add_message(Source::Item, Role::User, &own.join("\n"), at, fold);
                     }
                     Some("assistant") => self.add_message(Source::Item, Role::Assistant, &parts.join("\n"), at, fold),
@@ -168,7 +156,7 @@ impl Codex {
             }
             Some("function_call_output" | "custom_tool_call_output") => {
                 if let Some(id) = call {
-                    self.ended(id, payload.output, fold);
+                    self.output(id, payload.output, fold);
                 }
             }
             _ => {}
@@ -183,7 +171,7 @@ impl Codex {
         let text = payload.message.get().unwrap_or_default();
         match payload.kind.get() {
             Some("user_message") => {
-                self.add_message(Source::Event, Role::User, words::of_user(text).unwrap_or_default(), at, fold);
+                self.add_message(Source::Event, Role::User, words::user_text(text).unwrap_or_default(), at, fold);
             }
             Some("agent_message") => self.add_message(Source::Event, Role::Assistant, text, at, fold),
             Some("token_count") => {
@@ -196,7 +184,7 @@ impl Codex {
             }
             Some("patch_apply_end") => {
                 let refused = matches!(payload.status.get(), Some("declined" | "failed"));
-                if let Some(id) = payload.call.get().filter(|_| refused || payload.success.is_denied()) {
+                if let Some(id) = payload.call.get().filter(|_| refused || payload.success.is_false()) {
                     self.fail(id, fold);
                 }
             }
@@ -217,7 +205,7 @@ impl Codex {
         }
     }
 
-    fn ended(&mut self, id: &str, raw: Option<&RawValue>, fold: &mut Fold) {
+    fn output(&mut self, id: &str, raw: Option<&RawValue>, fold: &mut Fold) {
         let raw = raw.map_or("", RawValue::get);
         let text = string(raw).unwrap_or_default();
         let inner = if raw.starts_with('{') { raw } else { text.trim_start() };
@@ -230,11 +218,11 @@ impl Codex {
         let number = |code: Option<&RawValue>| serde_json::from_str::<f64>(code?.get()).ok();
         let code = number(output.metadata.exit).or(number(output.exit)).map(|code| code != 0.0);
         // in a text, it was printed by the command
-        let denied = raw.starts_with('{') && output.success.is_denied();
+        let denied = raw.starts_with('{') && output.success.is_false();
         let failed = denied || code.unwrap_or_else(|| is_failure(output_text));
         let Some(open) = fold.take_call(id, failed).filter(|_| !failed) else { return };
         if !open.questions.is_empty() {
-            answers::take(&open.questions, inner, output_text, fold);
+            answers::add_answers(&open.questions, inner, output_text, fold);
         }
         if !open.files.is_empty() {
             self.edit_indices.insert(fold.hash(id), self.edits.len());
@@ -248,10 +236,10 @@ fn tokens(usage: &Usage) -> Tokens {
     Tokens { input: usage.input.get() - cached, output: usage.output.get(), cache_read: cached, cache_write: 0 }
 }
 
-/// The maximal number of lines before the output of a command.
+/// The most lines before the output of a command.
 const HEAD: usize = 6;
 
-/// The beginnings of outputs of edits and scripts that failed.
+/// How the outputs of failed edits and scripts begin.
 const FAILURES: [&str; 10] = [
     "patch rejected",
     "aborted",

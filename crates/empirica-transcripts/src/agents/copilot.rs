@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::value::RawValue;
 
-use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions};
+use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::call::Call;
 use crate::read::files::small;
@@ -18,14 +18,14 @@ pub(crate) static FORMAT: Format = Format {
     data: (None, ".copilot"),
     sessions: Sessions::Rows(RowFormat {
         files: &["session-state/*/events.jsonl"],
-        is_own: |row| {
+        matches: |row| {
             let kinds = ["session.", "user.", "assistant.", "tool.", "subagent.", "hook.", "system."];
             let is_known = row.text("type").is_some_and(|kind| kinds.iter().any(|start| kind.starts_with(start)));
-            Certainty::of(is_known && row.has_object("data"))
+            Match::of(is_known && row.has_object("data"))
         },
         reader: || Box::<Copilot>::default(),
-        made_in: |path, _| workspace_folder(path),
-        row_made_in: |row, _| row.object("data").object("context").text("cwd"),
+        folder_by_path: |path, _| workspace_folder(path),
+        folder_in_row: |row, _| row.object("data").object("context").text("cwd"),
     }),
 };
 
@@ -45,18 +45,14 @@ lenient! {
         branch: Text<'a> = "branch",
         commit: Text<'a> = "headCommit",
     }
-}
 
-lenient! {
     /// A call of a tool.
     Request {
         id: Text<'a> = "toolCallId",
         name: Text<'a> = "name",
         arguments: Option<&'a RawValue> = "arguments",
     }
-}
 
-lenient! {
     /// The content of an event.
     Data {
         session: Text<'a> = "sessionId",
@@ -76,9 +72,7 @@ lenient! {
         cache_read: Count = "cacheReadTokens",
         cache_write: Count = "cacheWriteTokens",
     }
-}
 
-lenient! {
     Event {
         kind: Text<'a> = "type",
         timestamp: Text<'a> = "timestamp",
@@ -87,13 +81,12 @@ lenient! {
     }
 }
 
-/// Reads the events of a session.
 #[derive(Debug, Default)]
 pub struct Copilot {
     seen: std::collections::HashSet<u64>,
 }
 
-fn called(id: Option<&str>, name: &str, arguments: Option<&RawValue>, fold: &mut Fold) {
+fn add_call(id: Option<&str>, name: &str, arguments: Option<&RawValue>, fold: &mut Fold) {
     fold.add_call(None, id, Call::of(FORMAT.tools, name, arguments, fold.folder.as_deref()));
 }
 
@@ -119,7 +112,7 @@ impl Reader for Copilot {
             Some("session.model_change") => data.new_model.set(&mut fold.out.model),
             Some("session.compaction_complete") => fold.set_summary(data.summary.get().unwrap_or_default()),
             Some("user.message") => {
-                let own = data.content.get().and_then(words::of_user);
+                let own = data.content.get().and_then(words::user_text);
                 fold.add_message(Role::User, own.unwrap_or_default(), at);
             }
             Some("assistant.message") => {
@@ -127,18 +120,18 @@ impl Reader for Copilot {
                     fold.add_message(Role::Assistant, data.content.get().unwrap_or_default(), at);
                 }
                 for request in &data.requests.0 {
-                    called(request.id.get(), request.name.get().unwrap_or_default(), request.arguments, fold);
+                    add_call(request.id.get(), request.name.get().unwrap_or_default(), request.arguments, fold);
                 }
             }
             Some("tool.execution_start") => {
                 // without an id it would be counted twice
                 if let Some(id) = data.call.get() {
-                    called(Some(id), data.tool.get().unwrap_or_default(), data.arguments, fold);
+                    add_call(Some(id), data.tool.get().unwrap_or_default(), data.arguments, fold);
                 }
             }
             Some("tool.execution_complete") => {
                 if let Some(id) = data.call.get() {
-                    fold.end_call(id, data.success.is_denied());
+                    fold.end_call(id, data.success.is_false());
                 }
             }
             Some("assistant.usage") => {

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions};
+use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role};
 use crate::read::block::Blocks;
 use crate::read::call::Call;
-use crate::read::files::{name_above, names};
+use crate::read::files::{ancestor_name, names};
 use crate::read::lenient::{Text, lenient};
 use crate::summary::fold::Fold;
 use crate::text::words;
@@ -17,16 +17,16 @@ pub(crate) static FORMAT: Format = Format {
     data: (None, ".cursor"),
     sessions: Sessions::Rows(RowFormat {
         files: &["projects/*/agent-transcripts/*/*.jsonl"],
-        is_own: |row| {
+        matches: |row| {
             let is_message = row.text("role").is_some_and(|role| role == "user" || role == "assistant");
-            Certainty::of(is_message && row.text("type").is_none() && row.has_object("message"))
+            Match::of(is_message && row.text("type").is_none() && row.has_object("message"))
         },
         reader: || Box::<Cursor>::default(),
-        made_in: |path, folder| {
-            let folder = folder.filter(|folder| name_above(path, 3).is_some_and(|slug| is_slug_of(slug, folder)));
+        folder_by_path: |path, folder| {
+            let folder = folder.filter(|folder| ancestor_name(path, 3).is_some_and(|slug| is_slug_of(slug, folder)));
             folder?.to_str().map(str::to_owned)
         },
-        row_made_in: |_, _| None,
+        folder_in_row: |_, _| None,
     }),
 };
 
@@ -44,9 +44,7 @@ lenient! {
     Message {
         content: Blocks<'a> = "content",
     }
-}
 
-lenient! {
     Row {
         role: Text<'a> = "role",
         message: Message<'a> = "message",
@@ -61,7 +59,7 @@ pub struct Cursor;
 fn query(text: &str) -> Option<&str> {
     match text.split_once("<user_query>") {
         Some((_, rest)) => Some(rest.split_once("</user_query>").map_or(rest, |(query, _)| query).trim()),
-        None => words::of_user(text).filter(|text| !text.starts_with('<')),
+        None => words::user_text(text).filter(|text| !text.starts_with('<')),
     }
 }
 
@@ -88,7 +86,7 @@ impl Reader for Cursor {
         true
     }
 
-    fn beside(&mut self, path: &Path, fold: &mut Fold) {
+    fn read_adjacent(&mut self, path: &Path, fold: &mut Fold) {
         // the file is named after the session
         let name = path.file_stem().and_then(|name| name.to_str());
         fold.out.session_id = fold.out.session_id.take().or(name.map(str::to_owned));

@@ -1,4 +1,4 @@
-//! What is known of an agent's transcripts: where they are, how they are recognised, and what reads them.
+//! The format of an agent's transcripts: their places, how they are detected, and their reader.
 
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use crate::read::lenient::is_read;
 use crate::read::rows::{Piece, Rows};
 use crate::summary::fold::Fold;
 
-/// An agent, and what is specific to its transcripts.
+/// An agent and the format of its transcripts.
 pub(crate) struct Format {
     pub agent: Agent,
-    /// The categories of its tools, by name; of those with names that several agents use, none.
+    /// The categories of tools that it alone has by these names.
     pub tools: Tools,
-    /// The variable that names its data folder, if any, and that folder below the home folder without it.
+    /// The variable that names its data folder, if any, and the default below the home folder.
     pub data: (Option<&'static str>, &'static str),
     pub sessions: Sessions,
 }
@@ -35,52 +35,50 @@ pub(crate) struct RowFormat {
     /// The files in the data folder that may be transcripts, as patterns of [`matching`](crate::read::files::matching).
     pub files: &'static [&'static str],
     /// Whether a row is of this agent.
-    pub is_own: fn(&Keys) -> Certainty,
+    pub matches: fn(&Keys) -> Match,
     /// The reader of a file's rows.
     pub reader: fn() -> Box<dyn Reader>,
-    /// The folder a transcript was made in, by its path and the files beside it. The second path is a folder to compare
-    /// names with.
-    pub made_in: fn(&Path, Option<&Path>) -> Option<String>,
-    /// The same by a row.
-    pub row_made_in: fn(&Keys, &Path) -> Option<String>,
+    /// The folder a transcript was made in, by its path and adjacent files. The second path is a folder to compare names
+    /// with.
+    pub folder_by_path: fn(&Path, Option<&Path>) -> Option<String>,
+    /// The same, by a row.
+    pub folder_in_row: fn(&Keys, &Path) -> Option<String>,
 }
 
-/// How surely a row is of an agent.
+/// Whether a row is of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Certainty {
+pub(crate) enum Match {
     No,
-    /// If it is of no other agent.
+    /// Unless it is certainly of another agent.
     Possible,
     Certain,
 }
 
-impl Certainty {
-    /// Certain or not at all.
-    pub(crate) fn of(is_own: bool) -> Self {
-        if is_own { Certainty::Certain } else { Certainty::No }
+impl Match {
+    pub(crate) fn of(matches: bool) -> Self {
+        if matches { Match::Certain } else { Match::No }
     }
 }
 
 /// A place with several sessions.
 pub(crate) struct Store {
-    /// Whether a file or folder is one, or in one.
-    pub is_own: fn(&Path) -> bool,
-    /// Reads the session of a file, else the newest made in the root; without a root, the newest of all. `None` if the
-    /// file or folder is none.
+    /// Whether a file or folder is a store, or in one.
+    pub is_store: fn(&Path) -> bool,
+    /// Reads the session of a file, else the newest made in the root; without a root, the newest of all. `None` if it is
+    /// no store.
     pub read: fn(&Path, Option<&Path>) -> Option<Result<Transcript>>,
-    /// The newest session in the data folder made in the root: its time, and a path to read it from.
+    /// The newest session in the data folder made in the root: its time and path.
     pub newest: fn(&Path, &Path) -> Option<(SystemTime, PathBuf)>,
 }
 
 /// Reads the rows of one agent.
 pub(crate) trait Reader {
-    /// Reads a row. `false`, and nothing read, if it is invalid JSON.
+    /// Reads a row; `false` if it is invalid JSON.
     fn row(&mut self, text: &str, fold: &mut Fold) -> bool;
 
-    /// Reads what is beside the file, after its rows.
-    fn beside(&mut self, _path: &Path, _fold: &mut Fold) {}
+    /// Reads adjacent files, after the rows.
+    fn read_adjacent(&mut self, _path: &Path, _fold: &mut Fold) {}
 
-    /// Ends the transcript.
     fn end(&mut self, _fold: &mut Fold) {}
 }
 
@@ -102,7 +100,7 @@ pub(crate) fn read_row<R: BufRead>(
     rows: &mut Rows<R>,
     fold: &mut Fold,
 ) {
-    if piece == Piece::Lost {
+    if piece == Piece::Skipped {
         fold.out.skipped_rows += 1;
         fold.out.torn = rows.is_torn();
     } else if !row.trim_ascii().is_empty() {
@@ -114,7 +112,7 @@ pub(crate) fn read_row<R: BufRead>(
         }
         let is_unended = piece == (Piece::Row { whole: false });
         if read && is_unended {
-            rows.keep_last();
+            rows.accept_last();
         }
         fold.out.torn = !read && is_unended;
     }

@@ -6,16 +6,16 @@ use std::path::Path;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::agents::format::{Certainty, Format, Reader, RowFormat, Sessions};
+use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::block::Blocks;
 use crate::read::call::{Call, category_index};
-use crate::read::files::{name_above, names, small};
+use crate::read::files::{ancestor_name, names, small};
 use crate::read::keys::Keys;
 use crate::read::lenient::{Count, List, Text, is_read, lenient};
 use crate::read::paths;
 use crate::summary::fold::Fold;
-use crate::text::limits::{MESSAGE, held};
+use crate::text::limits::{MESSAGE, with_margin};
 use crate::text::words;
 
 pub(crate) static FORMAT: Format = Format {
@@ -24,22 +24,22 @@ pub(crate) static FORMAT: Format = Format {
     data: (None, ".gemini"),
     sessions: Sessions::Rows(RowFormat {
         files: &["tmp/*/chats/*.json", "tmp/*/chats/*.jsonl"],
-        is_own,
+        matches,
         reader: || Box::<Gemini>::default(),
-        made_in: |path, folder| project_root(path).or_else(|| named(folder?, name_above(path, 2)?)),
-        row_made_in: |row, folder| named(folder, &row.text("projectHash")?),
+        folder_by_path: |path, folder| project_root(path).or_else(|| with_hash(folder?, ancestor_name(path, 2)?)),
+        folder_in_row: |row, folder| with_hash(folder, &row.text("projectHash")?),
     }),
 };
 
-fn is_own(row: &Keys) -> Certainty {
+fn matches(row: &Keys) -> Match {
     let kind = row.text("type").unwrap_or_default();
     let has_mark = row.text("projectHash").or(row.text("$rewindTo")).is_some() || row.has_object("$set");
     if has_mark || kind == "gemini" {
-        return Certainty::Certain;
+        return Match::Certain;
     }
     let is_message = ["user", "info", "error", "warning"].contains(&kind.as_str()) && row.has("content");
     let is_foreign = row.has("message") || row.text("uuid").is_some();
-    if is_message && !is_foreign && row.text("id").is_some() { Certainty::Possible } else { Certainty::No }
+    if is_message && !is_foreign && row.text("id").is_some() { Match::Possible } else { Match::No }
 }
 
 /// The folder of a session, from `.project_root` above its chats.
@@ -48,10 +48,10 @@ fn project_root(path: &Path) -> Option<String> {
     Some(text.trim_end_matches(['\n', '\r']).to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The folder, if Gemini CLI names it so: by the SHA-256 of its path, in hex.
-fn named(folder: &Path, hash: &str) -> Option<String> {
-    let is_named = names(folder).iter().any(|name| hash_of(name) == hash);
-    is_named.then(|| folder.to_str().map(str::to_owned))?
+/// The folder, if Gemini CLI's name for it, the SHA-256 of its path in hex, is `hash`.
+fn with_hash(folder: &Path, hash: &str) -> Option<String> {
+    let is_equal = names(folder).iter().any(|name| hash_of(name) == hash);
+    is_equal.then(|| folder.to_str().map(str::to_owned))?
 }
 
 pub(crate) fn hash_of(folder: &Path) -> String {
@@ -59,7 +59,7 @@ pub(crate) fn hash_of(folder: &Path) -> String {
 }
 
 /// The number of newest messages whose text is kept, in case later ones are rewound.
-const WORDS: usize = 400;
+const NEWEST: usize = 400;
 
 lenient! {
     /// Numbers of tokens; `input` includes cached ones, `output` excludes thoughts.
@@ -70,16 +70,12 @@ lenient! {
         thoughts: Count = "thoughts",
         tool: Count = "tool",
     }
-}
 
-lenient! {
     /// The displayed part of a result.
     Display {
         file_path: Text<'a> = "filePath",
     }
-}
 
-lenient! {
     /// A call of a tool, with its result.
     ToolCall {
         id: Text<'a> = "id",
@@ -88,9 +84,7 @@ lenient! {
         status: Text<'a> = "status",
         display: Display<'a> = "resultDisplay",
     }
-}
 
-lenient! {
     /// A row: session data, a message, or a change to earlier rows.
     Row {
         session: Text<'a> = "sessionId",
@@ -113,7 +107,7 @@ lenient! {
 
 /// A message, without its full text.
 #[derive(Debug, Default)]
-struct KeptMessage {
+struct GeminiMessage {
     id: Option<u64>,
     role: Option<Role>,
     at: Option<String>,
@@ -128,7 +122,7 @@ struct KeptMessage {
 /// Reads the rows of a chat.
 #[derive(Debug, Default)]
 pub struct Gemini {
-    kept: Vec<KeptMessage>,
+    messages: Vec<GeminiMessage>,
     indices: HashMap<u64, usize>,
     /// The index of the first message with text by the user.
     first: Option<usize>,
@@ -154,53 +148,53 @@ impl Gemini {
     fn message(&mut self, row: &Row, fold: &mut Fold) {
         let id = row.id.get().map(|id| fold.hash(id));
         fold.add_time(row.timestamp.get());
-        let mut kept = kept(row, fold);
-        kept.id = id;
+        let mut message = message(row, fold);
+        message.id = id;
         let is_first = |index: usize, first: Option<usize>| first.is_none_or(|first| index < first);
-        let existing = id.and_then(|id| self.indices.get(&id).copied()).filter(|index| *index < self.kept.len());
-        let index = existing.unwrap_or(self.kept.len());
-        if kept.role == Some(Role::User) && kept.text.is_some() && is_first(index, self.first) {
+        let existing = id.and_then(|id| self.indices.get(&id).copied()).filter(|index| *index < self.messages.len());
+        let index = existing.unwrap_or(self.messages.len());
+        if message.role == Some(Role::User) && message.text.is_some() && is_first(index, self.first) {
             self.first = Some(index);
         }
         if existing.is_some() {
-            self.kept[index] = kept;
+            self.messages[index] = message;
             self.drop_text(index);
             return;
         }
-        self.kept.push(kept);
+        self.messages.push(message);
         if let Some(id) = id {
             self.indices.insert(id, index);
         }
-        if let Some(old) = index.checked_sub(WORDS) {
+        if let Some(old) = index.checked_sub(NEWEST) {
             self.drop_text(old);
         }
     }
 
     /// Drops the text of a message that is not among the newest; keeps the user's first.
     fn drop_text(&mut self, index: usize) {
-        if self.first != Some(index) && index + WORDS < self.kept.len() {
-            self.kept[index].text = None;
+        if self.first != Some(index) && index + NEWEST < self.messages.len() {
+            self.messages[index].text = None;
         }
     }
 
-    /// Removes the messages after the one with this id; no-op if it is unknown.
+    /// Removes the messages after the one with this id, if there is one.
     fn rewind(&mut self, id: u64) {
         let Some(index) = self.indices.get(&id).copied() else { return };
-        for kept in self.kept.drain(self.kept.len().min(index + 1)..) {
-            kept.id.map(|id| self.indices.remove(&id));
+        for message in self.messages.drain(self.messages.len().min(index + 1)..) {
+            message.id.map(|id| self.indices.remove(&id));
         }
         self.first = self.first.filter(|first| *first <= index);
     }
 }
 
-fn kept(row: &Row, fold: &Fold) -> KeptMessage {
+fn message(row: &Row, fold: &Fold) -> GeminiMessage {
     let role = match row.kind.get() {
         Some("user") => Role::User,
         Some("gemini") => Role::Assistant,
-        _ => return KeptMessage::default(),
+        _ => return GeminiMessage::default(),
     };
     let text = row.content.texts().concat();
-    let own = if role == Role::User { words::of_user(&text).unwrap_or_default() } else { text.trim() };
+    let own = if role == Role::User { words::user_text(&text).unwrap_or_default() } else { text.trim() };
     let calls = row.calls.0.iter().map(|call| {
         let name = call.name.get().unwrap_or_default();
         let mut made = Call::of(FORMAT.tools, name, call.args, fold.folder.as_deref());
@@ -218,11 +212,11 @@ fn kept(row: &Row, fold: &Fold) -> KeptMessage {
         }
         (made, failed)
     });
-    KeptMessage {
+    GeminiMessage {
         id: None,
         role: Some(role),
         at: row.timestamp.get().map(str::to_owned),
-        text: (!own.is_empty()).then(|| held(own, MESSAGE).to_owned()),
+        text: (!own.is_empty()).then(|| with_margin(own, MESSAGE).to_owned()),
         decisions: if role == Role::Assistant { words::decisions(own) } else { Vec::new() },
         model: row.model.get().map(str::to_owned),
         tokens: row.tokens.as_ref().map(tokens),
@@ -259,17 +253,17 @@ impl Reader for Gemini {
 
     fn end(&mut self, fold: &mut Fold) {
         self.indices.clear();
-        for kept in std::mem::take(&mut self.kept) {
-            let Some(role) = kept.role else { continue };
-            kept.decisions.into_iter().for_each(|decision| fold.add_decision(decision));
-            if let Some(text) = kept.text {
-                fold.add_short_message(role, text, kept.at.as_deref());
+        for message in std::mem::take(&mut self.messages) {
+            let Some(role) = message.role else { continue };
+            message.decisions.into_iter().for_each(|decision| fold.add_decision(decision));
+            if let Some(text) = message.text {
+                fold.add_short_message(role, text, message.at.as_deref());
             }
-            fold.out.model = kept.model.or(fold.out.model.take());
-            if let Some(tokens) = kept.tokens {
+            fold.out.model = message.model.or(fold.out.model.take());
+            if let Some(tokens) = message.tokens {
                 fold.add_usage(None, None, tokens);
             }
-            for (call, failed) in kept.calls {
+            for (call, failed) in message.calls {
                 fold.add_ended_call(None, call, failed);
             }
         }

@@ -8,7 +8,7 @@ pub mod format;
 pub mod gemini;
 pub mod opencode;
 
-use crate::agents::format::{Certainty, Format, RowFormat, Sessions};
+use crate::agents::format::{Format, Match, RowFormat, Sessions};
 use crate::model::Agent;
 use crate::read::call;
 use crate::read::keys::Keys;
@@ -18,16 +18,17 @@ pub(crate) static FORMATS: [&Format; 6] =
     [&gemini::FORMAT, &codex::FORMAT, &copilot::FORMAT, &claude::FORMAT, &cursor::FORMAT, &opencode::store::FORMAT];
 
 /// The agent of a row.
-pub(crate) fn of_row(row: &Keys) -> Option<(Agent, &'static RowFormat)> {
+pub(crate) fn format_of_row(row: &Keys) -> Option<(Agent, &'static RowFormat)> {
     let formats = FORMATS.iter().filter_map(|format| match &format.sessions {
-        Sessions::Rows(rows) => Some((format.agent, rows, (rows.is_own)(row))),
+        Sessions::Rows(rows) => Some((format.agent, rows, (rows.matches)(row))),
         Sessions::Store(_) => None,
     });
-    let surest = |wanted| formats.clone().find(|(_, _, certainty)| *certainty == wanted);
-    surest(Certainty::Certain).or_else(|| surest(Certainty::Possible)).map(|(agent, rows, _)| (agent, rows))
+    let first = |sought| formats.clone().find(|(_, _, found)| *found == sought);
+    first(Match::Certain).or_else(|| first(Match::Possible)).map(|(agent, rows, _)| (agent, rows))
 }
 
-/// The category of an agent's tool; `None` for task lists. Names are case-sensitive.
+/// The category of an agent's tool, one of [`CATEGORIES`](crate::model::CATEGORIES); `None` for tools that set task
+/// lists. Names are case-sensitive.
 pub fn category(agent: Agent, tool: &str) -> Option<&'static str> {
     let format = FORMATS.iter().find(|format| format.agent == agent);
     call::category(format.map_or(&[], |format| format.tools), tool)

@@ -6,7 +6,7 @@ use crate::model::CATEGORIES;
 use crate::read::input::{Input, Todo};
 use crate::read::lenient::{Content, Text};
 use crate::read::{patch, paths};
-use crate::text::limits::{SAMPLE, held_line};
+use crate::text::limits::{SAMPLE, line_with_margin};
 
 /// The limit of questions read from a call.
 const QUESTIONS: usize = 20;
@@ -95,7 +95,7 @@ pub fn category_index(category: &str) -> Option<usize> {
 /// The first line of a text that is not blank, as a sample.
 pub fn line(text: &str) -> Option<Sample> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
-    Some(Sample::Text(held_line(first, SAMPLE)))
+    Some(Sample::Text(line_with_margin(first, SAMPLE)))
 }
 
 impl Call {
@@ -178,7 +178,7 @@ fn questions(input: &Input) -> Vec<(Option<String>, String)> {
 
 fn task(input: &Input) -> Option<(String, String)> {
     let name = input.description.get().or(input.subagent_type.get())?;
-    Some((input.prompt.get()?.to_owned(), held_line(name, SAMPLE)))
+    Some((input.prompt.get()?.to_owned(), line_with_margin(name, SAMPLE)))
 }
 
 fn todos(input: &Input) -> Option<Todos> {
@@ -186,9 +186,9 @@ fn todos(input: &Input) -> Option<Todos> {
         Content::Text(text) => !text.trim().is_empty(),
         Content::Parts(parts) => !parts.is_empty(),
     });
-    let merge = input.merge.is_set();
+    let merge = input.merge.is_true();
     match list {
-        Some(Content::Text(text)) => Some(Todos { entries: ticked(text), merge }),
+        Some(Content::Text(text)) => Some(Todos { entries: markdown_todos(text), merge }),
         Some(Content::Parts(parts)) => Some(Todos { entries: parts.iter().filter_map(entry).collect(), merge }),
         None => None,
     }
@@ -205,7 +205,7 @@ fn entry(todo: &Todo) -> Option<Entry> {
 }
 
 /// A task list in Markdown: `- [ ]` and `- [x]`.
-fn ticked(text: &str) -> Vec<Entry> {
+fn markdown_todos(text: &str) -> Vec<Entry> {
     let entry = |line: &str| {
         let rest = line.trim().trim_start_matches(['-', '*', ' ']);
         let (mark, text) = rest.strip_prefix('[')?.split_once(']')?;

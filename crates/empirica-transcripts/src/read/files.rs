@@ -54,6 +54,6 @@ pub fn names(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The name of the folder `levels` levels above a path.
-pub fn name_above(path: &Path, levels: usize) -> Option<&str> {
+pub fn ancestor_name(path: &Path, levels: usize) -> Option<&str> {
     path.ancestors().nth(levels)?.file_name()?.to_str()
 }

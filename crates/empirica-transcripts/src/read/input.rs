@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::read::lenient::{Content, Flag, List, Text, lenient, repaired, string};
+use crate::read::lenient::{Content, Flag, Lenient, List, Text, lenient, repaired, string};
 
 lenient! {
     /// A question of an ask tool.
@@ -12,9 +12,7 @@ lenient! {
         id: Text<'a> = "id",
         question: Text<'a> = "question",
     }
-}
 
-lenient! {
     /// An entry of a task list or plan.
     Todo {
         id: Text<'a> = "id",
@@ -25,17 +23,13 @@ lenient! {
         title: Text<'a> = "title",
         status: Text<'a> = "status",
     }
-}
 
-lenient! {
     /// One of several edits.
     Edit {
         file_path: Text<'a> = "file_path",
         path: Text<'a> = "path",
     }
-}
 
-lenient! {
     /// The input of a tool.
     Input {
         command: Content<'a, Text<'a>> = "command",
@@ -89,14 +83,14 @@ impl<'a> Input<'a> {
     /// Parses the input from a text: a JSON object, else kept as `bare`.
     pub fn with_text<T>(text: &str, then: impl FnOnce(&Input) -> T) -> T {
         if !text.trim_start().starts_with('{') {
-            return then(&Input { bare: Text::of(Cow::Borrowed(text)), ..Default::default() });
+            return then(&Input { bare: Text::from_text(Cow::Borrowed(text)), ..Default::default() });
         }
         if let Ok(input) = serde_json::from_str(text) {
             return then(&input);
         }
         match repaired(text).as_deref().map(serde_json::from_str) {
             Some(Ok(input)) => then(&input),
-            _ => then(&Input { bare: Text::of(Cow::Borrowed(text)), ..Default::default() }),
+            _ => then(&Input { bare: Text::from_text(Cow::Borrowed(text)), ..Default::default() }),
         }
     }
 

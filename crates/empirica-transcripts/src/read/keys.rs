@@ -2,34 +2,28 @@
 
 use std::collections::HashMap;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
-use crate::read::lenient::{ENTRIES, Text, is_read, otherwise, past_object, string};
+use crate::read::lenient::{ENTRIES, Lenient, Text, deserialize, is_read, skip_object, string};
 
 /// The values of an object by key, at most 4,096; of repeated keys the last counts. Empty for other values.
 #[derive(Debug, Default)]
 pub struct Keys<'a>(HashMap<String, &'a RawValue>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Keys<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Keys<'de>;
-            otherwise!(anything, numbers, bool, null, string, list);
-            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Keys<'de>, A::Error> {
-                let mut out = HashMap::new();
-                while out.len() < ENTRIES {
-                    let Some((key, value)) = object.next_entry::<Text, _>()? else { return Ok(Keys(out)) };
-                    out.insert(key.get().unwrap_or_default().to_owned(), value);
-                }
-                past_object(object)?;
-                Ok(Keys(out))
-            }
+impl<'de: 'a, 'a> Lenient<'de> for Keys<'a> {
+    fn from_object<A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
+        let mut out = HashMap::new();
+        while out.len() < ENTRIES {
+            let Some((key, value)) = object.next_entry::<Text, _>()? else { return Ok(Keys(out)) };
+            out.insert(key.get().unwrap_or_default().to_owned(), value);
         }
-        deserializer.deserialize_any(Read)
+        skip_object(object)?;
+        Ok(Keys(out))
     }
 }
+
+deserialize!(Keys<'a>, 'de: 'a, 'a);
 
 impl Keys<'_> {
     /// Calls `then` with the keys of a row, repaired if necessary; `None` if it is invalid JSON.

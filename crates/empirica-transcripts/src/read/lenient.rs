@@ -1,6 +1,7 @@
 //! Reads JSON of any form: values of an unexpected form count as absent, and are never errors.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
@@ -9,51 +10,95 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 /// The limit of entries read from a list; longer lists in a row of 16 MB are not by an agent.
 pub const ENTRIES: usize = 4096;
 
-/// Skips the rest of a list.
-pub fn past_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<(), A::Error> {
+/// A value read from the forms that it has a method for; the default for all other forms.
+pub trait Lenient<'de>: Default {
+    fn from_bool(_: bool) -> Self {
+        Self::default()
+    }
+    fn from_number(_: f64) -> Self {
+        Self::default()
+    }
+    fn from_text(_: Cow<'de, str>) -> Self {
+        Self::default()
+    }
+    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        skip_list(list)?;
+        Ok(Self::default())
+    }
+    fn from_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
+        skip_object(object)?;
+        Ok(Self::default())
+    }
+}
+
+fn skip_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<(), A::Error> {
     while list.next_element::<IgnoredAny>()?.is_some() {}
     Ok(())
 }
 
 /// Skips the rest of an object.
-pub fn past_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<(), A::Error> {
+pub fn skip_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<(), A::Error> {
     while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
     Ok(())
 }
 
-/// Visitor methods for unexpected kinds of values: each returns the default.
-macro_rules! otherwise {
-    ($($kind:ident),*) => { $($crate::read::lenient::otherwise!(@ $kind);)* };
-    (@ numbers) => {
-        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok(Default::default()) }
-        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok(Default::default()) }
-        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok(Default::default()) }
-    };
-    (@ bool) => { fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok(Default::default()) } };
-    (@ null) => { fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok(Default::default()) } };
-    (@ string) => { fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok(Default::default()) } };
-    (@ list) => {
-        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-            $crate::read::lenient::past_list(list)?;
-            Ok(Default::default())
+struct AnyForm<T>(PhantomData<T>);
+
+impl<'de, T: Lenient<'de>> Visitor<'de> for AnyForm<T> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON")
+    }
+    fn visit_unit<E>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<T, E> {
+        Ok(T::from_bool(value))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<T, E> {
+        Ok(T::from_number(number as f64))
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<T, E> {
+        Ok(T::from_number(number as f64))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<T, E> {
+        Ok(T::from_number(number))
+    }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<T, E> {
+        Ok(T::from_text(Cow::Borrowed(text)))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<T, E> {
+        Ok(T::from_text(Cow::Owned(text.to_owned())))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
+        T::from_list(list)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<T, A::Error> {
+        T::from_object(object)
+    }
+}
+
+/// Reads a value of any form.
+pub fn read<'de, T: Lenient<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(AnyForm(PhantomData))
+}
+
+/// Implements `Deserialize` for a [`Lenient`] type, given the type and the generics.
+macro_rules! deserialize {
+    ($kind:ty, $($generics:tt)*) => {
+        impl<$($generics)*> serde::de::Deserialize<'de> for $kind {
+            fn deserialize<D: serde::de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::read::lenient::read(deserializer)
+            }
         }
-    };
-    (@ object) => {
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, object: A) -> Result<Self::Value, A::Error> {
-            $crate::read::lenient::past_object(object)?;
-            Ok(Default::default())
-        }
-    };
-    (@ anything) => {
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("any JSON") }
     };
 }
-pub(crate) use otherwise;
+pub(crate) use deserialize;
 
-/// Defines a struct read from an object. Of repeated keys the last counts; unknown keys are skipped. Other values give
+/// Defines structs read from objects. Of repeated keys the last counts; unknown keys are skipped. Other values give
 /// the default.
 macro_rules! lenient {
-    ($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $field:ident: $kind:ty = $key:literal),* $(,)? }) => {
+    ($($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $field:ident: $kind:ty = $key:literal),* $(,)? })*) => {$(
         $(#[$about])*
         #[derive(Debug, Default)]
         pub(crate) struct $name<'a> {
@@ -61,27 +106,21 @@ macro_rules! lenient {
             _row: std::marker::PhantomData<&'a ()>,
         }
 
-        impl<'de: 'a, 'a> serde::de::Deserialize<'de> for $name<'a> {
-            fn deserialize<D: serde::de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Read<'a>(std::marker::PhantomData<&'a ()>);
-                impl<'de: 'a, 'a> serde::de::Visitor<'de> for Read<'a> {
-                    type Value = $name<'a>;
-                    $crate::read::lenient::otherwise!(anything, numbers, bool, null, string, list);
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-                        let mut out = $name::default();
-                        while let Some(key) = object.next_key::<$crate::read::lenient::Text>()? {
-                            match key.get().unwrap_or_default() {
-                                $($key => out.$field = object.next_value()?,)*
-                                _ => { object.next_value::<serde::de::IgnoredAny>()?; }
-                            }
-                        }
-                        Ok(out)
+        impl<'de: 'a, 'a> $crate::read::lenient::Lenient<'de> for $name<'a> {
+            fn from_object<A: serde::de::MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
+                let mut out = Self::default();
+                while let Some(key) = object.next_key::<$crate::read::lenient::Text>()? {
+                    match key.get().unwrap_or_default() {
+                        $($key => out.$field = object.next_value()?,)*
+                        _ => { object.next_value::<serde::de::IgnoredAny>()?; }
                     }
                 }
-                deserializer.deserialize_any(Read(std::marker::PhantomData))
+                Ok(out)
             }
         }
-    };
+
+        $crate::read::lenient::deserialize!($name<'a>, 'de: 'a, 'a);
+    )*};
 }
 pub(crate) use lenient;
 
@@ -108,99 +147,57 @@ impl<'a> Text<'a> {
             self.set(place);
         }
     }
+}
 
-    /// Wraps a text.
-    pub fn of(text: Cow<'a, str>) -> Self {
+impl<'de: 'a, 'a> Lenient<'de> for Text<'a> {
+    fn from_text(text: Cow<'de, str>) -> Self {
         Text(Some(text))
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read<'a>(PhantomData<&'a ()>);
-        impl<'de: 'a, 'a> Visitor<'de> for Read<'a> {
-            type Value = Text<'a>;
-            otherwise!(anything, numbers, bool, null, list, object);
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Text(Some(Cow::Borrowed(text))))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Some(Cow::Owned(text.to_owned()))))
-            }
-            fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-                Ok(Text(Some(Cow::Owned(text))))
-            }
-        }
-        deserializer.deserialize_any(Read(PhantomData))
-    }
-}
+deserialize!(Text<'a>, 'de: 'a, 'a);
 
 /// A boolean; absent for other values.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Flag(Option<bool>);
 
 impl Flag {
-    /// Whether it is `true`.
-    pub fn is_set(self) -> bool {
+    pub fn is_true(self) -> bool {
         self.0 == Some(true)
     }
 
-    /// Whether it is `false`, not absent.
-    pub fn is_denied(self) -> bool {
+    pub fn is_false(self) -> bool {
         self.0 == Some(false)
     }
 }
 
-impl<'de> Deserialize<'de> for Flag {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Flag;
-            otherwise!(anything, numbers, null, string, list, object);
-            fn visit_bool<E>(self, value: bool) -> Result<Flag, E> {
-                Ok(Flag(Some(value)))
-            }
-        }
-        deserializer.deserialize_any(Read)
+impl Lenient<'_> for Flag {
+    fn from_bool(value: bool) -> Self {
+        Flag(Some(value))
     }
 }
 
+deserialize!(Flag, 'de);
+
 /// A number that is not negative; absent for other values. Fractions are truncated, and large numbers saturate.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Count(Option<u64>);
+pub struct Count(pub Option<u64>);
 
 impl Count {
-    /// The number, if any.
-    pub fn known(self) -> Option<u64> {
-        self.0
-    }
-
     /// The number; 0 if absent.
     pub fn get(self) -> u64 {
         self.0.unwrap_or_default()
     }
 }
 
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Count;
-            otherwise!(anything, bool, null, string, list, object);
-            fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
-                Ok(Count(Some(number)))
-            }
-            fn visit_i64<E>(self, number: i64) -> Result<Count, E> {
-                Ok(Count(u64::try_from(number).ok()))
-            }
-            fn visit_f64<E>(self, number: f64) -> Result<Count, E> {
-                // the cast saturates
-                Ok(Count((number >= 0.0).then_some(number as u64)))
-            }
-        }
-        deserializer.deserialize_any(Read)
+impl Lenient<'_> for Count {
+    fn from_number(number: f64) -> Self {
+        // the cast saturates
+        Count((number >= 0.0).then_some(number as u64))
     }
 }
+
+deserialize!(Count, 'de);
 
 /// The first 4,096 entries of a list; empty for other values.
 #[derive(Debug)]
@@ -212,38 +209,27 @@ impl<T> Default for List<T> {
     }
 }
 
-fn entries<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(mut list: A) -> Result<Vec<T>, A::Error> {
-    let mut out = Vec::new();
-    while out.len() < ENTRIES {
-        match list.next_element()? {
-            Some(entry) => out.push(entry),
-            None => return Ok(out),
-        }
-    }
-    past_list(list)?;
-    Ok(out)
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Read<T> {
-            type Value = List<T>;
-            otherwise!(anything, numbers, bool, null, string, object);
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<List<T>, A::Error> {
-                entries(list).map(List)
+impl<'de, T: Deserialize<'de>> Lenient<'de> for List<T> {
+    fn from_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+        let mut out = Vec::new();
+        while out.len() < ENTRIES {
+            match list.next_element()? {
+                Some(entry) => out.push(entry),
+                None => return Ok(List(out)),
             }
         }
-        deserializer.deserialize_any(Read(PhantomData))
+        skip_list(list)?;
+        Ok(List(out))
     }
 }
+
+deserialize!(List<T>, 'de, T: Deserialize<'de>);
 
 /// A text or a list; a single object counts as a list of one.
 #[derive(Debug)]
 pub enum Content<'a, T> {
-    /// A text.
     Text(Cow<'a, str>),
-    /// A list, as [`List`]; empty for other values.
+    /// As [`List`].
     Parts(Vec<T>),
 }
 
@@ -253,29 +239,20 @@ impl<T> Default for Content<'_, T> {
     }
 }
 
-impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Content<'a, T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read<'a, T>(PhantomData<(&'a (), T)>);
-        impl<'de: 'a, 'a, T: Deserialize<'de>> Visitor<'de> for Read<'a, T> {
-            type Value = Content<'a, T>;
-            otherwise!(anything, numbers, bool, null);
-            fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Self::Value, A::Error> {
-                let part = T::deserialize(MapAccessDeserializer::new(object))?;
-                Ok(Content::Parts(vec![part]))
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Owned(text.to_owned())))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                entries(list).map(Content::Parts)
-            }
-        }
-        deserializer.deserialize_any(Read(PhantomData))
+impl<'de: 'a, 'a, T: Deserialize<'de>> Lenient<'de> for Content<'a, T> {
+    fn from_text(text: Cow<'de, str>) -> Self {
+        Content::Text(text)
+    }
+    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        List::from_list(list).map(|list| Content::Parts(list.0))
+    }
+    fn from_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
+        let part = T::deserialize(MapAccessDeserializer::new(object))?;
+        Ok(Content::Parts(vec![part]))
     }
 }
+
+deserialize!(Content<'a, T>, 'de: 'a, 'a, T: Deserialize<'de>);
 
 /// Calls `read` with a text, then with the repaired one if it failed. Returns whether it succeeded.
 pub fn is_read(text: &str, mut read: impl FnMut(&str) -> bool) -> bool {

@@ -21,7 +21,7 @@ pub enum Piece {
     /// A member of a document, wrapped in an object; not a row.
     Member,
     /// A row that was too long, or the torn end of a document; its content is dropped.
-    Lost,
+    Skipped,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl<R: BufRead> Rows<R> {
         if self.skip_line()? {
             self.size = self.at;
         }
-        Ok(Some(Piece::Lost))
+        Ok(Some(Piece::Skipped))
     }
 
     /// Skips the rest of a line. Returns whether it ended.
@@ -166,7 +166,7 @@ impl<R: BufRead> Rows<R> {
     }
 
     /// Counts the last row as complete, although it has no line feed.
-    pub fn keep_last(&mut self) {
+    pub fn accept_last(&mut self) {
         self.size = self.at;
     }
 
@@ -178,7 +178,7 @@ impl<R: BufRead> Rows<R> {
                 self.place = Place::Lines;
                 let torn = long || self.row.iter().any(|byte| !byte.is_ascii_whitespace());
                 self.row.clear();
-                return Ok(torn.then_some(Piece::Lost));
+                return Ok(torn.then_some(Piece::Skipped));
             }
             let (mut at, mut end) = (0, None);
             while at < buffer.len() && end.is_none() {
@@ -223,7 +223,7 @@ impl<R: BufRead> Rows<R> {
             }
             if long {
                 self.row.clear();
-                return Ok(Some(Piece::Lost));
+                return Ok(Some(Piece::Skipped));
             }
             if member && !self.row.trim_ascii().is_empty() {
                 self.row.insert(0, b'{');
@@ -248,7 +248,7 @@ mod tests {
         let (_, mut rows) = rows(io::BufReader::with_capacity(3, text)).unwrap();
         let mut out = Vec::new();
         while let Some(piece) = rows.next().unwrap() {
-            if !rows.row.trim_ascii().is_empty() || piece == Piece::Lost {
+            if !rows.row.trim_ascii().is_empty() || piece == Piece::Skipped {
                 out.push((piece, String::from_utf8_lossy(rows.row.trim_ascii()).into_owned()));
             }
         }
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_truncated_document_keeps_complete_rows() {
         let (found, size) = pieces(br#"{"messages":[{"a":1},{"b":"#);
-        assert_eq!(found, [row(r#"{"a":1}"#), (Piece::Lost, String::new())]);
+        assert_eq!(found, [row(r#"{"a":1}"#), (Piece::Skipped, String::new())]);
         assert_eq!(size, 21);
     }
 

@@ -7,7 +7,7 @@ use crate::summary::fold::Fold;
 
 /// Reads the answers to `questions` from a result: JSON with `answers` by question or id, else a text that repeats each
 /// question with its answer, `"question"="answer"`, else the whole text for a single question.
-pub fn take(questions: &[(Option<String>, String)], json: &str, text: &str, fold: &mut Fold) {
+pub fn add_answers(questions: &[(Option<String>, String)], json: &str, text: &str, fold: &mut Fold) {
     for source in [json, text] {
         let found = answers(source);
         if found.is_empty() {
@@ -43,16 +43,16 @@ fn answers(json: &str) -> Vec<(String, String)> {
     let parsed = serde_json::from_str::<Value>(json).ok();
     let parsed = parsed.or_else(|| serde_json::from_str(&repaired(json)?).ok()).unwrap_or_default();
     let found = parsed.get("answers").and_then(Value::as_object);
-    found.into_iter().flatten().map(|(key, answer)| (key.clone(), flat(answer))).collect()
+    found.into_iter().flatten().map(|(key, answer)| (key.clone(), answer_text(answer))).collect()
 }
 
-fn flat(answer: &Value) -> String {
+fn answer_text(answer: &Value) -> String {
     match answer {
         Value::String(text) => text.clone(),
         Value::Array(several) => {
-            several.iter().map(flat).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
+            several.iter().map(answer_text).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
         }
-        Value::Object(inner) => inner.get("answers").or(inner.get("answer")).map(flat).unwrap_or_default(),
+        Value::Object(inner) => inner.get("answers").or(inner.get("answer")).map(answer_text).unwrap_or_default(),
         Value::Number(number) => number.to_string(),
         Value::Bool(value) => value.to_string(),
         Value::Null => String::new(),

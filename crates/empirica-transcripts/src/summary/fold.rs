@@ -11,7 +11,7 @@ use crate::model::{Agent, Exchange, Pending, Role, Subagent, Tokens, ToolSummary
 use crate::read::call::{Call, Entry, Sample, Todos};
 use crate::read::paths;
 use crate::read::paths::Bases;
-use crate::text::limits::{DECISION, MESSAGE, SAMPLE, STATUS, SUMMARY, held, held_line};
+use crate::text::limits::{DECISION, MESSAGE, SAMPLE, STATUS, SUMMARY, line_with_margin, with_margin};
 use crate::text::words;
 
 /// Limits of messages, decisions, samples per category, subagents, and entries of a task list.
@@ -147,14 +147,15 @@ impl Fold {
             }
             return Some(SUBAGENTS);
         }
-        self.subagents.push(AgentActivity { id: id.map(|id| held(id, MESSAGE).to_owned()), ..Default::default() });
+        self.subagents
+            .push(AgentActivity { id: id.map(|id| with_margin(id, MESSAGE).to_owned()), ..Default::default() });
         Some(self.subagents.len() - 1)
     }
 
     /// Names a subagent, unless it has a name.
     pub fn name(&mut self, owner: Owner, name: &str) {
         if let Some(activity) = owner.and_then(|place| self.subagents.get_mut(place)) {
-            activity.name.get_or_insert_with(|| held_line(name, SAMPLE));
+            activity.name.get_or_insert_with(|| line_with_margin(name, SAMPLE));
         }
     }
 
@@ -177,7 +178,7 @@ impl Fold {
                 self.add_decision(decision);
             }
         }
-        self.add_short_message(role, held(text, MESSAGE).to_owned(), at);
+        self.add_short_message(role, with_margin(text, MESSAGE).to_owned(), at);
     }
 
     /// Adds a message of limited length, without searching it for decisions.
@@ -203,7 +204,7 @@ impl Fold {
     /// Adds an answer as a decision, unless it is blank.
     pub fn add_answer(&mut self, question: &str, answer: &str) {
         if !answer.trim().is_empty() {
-            self.add_decision(held_line(&format!("{} → {}", question.trim(), answer.trim()), DECISION));
+            self.add_decision(line_with_margin(&format!("{} → {}", question.trim(), answer.trim()), DECISION));
         }
     }
 
@@ -211,7 +212,7 @@ impl Fold {
     pub fn set_summary(&mut self, text: &str) {
         let text = text.trim();
         if !text.is_empty() {
-            self.out.summary = Some(held(text, SUMMARY).to_owned());
+            self.out.summary = Some(with_margin(text, SUMMARY).to_owned());
         }
     }
 
@@ -260,8 +261,8 @@ impl Fold {
             self.todo_places.clear();
         }
         for mut entry in todos.entries {
-            entry.text.truncate(held(&entry.text, MESSAGE).len());
-            entry.status.truncate(held(&entry.status, STATUS).len());
+            entry.text.truncate(with_margin(&entry.text, MESSAGE).len());
+            entry.status.truncate(with_margin(&entry.status, STATUS).len());
             let id = entry.id.take().map(|id| self.hash(&id));
             let index = id.and_then(|id| self.todo_places.get(&id)).copied().filter(|_| todos.merge);
             match index {
@@ -351,9 +352,10 @@ impl Fold {
         let bases = Bases::of(root, self.out.cwd.as_deref(), self.own_root.as_deref());
         let mut out = self.out;
         let mut outside = HashSet::new();
-        let main = self.main.summarised(&bases, &mut outside);
+        let main = self.main.summary_with(&bases, &mut outside);
         (out.tools, out.files_modified, out.tokens) = (main.tools, main.files_modified, main.tokens);
-        out.subagents = self.subagents.into_iter().map(|activity| activity.summarised(&bases, &mut outside)).collect();
+        out.subagents =
+            self.subagents.into_iter().map(|activity| activity.summary_with(&bases, &mut outside)).collect();
         out.tokens = out.subagents.iter().fold(out.tokens, |sum, subagent| sum.plus(subagent.tokens));
         out.files_outside = outside.len() as u64;
         let open = |entry: &Entry| !entry.text.trim().is_empty() && !DONE.contains(&entry.status.as_str());
@@ -368,7 +370,7 @@ impl Fold {
 }
 
 impl AgentActivity {
-    fn summarised(self, bases: &Bases, outside: &mut HashSet<String>) -> Subagent {
+    fn summary_with(self, bases: &Bases, outside: &mut HashSet<String>) -> Subagent {
         let used = self.counters.into_iter().zip(CATEGORIES).filter(|(counter, _)| counter.count > 0);
         let mut tools: Vec<ToolSummary> = used
             .map(|(counter, category)| ToolSummary {
@@ -397,6 +399,6 @@ impl AgentActivity {
 fn shown(sample: Sample, bases: &Bases) -> String {
     match sample {
         Sample::Text(text) => text,
-        Sample::Path(path) => held_line(&bases.relative(&path).unwrap_or(path), SAMPLE),
+        Sample::Path(path) => line_with_margin(&bases.relative(&path).unwrap_or(path), SAMPLE),
     }
 }

@@ -13,16 +13,16 @@ pub const SUMMARY: usize = 20_000;
 /// The limit of statuses, in characters.
 pub const STATUS: usize = 40;
 
-/// Cuts a truncated text after its last whole word; returns all of it if the last word begins before `most`.
-fn whole_words(text: &str, most: usize) -> &str {
-    let least = clipped(text, most).len();
+/// Cuts a truncated text after its last whole word, unless that word begins before `most`.
+fn without_partial_word(text: &str, most: usize) -> &str {
+    let least = truncated(text, most).len();
     text.rfind(char::is_whitespace).filter(|end| *end >= least).map_or(text, |end| text[..end].trim_end())
 }
 
-/// The beginning of a text with limit `most`, including the margin and without a partial word.
-pub fn held(text: &str, most: usize) -> &str {
-    let kept = clipped(text, most + MARGIN);
-    if kept.len() == text.len() { text } else { whole_words(kept, most) }
+/// The first `most` characters of a text and the margin, without a partial word.
+pub fn with_margin(text: &str, most: usize) -> &str {
+    let kept = truncated(text, most + MARGIN);
+    if kept.len() == text.len() { text } else { without_partial_word(kept, most) }
 }
 
 /// A text on one line of at most `most` characters, cut after a word and ended by `…` if it is longer.
@@ -37,33 +37,29 @@ fn line(text: &str, most: usize) -> String {
             break;
         }
     }
-    let kept = clipped(&line, most);
+    let kept = truncated(&line, most);
     if kept.len() == line.len() {
         line
     } else {
-        format!("{}…", whole_words(clipped(kept, most.saturating_sub(1)), most / 2))
+        format!("{}…", without_partial_word(truncated(kept, most.saturating_sub(1)), most / 2))
     }
 }
 
-/// As [`held`], on one line.
-pub fn held_line(text: &str, most: usize) -> String {
+/// As [`with_margin`], on one line.
+pub fn line_with_margin(text: &str, most: usize) -> String {
     let line = line(text, most + MARGIN);
     match line.strip_suffix('…').filter(|kept| kept.chars().count() > most) {
-        Some(kept) => format!("{}…", whole_words(kept, most)),
+        Some(kept) => format!("{}…", without_partial_word(kept, most)),
         None => line,
     }
 }
 
 fn cut(text: &mut String, most: usize) {
-    text.truncate(clipped(text, most).len());
-}
-
-fn cut_line(text: &mut String, most: usize) {
-    *text = line(text, most);
+    text.truncate(truncated(text, most).len());
 }
 
 fn cut_tools(tools: &mut [ToolSummary]) {
-    tools.iter_mut().flat_map(|tool| &mut tool.samples).for_each(|sample| cut_line(sample, SAMPLE));
+    tools.iter_mut().flat_map(|tool| &mut tool.samples).for_each(|sample| *sample = line(sample, SAMPLE));
 }
 
 impl Transcript {
@@ -71,7 +67,7 @@ impl Transcript {
     /// while whole: replace them before you call this. Paths are never cut.
     pub fn cut(&mut self) {
         cut_tools(&mut self.tools);
-        self.decisions.iter_mut().for_each(|decision| cut_line(decision, DECISION));
+        self.decisions.iter_mut().for_each(|decision| *decision = line(decision, DECISION));
         self.task.iter_mut().for_each(|task| cut(task, MESSAGE));
         self.summary.iter_mut().for_each(|summary| cut(summary, SUMMARY));
         self.messages.iter_mut().for_each(|message| cut(&mut message.text, MESSAGE));
@@ -81,14 +77,14 @@ impl Transcript {
         }
         for subagent in &mut self.subagents {
             cut_tools(&mut subagent.tools);
-            subagent.name.iter_mut().for_each(|name| cut_line(name, SAMPLE));
+            subagent.name.iter_mut().for_each(|name| *name = line(name, SAMPLE));
             subagent.id.iter_mut().for_each(|id| cut(id, MESSAGE));
         }
     }
 }
 
 /// The first `most` characters of a text.
-pub fn clipped(text: &str, most: usize) -> &str {
+pub fn truncated(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
     }
@@ -158,20 +154,20 @@ mod tests {
         for limit in [SAMPLE, DECISION, MESSAGE, SUMMARY] {
             let secret = format!("sk_{}", "k".repeat(60));
             let text = format!("{} {secret} {}", "y".repeat(limit - 20), "z".repeat(3_000));
-            assert!(held(&text, limit).contains(&secret) && held_line(&text, limit).contains(&secret));
+            assert!(with_margin(&text, limit).contains(&secret) && line_with_margin(&text, limit).contains(&secret));
         }
     }
 
     #[test]
-    fn a_held_text_ends_with_a_whole_word() {
+    fn a_truncated_text_ends_with_a_whole_word() {
         let text = "secret-of-some-length ".repeat(1_000);
-        for held in [held(&text, SAMPLE), held_line(&text, SAMPLE).trim_end_matches('…')] {
-            assert!(held.ends_with(" secret-of-some-length"), "{held}");
+        for cut in [with_margin(&text, SAMPLE), line_with_margin(&text, SAMPLE).trim_end_matches('…')] {
+            assert!(cut.ends_with(" secret-of-some-length"), "{cut}");
         }
     }
 
     #[test]
     fn texts_are_cut_between_characters() {
-        assert_eq!((clipped("äöü", 2), clipped("äö", 2), clipped("", 0)), ("äö", "äö", ""));
+        assert_eq!((truncated("äöü", 2), truncated("äö", 2), truncated("", 0)), ("äö", "äö", ""));
     }
 }

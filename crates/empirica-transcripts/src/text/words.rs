@@ -1,19 +1,18 @@
-//! Texts of messages: removes text injected by agents from user messages, and finds decisions in agents' messages.
+//! The user's own text in user messages, and the decisions in agents' messages.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::text::limits::{DECISION, held_line};
+use crate::text::limits::{DECISION, line_with_margin};
 
-/// The marks of a sentence that states a decision.
+/// Phrases that state a decision.
 static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let marks = r"(?i)(?-u:\b)(?:decision:|(?:decided to|(?:i['’]ll|i will|let['’]s|we['’]ll) go with|going with|chose|opted for|settled on|instead of|rather than)(?-u:\b))";
     Regex::new(marks).ok()
 });
 
-/// The sentences of an agent's text that state a choice, each on one line, as long as one is held; what stands between code
-/// fences does not count.
+/// The sentences of an agent's text that state a choice, each on one line with its margin. Fenced code does not count.
 pub fn decisions(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let Some(marks) = MARKS.as_ref().filter(|marks| marks.is_match(text)) else { return out };
@@ -26,7 +25,7 @@ pub fn decisions(text: &str) -> Vec<String> {
             (Some(open), Some(mark)) if open == mark => fence = None,
             (None, None) if marks.is_match(line) => {
                 let sentences = sentences(line).filter(|sentence| marks.is_match(sentence));
-                out.extend(sentences.map(|sentence| held_line(sentence, DECISION)));
+                out.extend(sentences.map(|sentence| line_with_margin(sentence, DECISION)));
             }
             _ => {}
         }
@@ -53,7 +52,7 @@ fn sentences(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The beginnings of texts that agents' programs inject as user messages.
+/// How texts begin that agents' programs inject as user messages.
 const INJECTED: &[&str] = &[
     "<command-name>",
     "<command-message>",
@@ -77,7 +76,7 @@ const INJECTED: &[&str] = &[
 ];
 
 /// The user's own text in a user message; `None` if there is none.
-pub fn of_user(text: &str) -> Option<&str> {
+pub fn user_text(text: &str) -> Option<&str> {
     let mut text = text.trim();
     while let Some(rest) = text.strip_prefix("<system-reminder>").and_then(|rest| rest.split_once("</system-reminder>"))
     {
@@ -110,7 +109,7 @@ mod tests {
     #[test]
     fn injected_texts_are_not_the_users() {
         assert_eq!(
-            of_user(" <system-reminder>a</system-reminder>\nfix it <system-reminder>b</system-reminder>"),
+            user_text(" <system-reminder>a</system-reminder>\nfix it <system-reminder>b</system-reminder>"),
             Some("fix it")
         );
         for text in [
@@ -120,7 +119,7 @@ mod tests {
             "# AGENTS.md for",
             "<permissions x>",
         ] {
-            assert_eq!(of_user(text), None, "{text}");
+            assert_eq!(user_text(text), None, "{text}");
         }
     }
 }

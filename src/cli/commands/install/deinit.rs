@@ -16,6 +16,6 @@ pub struct Deinit {
 
 impl Deinit {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
-        Ok(view::taken_back(&deinit::run(context.repo()?, self.dry_run)?))
+        Ok(view::reverted(&deinit::run(context.repo()?, self.dry_run)?))
     }
 }

@@ -14,10 +14,8 @@ use crate::setup::agents::edit::spot::{EditError, EntryPath};
 /// Part of every command line the program enters as a hook.
 pub const MARK: &str = "git-empirica hook agent ";
 
-/// An entry that was put in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddedEntry {
-    /// Its place.
     #[serde(flatten)]
     pub spot: EntryPath,
     /// Number of objects and lists created around it, innermost first.

@@ -47,7 +47,7 @@ pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize
     }
     let out = document.to_string();
     let out = if text.contains("\r\n") { out.replace("\r\n", "\n").replace('\n', "\r\n") } else { out };
-    // whatever the format, only the entry may differ
+    // only the entry may differ
     let mut wanted = read(text)?;
     let place = above.iter().try_fold(&mut wanted, |place, key| {
         place.as_object_mut().map(|map| map.entry(key.clone()).or_insert_with(|| Value::Object(Default::default())))

@@ -1,4 +1,4 @@
-//! Reads OpenCode's database without writing to it or beside it.
+//! Reads OpenCode's database, and writes neither to it nor a WAL.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,7 +9,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::agents::opencode;
-use crate::agents::opencode::{Info, OpenCode, read_document};
+use crate::agents::opencode::{OpenCode, SessionInfo, read_document};
 use crate::error::{Error, Result};
 use crate::model::Transcript;
 use crate::read::rows::LONGEST;
@@ -89,7 +89,7 @@ fn text(row: &Row, column: usize) -> rusqlite::Result<Option<String>> {
     })
 }
 
-fn info(row: &Row) -> rusqlite::Result<Option<Info>> {
+fn info(row: &Row) -> rusqlite::Result<Option<SessionInfo>> {
     let Some(id) = text(row, 0)? else { return Ok(None) };
     let updated = match row.get_ref(4)? {
         ValueRef::Integer(ms) => u64::try_from(ms).unwrap_or_default(),
@@ -97,10 +97,10 @@ fn info(row: &Row) -> rusqlite::Result<Option<Info>> {
         _ => 0,
     };
     let (parent, folder) = (text(row, 1)?.filter(|id| !id.is_empty()), text(row, 2)?.unwrap_or_default());
-    Ok(Some(Info { id, parent, folder, title: text(row, 3)?.unwrap_or_default(), updated }))
+    Ok(Some(SessionInfo { id, parent, folder, title: text(row, 3)?.unwrap_or_default(), updated }))
 }
 
-fn sessions(db: &Connection) -> rusqlite::Result<Vec<Info>> {
+fn sessions(db: &Connection) -> rusqlite::Result<Vec<SessionInfo>> {
     let mut statement =
         db.prepare("SELECT id, parent_id, directory, title, time_updated FROM session ORDER BY time_created, id")?;
     let infos = statement.query_map([], info)?.filter_map(Result::transpose);
@@ -108,7 +108,7 @@ fn sessions(db: &Connection) -> rusqlite::Result<Vec<Info>> {
 }
 
 /// The sessions in the database.
-pub fn list(path: &Path) -> Result<Vec<Info>> {
+pub fn list(path: &Path) -> Result<Vec<SessionInfo>> {
     open(path).and_then(|db| sessions(&db)).map_err(|error| unreadable(path, error))
 }
 
@@ -138,7 +138,7 @@ fn read_column(
     Ok(())
 }
 
-fn messages(db: &Connection, session: &Info, reader: &mut OpenCode, fold: &mut Fold) -> rusqlite::Result<()> {
+fn messages(db: &Connection, session: &SessionInfo, reader: &mut OpenCode, fold: &mut Fold) -> rusqlite::Result<()> {
     let data = format!("CASE WHEN octet_length(data) <= {LONGEST} THEN data END");
     let mut messages =
         db.prepare(&format!("SELECT id, {data} FROM message WHERE session_id = ?1 ORDER BY time_created, id"))?;

@@ -17,7 +17,6 @@ use crate::summary::answers;
 use crate::summary::fold::{Fold, Owner, from_millis};
 use crate::text::words;
 
-/// The tools that OpenCode alone has by these names.
 const TOOLS: Tools = &[
     ("read", "read"),
     ("write", "write"),
@@ -39,9 +38,7 @@ lenient! {
         start: Count = "start",
         end: Count = "end",
     }
-}
 
-lenient! {
     Session {
         id: Text<'a> = "id",
         parent: Text<'a> = "parentID",
@@ -49,17 +46,13 @@ lenient! {
         title: Text<'a> = "title",
         time: Time<'a> = "time",
     }
-}
 
-lenient! {
     /// Tokens read from and written to the cache.
     Cache {
         read: Count = "read",
         write: Count = "write",
     }
-}
 
-lenient! {
     /// Numbers of tokens; `input` excludes cached ones.
     Usage {
         input: Count = "input",
@@ -67,17 +60,13 @@ lenient! {
         reasoning: Count = "reasoning",
         cache: Cache<'a> = "cache",
     }
-}
 
-lenient! {
     /// The context of a message.
     Place {
         cwd: Text<'a> = "cwd",
         root: Text<'a> = "root",
     }
-}
 
-lenient! {
     Message {
         id: Text<'a> = "id",
         role: Text<'a> = "role",
@@ -87,9 +76,7 @@ lenient! {
         tokens: Option<Usage<'a>> = "tokens",
         summary: Flag = "summary",
     }
-}
 
-lenient! {
     /// The state of a tool call.
     State {
         status: Text<'a> = "status",
@@ -98,9 +85,7 @@ lenient! {
         metadata: Option<&'a RawValue> = "metadata",
         time: Time<'a> = "time",
     }
-}
 
-lenient! {
     /// A part of a message.
     Part {
         kind: Text<'a> = "type",
@@ -124,12 +109,11 @@ pub struct OpenCode {
 }
 
 impl OpenCode {
-    /// For the session of the main agent or a subagent.
     pub fn new(owner: Owner) -> Self {
         OpenCode { owner, role: None, is_summary: false, at: None }
     }
 
-    /// Reads a message, whose parts follow. `id` is its key in the store. Returns whether it could be read.
+    /// Reads a message, whose parts follow. `id` is its key in the store. `false` if it is invalid.
     pub fn message(&mut self, text: &str, id: &str, fold: &mut Fold) -> bool {
         let Ok(message) = serde_json::from_str::<Message>(text) else { return false };
         self.role = match message.role.get() {
@@ -137,8 +121,8 @@ impl OpenCode {
             Some("assistant") => Some(Role::Assistant),
             _ => None,
         };
-        self.is_summary = message.summary.is_set();
-        self.at = message.time.created.known().and_then(from_millis);
+        self.is_summary = message.summary.is_true();
+        self.at = message.time.created.0.and_then(from_millis);
         add_times([message.time.created, message.time.completed], fold);
         fold.set_cwd(message.path.cwd.get());
         if self.owner.is_none() {
@@ -159,11 +143,11 @@ impl OpenCode {
         true
     }
 
-    /// Reads a part of the last message. Returns whether it could be read.
+    /// Reads a part of the last message. `false` if it is invalid.
     pub fn part(&mut self, text: &str, fold: &mut Fold) -> bool {
         let Ok(part) = serde_json::from_str::<Part>(text) else { return false };
         match part.kind.get() {
-            Some("text") if !part.synthetic.is_set() && !part.ignored.is_set() => {
+            Some("text") if !part.synthetic.is_true() && !part.ignored.is_true() => {
                 self.text(part.text.get().unwrap_or_default(), fold);
             }
             Some("tool") => self.tool(&part, fold),
@@ -182,7 +166,7 @@ impl OpenCode {
             (Some(Role::User), Some(_)) => fold.name_after_prompt(self.owner, text),
             (Some(Role::Assistant), None) if self.is_summary => fold.set_summary(text),
             (Some(Role::User), None) => {
-                fold.add_message(Role::User, words::of_user(text).unwrap_or_default(), self.at.as_deref());
+                fold.add_message(Role::User, words::user_text(text).unwrap_or_default(), self.at.as_deref());
             }
             (Some(Role::Assistant), None) => fold.add_message(Role::Assistant, text, self.at.as_deref()),
             _ => {}
@@ -200,7 +184,7 @@ impl OpenCode {
             _ => None,
         };
         let Some(id) = part.call.get() else {
-            // its result comes with it, but cannot be matched by id
+            // its result is in the same part
             return fold.add_ended_call(self.owner, call, failed);
         };
         fold.add_call(self.owner, Some(id), call);
@@ -210,21 +194,20 @@ impl OpenCode {
             && !open.questions.is_empty()
         {
             let metadata = state.metadata.map(RawValue::get).unwrap_or_default();
-            answers::take(&open.questions, metadata, state.output.get().unwrap_or_default(), fold);
+            answers::add_answers(&open.questions, metadata, state.output.get().unwrap_or_default(), fold);
         }
     }
 }
 
 fn add_times(times: [Count; 2], fold: &mut Fold) {
-    for time in times.into_iter().filter_map(Count::known).filter(|ms| *ms > 0) {
+    for time in times.into_iter().filter_map(|count| count.0).filter(|ms| *ms > 0) {
         fold.add_time(from_millis(time).as_deref());
     }
 }
 
 /// The data by which a session is selected.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Info {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionInfo {
     pub id: String,
     /// The parent session of a subagent.
     pub parent: Option<String>,
@@ -235,32 +218,32 @@ pub struct Info {
     pub updated: u64,
 }
 
-impl Info {
+impl SessionInfo {
     /// Parses a session; `None` if it is not one.
-    pub fn parse(text: &str) -> Option<Info> {
+    pub fn parse(text: &str) -> Option<SessionInfo> {
         let session = serde_json::from_str::<Session>(text).ok()?;
-        Some(Info {
+        Some(SessionInfo {
             id: session.id.get()?.to_owned(),
             parent: session.parent.get().map(str::to_owned),
             folder: session.folder.get()?.to_owned(),
             title: session.title.get().unwrap_or_default().to_owned(),
-            updated: session.time.updated.known().or(session.time.created.known()).unwrap_or_default(),
+            updated: session.time.updated.0.or(session.time.created.0).unwrap_or_default(),
         })
     }
 }
 
 /// The newest session that has no parent and was made in `root`; without a root, the newest of all.
-fn newest<'i>(sessions: &'i [Info], root: Option<&Path>) -> Option<&'i Info> {
-    let inside = |info: &&Info| root.is_none_or(|root| paths::is_inside(&info.folder, root));
+fn newest<'i>(sessions: &'i [SessionInfo], root: Option<&Path>) -> Option<&'i SessionInfo> {
+    let inside = |info: &&SessionInfo| root.is_none_or(|root| paths::is_inside(&info.folder, root));
     sessions.iter().filter(|info| info.parent.is_none()).filter(inside).max_by_key(|info| info.updated)
 }
 
 /// Reads the session `main` and its subagents; `messages` reads the messages of one session.
 fn read(
-    sessions: &[Info],
-    main: &Info,
+    sessions: &[SessionInfo],
+    main: &SessionInfo,
     root: Option<&Path>,
-    mut messages: impl FnMut(&Info, &mut OpenCode, &mut Fold) -> Result<()>,
+    mut messages: impl FnMut(&SessionInfo, &mut OpenCode, &mut Fold) -> Result<()>,
 ) -> Result<Transcript> {
     let mut fold = Fold::new(Agent::OpenCode);
     fold.out.session_id = Some(main.id.clone());
@@ -282,9 +265,9 @@ fn read_document(text: &str, fold: &mut Fold, mut read: impl FnMut(&str, &mut Fo
 }
 
 /// The direct and indirect subagents of `main`, breadth first.
-fn subagents_of<'i>(sessions: &'i [Info], main: &str) -> Vec<&'i Info> {
+fn subagents_of<'i>(sessions: &'i [SessionInfo], main: &str) -> Vec<&'i SessionInfo> {
     let mut ids = std::collections::HashSet::from([main]);
-    let mut out: Vec<&Info> = Vec::new();
+    let mut out: Vec<&SessionInfo> = Vec::new();
     loop {
         let before = out.len();
         for info in sessions {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::agents::opencode;
-use crate::agents::opencode::{Info, read_document};
+use crate::agents::opencode::{SessionInfo, read_document};
 use crate::error::{Error, Result};
 use crate::model::Transcript;
 use crate::read::files::entries;
@@ -21,9 +21,7 @@ lenient! {
     Made {
         created: Count = "created",
     }
-}
 
-lenient! {
     /// The keys that order messages.
     Order {
         id: Text<'a> = "id",
@@ -41,15 +39,15 @@ pub fn is_storage(folder: &Path) -> bool {
     folder.join("session").is_dir() && folder.join("message").is_dir()
 }
 
-/// The session in a file; `None` if it is too large or not one.
-pub fn session(path: &Path) -> Option<Info> {
+/// The session in a file; `None` if it is too large or no session.
+pub fn session(path: &Path) -> Option<SessionInfo> {
     let small = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= SESSION);
     let bytes = small.then(|| std::fs::read(path).ok())??;
-    Info::parse(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}'))
+    SessionInfo::parse(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}'))
 }
 
-/// The storage around a session file; `None` if it is in none.
-pub fn around(path: &Path) -> Option<PathBuf> {
+/// The storage that contains a session file.
+pub fn storage_of(path: &Path) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     let sessions = path.parent()?.parent()?;
     let storage = sessions.parent()?;
@@ -57,7 +55,7 @@ pub fn around(path: &Path) -> Option<PathBuf> {
 }
 
 /// All session files, with their sessions.
-pub fn list(storage: &Path) -> Vec<(PathBuf, Info)> {
+pub fn list(storage: &Path) -> Vec<(PathBuf, SessionInfo)> {
     let files =
         entries(&storage.join("session")).into_iter().flat_map(|project| documents(&project).collect::<Vec<_>>());
     files.filter_map(|path| session(&path).map(|info| (path, info))).collect()
@@ -65,7 +63,7 @@ pub fn list(storage: &Path) -> Vec<(PathBuf, Info)> {
 
 /// Reads the session `id` of a storage, else the newest one made in `root`, with its subagents.
 pub fn read(storage: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Transcript> {
-    let sessions: Vec<Info> = list(storage).into_iter().map(|(_, info)| info).collect();
+    let sessions: Vec<SessionInfo> = list(storage).into_iter().map(|(_, info)| info).collect();
     let main = match id {
         Some(id) => sessions.iter().find(|info| info.id == id),
         None => opencode::newest(&sessions, root),
@@ -77,10 +75,10 @@ pub fn read(storage: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Tra
     };
     let (messages, parts) = (by_name("message"), by_name("part"));
     opencode::read(&sessions, main, root, |session, reader, fold| {
-        for (_, id, path) in messages.get(&session.id).into_iter().flat_map(|folder| in_order(folder)) {
-            take(&path, fold, |text, fold| reader.message(text, &id, fold))?;
+        for (_, id, path) in messages.get(&session.id).into_iter().flat_map(|folder| ordered_messages(folder)) {
+            read_file(&path, fold, |text, fold| reader.message(text, &id, fold))?;
             for part in parts.get(&id).into_iter().flat_map(|folder| documents(folder)) {
-                take(&part, fold, |text, fold| reader.part(text, fold))?;
+                read_file(&part, fold, |text, fold| reader.part(text, fold))?;
             }
         }
         Ok(())
@@ -88,7 +86,7 @@ pub fn read(storage: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Tra
 }
 
 /// The message files, ordered by time and id.
-fn in_order(folder: &Path) -> Vec<(u64, String, PathBuf)> {
+fn ordered_messages(folder: &Path) -> Vec<(u64, String, PathBuf)> {
     let mut out: Vec<(u64, String, PathBuf)> = documents(folder)
         .filter_map(|path| {
             let stem = path.file_stem()?.to_str()?.to_owned();
@@ -110,7 +108,7 @@ fn text(path: &Path) -> std::io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&std::fs::read(path)?).into_owned()))
 }
 
-fn take(path: &Path, fold: &mut Fold, read: impl FnMut(&str, &mut Fold) -> bool) -> Result<()> {
+fn read_file(path: &Path, fold: &mut Fold, read: impl FnMut(&str, &mut Fold) -> bool) -> Result<()> {
     let text = text(path).map_err(|error| Error::unreadable(path, error))?.unwrap_or_default();
     fold.out.size = fold.out.size.saturating_add(text.len() as u64);
     read_document(&text, fold, read);

@@ -1,4 +1,4 @@
-//! The places where OpenCode keeps sessions: a database, and an older storage beside it.
+//! OpenCode's stores: a database, and an older storage.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -14,25 +14,25 @@ pub(crate) static FORMAT: Format = Format {
     agent: Agent::OpenCode,
     tools: TOOLS,
     data: (Some("XDG_DATA_HOME"), ".local/share"),
-    sessions: Sessions::Store(Store { is_own, read, newest }),
+    sessions: Sessions::Store(Store { is_store, read, newest }),
 };
 
 /// The database in a data folder.
 const DATABASE: &str = "opencode.db";
 
-fn is_own(path: &Path) -> bool {
+fn is_store(path: &Path) -> bool {
     let is_storage = storage::is_storage(path) || storage::is_storage(&path.join("storage"));
     let database = if path.is_dir() { path.join(DATABASE) } else { path.to_owned() };
     is_storage
         || database::is_database(&database) && database::list(&database).is_ok()
-        || storage::around(path).is_some() && storage::session(path).is_some()
+        || storage::storage_of(path).is_some() && storage::session(path).is_some()
 }
 
 fn read(path: &Path, root: Option<&Path>) -> Option<Result<Transcript>> {
     if database::is_database(path) {
         return Some(database::read(path, root));
     }
-    if let (Some(storage), Some(info)) = (storage::around(path), storage::session(path)) {
+    if let (Some(storage), Some(info)) = (storage::storage_of(path), storage::session(path)) {
         return Some(storage::read(&storage, Some(&info.id), root));
     }
     if storage::is_storage(path) {
