@@ -6,7 +6,7 @@ use gix::objs::tree::EntryKind;
 
 use crate::error::Result;
 use crate::git::notes::difference::Other;
-use crate::git::process::{ended, git};
+use crate::git::process::{git, run};
 use crate::git::remotes::is_partial;
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
@@ -120,7 +120,7 @@ pub fn dangling(repo: &Repository) -> Result<Dangling> {
     let mut command = git(repo.cwd());
     command.args(["fsck", "--no-reflogs", "--connectivity-only", "--no-progress", "--dangling"]);
     // its exit code is ignored: something is damaged
-    let found = ended(&mut command, Vec::new())?;
+    let found = run(&mut command, Vec::new())?;
     let text = String::from_utf8_lossy(&found.stdout);
     let object = |line: &str| {
         let (kind, id) = line.strip_prefix("dangling ")?.split_once(' ')?;

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::git::process::{Ended, answer, ended, feed_until, git, output};
+use crate::git::process::{answer, git, message, output, run, run_until};
 use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
 use crate::git::{Oid, parse_oid};
 
@@ -189,7 +189,7 @@ impl Refs for CliRefs {
 impl Update for CliRefs {
     fn refused(&self, name: &str, value: Oid) -> Option<String> {
         let input = format!("start\0update {name}\0{value}\0{value}\0prepare\0abort\0");
-        let output = ended(self.git().args(["update-ref", "--stdin", "-z"]), input.into_bytes()).ok()?;
+        let output = run(self.git().args(["update-ref", "--stdin", "-z"]), input.into_bytes()).ok()?;
         let text = String::from_utf8_lossy(&output.stderr);
         let line = text.lines().map(str::trim).find(|line| line.contains("hook"));
         line.filter(|_| !output.status.success()).map(|line| line.trim_start_matches("fatal: ").to_owned())
@@ -212,10 +212,10 @@ impl Update for CliRefs {
             input.push_str(&format!("update {name}\0{new}\0{expected}\0"));
         }
         let failed = |error: Error| UpdateError::Failed(error.into());
-        match feed_until(&mut command, input.into_bytes(), deadline, false).map_err(failed)? {
-            Ended::TimedOut => Err(UpdateError::TimedOut),
-            Ended::Itself { success: true, .. } => Ok(()),
-            Ended::Itself { stderr, .. } => Err(not_updated(&stderr)),
+        match run_until(&mut command, input.into_bytes(), deadline, false).map_err(failed)? {
+            None => Err(UpdateError::TimedOut),
+            Some(out) if out.status.success() => Ok(()),
+            Some(out) => Err(not_updated(&out.stderr)),
         }
     }
 }
@@ -233,10 +233,9 @@ fn not_updated(stderr: &[u8]) -> UpdateError {
     ];
     /// A retry would not help.
     const PERMANENT: [&str; 5] = ["Permission denied", "Read-only", "No space left", "cannot create", "hook"];
-    let text = String::from_utf8_lossy(stderr);
+    let text = message(stderr);
     let any = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let cause = std::io::Error::other(lines.join("; "));
+    let cause = std::io::Error::other(text.as_str());
     if any(&MOVED) && !any(&PERMANENT) {
         UpdateError::Contended(cause.into())
     } else {

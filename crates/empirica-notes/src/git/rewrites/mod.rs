@@ -14,7 +14,7 @@ use crate::git::Oid;
 use crate::git::history::reach::is_ancestor;
 use crate::git::repository::Repository;
 use crate::git::rewrites::beside::{OtherHistory, Range};
-use crate::git::rewrites::patches::{Listed, Patch, Which};
+use crate::git::rewrites::patches::{Patch, Summary, Which};
 use crate::git::rewrites::recorded::{Rewrites, ends};
 
 /// A commit with records to look for.
@@ -178,7 +178,7 @@ impl<'a> Search<'a> {
 
     /// Reads commits, the ranges they are in, and HEAD's history since.
     fn compare(&mut self, commits: &BTreeSet<Oid>) -> Result<Compared> {
-        let mut own: BTreeMap<Oid, Listed> = BTreeMap::new();
+        let mut own: BTreeMap<Oid, Summary> = BTreeMap::new();
         patches::list(self.repo, &Which::These(commits), true, &mut |listed| drop(own.insert(listed.id, listed)))?;
         let ranges: BTreeMap<Oid, BTreeSet<Range>> =
             commits.iter().map(|of| (*of, self.beside.ranges(self.repo, *of))).collect();
@@ -273,12 +273,12 @@ type Match = fn(&Compared, Oid) -> Matches;
 
 /// Commits outside HEAD's history, and candidates in HEAD's history, newest first.
 struct Compared {
-    own: BTreeMap<Oid, Listed>,
+    own: BTreeMap<Oid, Summary>,
     ranges: BTreeMap<Oid, BTreeSet<Range>>,
     /// The candidates with the same paths as a commit or range.
     alike: Vec<Oid>,
     /// The candidates with the same tree, author and date as a commit.
-    same: Vec<Listed>,
+    same: Vec<Summary>,
     /// The patch-ids of ranges, by tip.
     whole: BTreeMap<Oid, String>,
     /// The patch-ids of commits.
