@@ -36,7 +36,7 @@ fn packed(repo: &Repository, objects: &Storage) -> gix::error::Result<Vec<u8>> {
         deflated.write_all(content).and_then(|()| deflated.flush()).map_err(gix::Error::from_error)?;
         out = deflated.into_inner();
     }
-    let mut hasher = gix::hash::hasher(repo.hash_kind());
+    let mut hasher = gix::hash::hasher(repo.gix().object_hash());
     hasher.update(&out);
     out.extend_from_slice(hasher.try_finalize()?.as_slice());
     Ok(out)

@@ -80,7 +80,7 @@ pub fn find(repo: &Repository, sought: &BTreeMap<Oid, LostCommit>) -> Result<Rew
     }
     if let Err(error) = search.by_patch() {
         // some partial clones lack even trees
-        search.found.warnings.push(format!("the commits could not be compared ({error})"));
+        search.found.warnings.push(format!("cannot compare the commits: {error}"));
     }
     search.by_tree()?;
     for id in search.open() {
@@ -212,7 +212,7 @@ impl<'a> Search<'a> {
     fn ids(&mut self, patches: Vec<Patch>) -> BTreeMap<Oid, String> {
         patches::ids(self.repo, patches).unwrap_or_else(|error| {
             // a partial clone lacks blobs, which are not fetched for this
-            self.found.warnings.push(format!("the patches could not be compared ({error})"));
+            self.found.warnings.push(format!("cannot compare the patches: {error}"));
             BTreeMap::new()
         })
     }
