@@ -240,7 +240,7 @@ fn missing_broken_and_locked_refs_are_found() {
     mended(&repo, &[("refs", "is gone")]);
     assert_eq!(tree(), whole);
     fs::write(&file, "garbage\n").expect("a ref");
-    mended(&repo, &[("refs", "cannot be read")]);
+    mended(&repo, &[("refs", "cannot read the ref")]);
     assert_eq!(tree(), whole, "healed from what is remembered");
     fs::write(&file, "1".repeat(40) + "\n").expect("a ref");
     mended(&repo, &[("refs", "no notes commit here, or is damaged")]);

@@ -163,7 +163,7 @@ fn left_lock(refs: &'static str, lock: &str) {
     let failed = one.run(["sync", "--json"]).code(1);
     let json = failed.json();
     let (said, path) = (json.to_string(), lock.display().to_string());
-    assert!(said.contains(&path) && said.contains("could not be fetched from origin"), "{said}");
+    assert!(said.contains(&path) && said.contains("cannot fetch the notes from origin"), "{said}");
     assert!(!said.contains("git remote -v"), "{said}");
     assert_eq!(json["recovery_commands"], serde_json::json!([format!("rm -f {path}")]), "{said}");
     assert_eq!(tracked(), before);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::git::Oid;
-use crate::git::process::{git, output};
+use crate::git::process::{git, items, output, text};
 use crate::git::repository::Repository;
 
 /// The comparison of two commits.
@@ -20,31 +20,28 @@ pub struct Between {
 /// Compares two commits; `None` if git cannot, as when one is missing. A `None` commit stands for an unborn HEAD: no
 /// commits and no files.
 pub fn between(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Option<Between> {
-    let (first, second) = match (first, second) {
-        (None, None) => return Some(Between { gone: Some(0), added: Some(0), files: BTreeSet::new() }),
-        (None, Some(second)) => {
-            let (added, files) = whole(repo, second)?;
-            return Some(Between { gone: Some(0), added, files });
-        }
-        (Some(first), None) => {
-            let (gone, _) = whole(repo, first)?;
-            return Some(Between { gone, added: Some(0), files: BTreeSet::new() });
-        }
-        (Some(first), Some(second)) => (first, second),
-    };
+    let same = Between { gone: Some(0), added: Some(0), files: BTreeSet::new() };
     if first == second {
-        return between(repo, None, None);
+        return Some(same);
     }
-    if !repo.is_commit(first) || !repo.is_commit(second) {
+    if ![first, second].into_iter().flatten().all(|commit| repo.is_commit(commit)) {
         return None;
     }
+    let (first, second) = match (first, second) {
+        (Some(first), Some(second)) => (first, second),
+        (Some(first), None) => return Some(Between { gone: whole(repo, first)?.0, ..same }),
+        (None, second) => {
+            let (added, files) = whole(repo, second?)?;
+            return Some(Between { added, files, ..same });
+        }
+    };
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--left-right", "--count", &format!("{first}...{second}"), "--"]);
-    let counts = String::from_utf8(output(&mut command).ok()?).ok()?;
+    let counts = text(&mut command).ok()?;
     let mut numbers = counts.split_whitespace().map(|number| number.parse().ok());
     let (gone, added): (u64, u64) = (numbers.next()??, numbers.next()??);
     // in a shallow clone, the missing history may be common to both
-    let known = gone == 0 || !repo.is_shallow();
+    let is_certain = gone == 0 || !repo.is_shallow();
     let mut files =
         if added == 0 { BTreeSet::new() } else { differing(repo, &[first, second].map(|id| id.to_string()))? };
     // without a common ancestor all files may be the second's
@@ -53,29 +50,19 @@ pub fn between(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Op
     {
         files.retain(|file| own.contains(file));
     }
-    Some(Between { gone: known.then_some(gone), added: known.then_some(added), files })
+    Some(Between { gone: is_certain.then_some(gone), added: is_certain.then_some(added), files })
 }
 
 fn differing(repo: &Repository, sides: &[String]) -> Option<BTreeSet<String>> {
     let mut command = git(repo.cwd());
     command.args(["-c", "diff.relative=false", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff"]);
-    output(command.args(sides).arg("--")).ok().map(|names| paths(&names))
+    output(command.args(sides).arg("--")).ok().map(|names| items(&names).collect())
 }
 
 /// The number of commits reachable from one, and its files.
 fn whole(repo: &Repository, commit: Oid) -> Option<(Option<u64>, BTreeSet<String>)> {
-    if !repo.is_commit(commit) {
-        return None;
-    }
-    let mut command = git(repo.cwd());
-    command.args(["rev-list", "--count", &commit.to_string(), "--"]);
-    let count = String::from_utf8(output(&mut command).ok()?).ok()?.trim().parse().ok();
+    let count = text(git(repo.cwd()).args(["rev-list", "--count", &commit.to_string(), "--"])).ok()?.parse().ok();
     let mut command = git(repo.cwd());
     command.args(["ls-tree", "-r", "-z", "--name-only", "--full-tree", &commit.to_string()]);
-    Some((count.filter(|_| !repo.is_shallow()), paths(&output(&mut command).ok()?)))
-}
-
-fn paths(names: &[u8]) -> BTreeSet<String> {
-    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+    Some((count.filter(|_| !repo.is_shallow()), items(&output(&mut command).ok()?).collect()))
 }

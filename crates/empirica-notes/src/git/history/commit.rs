@@ -1,4 +1,4 @@
-//! A commit as a log shows it, and one that is still to be read.
+//! A commit as a log shows it, and one listed but not yet parsed.
 
 use gix::bstr::ByteSlice;
 
@@ -11,7 +11,7 @@ use crate::git::objects::unreadable;
 #[allow(missing_docs)]
 pub struct Commit {
     pub id: Oid,
-    /// The abbreviated id; empty when it was not asked for.
+    /// The abbreviated id; empty if not requested.
     pub short: String,
     /// The ids of the parents of a merge, abbreviated.
     pub parents: Vec<String>,
@@ -19,41 +19,40 @@ pub struct Commit {
     pub email: String,
     /// The author's date, strict ISO 8601.
     pub date: String,
-    /// The author's date as the user's `log.date` wants it.
+    /// The author's date in the format of `log.date`.
     pub shown_date: String,
     pub subject: String,
     pub message: String,
 }
 
-/// A commit that a history came to.
+/// A commit of a listing.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub struct Listed {
-    /// Itself.
     pub id: Oid,
-    pub(crate) what: CommitInfo,
+    pub(crate) info: CommitInfo,
 }
 
-/// What is known of a commit.
+/// The data of a listed commit.
 #[derive(Debug)]
 pub(crate) enum CommitInfo {
-    /// All of it.
-    Told(Commit),
-    /// What the object store holds, and what only the repository knows of it: ids in short form.
-    Content { content: Vec<u8>, short: String, parents: Vec<String> },
+    /// From `git log`.
+    Parsed(Commit),
+    /// The raw object, and the abbreviated ids of it and of the parents of a merge.
+    Raw { content: Vec<u8>, short: String, parents: Vec<String> },
 }
 
 impl Listed {
-    /// The commit as it is shown. No repository is needed: another thread can do it.
+    /// Parses the commit. Needs no repository, so another thread can do it.
     pub fn read(&self) -> Result<Commit> {
-        match &self.what {
-            CommitInfo::Told(commit) => Ok(commit.clone()),
-            CommitInfo::Content { content, short, parents } => read(self.id, content, short, parents),
+        match &self.info {
+            CommitInfo::Parsed(commit) => Ok(commit.clone()),
+            CommitInfo::Raw { content, short, parents } => parse(self.id, content, short, parents),
         }
     }
 }
 
-/// A commit out of what the object store holds; the short ids are known.
-pub(crate) fn read(id: Oid, content: &[u8], short: &str, parents: &[String]) -> Result<Commit> {
+fn parse(id: Oid, content: &[u8], short: &str, parents: &[String]) -> Result<Commit> {
     let broken = |error| unreadable(id, error);
     let commit = gix::objs::CommitRef::from_bytes(content, id.kind()).map_err(broken)?;
     let author = commit.author().map_err(broken)?;

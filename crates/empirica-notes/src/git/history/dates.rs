@@ -4,7 +4,7 @@ use chrono::{Days, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
 use regex::Regex;
 
 use crate::error::Result;
-use crate::git::process::{git, output};
+use crate::git::process::{self, git};
 use crate::git::repository::Repository;
 
 /// The time assumed for a date without one.
@@ -24,34 +24,29 @@ pub enum Edge {
 pub fn seconds(repo: &Repository, text: &str, edge: Edge, now: Option<i64>) -> Result<Option<i64>> {
     let text = text.trim();
     match iso(text) {
-        Some(Some(Iso::Day(day))) => match edge {
-            Edge::First => local(repo, day.and_time(NaiveTime::MIN)),
-            Edge::Last => match day.checked_add_days(Days::new(1)) {
-                Some(next) => Ok(local(repo, next.and_time(NaiveTime::MIN))?.map(|midnight| midnight - 1)),
-                None => Ok(None),
-            },
-        },
-        Some(Some(Iso::Local(moment))) => local(repo, moment),
-        Some(Some(Iso::Exact(seconds))) => Ok(Some(seconds)),
-        Some(None) => Ok(None),
-        None => match since_1970(text) {
-            Some(seconds) => Ok(Some(seconds)),
-            None if has_sense(text) => ask(repo, text, now),
+        Some(Iso::Day(day)) if edge == Edge::First => local(repo, day.and_time(NaiveTime::MIN)),
+        Some(Iso::Day(day)) => match day.checked_add_days(Days::new(1)) {
+            Some(next) => Ok(local(repo, next.and_time(NaiveTime::MIN))?.map(|midnight| midnight - 1)),
             None => Ok(None),
+        },
+        Some(Iso::Local(moment)) => local(repo, moment),
+        Some(Iso::Exact(seconds)) => Ok(Some(seconds)),
+        Some(Iso::Invalid) => Ok(None),
+        None => match epoch_seconds(text) {
+            None if is_date(text) => parse_by_git(repo, text, now),
+            seconds => Ok(seconds),
         },
     }
 }
 
-/// Parses any text by git.
-fn ask(repo: &Repository, text: &str, now: Option<i64>) -> Result<Option<i64>> {
+fn parse_by_git(repo: &Repository, text: &str, now: Option<i64>) -> Result<Option<i64>> {
     let mut command = git(repo.cwd());
     if let Some(now) = now {
         // sets the clock for "ago", as in git's own tests
         command.env("GIT_TEST_DATE_NOW", now.to_string());
     }
-    let out = output(command.args(["rev-parse", &format!("--since={text}")]))?;
-    let text = String::from_utf8_lossy(&out);
-    Ok(text.trim().strip_prefix("--max-age=").and_then(|seconds| seconds.parse().ok()))
+    let text = process::text(command.args(["rev-parse", &format!("--since={text}")]))?;
+    Ok(text.strip_prefix("--max-age=").and_then(|seconds| seconds.parse().ok()))
 }
 
 /// Converts a moment in the user's time zone, by git.
@@ -61,7 +56,7 @@ fn local(repo: &Repository, moment: NaiveDateTime) -> Result<Option<i64>> {
     if !years.contains(&Some(moment.date())) {
         return Ok(Some(moment.and_utc().timestamp()));
     }
-    ask(repo, &moment.format("%Y-%m-%d %H:%M:%S").to_string(), None)
+    parse_by_git(repo, &moment.format("%Y-%m-%d %H:%M:%S").to_string(), None)
 }
 
 /// A parsed ISO date.
@@ -70,18 +65,19 @@ enum Iso {
     Day(NaiveDate),
     Local(NaiveDateTime),
     Exact(i64),
+    /// Malformed, or a day or time that does not exist.
+    Invalid,
 }
 
-/// Parses an ISO 8601 date, with or without a time. `None` if the text does not begin as one, `Some(None)` if it does
-/// not exist.
-fn iso(text: &str) -> Option<Option<Iso>> {
+/// Parses an ISO 8601 date, with or without a time; `None` if the text does not begin as one.
+fn iso(text: &str) -> Option<Iso> {
     const BEGINS: &str = r"^(?:\d{4}-\d|\d{8}(?:\D|$))";
     const WHOLE: &str = r"(?ix)^ (?: (\d{4})-(\d{1,2})-(\d{1,2}) | (\d{4})(\d\d)(\d\d) )
         (?: (?:T|\s+) (\d{1,2}) :? (\d\d) (?: :? (\d\d) (?:[.,]\d+)? )? \s* (Z|UTC|GMT|[+-]\d\d (?::?\d\d)? )? )? $";
     if !Regex::new(BEGINS).ok()?.is_match(text) {
         return None;
     }
-    let Some(found) = Regex::new(WHOLE).ok()?.captures(text) else { return Some(None) };
+    let Some(found) = Regex::new(WHOLE).ok()?.captures(text) else { return Some(Iso::Invalid) };
     let number = |at: usize| found.get(at).and_then(|part| part.as_str().parse::<u32>().ok());
     let date = [1, 4].iter().find_map(|at| Some((number(*at)?, number(at + 1)?, number(at + 2)?)));
     let read = || {
@@ -92,7 +88,7 @@ fn iso(text: &str) -> Option<Option<Iso>> {
         let Some(zone) = found.get(10) else { return Some(Iso::Local(moment)) };
         Some(Iso::Exact(moment.and_utc().timestamp() - i64::from(offset(zone.as_str())?)))
     };
-    Some(read())
+    Some(read().unwrap_or(Iso::Invalid))
 }
 
 /// A zone's offset from UTC, in seconds east.
@@ -107,7 +103,7 @@ fn offset(zone: &str) -> Option<i32> {
 }
 
 /// Seconds since 1970 as git accepts them: 9 or 10 digits, with or without `@`.
-fn since_1970(text: &str) -> Option<i64> {
+fn epoch_seconds(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('@').unwrap_or(text);
     let right = (9..=10).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
     right.then(|| digits.parse().ok()).flatten()
@@ -140,21 +136,21 @@ const NUMBERS: [&str; 12] =
 const AROUND: [&str; 11] = ["ago", "am", "pm", "utc", "gmt", "t", "z", "st", "nd", "rd", "th"];
 
 /// Whether git can parse a text: every word is valid, days and times exist, and some word gives a time.
-fn has_sense(text: &str) -> bool {
+fn is_date(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
     let begins = |names: &[&str], word: &str| word.len() >= 3 && names.iter().any(|name| name.starts_with(word));
     let is_unit = |word: &str| UNITS.iter().any(|unit| *unit == word || unit.strip_suffix('s') == Some(word));
     let is_counted = |word: &str| is_unit(word) || begins(&WEEKDAYS, word);
     let alone = |word: &str| MOMENTS.contains(&word) || begins(&MONTHS, word);
-    let is_known = |word: &str| alone(word) || is_counted(word) || NUMBERS.contains(&word) || AROUND.contains(&word);
+    let is_valid = |word: &str| alone(word) || is_counted(word) || NUMBERS.contains(&word) || AROUND.contains(&word);
     let has_digit = lower.bytes().any(|byte| byte.is_ascii_digit());
     let is_number = has_digit || words.iter().any(|word| NUMBERS.contains(word));
     let (Some(days), Some(times)) = (all_days(&lower), all_times(&lower)) else { return false };
     let has_time = words.iter().any(|word| alone(word) || (is_counted(word) && is_number))
         || (has_digit && words.iter().any(|word| ["am", "pm"].contains(word)))
         || days + times > 0;
-    has_time && words.iter().all(|word| is_known(word)) && (is_number || !words.iter().any(|word| is_unit(word)))
+    has_time && words.iter().all(|word| is_valid(word)) && (is_number || !words.iter().any(|word| is_unit(word)))
 }
 
 /// The number of numeric dates in the text; `None` if one does not exist.
@@ -196,11 +192,11 @@ mod tests {
         let at = |text: &str| chrono::DateTime::parse_from_rfc3339(text).expect("a time").timestamp();
         let day = NaiveDate::from_ymd_opt(2026, 1, 31).expect("a day");
         for text in ["2026-01-31", "2026-1-31", "20260131"] {
-            assert_eq!(iso(text), Some(Some(Iso::Day(day))), "{text}");
+            assert_eq!(iso(text), Some(Iso::Day(day)), "{text}");
         }
         let noon = day.and_hms_opt(12, 0, 0).expect("a time");
         for text in ["2026-01-31 12:00", "2026-01-31T12:00:00", "2026-01-31t12:00:00.250", "20260131T1200"] {
-            assert_eq!(iso(text), Some(Some(Iso::Local(noon))), "{text}");
+            assert_eq!(iso(text), Some(Iso::Local(noon)), "{text}");
         }
         for (text, same) in [
             ("2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"),
@@ -209,7 +205,7 @@ mod tests {
             ("2026-01-31 12:00 UTC", "2026-01-31T12:00:00Z"),
             ("2026-01-31T12:00+05", "2026-01-31T07:00:00Z"),
         ] {
-            assert_eq!(iso(text), Some(Some(Iso::Exact(at(same)))), "{text}");
+            assert_eq!(iso(text), Some(Iso::Exact(at(same))), "{text}");
         }
         for text in [
             "2026-13-45",
@@ -223,7 +219,7 @@ mod tests {
             "20261345",
             "2026-01-31x",
         ] {
-            assert_eq!(iso(text), Some(None), "{text}");
+            assert_eq!(iso(text), Some(Iso::Invalid), "{text}");
         }
         for text in ["", "yesterday", "31.01.2026", "1000000000", "7 days ago"] {
             assert_eq!(iso(text), None, "{text}");
@@ -251,7 +247,7 @@ mod tests {
             "2026/01/31",
             "Sat, 31 Jan 2026 12:00:00 +0200",
         ] {
-            assert!(has_sense(text), "{text}");
+            assert!(is_date(text), "{text}");
         }
         for text in [
             "",
@@ -275,12 +271,12 @@ mod tests {
             "99999999999",
             "é",
         ] {
-            assert!(!has_sense(text), "{text}");
+            assert!(!is_date(text), "{text}");
         }
-        assert_eq!(since_1970("1000000000"), Some(1_000_000_000));
-        assert_eq!(since_1970("@1000000000"), Some(1_000_000_000));
+        assert_eq!(epoch_seconds("1000000000"), Some(1_000_000_000));
+        assert_eq!(epoch_seconds("@1000000000"), Some(1_000_000_000));
         for text in ["99999999999", "12345678", "@", "1000000000x"] {
-            assert_eq!(since_1970(text), None, "{text}");
+            assert_eq!(epoch_seconds(text), None, "{text}");
         }
     }
 }

@@ -6,7 +6,7 @@ use gix::bstr::ByteSlice;
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::process::{git, output};
+use crate::git::process::{git, items, output};
 use crate::git::repository::Repository;
 
 /// The last move of HEAD in this worktree.
@@ -45,8 +45,8 @@ impl HeadMove {
     /// sequence in progress excludes it. `action` is `GIT_REFLOG_ACTION`, by which a user's tool names its commits.
     pub fn is_own_commit(&self, action: Option<&str>) -> bool {
         const OWN: [&str; 3] = ["commit: ", "commit (initial): ", "commit (amend): "];
-        const GITS: [&str; 6] = ["rebase", "pull", "cherry-pick", "revert", "merge", "am"];
-        let action = action.filter(|action| !GITS.contains(&action.split(' ').next().unwrap_or_default()));
+        const SEQUENCERS: [&str; 6] = ["rebase", "pull", "cherry-pick", "revert", "merge", "am"];
+        let action = action.filter(|action| !SEQUENCERS.contains(&action.split(' ').next().unwrap_or_default()));
         let is_own = |subject: &String| {
             let is_named =
                 action.and_then(|action| subject.strip_prefix(action)).is_some_and(|rest| rest.starts_with(": "));
@@ -61,6 +61,5 @@ pub fn touched(repo: &Repository, from: Oid, to: Oid) -> Result<BTreeSet<String>
     let mut command = git(repo.cwd());
     command.args(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-relative"]);
     let out = output(command.args([from.to_string(), to.to_string()]))?;
-    let names = out.split(|b| *b == 0).filter(|name| !name.is_empty());
-    Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    Ok(items(&out).collect())
 }

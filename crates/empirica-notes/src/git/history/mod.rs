@@ -8,12 +8,13 @@ pub mod range;
 pub mod reach;
 pub mod walk;
 
-use std::io::BufRead;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 
 use crate::error::{Error, Result};
 use crate::git::history::commit::{Commit, CommitInfo, Listed};
 use crate::git::history::walk::Walk;
-use crate::git::process::{Running, git, output};
+use crate::git::process::{Running, git, items, output, text};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 use crate::model::assessment::CommitLine;
@@ -104,7 +105,7 @@ pub fn selecting(option: &str) -> Option<usize> {
     }
 }
 
-/// What makes git's output the same whatever the user has set.
+/// Options that make git's output independent of user settings.
 pub(crate) const PLAIN: [&str; 8] = [
     "-c",
     "log.showSignature=false",
@@ -118,7 +119,8 @@ pub(crate) const PLAIN: [&str; 8] = [
 const FORMAT: &str = "--format=tformat:%H%x00%h%x00%p%x00%aN%x00%aE%x00%aI%x00%ad%x00%s%x00%B%x00";
 const FIELDS: usize = 9;
 
-/// Commits in git's order, with abbreviated ids if they are wanted: the plain history is walked in process, any other is git's own listing.
+/// Commits in git's order, with abbreviated ids if requested. The plain history is walked in process, any other listed by
+/// `git log`.
 pub fn select<'r>(
     repo: &'r Repository,
     selection: &[String],
@@ -149,36 +151,18 @@ impl History {
         Ok(History { git: Some(Running::start(&mut command)?) })
     }
 
-    fn field(&mut self) -> Result<Option<String>> {
-        let Some(git) = &mut self.git else { return Ok(None) };
-        let mut bytes = Vec::new();
-        let read = git.stdout.read_until(0, &mut bytes);
-        read.map_err(crate::git::process::unreadable_output)?;
-        if bytes.last() != Some(&0) {
-            return Ok(None);
-        }
-        bytes.pop();
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-    }
-
     fn read(&mut self) -> Result<Option<Listed>> {
+        let Some(git) = &mut self.git else { return Ok(None) };
         let mut fields = Vec::with_capacity(FIELDS);
         while fields.len() < FIELDS {
-            match self.field()? {
-                Some(field) => fields.push(field),
-                None => {
-                    return match self.git.take() {
-                        Some(git) => git.finish().map(|()| None),
-                        None => Ok(None),
-                    };
-                }
+            match git.field()? {
+                Some(field) => fields.push(String::from_utf8_lossy(&field).into_owned()),
+                None => return self.git.take().map_or(Ok(()), Running::finish).map(|()| None),
             }
         }
         let mut fields = fields.into_iter();
         let mut next = || fields.next().unwrap_or_default();
-        let id = next();
-        // the line feed after each record begins the next record's first field
-        let id = parse_oid(id.trim()).ok_or_else(no_commit)?;
+        let id = parse_oid(&next()).ok_or_else(no_commit)?;
         let commit = Commit {
             id,
             short: next(),
@@ -190,7 +174,7 @@ impl History {
             subject: next(),
             message: next(),
         };
-        Ok(Some(Listed { id, what: CommitInfo::Told(commit) }))
+        Ok(Some(Listed { id, info: CommitInfo::Parsed(commit) }))
     }
 }
 
@@ -225,17 +209,23 @@ pub fn since(repo: &Repository, since: Option<Oid>, limit: usize) -> Result<Sinc
     if since == Some(tip) || since.is_some_and(|id| !repo.has_object(id)) {
         return Ok(Since::default());
     }
+    let limit = format!("--max-count={limit}");
+    let options = ["--name-status", "-m", "--format=tformat:%x01%H%x02%cI%x02%s", &limit];
+    Ok(parse_since(&output(&mut first_parents(repo, tip, since, &options))?))
+}
+
+/// A `git log` of the first-parent commits from `since`, exclusive, to `tip`.
+fn first_parents(repo: &Repository, tip: Oid, since: Option<Oid>, options: &[&str]) -> Command {
     let mut command = git(repo.cwd());
-    command.args(PLAIN).args(["log", "-z", "--no-color", "--no-notes", "--name-status"]);
-    command.args(["--no-renames", "--first-parent", "-m", "--format=tformat:%x01%H%x02%cI%x02%s"]);
-    command.arg(format!("--max-count={limit}"));
-    command.arg("--end-of-options").arg(tip.to_string()).args(since.map(|id| format!("^{id}"))).arg("--");
-    Ok(parse_since(&output(&mut command)?))
+    command.args(PLAIN).args(["log", "-z", "--no-color", "--no-notes", "--no-renames", "--first-parent"]);
+    command.args(options).arg("--end-of-options").arg(tip.to_string());
+    command.args(since.map(|id| format!("^{id}"))).arg("--");
+    command
 }
 
 fn parse_since(bytes: &[u8]) -> Since {
     let mut out = Since::default();
-    let mut files = std::collections::BTreeMap::new();
+    let mut files = BTreeMap::new();
     let text = String::from_utf8_lossy(bytes);
     let mut fields = text.split('\0').map(|field| field.trim_start_matches('\n'));
     while let Some(field) = fields.next() {
@@ -257,29 +247,9 @@ fn parse_since(bytes: &[u8]) -> Since {
 /// The files changed by first-parent commits since a commit, without merges, sorted.
 pub fn own_files(repo: &Repository, since: Option<Oid>) -> Result<Vec<String>> {
     let Some(tip) = repo.head()?.commit else { return Ok(Vec::new()) };
-    let mut command = git(repo.cwd());
-    command.args(PLAIN).args([
-        "log",
-        "-z",
-        "--no-color",
-        "--no-notes",
-        "--name-only",
-        "--no-renames",
-        "--first-parent",
-    ]);
-    command.args(["--no-merges", "--format="]).arg("--end-of-options").arg(tip.to_string());
-    command.args(since.map(|id| format!("^{id}"))).arg("--");
-    let bytes = output(&mut command)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let mut out: Vec<String> = text
-        .split('\0')
-        .map(|path| path.trim_start_matches('\n'))
-        .filter(|path| !path.is_empty())
-        .map(str::to_owned)
-        .collect();
-    out.sort();
-    out.dedup();
-    Ok(out)
+    let bytes = output(&mut first_parents(repo, tip, since, &["--name-only", "--no-merges", "--format="]))?;
+    let paths: BTreeSet<String> = items(&bytes).map(|path| path.trim_start_matches('\n').to_owned()).collect();
+    Ok(paths.into_iter().filter(|path| !path.is_empty()).collect())
 }
 
 /// The first-parent commit of HEAD at a time (RFC 3339); `None` if there was none.
@@ -289,14 +259,14 @@ pub fn at_time(repo: &Repository, time: &str) -> Result<Option<Oid>> {
     }
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--max-count=1", "--first-parent", &format!("--before={time}"), "HEAD", "--"]);
-    Ok(crate::git::parse_oid(String::from_utf8_lossy(&output(&mut command)?).trim()))
+    Ok(parse_oid(&text(&mut command)?))
 }
 
 /// The error for unexpected output of `git log`.
 pub(crate) fn no_commit() -> Error {
-    Error::storage("git log printed something that is no commit")
+    Error::storage("cannot parse the output of git log")
         .reason("a setting or another program changes what git log prints")
-        .suggest("See which git runs, and what it prints.")
+        .suggest("Check which git runs, and what it prints.")
         .command("git version")
 }
 

@@ -1,15 +1,14 @@
 //! Resolves revisions and ranges to commits, by git.
 
 use std::collections::BTreeSet;
-use std::io::BufRead;
 
 use crate::error::{Error, Result};
-use crate::git::process::{Running, git, unreadable_output};
+use crate::git::process::{Running, git};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
 /// The number of names that an error suggests.
-const OFFERED: usize = 5;
+const ALTERNATIVES: usize = 5;
 
 /// The commits that `git rev-list` lists: all reachable from a single revision, or those of a range (`a..b`, `^a b`,
 /// `a...b`). Empty for an empty range.
@@ -19,7 +18,7 @@ pub fn commits(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>>
     if let Some(bad) = revisions.iter().find(|revision| revision.starts_with('-')) {
         return Err(Error::usage(format!("'{bad}' is not a revision"))
             .provided(bad)
-            .reason("it begins as an option does")
+            .reason("it begins with a dash, as an option does")
             .suggest("Give a branch, a tag, a commit, or a range of two of them."));
     }
     read(repo, revisions).map_err(|error| {
@@ -27,7 +26,7 @@ pub fn commits(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>>
             let refs = repo.list_refs(prefix).unwrap_or_default().into_iter();
             refs.filter_map(move |(name, _)| name.strip_prefix(prefix).map(str::to_owned))
         });
-        names.take(OFFERED).fold(error.provided(revisions.join(" ")), Error::alternative)
+        names.take(ALTERNATIVES).fold(error.provided(revisions.join(" ")), Error::alternative)
     })
 }
 
@@ -35,12 +34,8 @@ fn read(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>> {
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--end-of-options"]).args(revisions).arg("--");
     let mut running = Running::start(&mut command)?;
-    let mut out = BTreeSet::new();
-    let mut line = String::new();
-    while running.stdout.read_line(&mut line).map_err(unreadable_output)? > 0 {
-        out.extend(parse_oid(line.trim()));
-        line.clear();
-    }
+    let ids: BTreeSet<Oid> =
+        running.lines().filter_map(|id| id.map(|id| parse_oid(&id)).transpose()).collect::<Result<_>>()?;
     running.finish()?;
-    Ok(out)
+    Ok(ids)
 }

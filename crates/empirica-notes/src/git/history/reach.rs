@@ -10,13 +10,13 @@ use crate::git::repository::Repository;
 /// The clock skew allowed between a commit and its descendants, in seconds.
 const SKEW: i64 = 5 * 24 * 3600;
 
-/// The commits known to be reachable from HEAD, and the frontier of the walk.
+/// The commits found reachable from HEAD, the frontier of the walk, and commits found unreachable.
 #[derive(Debug, Default)]
 pub struct Reach {
-    seen: HashSet<Oid>,
+    reached: HashSet<Oid>,
     pending: BinaryHeap<(i64, Oid)>,
     begun: bool,
-    denied: HashSet<Oid>,
+    unreachable: HashSet<Oid>,
 }
 
 impl Reach {
@@ -24,29 +24,23 @@ impl Reach {
     ///
     /// Walks newest first, to a few days before the commit's date; if it was not met by then, asks git.
     pub fn contains(&mut self, repo: &Repository, commit: Oid) -> bool {
-        if self.seen.contains(&commit) {
+        if self.reached.contains(&commit) {
             return true;
         }
-        let Some(time) = time(repo, commit).filter(|_| !self.denied.contains(&commit)) else { return false };
+        let Some(time) = time(repo, commit).filter(|_| !self.unreachable.contains(&commit)) else { return false };
         if !std::mem::replace(&mut self.begun, true) {
             let head = repo.head().ok().and_then(|head| head.commit);
             self.add(repo, head);
         }
-        while !self.seen.contains(&commit) {
-            match self.pending.peek() {
-                Some((newest, _)) if *newest >= time - SKEW => {}
-                _ => break,
-            }
-            let Some((_, next)) = self.pending.pop() else { break };
-            let parents =
-                repo.gix().find_commit(next).map(|c| c.parent_ids().map(|id| id.detach()).collect::<Vec<_>>());
-            for parent in parents.unwrap_or_default() {
-                self.add(repo, Some(parent));
+        while !self.reached.contains(&commit) && self.pending.peek().is_some_and(|(newest, _)| *newest >= time - SKEW) {
+            let next = self.pending.pop().and_then(|(_, id)| repo.gix().find_commit(id).ok());
+            for parent in next.iter().flat_map(|commit| commit.parent_ids()) {
+                self.add(repo, Some(parent.detach()));
             }
         }
-        let reached = self.seen.contains(&commit) || (!self.pending.is_empty() && is_ancestor(repo, commit, "HEAD"));
+        let reached = self.reached.contains(&commit) || (!self.pending.is_empty() && is_ancestor(repo, commit, "HEAD"));
         if !reached {
-            self.denied.insert(commit);
+            self.unreachable.insert(commit);
         }
         reached
     }
@@ -55,7 +49,7 @@ impl Reach {
         let Some(commit) = commit else { return };
         // missing commits end the walk in a shallow clone
         if let Some(time) = time(repo, commit)
-            && self.seen.insert(commit)
+            && self.reached.insert(commit)
         {
             self.pending.push((time, commit));
         }

@@ -25,7 +25,7 @@ pub struct Walk<'r> {
 type Pending = (i64, Reverse<usize>, Oid, Vec<u8>, Vec<Oid>);
 
 /// Settings under which `git log` differs from this walk.
-const OTHERWISE: [&str; 6] =
+const DIFFERING: [&str; 6] =
     ["log.date", "log.follow", "mailmap.file", "mailmap.blob", "log.excludeDecoration", "core.graftFile"];
 
 impl<'r> Walk<'r> {
@@ -34,7 +34,7 @@ impl<'r> Walk<'r> {
         let head = repo.head().ok()?.commit?;
         let mailmap = repo.work_tree().map(|root| root.join(".mailmap")).is_none_or(|file| file.exists());
         let grafts = repo.common_dir().join("info/grafts").exists();
-        if !selection.is_empty() || mailmap || grafts || OTHERWISE.iter().any(|key| repo.config(key).is_some()) {
+        if !selection.is_empty() || mailmap || grafts || DIFFERING.iter().any(|key| repo.config(key).is_some()) {
             return None;
         }
         let shallow = repo.is_shallow();
@@ -69,7 +69,7 @@ impl<'r> Walk<'r> {
         let short = |id: Oid| gix::prelude::ObjectIdExt::attach(id, self.repo.gix()).shorten_or_id().to_string();
         let listed = Listed {
             id,
-            what: CommitInfo::Content {
+            info: CommitInfo::Raw {
                 content,
                 // abbreviating costs as much as all the rest
                 short: if self.abbreviate { short(id) } else { String::new() },

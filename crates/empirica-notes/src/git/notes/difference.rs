@@ -69,8 +69,8 @@ struct Entry {
     id: Oid,
 }
 
-/// Entries of both sides by key.
-type Grouped<K> = BTreeMap<K, Sides<Vec<Entry>>>;
+/// Entries of both sides by name, or by its first two digits.
+type Grouped = BTreeMap<Vec<u8>, Sides<Vec<Entry>>>;
 
 impl Walk<'_> {
     fn load(&self, tree: Option<Oid>) -> Result<Vec<Entry>> {
@@ -88,8 +88,7 @@ impl Walk<'_> {
     /// The annotated object of an entry below the fan-out `hex`; `None` if it is not a note.
     fn target(&self, entry: &Entry, hex: &str) -> Option<Oid> {
         let is_blob = matches!(entry.kind, EntryKind::Blob | EntryKind::BlobExecutable);
-        let whole = hex.len() + entry.name.len() == self.repo.hex_len();
-        if !is_blob || !whole || !is_hex(&entry.name) {
+        if !is_blob || hex.len() + entry.name.len() != self.repo.hex_len() || !is_hex(&entry.name) {
             return None;
         }
         crate::git::parse_oid(&format!("{hex}{}", std::str::from_utf8(&entry.name).ok()?))
@@ -106,8 +105,8 @@ impl Walk<'_> {
     }
 
     fn notes(&mut self, trees: Sides<Option<Oid>>, hex: &str, path: &[u8]) -> Result<()> {
-        let mut groups: Grouped<Vec<u8>> = BTreeMap::new();
-        let mut others: Grouped<Vec<u8>> = BTreeMap::new();
+        let mut groups: Grouped = BTreeMap::new();
+        let mut others: Grouped = BTreeMap::new();
         for (side, tree) in trees.into_iter().enumerate() {
             for entry in self.load(tree)? {
                 // notes of the same objects begin with the same two digits, flat or fanned out
@@ -150,13 +149,13 @@ impl Walk<'_> {
     }
 
     /// Compares entries other than notes, by name; descends into trees that both sides have.
-    fn others(&mut self, entries: Grouped<Vec<u8>>, path: &[u8]) -> Result<()> {
+    fn others(&mut self, entries: Grouped, path: &[u8]) -> Result<()> {
         for (name, sides) in entries.into_iter().filter(|(_, [first, second])| first != second) {
             let path = join(path, &name);
             let [first, second] = sides.map(|mut entries| entries.pop());
             let folder = |entry: &Option<Entry>| entry.as_ref().filter(|e| e.kind == EntryKind::Tree).map(|e| e.id);
             if let (Some(first), Some(second)) = (folder(&first), folder(&second)) {
-                let mut inner: Grouped<Vec<u8>> = BTreeMap::new();
+                let mut inner: Grouped = BTreeMap::new();
                 for (side, tree) in [first, second].into_iter().enumerate() {
                     for entry in self.load(Some(tree))? {
                         inner.entry(entry.name.clone()).or_default()[side].push(entry);
@@ -175,11 +174,11 @@ impl Walk<'_> {
     }
 }
 
-fn is_hex(name: &[u8]) -> bool {
+pub(crate) fn is_hex(name: &[u8]) -> bool {
     name.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b))
 }
 
-fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
+pub(crate) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
     match path {
         [] => name.to_vec(),
         path => [path, b"/", name].concat(),

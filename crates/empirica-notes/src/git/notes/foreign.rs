@@ -2,11 +2,11 @@
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::notes::entries;
+use crate::git::notes::{Entries, entries};
 use crate::git::repository::Repository;
 
 /// A notes ref of another tool.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ForeignRef {
     /// The date of its tip, in seconds since 1970; 0 if unknown.
     pub seconds: i64,
@@ -18,22 +18,16 @@ pub struct ForeignRef {
 
 /// Reads the notes of a ref. An unreadable tree is reported in the result, not as an error.
 pub fn read(repo: &Repository, tip: Oid) -> Result<ForeignRef> {
-    let mut out = ForeignRef { seconds: 0, notes: Vec::new(), readable: false };
-    let Ok(tree) = repo.tree_of(tip) else { return Ok(out) };
-    out.seconds = repo.commit_seconds(tip).unwrap_or(0);
-    out.readable = true;
-    if tree == repo.empty_tree() {
-        return Ok(out);
+    let Ok(tree) = repo.tree_of(tip) else { return Ok(ForeignRef::default()) };
+    let seconds = repo.commit_seconds(tip).unwrap_or(0);
+    let found = if tree == repo.empty_tree() { Ok(Entries::default()) } else { entries(repo, tree) };
+    let Ok(found) = found else { return Ok(ForeignRef { seconds, ..ForeignRef::default() }) };
+    let mut notes = Vec::new();
+    for (target, blob) in found.notes {
+        notes.push((target, repo.read_blob(blob)?));
     }
-    let Ok(found) = entries(repo, tree) else {
-        out.readable = false;
-        return Ok(out);
-    };
-    for (on, blob) in found.notes {
-        out.notes.push((on, repo.read_blob(blob)?));
-    }
-    out.notes.sort_by_key(|(on, _)| *on);
-    Ok(out)
+    notes.sort_by_key(|(target, _)| *target);
+    Ok(ForeignRef { seconds, notes, readable: true })
 }
 
 /// The existing commits of HEAD's history, with the committer's date in seconds since 1970, oldest first.

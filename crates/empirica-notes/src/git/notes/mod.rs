@@ -11,10 +11,10 @@ use gix::objs::FindExt;
 use gix::objs::tree::EntryKind;
 
 use crate::error::{Error, Result};
-use crate::git::Oid;
-use crate::git::notes::difference::Other;
+use crate::git::notes::difference::{Other, is_hex, join};
 use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
+use crate::git::{Oid, parse_oid};
 
 /// Unites two versions of one note.
 pub type Unite = fn(&[u8], &[u8]) -> Vec<u8>;
@@ -30,10 +30,7 @@ impl<'r> NotesTree<'r> {
     /// Opens the notes of a notes commit; `None` is the empty tree. `unite` merges the notes of an object that an
     /// ill-formed tree lists twice (flat and fanned out), which git cannot read.
     pub fn open(repo: &'r Repository, commit: Option<Oid>, unite: Unite) -> Result<Self> {
-        let tree = match commit {
-            Some(id) => repo.tree_of(id)?,
-            None => repo.empty_tree(),
-        };
+        let tree = commit.map_or_else(|| Ok(repo.empty_tree()), |id| repo.tree_of(id))?;
         let state = match State::new(tree, repo) {
             Ok(state) => state,
             Err(error) if error.is_corrupted() => normalised(repo, tree, unite)?,
@@ -68,10 +65,7 @@ impl<'r> NotesTree<'r> {
 
     /// The content of the note of `target`; `None` without a note, or if its blob is missing.
     pub fn get(&mut self, target: Oid) -> Result<Option<Vec<u8>>> {
-        match self.blob(target)? {
-            Some(blob) => self.repo.read_blob(blob),
-            None => Ok(None),
-        }
+        self.blob(target)?.map_or(Ok(None), |blob| self.repo.read_blob(blob))
     }
 
     /// Stages a new note for `target`, to be written by [`Self::write`]. Call it before the next [`Self::get`] only for
@@ -83,8 +77,7 @@ impl<'r> NotesTree<'r> {
 
     /// Writes the staged notes and returns the new tree.
     pub fn write(&mut self) -> Result<Oid> {
-        let repo = self.repo;
-        self.state.write(repo).map_err(|error| self.broken(error))
+        self.state.write(self.repo).map_err(|error| self.broken(error))
     }
 }
 
@@ -157,25 +150,22 @@ pub(crate) fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<S
     }
     let broken = |error| unreadable(tree, error);
     let mut editor = gix::objs::tree::Editor::new(gix::objs::Tree::empty(), repo, repo.gix().object_hash());
-    for (path, kind, id) in others {
-        editor
-            .upsert(path.split(|byte| *byte == b'/'), kind, id)
-            .map_err(|error| broken(gix::Error::from_error(error)))?;
+    for (path, other) in others {
+        editor.upsert(path.split(|byte| *byte == b'/'), other.kind, other.id).map_err(broken)?;
     }
     let base = editor.write(|tree| gix::objs::Write::write(repo, tree)).map_err(broken)?;
     let mut state = State::new(base, repo).map_err(broken)?;
     for (target, blobs) in united {
-        let blob = match blobs.as_slice() {
-            [only] => *only,
-            _ => {
-                let mut joined = Vec::new();
-                for id in &blobs {
-                    if let Some(content) = repo.read_blob(*id)? {
-                        joined = unite(&joined, &content);
-                    }
+        let blob = if let [only] = blobs.as_slice() {
+            *only
+        } else {
+            let mut union = Vec::new();
+            for id in blobs {
+                if let Some(content) = repo.read_blob(id)? {
+                    union = unite(&union, &content);
                 }
-                repo.write_blob(&joined)?
             }
+            repo.write_blob(&union)?
         };
         state.edit(target, Some(blob), repo).map_err(broken)?;
     }
@@ -188,14 +178,14 @@ pub(crate) fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<S
 pub struct Entries {
     /// The notes as (annotated object, blob). An ill-formed tree can list an object twice; blobs may be missing.
     pub notes: Vec<(Oid, Oid)>,
-    /// The other entries: path, kind, object. Paths need not be UTF-8.
-    others: Vec<(Vec<u8>, EntryKind, Oid)>,
+    /// The other entries by path, which need not be UTF-8.
+    others: Vec<(Vec<u8>, Other)>,
 }
 
 impl Entries {
-    /// The entries other than notes, with their paths.
+    /// The entries other than notes, by path.
     pub fn others(&self) -> impl Iterator<Item = (&[u8], Other)> {
-        self.others.iter().map(|(path, kind, id)| (path.as_slice(), Other { id: *id, kind: *kind }))
+        self.others.iter().map(|(path, other)| (path.as_slice(), *other))
     }
 }
 
@@ -218,24 +208,15 @@ pub fn entries_past(repo: &Repository, tree: Oid, lost: &mut dyn FnMut(Error) ->
             }
         };
         for entry in tree.entries {
-            let mut full: Vec<u8> = path.clone();
-            full.extend(if path.is_empty() { &b""[..] } else { b"/" });
-            full.extend_from_slice(entry.filename);
-            let name = String::from_utf8_lossy(entry.filename);
-            let is_hex = name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-            let joined = format!("{hex}{name}");
-            if entry.mode.is_tree() {
-                if is_hex && name.len() == 2 && joined.len() < repo.hex_len() {
-                    pending.push((entry.oid.to_owned(), joined, full));
-                } else {
-                    others.push((full, EntryKind::Tree, entry.oid.to_owned()));
-                }
-            } else if let Some(target) = crate::git::parse_oid(&joined)
-                .filter(|_| is_hex && entry.mode.is_blob() && joined.len() == repo.hex_len())
-            {
-                notes.push((target, entry.oid.to_owned()));
-            } else {
-                others.push((full, entry.mode.kind(), entry.oid.to_owned()));
+            let path = join(&path, entry.filename);
+            let joined = format!("{hex}{}", String::from_utf8_lossy(entry.filename));
+            let other = Other { id: entry.oid.to_owned(), kind: entry.mode.kind() };
+            let target = parse_oid(&joined).filter(|_| is_hex(entry.filename) && joined.len() == repo.hex_len());
+            let is_fan = is_hex(entry.filename) && entry.filename.len() == 2 && joined.len() < repo.hex_len();
+            match target {
+                _ if entry.mode.is_tree() && is_fan => pending.push((other.id, joined, path)),
+                Some(target) if entry.mode.is_blob() => notes.push((target, other.id)),
+                _ => others.push((path, other)),
             }
         }
     }
@@ -245,8 +226,7 @@ pub fn entries_past(repo: &Repository, tree: Oid, lost: &mut dyn FnMut(Error) ->
 /// All files of a notes tree other than notes, with their paths, including those in subtrees.
 pub fn files(repo: &Repository, tree: Oid) -> Result<Vec<(Vec<u8>, Other)>> {
     let mut out = Vec::new();
-    let mut pending: Vec<(Vec<u8>, Other)> =
-        entries(repo, tree)?.others().map(|(path, o)| (path.to_vec(), o)).collect();
+    let mut pending = entries(repo, tree)?.others;
     let mut buffer = Vec::new();
     while let Some((path, other)) = pending.pop() {
         if other.kind != EntryKind::Tree {
@@ -255,8 +235,7 @@ pub fn files(repo: &Repository, tree: Oid) -> Result<Vec<(Vec<u8>, Other)>> {
         }
         let folder = repo.find_tree(&other.id, &mut buffer).map_err(|error| unreadable(other.id, error))?;
         for entry in folder.entries {
-            let full = [&path, &b"/"[..], entry.filename].concat();
-            pending.push((full, Other { id: entry.oid.to_owned(), kind: entry.mode.kind() }));
+            pending.push((join(&path, entry.filename), Other { id: entry.oid.to_owned(), kind: entry.mode.kind() }));
         }
     }
     Ok(out)

@@ -6,7 +6,7 @@ use gix::objs::tree::EntryKind;
 
 use crate::error::Result;
 use crate::git::notes::difference::Other;
-use crate::git::process::{ended, git};
+use crate::git::process::{git, run};
 use crate::git::remotes::is_partial;
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
@@ -62,29 +62,18 @@ impl<'r> Integrity<'r> {
                 continue;
             }
             let is_whole = parents.iter().all(|parent| self.histories[parent])
-                && self.repo.tree_of(id).is_ok_and(|tree| self.has_whole_tree(tree));
+                && self.repo.tree_of(id).is_ok_and(|id| self.has_whole(Other { id, kind: EntryKind::Tree }));
             self.histories.insert(id, is_whole);
         }
         self.histories[&commit]
     }
 
-    /// Whether a tree and all it reaches are readable.
-    pub fn has_whole_tree(&mut self, tree: Oid) -> bool {
-        self.is_whole(tree, EntryKind::Tree)
-    }
-
     /// Whether a tree entry and all it reaches are readable.
-    pub fn has_whole(&mut self, other: Other) -> bool {
-        self.is_whole(other.id, other.kind)
-    }
-
-    fn is_whole(&mut self, id: Oid, kind: EntryKind) -> bool {
-        let (mut seen, mut pending) = (HashSet::new(), vec![(id, kind)]);
-        while let Some((id, kind)) = pending.pop() {
-            if self.whole.contains(&id) || !seen.insert(id) || id == self.repo.empty_tree() {
-                continue;
-            }
-            if self.is_partial && !self.repo.has_object(id) {
+    pub fn has_whole(&mut self, entry: Other) -> bool {
+        let (mut seen, mut pending) = (HashSet::new(), vec![entry]);
+        while let Some(Other { id, kind }) = pending.pop() {
+            let is_left_out = |repo: &Repository| self.is_partial && !repo.has_object(id);
+            if self.whole.contains(&id) || !seen.insert(id) || id == self.repo.empty_tree() || is_left_out(self.repo) {
                 continue;
             }
             match (kind, self.repo.gix().find_object(id)) {
@@ -94,7 +83,7 @@ impl<'r> Integrity<'r> {
                     let Ok(tree) = object.try_into_tree() else { return false };
                     for entry in tree.iter() {
                         let Ok(entry) = entry else { return false };
-                        pending.push((entry.oid().to_owned(), entry.mode().kind()));
+                        pending.push(Other { id: entry.oid().to_owned(), kind: entry.mode().kind() });
                     }
                 }
                 (_, Ok(object)) if object.kind == gix::objs::Kind::Blob => {}
@@ -120,7 +109,7 @@ pub fn dangling(repo: &Repository) -> Result<Dangling> {
     let mut command = git(repo.cwd());
     command.args(["fsck", "--no-reflogs", "--connectivity-only", "--no-progress", "--dangling"]);
     // its exit code is ignored: something is damaged
-    let found = ended(&mut command, Vec::new())?;
+    let found = run(&mut command, Vec::new())?;
     let text = String::from_utf8_lossy(&found.stdout);
     let object = |line: &str| {
         let (kind, id) = line.strip_prefix("dangling ")?.split_once(' ')?;

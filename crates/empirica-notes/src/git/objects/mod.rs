@@ -11,8 +11,8 @@ use crate::error::{Error, empirica};
 use crate::git::Oid;
 
 pub(crate) fn unreadable(id: Oid, error: gix::Error) -> Error {
-    Error::storage(format!("the object {id} cannot be read"))
-        .suggest("See what is missing or damaged, and how it comes back: another clone may have it.")
+    Error::storage(format!("cannot read the object {id}"))
+        .suggest("Check what is missing or damaged; another clone may have it.")
         .command(empirica("doctor"))
         .caused_by(error)
 }

@@ -9,7 +9,7 @@ use gix::zlib::Compression;
 use gix::zlib::stream::deflate;
 
 use crate::error::Result;
-use crate::git::process::{ended, git};
+use crate::git::process::{git, message, run};
 use crate::git::repository::Repository;
 
 /// Stores objects as loose objects, all or none; no-op if empty.
@@ -18,13 +18,11 @@ pub(crate) fn store(repo: &Repository, objects: &Storage) -> Result<()> {
         return Ok(());
     }
     let pack = packed(repo, objects).map_err(|error| repo.unwritable(error))?;
-    let output = ended(git(repo.cwd()).args(["unpack-objects", "-q"]), pack)?;
+    let output = run(git(repo.cwd()).args(["unpack-objects", "-q"]), pack)?;
     if output.status.success() {
         return Ok(());
     }
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    Err(repo.unwritable(gix::Error::from_error(std::io::Error::other(lines.join("; ")))))
+    Err(repo.unwritable(gix::Error::from_error(std::io::Error::other(message(&output.stderr)))))
 }
 
 /// A pack of undeltified objects, as in gitformat-pack(5).
@@ -38,7 +36,7 @@ fn packed(repo: &Repository, objects: &Storage) -> gix::error::Result<Vec<u8>> {
         deflated.write_all(content).and_then(|()| deflated.flush()).map_err(gix::Error::from_error)?;
         out = deflated.into_inner();
     }
-    let mut hasher = gix::hash::hasher(repo.hash_kind());
+    let mut hasher = gix::hash::hasher(repo.gix().object_hash());
     hasher.update(&out);
     out.extend_from_slice(hasher.try_finalize()?.as_slice());
     Ok(out)

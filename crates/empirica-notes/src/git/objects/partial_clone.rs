@@ -1,47 +1,44 @@
 //! Fetches objects missing from a partial clone from the promisor remote.
 
+use std::collections::BTreeSet;
+
 use crate::error::{Error, Result};
 use crate::git::Oid;
-use crate::git::process::{Running, git};
+use crate::git::process::{fed, git};
+use crate::git::refs::OURS;
 use crate::git::remotes::{is_partial, promisor};
 use crate::git::repository::Repository;
-use crate::git::repository::missing_objects::PartialClone;
-
-impl PartialClone {
-    /// Whether missing objects can be fetched.
-    pub(crate) fn is_of_use(&self, repo: &Repository) -> bool {
-        *self.is_partial.get_or_init(|| is_partial(repo))
-    }
-}
 
 /// Fetches missing objects from the promisor remote in one fetch; for trees also their subtrees, without blobs. Fails
 /// without such a remote, or if it lacks them.
 pub fn fetch(repo: &Repository, ids: &[Oid]) -> Result<()> {
     let Some(remote) = promisor(repo) else {
-        return Err(Error::storage("no remote has promised the objects that are not here"));
+        return Err(Error::storage("cannot fetch missing objects: no remote has promised them"));
     };
     let mut command = git(repo.cwd());
     // as git does: exactly these objects
     command.args(["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
     command.args(["--recurse-submodules=no", "--filter=blob:none", "--stdin", "--"]).arg(&remote);
-    let wanted: String = ids.iter().map(|id| format!("{id}\n")).collect();
-    Running::feed(&mut command, wanted.into_bytes())?.finish()
+    let ids: String = ids.iter().map(|id| format!("{id}\n")).collect();
+    fed(&mut command, ids.into_bytes()).map(|_| ())
 }
 
-/// Fetches the missing trees of all refs below `prefix`, and `also`, in one fetch. Returns whether it succeeded.
-/// Requested once, so that an unreachable remote is not waited for repeatedly.
-pub(crate) fn fetch_trees(repo: &Repository, asking: &PartialClone, prefix: &str, also: Option<Oid>) -> bool {
-    if asking.is_offline.get() || asking.asked_for_trees.get() || !asking.is_of_use(repo) {
-        return false;
+/// Fetches the missing trees of this program's refs, and `also`, in one fetch, unless `also` exists. Tries once, so that an
+/// unreachable remote is not waited for repeatedly.
+pub(crate) fn fetch_trees(repo: &Repository, also: Option<Oid>) {
+    let is_partial = || *repo.is_partial.get_or_init(|| is_partial(repo));
+    if repo.is_offline.get() || repo.has_requested_trees.get() || !is_partial() {
+        return;
     }
-    let refs = repo.list_refs(prefix).unwrap_or_default();
+    if also.is_some_and(|id| repo.has_object(id)) {
+        return;
+    }
+    let refs = repo.list_refs(OURS).unwrap_or_default();
     let roots = refs.iter().filter_map(|(_, tip)| repo.tree_of(*tip).ok());
-    let mut missing: Vec<Oid> = roots.chain(also).filter(|id| !repo.has_object(*id)).collect();
-    missing.sort_unstable();
-    missing.dedup();
-    if missing.is_empty() {
-        return false;
+    let missing: BTreeSet<Oid> = roots.chain(also).filter(|id| !repo.has_object(*id)).collect();
+    if !missing.is_empty() {
+        repo.has_requested_trees.set(true);
+        // a missing tree shows as an error where it is read
+        let _ = fetch(repo, &missing.into_iter().collect::<Vec<_>>());
     }
-    asking.asked_for_trees.set(true);
-    fetch(repo, &missing).is_ok()
 }

@@ -1,11 +1,11 @@
 //! The objects reachable from one commit and not from another, which a push would send.
 
 use crate::error::{Error, Result, empirica};
-use crate::git::Oid;
 use crate::git::objects::unreadable;
-use crate::git::process::{git, output};
+use crate::git::process::{git, text};
 use crate::git::remotes::is_partial;
 use crate::git::repository::Repository;
+use crate::git::{Oid, parse_oid};
 
 /// The text of an object.
 #[derive(Debug)]
@@ -18,15 +18,15 @@ pub enum Object {
     Blob(Vec<u8>),
 }
 
-/// The objects reachable from `tip` and not from `known`, newest first, with their paths. Skips those missing from a
+/// The objects reachable from `tip` and not from `pushed`, newest first, with their paths. Skips those missing from a
 /// partial clone.
-pub fn objects(repo: &Repository, tip: Oid, known: Option<Oid>) -> Result<Vec<(Oid, String)>> {
+pub fn objects(repo: &Repository, tip: Oid, pushed: Option<Oid>) -> Result<Vec<(Oid, String)>> {
     repo.store_objects()?;
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--objects"]).args(is_partial(repo).then_some("--missing=allow-promisor"));
-    command.arg(tip.to_string()).args(known.map(|known| format!("^{known}"))).arg("--");
-    let listed = output(&mut command).map_err(|error| {
-        Error::storage("what the notes lead to cannot be listed")
+    command.arg(tip.to_string()).args(pushed.map(|pushed| format!("^{pushed}"))).arg("--");
+    let listed = text(&mut command).map_err(|error| {
+        Error::storage("cannot list the objects of the notes")
             .reason(error.in_one_line())
             .suggest(
                 "An object of the notes or their history may be damaged or missing. Run doctor; it can rewrite the notes without it.",
@@ -34,10 +34,9 @@ pub fn objects(repo: &Repository, tip: Oid, known: Option<Oid>) -> Result<Vec<(O
             .command(empirica("doctor"))
             .command(empirica("flush").flag("--without-damaged"))
     })?;
-    let listed = String::from_utf8_lossy(&listed);
     let object = |line: &str| {
         let (id, path) = line.split_once(' ').unwrap_or((line, ""));
-        Some((crate::git::parse_oid(id)?, path.to_owned()))
+        Some((parse_oid(id)?, path.to_owned()))
     };
     Ok(listed.lines().filter_map(object).collect())
 }
@@ -63,11 +62,8 @@ pub fn object(repo: &Repository, id: Oid) -> Result<Option<Object>> {
         }
         gix::objs::Kind::Tree => {
             let tree = object.try_into_tree().map_err(|error| unreadable(id, error))?;
-            let name = |entry: Result<_, _>| -> Option<String> {
-                let entry: gix::object::tree::EntryRef<'_, '_> = entry.ok()?;
-                Some(entry.filename().to_string())
-            };
-            Some(Object::Tree(tree.iter().filter_map(name).collect()))
+            let names = tree.iter().filter_map(|entry| Some(entry.ok()?.filename().to_string()));
+            Some(Object::Tree(names.collect()))
         }
         gix::objs::Kind::Tag => None,
     })

@@ -4,7 +4,7 @@ pub mod parameters;
 pub mod parent;
 pub mod version;
 
-use std::io::{BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -30,20 +30,18 @@ const USUAL: [&str; 5] =
 
 /// The error if git cannot be started. If it is in a usual folder, suggests adding that to PATH.
 pub fn not_started(error: std::io::Error) -> Error {
-    let out = Error::storage("git could not be started");
-    let found = USUAL.iter().find(|folder| Path::new(folder).join("git").is_file());
-    let out = match (error.kind(), found) {
-        (std::io::ErrorKind::NotFound, Some(folder)) => out
-            .reason("no program called git is in the folders of PATH; what needs no git works all the same")
-            .suggest(format!("Put the folder of git on PATH, in this shell: it lies in {folder}."))
-            .command(format!("export PATH=\"${{PATH:+$PATH:}}{folder}\"")),
-        (std::io::ErrorKind::NotFound, None) => out
-            .reason("no program called git is in the folders of PATH; what needs no git works all the same")
-            .suggest("Install git, or put its folder on PATH.")
-            .command("echo \"PATH is $PATH\""),
-        _ => out
-            .suggest("See which git is found first on PATH, and who may run it.")
-            .command("command -v git || echo \"PATH is $PATH\""),
+    let out = Error::storage("cannot start git");
+    let out = if error.kind() == std::io::ErrorKind::NotFound {
+        let out = out.reason("no git in the folders of PATH; commands that need no git still work");
+        match USUAL.iter().find(|folder| Path::new(folder).join("git").is_file()) {
+            Some(folder) => out
+                .suggest(format!("Add the folder of git, {folder}, to PATH in this shell."))
+                .command(format!("export PATH=\"${{PATH:+$PATH:}}{folder}\"")),
+            None => out.suggest("Install git, or add its folder to PATH.").command("echo \"PATH is $PATH\""),
+        }
+    } else {
+        out.suggest("Check which git is first on PATH, and who may run it.")
+            .command("command -v git || echo \"PATH is $PATH\"")
     };
     out.caused_by(error)
 }
@@ -53,9 +51,20 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>> {
     Pending::start(command).output()
 }
 
-/// As [`output`], but `None` if git exits with 1 or 5 without a message, which means there is none.
+/// As [`output`], as text without surrounding white space.
+pub fn text(command: &mut Command) -> Result<String> {
+    Ok(String::from_utf8_lossy(&output(command)?).trim().to_owned())
+}
+
+/// The items of an output, each ended by NUL.
+pub fn items(output: &[u8]) -> impl Iterator<Item = String> {
+    let items = output.split(|byte| *byte == 0).filter(|item| !item.is_empty());
+    items.map(|item| String::from_utf8_lossy(item).into_owned())
+}
+
+/// As [`output`], but `None` if git exits with 1 or 5 without a message, which means there is no value.
 pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
-    let out = ended(command, Vec::new())?;
+    let out = run(command, Vec::new())?;
     match out.status.code() {
         Some(0) => Ok(Some(out.stdout)),
         Some(1 | 5) if out.stderr.is_empty() => Ok(None),
@@ -64,7 +73,7 @@ pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
 }
 
 /// Runs git with `input` on its standard input, and returns its result even on failure.
-pub fn ended(command: &mut Command, input: Vec<u8>) -> Result<Output> {
+pub fn run(command: &mut Command, input: Vec<u8>) -> Result<Output> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(not_started)?;
     write_in_background(child.stdin.take(), input);
@@ -73,7 +82,7 @@ pub fn ended(command: &mut Command, input: Vec<u8>) -> Result<Output> {
 
 /// Runs git with `input` on its standard input and returns its standard output. Failures have git's message.
 pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
-    printed(ended(command, input)?)
+    printed(run(command, input)?)
 }
 
 /// A git process running in the background.
@@ -95,24 +104,15 @@ fn printed(out: Output) -> Result<Vec<u8>> {
     if out.status.success() { Ok(out.stdout) } else { Err(failure(&out.stderr)) }
 }
 
-/// The result of a command with a deadline.
-#[derive(Debug)]
-#[allow(missing_docs)]
-pub enum Ended {
-    /// It exited. `stderr` is empty if it was inherited.
-    Itself { success: bool, code: Option<i32>, stdout: Vec<u8>, stderr: Vec<u8> },
-    /// It was terminated at the deadline.
-    TimedOut,
-}
-
-/// Runs a command until it exits, or terminates it and its descendants at `deadline`. It stays in this process group,
-/// so that an interrupt by the user also ends it. With `shown` its standard error is inherited.
-pub fn run_until(command: &mut Command, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
-    feed_until(command, Vec::new(), deadline, shown)
-}
-
-/// As [`run_until`], with `input` on its standard input unless empty.
-pub fn feed_until(command: &mut Command, input: Vec<u8>, deadline: Option<Instant>, shown: bool) -> Result<Ended> {
+/// Runs a command with `input` on its standard input unless empty, until it exits; at `deadline` terminates it and its
+/// descendants and returns `None`. It stays in this process group, so that an interrupt by the user also ends it. With
+/// `shown` its standard error is inherited, and empty in the result.
+pub fn run_until(
+    command: &mut Command,
+    input: Vec<u8>,
+    deadline: Option<Instant>,
+    shown: bool,
+) -> Result<Option<Output>> {
     if !input.is_empty() {
         command.stdin(Stdio::piped());
     }
@@ -128,7 +128,7 @@ pub fn feed_until(command: &mut Command, input: Vec<u8>, deadline: Option<Instan
             (None, Some(deadline)) if Instant::now() < deadline => std::thread::sleep(POLL),
             (None, Some(_)) => {
                 end(&mut child);
-                return Ok(Ended::TimedOut);
+                return Ok(None);
             }
         }
     };
@@ -137,7 +137,7 @@ pub fn feed_until(command: &mut Command, input: Vec<u8>, deadline: Option<Instan
         deadline.map_or(AFTERWARDS, |deadline| deadline.saturating_duration_since(Instant::now()).min(AFTERWARDS));
     let stdout = stdout.recv_timeout(AFTERWARDS).unwrap_or_default();
     let stderr = stderr.recv_timeout(patience.max(POLL)).unwrap_or_default();
-    Ok(Ended::Itself { success: status.success(), code: status.code(), stdout, stderr })
+    Ok(Some(Output { status, stdout, stderr }))
 }
 
 /// The polling interval of a running command.
@@ -191,16 +191,18 @@ fn descendants(root: u32) -> Vec<u32> {
     out
 }
 
+/// The parent of a process, from `/proc`; `None` without one.
+pub(crate) fn parent_of(id: u32) -> Option<u32> {
+    let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+    // the program name, in parentheses, can contain anything
+    String::from_utf8_lossy(&stat).rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// All processes, with their parents.
 fn parents() -> Vec<(u32, u32)> {
-    let of = |id: u32| {
-        let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
-        // the program name, in parentheses, can contain anything
-        let rest = String::from_utf8_lossy(&stat).rsplit_once(')')?.1.to_owned();
-        Some((id, rest.split_whitespace().nth(1)?.parse().ok()?))
-    };
     let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let found: Vec<(u32, u32)> = listed.filter_map(|entry| of(entry.file_name().to_str()?.parse().ok()?)).collect();
+    let ids = listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let found: Vec<(u32, u32)> = ids.filter_map(|id| Some((id, parent_of(id)?))).collect();
     if !found.is_empty() {
         return found;
     }
@@ -213,36 +215,60 @@ fn parents() -> Vec<(u32, u32)> {
     text.lines().filter_map(pair).collect()
 }
 
+/// The message of a failed git in one line.
+pub(crate) fn message(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("; ")
+}
+
 fn failure(stderr: &[u8]) -> Error {
     let text = String::from_utf8_lossy(stderr);
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("git failed and said nothing");
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("git failed without a message");
     let line = line.trim_start_matches("fatal: ").trim_start_matches("error: ");
     let out = Error::refused(line.to_owned());
     if line.contains("unknown revision") || line.contains("bad revision") {
         return out
-            .reason("git knows no such revision here")
-            .suggest("Use a branch, tag or commit that git knows; paths go behind --.")
+            .reason("this repository has no such revision")
+            .suggest("Use an existing branch, tag or commit; paths go behind --.")
             .command("git for-each-ref --count=20 --sort=-committerdate refs/heads refs/tags refs/remotes");
     }
-    let reason = blamed(Path::new("."), &text).unwrap_or_else(|| "git refused the request".to_owned());
-    out.reason(reason).suggest("Put right what git names, then run the command again.").command("git version")
+    let reason = outdated(&text).unwrap_or_else(|| "git refused the request".to_owned());
+    out.reason(reason).suggest("Fix what git names, then run the command again.").command("git version")
+}
+
+/// A git process running in the background, and the parser of its output.
+pub struct Query<T> {
+    git: Option<Pending>,
+    parse: fn(&[u8]) -> T,
+}
+
+impl<T: Default> Query<T> {
+    /// Starts git; without a command the result is the default.
+    pub fn start(command: Option<Command>, parse: fn(&[u8]) -> T) -> Self {
+        Query { git: command.map(|mut command| Pending::start(&mut command)), parse }
+    }
+
+    /// Waits for the result.
+    pub fn read(self) -> Result<T> {
+        self.git.map_or_else(|| Ok(T::default()), |git| Ok((self.parse)(&git.output()?)))
+    }
 }
 
 /// A git process whose output is read while it runs; killed on drop.
 pub struct Running {
     child: Child,
-    /// Its standard output.
-    pub stdout: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
 }
 
 impl Running {
     /// Starts git with a piped stdout and stderr.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
-        let stdout = child.stdout.take().map(BufReader::new);
-        stdout
-            .map(|stdout| Running { child, stdout })
-            .ok_or_else(|| unreadable_output(std::io::ErrorKind::BrokenPipe.into()))
+        match child.stdout.take().map(BufReader::new) {
+            Some(stdout) => Ok(Running { child, stdout }),
+            None => Err(unreadable_output(std::io::ErrorKind::BrokenPipe.into())),
+        }
     }
 
     /// Starts git with `input` on its standard input.
@@ -252,12 +278,29 @@ impl Running {
         Ok(running)
     }
 
+    /// The next field of its output, which NUL ends, without the line feed that git puts between records; `None` at the
+    /// end.
+    pub fn field(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        self.stdout.read_until(0, &mut bytes).map_err(unreadable_output)?;
+        if bytes.pop() != Some(0) {
+            return Ok(None);
+        }
+        let begin = usize::from(bytes.first() == Some(&b'\n'));
+        Ok(Some(bytes.split_off(begin)))
+    }
+
+    /// The lines of its output.
+    pub fn lines(&mut self) -> impl Iterator<Item = Result<String>> {
+        (&mut self.stdout).lines().map(|line| line.map_err(unreadable_output))
+    }
+
     /// Waits for it, after its output was read to the end. Failures have git's message.
     pub fn finish(mut self) -> Result<()> {
         let mut stderr = Vec::new();
         if let Some(mut pipe) = self.child.stderr.take() {
             // an error reading the message is ignored
-            let _ = std::io::Read::read_to_end(&mut pipe, &mut stderr);
+            let _ = pipe.read_to_end(&mut stderr);
         }
         let status = self.child.wait().map_err(not_started)?;
         if status.success() { Ok(()) } else { Err(failure(&stderr)) }
@@ -287,28 +330,25 @@ pub fn pipe(first: &mut Command, input: Vec<u8>, second: &mut Command) -> Result
     write_in_background(source.stdin.take(), input);
     let between = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
     let printed = Pending::start(second.stdin(between)).output();
-    let ended = source.wait_with_output().map_err(not_started)?;
-    if ended.status.success() { printed } else { Err(failure(&ended.stderr)) }
+    let first = source.wait_with_output().map_err(not_started)?;
+    if first.status.success() { printed } else { Err(failure(&first.stderr)) }
 }
 
 /// The error of a broken pipe from git.
-pub fn unreadable_output(error: std::io::Error) -> Error {
-    Error::storage("git's output could not be read")
-        .suggest("Run the command again; when it stays so, see which git runs.")
+fn unreadable_output(error: std::io::Error) -> Error {
+    Error::storage("cannot read the output of git")
+        .suggest("Run the command again; if it fails again, check which git runs.")
         .command("git version")
         .caused_by(error)
 }
 
 /// The value of `git var` for `GIT_PAGER` or `GIT_EDITOR`; `None` if it fails or is empty.
 pub fn variable(cwd: &Path, name: &str) -> Option<String> {
-    let out = output(git(cwd).args(["var", name])).ok()?;
-    let text = String::from_utf8(out).ok()?.trim().to_owned();
-    (!text.is_empty()).then_some(text)
+    text(git(cwd).args(["var", name])).ok().filter(|value| !value.is_empty())
 }
 
 /// Starts a detached program: with no streams but its input, and without signals of the terminal.
 pub fn in_background(command: &mut Command, input: &[u8]) -> std::io::Result<()> {
-    use std::io::Write;
     use std::os::unix::process::CommandExt;
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
@@ -328,13 +368,12 @@ pub fn shell(line: &str, arguments: &[&std::ffi::OsStr]) -> Command {
 
 /// The version of the installed git; `None` if it cannot be run.
 pub fn installed(cwd: &Path) -> Option<String> {
-    let out = output(git(cwd).arg("version")).ok()?;
-    let text = String::from_utf8_lossy(&out);
-    Some(text.trim().trim_start_matches("git version ").to_owned())
+    Some(text(git(cwd).arg("version")).ok()?.trim_start_matches("git version ").to_owned())
 }
 
 /// A hint that git is too old, if its message reports an unknown option or command.
-pub(crate) fn blamed(cwd: &Path, words: &str) -> Option<String> {
+pub(crate) fn outdated(message: &str) -> Option<String> {
     const UNKNOWN: [&str; 4] = ["unknown option", "unknown switch", "is not a git command", "unrecognized argument"];
-    UNKNOWN.iter().any(|unknown| words.contains(unknown)).then(|| version::too_old(&installed(cwd)?)).flatten()
+    let is_unknown = UNKNOWN.iter().any(|unknown| message.contains(unknown));
+    is_unknown.then(|| version::too_old(&installed(Path::new("."))?)).flatten()
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::git::process::{items, parent_of};
 use crate::git::repository::Repository;
 
 /// The options of a running `git push`.
@@ -35,13 +36,8 @@ pub fn push(repo: &Repository) -> ParentPush {
 
 /// The parent and arguments of a process.
 fn process(pid: u32) -> Option<(u32, Vec<String>)> {
-    let folder = Path::new("/proc").join(pid.to_string());
-    if let (Ok(stat), Ok(line)) = (std::fs::read(folder.join("stat")), std::fs::read(folder.join("cmdline"))) {
-        let stat = String::from_utf8_lossy(&stat).into_owned();
-        // the program name, in parentheses, can contain anything
-        let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-        let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-        return Some((parent, words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()));
+    if let (Some(parent), Ok(line)) = (parent_of(pid), std::fs::read(format!("/proc/{pid}/cmdline"))) {
+        return Some((parent, items(&line).collect()));
     }
     let out = Command::new("ps").args(["-o", "ppid=", "-o", "args=", "-p", &pid.to_string()]).output().ok()?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();

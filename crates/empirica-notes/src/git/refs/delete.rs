@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::process::{Running, git, output};
+use crate::git::process::{fed, git, not_started, output};
 use crate::git::repository::Repository;
 
 /// Deletes refs in one transaction, if all still have these values; no-op if empty.
@@ -13,9 +13,9 @@ pub fn delete(repo: &Repository, refs: &[(String, Oid)]) -> Result<()> {
     let mut command = git(repo.cwd());
     command.args(["update-ref", "--stdin", "-z", "--no-deref"]);
     let text: String = refs.iter().map(|(name, id)| format!("delete {name}\0{id}\0")).collect();
-    let outcome = Running::feed(&mut command, text.into_bytes())?.finish();
+    let outcome = fed(&mut command, text.into_bytes());
     repo.refresh();
-    outcome
+    outcome.map(|_| ())
 }
 
 /// Empties the reflogs of refs; skips refs without one.
@@ -32,7 +32,7 @@ fn expire(repo: &Repository, names: &[String], options: &[&str]) -> Result<()> {
     let mut with_log = Vec::new();
     for name in names {
         let exists = git(repo.cwd()).args(["reflog", "exists", name]).output();
-        if exists.map_err(crate::git::process::not_started)?.status.success() {
+        if exists.map_err(not_started)?.status.success() {
             with_log.push(name.as_str());
         }
     }

@@ -30,7 +30,7 @@ impl Repository {
 pub fn left_behind(error: Error, lock: &Path) -> Error {
     let since = age(lock).map_or_else(String::new, |age| format!(" since {}", long(age)));
     error
-        .reason(format!("the lock {} is there{since}", lock.display()))
+        .reason(format!("the lock {} exists{since}", lock.display()))
         .suggest(format!("If no git process is running, remove the stale lock {}.", lock.display()))
         .command(format!("rm -f {}", quote(&lock.to_string_lossy())))
 }

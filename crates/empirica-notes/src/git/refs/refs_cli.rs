@@ -1,21 +1,22 @@
 //! HEAD, refs and reflogs by the user's git: for reftables, and where hooks, shared permissions or fsync matter.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::process::Command;
+use std::rc::Rc;
 use std::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::git::process::{Ended, answer, ended, feed_until, git, output};
-use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
+use crate::git::process::{answer, git, message, output, run, run_until, text};
+use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, UpdateError, broken_ref};
 use crate::git::{Oid, parse_oid};
 
 /// The limit of reflog values, which are read one by one.
 const DEEP: usize = 64;
 
 /// The refs of one folder.
-type Folder = HashMap<String, Oid>;
+type Folder = BTreeMap<String, Oid>;
 
 /// The backend for any ref storage, by running git.
 pub(crate) struct CliRefs {
@@ -23,13 +24,13 @@ pub(crate) struct CliRefs {
     cwd: PathBuf,
     /// Cached folders of refs, as a command reads the same few many times. Stale values are detected when a ref is
     /// updated.
-    known: RefCell<HashMap<String, Folder>>,
+    folders: RefCell<HashMap<String, Rc<Folder>>>,
 }
 
 impl CliRefs {
     /// The backend of a repository, with git run in `cwd`.
     pub(crate) fn new(repo: gix::Repository, cwd: PathBuf) -> Self {
-        CliRefs { repo, cwd, known: RefCell::default() }
+        CliRefs { repo, cwd, folders: RefCell::default() }
     }
 
     fn git(&self) -> Command {
@@ -40,18 +41,24 @@ impl CliRefs {
         broken_ref(self.repo.git_dir(), self.repo.common_dir(), name, error)
     }
 
-    /// Calls `look` with the refs of a folder, whose name ends in a slash.
-    fn in_folder<T>(&self, folder: &str, look: impl FnOnce(&Folder) -> T) -> Result<T> {
-        if let Some(known) = self.known.borrow().get(folder) {
-            return Ok(look(known));
+    /// The refs in the folder of a ref or prefix.
+    fn folder_with(&self, name: &str) -> Result<Rc<Folder>> {
+        let folder = folder_of(name);
+        if let Some(listed) = self.folders.borrow().get(&folder) {
+            return Ok(listed.clone());
         }
-        let listed = output(self.git().args(["for-each-ref", "--format=%(objectname) %(refname)", folder]))?;
-        let text = String::from_utf8_lossy(&listed);
-        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        let listed = text(self.git().args(["for-each-ref", "--format=%(objectname) %(refname)", &folder]));
+        let listed = listed.map_err(|error| self.broken(name, error))?;
+        let pairs = listed.lines().filter_map(|line| line.split_once(' '));
         let found: Folder = pairs.filter_map(|(id, name)| Some((name.to_owned(), parse_oid(id)?))).collect();
-        let out = look(&found);
-        self.known.borrow_mut().insert(folder.to_owned(), found);
-        Ok(out)
+        Ok(self.folders.borrow_mut().entry(folder).or_insert(Rc::new(found)).clone())
+    }
+
+    /// The object that a revision resolves to; `None` if there is none.
+    fn parse_revision(&self, revision: &str) -> Option<Oid> {
+        let mut command = self.git();
+        command.args(["rev-parse", "-q", "--verify", "--end-of-options", revision]);
+        parse_oid(&text(&mut command).ok()?)
     }
 
     /// A reflog, newest first; empty without one, and while HEAD is unborn.
@@ -109,27 +116,17 @@ impl Refs for CliRefs {
     }
 
     fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
-        let found = self.in_folder(&folder_of(name), |folder| folder.get(name).copied());
-        found.map_err(|error| self.broken(name, error))
+        Ok(self.folder_with(name)?.get(name).copied())
     }
 
     fn list_refs(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
-        let below = |folder: &Folder| {
-            let mut out: Vec<(String, Oid)> = folder
-                .iter()
-                .filter(|(name, _)| name.starts_with(prefix))
-                .map(|(name, id)| (name.clone(), *id))
-                .collect();
-            out.sort();
-            out
-        };
-        self.in_folder(&folder_of(prefix), below).map_err(|error| self.broken(prefix, error))
+        let folder = self.folder_with(prefix)?;
+        let below = folder.range(prefix.to_owned()..).take_while(|(name, _)| name.starts_with(prefix));
+        Ok(below.map(|(name, id)| (name.clone(), *id)).collect())
     }
 
     fn resolve(&self, revision: &str) -> Option<Oid> {
-        let wanted = format!("{revision}^{{commit}}");
-        let out = answer(self.git().args(["rev-parse", "-q", "--verify", "--end-of-options", &wanted])).ok()??;
-        parse_oid(String::from_utf8_lossy(&out).trim())
+        self.parse_revision(&format!("{revision}^{{commit}}"))
     }
 
     fn head_log(&self) -> Option<Vec<ReflogLine>> {
@@ -139,12 +136,7 @@ impl Refs for CliRefs {
 
     fn values_of(&self, name: &str) -> Vec<Oid> {
         // a listing stops at the first damaged commit; this reads no commits
-        let value = |at: usize| {
-            let wanted = format!("{name}@{{{at}}}");
-            let out = answer(self.git().args(["rev-parse", "-q", "--verify", "--end-of-options", &wanted])).ok()??;
-            parse_oid(String::from_utf8_lossy(&out).trim())
-        };
-        let mut out: Vec<Oid> = (0..DEEP).map_while(value).collect();
+        let mut out: Vec<Oid> = (0..DEEP).map_while(|at| self.parse_revision(&format!("{name}@{{{at}}}"))).collect();
         out.dedup();
         out
     }
@@ -166,15 +158,8 @@ impl Refs for CliRefs {
 
     fn tips(&self) -> Vec<Oid> {
         let mut command = self.git();
-        command.args([
-            "for-each-ref",
-            "--format=%(objectname) %(*objectname)",
-            "refs/heads/",
-            "refs/remotes/",
-            "refs/tags/",
-        ]);
-        let listed = output(&mut command).unwrap_or_default();
-        let text = String::from_utf8_lossy(&listed);
+        command.args(["for-each-ref", "--format=%(objectname) %(*objectname)"]);
+        let text = text(command.args(["refs/heads/", "refs/remotes/", "refs/tags/"])).unwrap_or_default();
         // for a tag, its target
         let mut out: Vec<Oid> = text.lines().filter_map(|line| parse_oid(line.split_whitespace().last()?)).collect();
         out.extend(self.heads().iter().filter_map(|head| self.resolve(head)));
@@ -182,14 +167,12 @@ impl Refs for CliRefs {
     }
 
     fn refresh(&self) {
-        self.known.borrow_mut().clear();
+        self.folders.borrow_mut().clear();
     }
-}
 
-impl Update for CliRefs {
     fn refused(&self, name: &str, value: Oid) -> Option<String> {
         let input = format!("start\0update {name}\0{value}\0{value}\0prepare\0abort\0");
-        let output = ended(self.git().args(["update-ref", "--stdin", "-z"]), input.into_bytes()).ok()?;
+        let output = run(self.git().args(["update-ref", "--stdin", "-z"]), input.into_bytes()).ok()?;
         let text = String::from_utf8_lossy(&output.stderr);
         let line = text.lines().map(str::trim).find(|line| line.contains("hook"));
         line.filter(|_| !output.status.success()).map(|line| line.trim_start_matches("fatal: ").to_owned())
@@ -212,10 +195,10 @@ impl Update for CliRefs {
             input.push_str(&format!("update {name}\0{new}\0{expected}\0"));
         }
         let failed = |error: Error| UpdateError::Failed(error.into());
-        match feed_until(&mut command, input.into_bytes(), deadline, false).map_err(failed)? {
-            Ended::TimedOut => Err(UpdateError::TimedOut),
-            Ended::Itself { success: true, .. } => Ok(()),
-            Ended::Itself { stderr, .. } => Err(not_updated(&stderr)),
+        match run_until(&mut command, input.into_bytes(), deadline, false).map_err(failed)? {
+            None => Err(UpdateError::TimedOut),
+            Some(out) if out.status.success() => Ok(()),
+            Some(out) => Err(not_updated(&out.stderr)),
         }
     }
 }
@@ -233,10 +216,9 @@ fn not_updated(stderr: &[u8]) -> UpdateError {
     ];
     /// A retry would not help.
     const PERMANENT: [&str; 5] = ["Permission denied", "Read-only", "No space left", "cannot create", "hook"];
-    let text = String::from_utf8_lossy(stderr);
+    let text = message(stderr);
     let any = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let cause = std::io::Error::other(lines.join("; "));
+    let cause = std::io::Error::other(text.as_str());
     if any(&MOVED) && !any(&PERMANENT) {
         UpdateError::Contended(cause.into())
     } else {

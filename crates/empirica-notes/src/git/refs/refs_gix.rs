@@ -8,7 +8,7 @@ use gix::refs::{FullName, Target};
 
 use crate::error::{Error, Result};
 use crate::git::Oid;
-use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, Update, UpdateError, broken_ref};
+use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, UpdateError, broken_ref};
 
 /// The backend for refs in files.
 pub(crate) struct GixRefs {
@@ -49,10 +49,7 @@ impl Refs for GixRefs {
                 .and_then(|name| name.as_bstr().strip_prefix(b"refs/heads/"))
                 .map(|name| name.to_str_lossy().into_owned());
             let commit = head.try_into_peeled_id()?.map(|id| id.detach());
-            let tree = match commit {
-                Some(id) => Some(self.repo.find_commit(id)?.tree_id()?.detach()),
-                None => None,
-            };
+            let tree = commit.map(|id| self.repo.find_commit(id)?.tree_id().map(|id| id.detach())).transpose()?;
             Ok(HeadState { branch, commit, tree })
         };
         read().map_err(|error| self.broken("HEAD", error))
@@ -146,17 +143,6 @@ impl Refs for GixRefs {
             out.extend(worktree.head_id().map(|id| id.detach()));
         }
         out
-    }
-
-    fn refresh(&self) {
-        // gix compares its cache with the files
-    }
-}
-
-impl Update for GixRefs {
-    fn refused(&self, _name: &str, _value: Oid) -> Option<String> {
-        // this backend runs no hooks
-        None
     }
 
     fn update_refs(

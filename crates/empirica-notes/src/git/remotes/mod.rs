@@ -5,7 +5,7 @@ pub mod transfer;
 use gix::bstr::ByteSlice;
 
 use crate::error::{Error, Result};
-use crate::git::process::{git, output};
+use crate::git::process::{git, text};
 use crate::git::repository::Repository;
 use crate::model::hash::fnv;
 
@@ -36,11 +36,8 @@ pub fn default(repo: &Repository) -> Option<String> {
 pub fn preferred(repo: &Repository, names: &[String]) -> Option<String> {
     let branch = repo.head().ok().and_then(|head| head.branch);
     let tracked = branch.and_then(|branch| repo.config(&format!("branch.{branch}.remote")));
-    let known = |name: &String| names.contains(name);
-    tracked.filter(known).or_else(|| Some("origin".to_owned()).filter(known)).or_else(|| match names {
-        [only] => Some(only.clone()),
-        _ => None,
-    })
+    let only = if let [only] = names { Some(only.clone()) } else { None };
+    tracked.into_iter().chain(["origin".to_owned()]).find(|name| names.contains(name)).or(only)
 }
 
 /// The refspecs for the notes of a remote; `tracking` as given by [`tracking`]. Both are globs: a plain name would make
@@ -80,8 +77,8 @@ pub fn place(repo: &Repository, given: &str) -> Result<RemotePlace> {
         };
     }
     let url = |option: &[&str]| -> Result<String> {
-        let out = output(git(repo.cwd()).args(["remote", "get-url"]).args(option).arg(given))?;
-        Ok(String::from_utf8_lossy(&out).lines().next().unwrap_or_default().to_owned())
+        let urls = text(git(repo.cwd()).args(["remote", "get-url"]).args(option).arg(given))?;
+        Ok(urls.lines().next().unwrap_or_default().to_owned())
     };
     let (fetch, push) = (url(&[])?, url(&["--push"])?);
     // both directions use the push URL; by name if that is the fetch URL, for the remote's other settings
@@ -126,8 +123,8 @@ pub fn kept_under(repo: &Repository, given: &str) -> String {
     named.map_or_else(|| derived("url", given), |name| tracking(name))
 }
 
-fn derived(kind: &str, text: &str) -> String {
-    format!("{kind}-{:016x}", fnv(text.as_bytes()))
+fn derived(kind: &str, given: &str) -> String {
+    format!("{kind}-{:016x}", fnv(given.as_bytes()))
 }
 
 /// The promisor remote of a partial clone; `None` in a complete one.

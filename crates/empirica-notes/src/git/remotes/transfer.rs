@@ -1,13 +1,13 @@
 //! Fetches and pushes notes by the user's git, with its credentials and settings, within a deadline.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::git::Oid;
-use crate::git::process::{Ended, git, run_until};
+use crate::git::process::{git, message, outdated, run_until};
+use crate::git::refs::OURS;
 use crate::git::refs::locks::left_behind;
 use crate::git::remotes::{RemotePlace, is_partial, refspecs, tracking_of};
 use crate::git::repository::Repository;
@@ -32,18 +32,18 @@ pub struct TransferOptions {
 const OUTER: [&str; 5] =
     ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_PUSH_OPTION_COUNT"];
 
-fn command(repo: &Repository, manner: &TransferOptions, url: &str) -> Command {
+fn command(repo: &Repository, options: &TransferOptions, url: &str) -> Command {
     // like git push, resolve relative URLs from the root
     let mut command = git(&repo.work_tree().unwrap_or_else(|| repo.cwd().to_owned()));
     command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.writeCommitGraph=false"]);
     command.args(["-c", "push.gpgSign=false", "-c", "push.followTags=false", "-c", "push.recurseSubmodules=no"]);
-    // this URL is rewritten already: map it to itself; not possible for one with `=`
+    // git rewrote this URL already: map it to itself; not possible for one with `=`
     if !url.contains('=') {
         for key in ["insteadOf", "pushInsteadOf"] {
             command.args(["-c", &format!("url.{url}.{key}={url}")]);
         }
     }
-    // given ones may be relative to the user's folder
+    // inherited values may be relative to the user's folder
     command.env(GUARD, "1").env("GIT_DIR", repo.git_dir());
     if let Some(root) = repo.work_tree() {
         command.env("GIT_WORK_TREE", root);
@@ -51,9 +51,9 @@ fn command(repo: &Repository, manner: &TransferOptions, url: &str) -> Command {
     for name in OUTER {
         command.env_remove(name);
     }
-    if manner.in_hook {
+    if options.in_hook {
         command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("GCM_INTERACTIVE", "never");
-        if manner.plain_ssh {
+        if options.plain_ssh {
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
         }
     }
@@ -75,11 +75,11 @@ pub struct Fetched {
 
 /// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also fetches what a partial
 /// clone left out, in one batch.
-pub fn fetch(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, whole: bool) -> Result<Fetched> {
+pub fn fetch(repo: &Repository, place: &RemotePlace, options: &TransferOptions, whole: bool) -> Result<Fetched> {
     for tries in 1.. {
-        let fetched = match try_fetch(repo, place, manner, whole, true) {
+        let fetched = match try_fetch(repo, place, options, whole, true) {
             // git before 2.41 has no --porcelain
-            Ok(None) => fetch_unlisted(repo, place, manner, whole).map(Some),
+            Ok(None) => fetch_unlisted(repo, place, options, whole).map(Some),
             other => other,
         };
         match fetched {
@@ -95,17 +95,16 @@ pub fn fetch(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, w
 }
 
 /// As [`fetch`] without --porcelain: lists the remote's refs first, and fetches only if they differ.
-fn fetch_unlisted(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, whole: bool) -> Result<Fetched> {
-    let there = ls_remote(repo, place, &place.fetch, manner, "refs/notes/empirica/")?;
+fn fetch_unlisted(repo: &Repository, place: &RemotePlace, options: &TransferOptions, whole: bool) -> Result<Fetched> {
     let mut present = BTreeSet::new();
-    let mut is_known = true;
-    for (id, name) in there {
+    let mut is_fetched = true;
+    for (id, name) in ls_remote(repo, place, options, OURS)? {
         let Some(tracking) = tracking_of(&place.tracking, &name) else { continue };
-        is_known = is_known && repo.find_ref(&tracking)? == crate::git::parse_oid(&id);
+        is_fetched = is_fetched && repo.find_ref(&tracking)? == crate::git::parse_oid(&id);
         present.insert(tracking);
     }
-    if whole || !is_known {
-        try_fetch(repo, place, manner, whole, false)?;
+    if whole || !is_fetched {
+        try_fetch(repo, place, options, whole, false)?;
     }
     Ok(Fetched { present })
 }
@@ -113,18 +112,18 @@ fn fetch_unlisted(repo: &Repository, place: &RemotePlace, manner: &TransferOptio
 fn try_fetch(
     repo: &Repository,
     place: &RemotePlace,
-    manner: &TransferOptions,
+    options: &TransferOptions,
     whole: bool,
     listed: bool,
 ) -> Result<Option<Fetched>> {
-    let mut command = command(repo, manner, &place.push);
+    let mut command = command(repo, options, &place.push);
     command.args(["fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]);
     // without it, a configured refspec could overwrite our refs
     command.arg("--refmap=");
     if listed {
         command.args(["--porcelain", "--verbose"]);
     }
-    if manner.shown {
+    if options.shown {
         command.arg("--progress");
     } else if !listed {
         command.arg("--quiet");
@@ -133,19 +132,19 @@ fn try_fetch(
         command.arg("--no-filter").args(whole.then_some("--refetch"));
     }
     command.arg("--").arg(&place.fetch).args(refspecs(&place.tracking));
-    let ended = run_until(&mut command, manner.deadline, manner.shown);
+    let out = run_until(&mut command, Vec::new(), options.deadline, options.shown);
     repo.refresh();
-    match ended? {
-        Ended::TimedOut => Err(timed_out(place)),
-        Ended::Itself { code: Some(129), .. } if listed => Ok(None),
-        Ended::Itself { success: true, stdout, .. } => {
-            let text = String::from_utf8_lossy(&stdout);
-            // `<flag> <old> <new> <ref>`
-            let refs = text.lines().filter_map(|line| Some(line.get(2..)?.splitn(3, ' ').nth(2)?.to_owned()));
-            Ok(Some(Fetched { present: refs.collect() }))
-        }
-        Ended::Itself { stderr, .. } => Err(failed(place, "fetched from", &stderr)),
+    let out = out?.ok_or_else(|| timed_out(place))?;
+    if listed && out.status.code() == Some(129) {
+        return Ok(None);
     }
+    if !out.status.success() {
+        return Err(failed(place, "fetch the notes from", &out.stderr));
+    }
+    let text = String::from_utf8_lossy(&out.stdout);
+    // `<flag> <old> <new> <ref>`
+    let refs = text.lines().filter_map(|line| Some(line.get(2..)?.splitn(3, ' ').nth(2)?.to_owned()));
+    Ok(Some(Fetched { present: refs.collect() }))
 }
 
 /// Adds the lock file to an error of a fetch, if one explains it.
@@ -159,39 +158,35 @@ fn explained(repo: &Repository, place: &RemotePlace, error: Error) -> Error {
     };
     let name = words[at..].split('\'').nth(1).filter(is_ours);
     match repo.ref_lock(name.as_slice()) {
-        Some(lock) => left_behind(
-            Error::refused(format!("the notes could not be fetched from {}", place.name)).caused_by(error),
-            &lock,
-        ),
+        Some(lock) => {
+            left_behind(Error::refused(format!("cannot fetch the notes from {}", place.name)).caused_by(error), &lock)
+        }
         None => error,
     }
 }
 
 /// The refs of a remote below `prefix`, which ends in a slash.
-pub fn listed(repo: &Repository, place: &RemotePlace, manner: &TransferOptions, prefix: &str) -> Result<Vec<String>> {
-    Ok(ls_remote(repo, place, &place.push, manner, prefix)?.into_iter().map(|(_, name)| name).collect())
+pub fn listed(repo: &Repository, place: &RemotePlace, options: &TransferOptions, prefix: &str) -> Result<Vec<String>> {
+    Ok(ls_remote(repo, place, options, prefix)?.into_iter().map(|(_, name)| name).collect())
 }
 
 /// As [`listed`], as (id in hex, name).
 fn ls_remote(
     repo: &Repository,
     place: &RemotePlace,
-    url: &str,
-    manner: &TransferOptions,
+    options: &TransferOptions,
     prefix: &str,
 ) -> Result<Vec<(String, String)>> {
-    let mut command = command(repo, manner, &place.push);
-    command.args(["ls-remote", "--refs", "--", url]).arg(format!("{prefix}*"));
-    match run_until(&mut command, manner.deadline, false)? {
-        Ended::TimedOut => Err(timed_out(place)),
-        Ended::Itself { success: true, stdout, .. } => {
-            let text = String::from_utf8_lossy(&stdout);
-            let refs = text.lines().filter_map(|line| line.split_once('\t'));
-            let ours = refs.filter(|(_, name)| name.starts_with(prefix));
-            Ok(ours.map(|(id, name)| (id.to_owned(), name.to_owned())).collect())
-        }
-        Ended::Itself { stderr, .. } => Err(failed(place, "looked for at", &stderr)),
+    let mut command = command(repo, options, &place.push);
+    command.args(["ls-remote", "--refs", "--", &place.fetch]).arg(format!("{prefix}*"));
+    let out = run_until(&mut command, Vec::new(), options.deadline, false)?.ok_or_else(|| timed_out(place))?;
+    if !out.status.success() {
+        return Err(failed(place, "list the notes of", &out.stderr));
     }
+    let text = String::from_utf8_lossy(&out.stdout);
+    let refs = text.lines().filter_map(|line| line.split_once('\t'));
+    let ours = refs.filter(|(_, name)| name.starts_with(prefix));
+    Ok(ours.map(|(id, name)| (id.to_owned(), name.to_owned())).collect())
 }
 
 /// An update to push.
@@ -221,12 +216,12 @@ pub fn push(
     repo: &Repository,
     place: &RemotePlace,
     updates: &[Update],
-    manner: &TransferOptions,
+    options: &TransferOptions,
 ) -> Result<Vec<Pushed>> {
     repo.store_objects()?;
-    let mut command = command(repo, manner, &place.push);
+    let mut command = command(repo, options, &place.push);
     command.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"]);
-    command.args(manner.shown.then_some("--progress"));
+    command.args(options.shown.then_some("--progress"));
     for update in updates {
         if let Some(tip) = update.lease {
             command.arg(format!("--force-with-lease={}:{tip}", update.name));
@@ -234,20 +229,13 @@ pub fn push(
     }
     command.arg("--").arg(&place.push);
     command.args(updates.iter().map(|update| format!("{}:{}", update.new, update.name)));
-    let (success, stdout, stderr) = match run_until(&mut command, manner.deadline, manner.shown)? {
-        Ended::TimedOut => return Err(timed_out(place)),
-        Ended::Itself { success, stdout, stderr, .. } => (success, stdout, stderr),
-    };
-    let text = String::from_utf8_lossy(&stdout);
-    let found: Vec<Option<Pushed>> =
-        updates.iter().map(|update| text.lines().find_map(|line| outcome(line, &update.name))).collect();
-    if success {
+    let out = run_until(&mut command, Vec::new(), options.deadline, options.shown)?.ok_or_else(|| timed_out(place))?;
+    if out.status.success() {
         return Ok(updates.iter().map(|_| Pushed::Done).collect());
     }
-    match found.into_iter().collect() {
-        Some(all) => Ok(all),
-        None => Err(failed(place, "pushed to", &stderr)),
-    }
+    let text = String::from_utf8_lossy(&out.stdout);
+    let outcomes = updates.iter().map(|update| text.lines().find_map(|line| outcome(line, &update.name)));
+    outcomes.collect::<Option<_>>().ok_or_else(|| failed(place, "push the notes to", &out.stderr))
 }
 
 /// The result for a ref in a line of `git push --porcelain`: `<flag> TAB <from>:<to> TAB <summary>`.
@@ -269,42 +257,34 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
 
 fn timed_out(place: &RemotePlace) -> Error {
     Error::refused(format!("the exchange with {} did not end in time", place.name))
-        .reason("git was ended when the time for it was over (empirica.syncTimeout)")
-        .suggest("Your records are safe here. Give it more time, or send them when the remote answers again.")
-        .command(format!(
-            "git -c empirica.syncTimeout=10m empirica sync {}",
-            crate::git::repository::quote(&place.name)
-        ))
+        .reason("git was terminated at the time limit (empirica.syncTimeout)")
+        .suggest("Your records are safe here. Raise the limit, or run it again when the remote answers.")
+        .command(format!("git -c empirica.syncTimeout=10m empirica sync {}", quote(&place.name)))
 }
 
 /// The error of a failed transfer: git's message, and advice for common causes.
 fn failed(place: &RemotePlace, action: &str, stderr: &[u8]) -> Error {
-    let text = String::from_utf8_lossy(stderr);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    const UNREACHABLE: [&str; 5] =
+        ["Could not resolve", "unable to access", "Connection refused", "timed out", "unreachable"];
+    const DENIED: [&str; 5] =
+        ["Authentication failed", "Permission denied", "could not read Username", "Host key", "terminal prompts"];
+    const MISSING: [&str; 3] = ["does not appear to be a git repository", "not found", "does not exist"];
+    let text = message(stderr);
     let shows = |any: &[&str]| any.iter().any(|part| text.contains(part));
-    let advice = if shows(&["Could not resolve", "unable to access", "Connection refused", "timed out", "unreachable"])
-    {
+    let advice = if shows(&UNREACHABLE) {
         "The remote cannot be reached. Your records are safe here; run it again when you are online."
-    } else if shows(&[
-        "Authentication failed",
-        "Permission denied",
-        "could not read Username",
-        "Host key",
-        "terminal prompts",
-    ]) {
-        "The remote does not let you in. Your records are safe here; see that git push works, then run it again."
-    } else if shows(&["does not appear to be a git repository", "not found", "does not exist"]) {
-        "There is no such repository. Your records are safe here; look at the remote's URL."
+    } else if shows(&DENIED) {
+        "The remote denies access. Your records are safe here; make git push work, then run it again."
+    } else if shows(&MISSING) {
+        "There is no such repository. Your records are safe here; check the URL of the remote."
     } else {
-        "Your records are safe here; run it again when this is mended."
+        "Your records are safe here; fix the cause, then run it again."
     };
-    let reason = if lines.is_empty() { "git says why above".to_owned() } else { lines.join("; ") };
-    let reason =
-        crate::git::process::blamed(Path::new("."), &text).map_or(reason.clone(), |old| format!("{old}; {reason}"));
-    Error::refused(format!("the notes could not be {action} {}", place.name))
-        .reason(reason)
+    let reason = if text.is_empty() { "git gives the reason above" } else { &text };
+    Error::refused(format!("cannot {action} {}", place.name))
+        .reason(outdated(&text).map_or(reason.to_owned(), |old| format!("{old}; {reason}")))
         .suggest(advice)
-        .commands_of((place.name != place.push).then(|| "git remote -v".to_owned()))
+        .commands_of((place.name != place.push).then_some("git remote -v"))
 }
 
 #[cfg(test)]

@@ -105,10 +105,8 @@ pub fn remove(cwd: &Path, file: &File, key: &str, value: &str) -> Result<()> {
 /// Whether the installed git runs configured hooks (`hook.<name>.command`).
 pub fn runs_hooks(cwd: &Path) -> bool {
     // it prints a usage text and fails
-    let output = git(cwd).args(["hook", "-h"]).output();
-    output.is_ok_and(|output| {
-        text(&output.stdout).contains("git hook list") || text(&output.stderr).contains("git hook list")
-    })
+    let usage = git(cwd).args(["hook", "-h"]).output();
+    usage.is_ok_and(|usage| [usage.stdout, usage.stderr].iter().any(|out| text(out).contains("git hook list")))
 }
 
 /// Whether a name is a valid full ref name.

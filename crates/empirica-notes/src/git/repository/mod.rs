@@ -3,30 +3,27 @@
 pub mod author;
 pub mod capabilities;
 pub mod config;
-pub mod missing_objects;
 pub mod objects;
 pub mod open;
 pub mod project;
 pub mod signing;
 pub mod status;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use gix::bstr::ByteSlice;
 
+use crate::env::Env;
 pub use crate::error::quote;
+use crate::error::{Error, Result, empirica};
 use crate::git::Oid;
 use crate::git::refs::refs_cli::CliRefs;
 use crate::git::refs::refs_gix::GixRefs;
-use crate::git::refs::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, Update, UpdateError};
+use crate::git::refs::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, UpdateError};
 use crate::git::repository::capabilities::{Capabilities, Sharing};
-use crate::git::repository::missing_objects::PartialClone;
-
-use crate::env::Env;
-use crate::error::{Error, Result, empirica};
 
 /// The committer if none is configured: name and address.
 const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
@@ -36,9 +33,14 @@ pub struct Repository {
     inner: gix::Repository,
     refs: Box<dyn Refs>,
     /// The backend for ref updates. If that is git, objects are kept in memory until git stores them.
-    update: Box<dyn Update>,
+    update: Box<dyn Refs>,
     pub(crate) needs: Capabilities,
-    asking: PartialClone,
+    /// Whether this is a partial clone, determined once: trees are read often.
+    pub(crate) is_partial: OnceCell<bool>,
+    /// Whether fetching missing objects is forbidden, as in a hook.
+    pub(crate) is_offline: Cell<bool>,
+    /// Whether missing trees were requested already.
+    pub(crate) has_requested_trees: Cell<bool>,
     /// The notes that could not be read.
     unreadable: RefCell<BTreeSet<Oid>>,
     /// The time at which git is terminated in a ref update.
@@ -55,11 +57,14 @@ impl Repository {
         let mut inner = crate::git::repository::open::open(env)?;
         let cwd = env.cwd.clone();
         let needs = Capabilities::of(&inner, &cwd);
-        let in_process = || GixRefs::new(inner.clone());
-        let through_git = || CliRefs::new(inner.clone(), cwd.clone());
-        let refs: Box<dyn Refs> = if needs.reftable { Box::new(through_git()) } else { Box::new(in_process()) };
-        let update: Box<dyn Update> =
-            if needs.writes_by_git() { Box::new(through_git()) } else { Box::new(in_process()) };
+        let backend = |by_git: bool| -> Box<dyn Refs> {
+            if by_git {
+                Box::new(CliRefs::new(inner.clone(), cwd.clone()))
+            } else {
+                Box::new(GixRefs::new(inner.clone()))
+            }
+        };
+        let (refs, update) = (backend(needs.reftable), backend(needs.writes_by_git()));
         if needs.writes_by_git() {
             inner.objects.enable_object_memory();
         }
@@ -68,7 +73,9 @@ impl Repository {
             refs,
             update,
             needs,
-            asking: PartialClone::default(),
+            is_partial: OnceCell::new(),
+            is_offline: Cell::default(),
+            has_requested_trees: Cell::default(),
             unreadable: RefCell::default(),
             deadline: Cell::default(),
             cwd,
@@ -80,7 +87,7 @@ impl Repository {
         &self.cwd
     }
 
-    /// The permissions of what this program makes in the git directory.
+    /// The permissions of files that this program creates in the git directory.
     pub fn sharing(&self) -> Sharing {
         Sharing::new(self.common_dir(), self.needs.shared)
     }
@@ -166,12 +173,8 @@ impl Repository {
     /// The committer of notes commits: as configured, else a fallback that names this program.
     pub fn identity(&self) -> Identity {
         let configured = self.inner.committer().and_then(|who| who.ok());
-        match configured {
-            Some(who) => {
-                Identity { name: who.name.to_str_lossy().into_owned(), email: who.email.to_str_lossy().into_owned() }
-            }
-            None => Identity { name: FALLBACK.0.to_owned(), email: FALLBACK.1.to_owned() },
-        }
+        let (name, email) = configured.map_or((FALLBACK.0.into(), FALLBACK.1.into()), |who| (who.name, who.email));
+        Identity { name: name.to_str_lossy().into_owned(), email: email.to_str_lossy().into_owned() }
     }
 
     /// The object a ref points to; `None` if it does not exist.
@@ -204,20 +207,20 @@ impl Repository {
         self.unreadable.borrow().iter().copied().collect()
     }
 
-    /// The error of a ref that names a commit which is not here, or cannot be read.
+    /// The error of a ref that points to a missing or unreadable commit.
     pub fn lost_tip(&self, name: &str, tip: Oid) -> Error {
-        let out = Error::storage(format!("the ref {name} names {tip}, which is not here, or is damaged"))
-            .reason("the object was removed, damaged or never came; the ref cannot be written while it stands");
+        let out = Error::storage(format!("cannot read {tip}, to which the ref {name} points"))
+            .reason("the object is missing or damaged; the ref cannot be updated until it is repaired");
         if name.starts_with(&format!("{OURS}remotes/")) {
             return out
-                .suggest("Remove the ref: the next fetch brings it, and what the remote has.")
+                .suggest("Remove the ref; the next fetch restores it from the remote.")
                 .command(crate::git::refs::deletion(&self.common_dir(), name));
         }
-        out.suggest("Rewrite the notes from what is left of them here, and sync to get what others have; doctor names damaged files.")
+        out.suggest("Rewrite the notes without the object, and sync to get the records of other clones; doctor names damaged files.")
             .command(empirica("flush").flag("--without-damaged"))
     }
 
-    /// From now on ends git at `deadline` where it sets refs: hooks of the user's, or the disk, can make it slow.
+    /// Terminates git at `deadline` in later ref updates: the user's hooks, or the disk, can make it slow.
     pub fn end_by(&self, deadline: Instant) {
         self.deadline.set(Some(deadline));
     }
@@ -226,6 +229,7 @@ impl Repository {
     pub fn is_late(&self) -> bool {
         self.deadline.get().is_some_and(|deadline| Instant::now() >= deadline)
     }
+
     /// Updates refs, if all have their expected values, after storing pending objects.
     pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
         self.store_objects().map_err(|error| UpdateError::Failed(error.into()))?;
@@ -236,12 +240,12 @@ impl Repository {
         outcome
     }
 
-    /// Forgets what is remembered of refs: another process changed them.
+    /// Drops cached refs, after another process changed them.
     pub fn refresh(&self) {
         self.refs.refresh();
     }
 
-    /// Whether what is written must have reached the disk before it counts as written (`core.fsync`).
+    /// Whether writes must be synced to disk (`core.fsync`).
     pub fn is_durable(&self) -> bool {
         self.needs.durable
     }
@@ -328,11 +332,6 @@ impl Repository {
         }
         let time = self.inner.find_commit(id).ok()?.time().ok()?;
         (time.seconds >= not_before).then_some(id)
-    }
-
-    /// The kind of object ids in this repository.
-    pub(crate) fn hash_kind(&self) -> gix::hash::Kind {
-        self.inner.object_hash()
     }
 
     /// The gix repository, for other files of this module.

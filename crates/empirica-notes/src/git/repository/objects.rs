@@ -1,4 +1,4 @@
-//! Objects read and written; what a partial clone left out is fetched first.
+//! Reads and writes objects; fetches trees missing from a partial clone.
 
 use std::path::PathBuf;
 
@@ -6,19 +6,20 @@ use crate::error::{Error, Result, empirica, io_cause, quote};
 use crate::git::Oid;
 use crate::git::objects::partial_clone::fetch_trees;
 use crate::git::objects::unreadable;
+use crate::git::refs::Identity;
 use crate::git::refs::refs_gix::signature;
-use crate::git::refs::{Identity, OURS};
 use crate::git::remotes::is_partial;
 use crate::git::repository::{FALLBACK, Repository};
 
 impl Repository {
-    /// The content of a blob; `None` when it is not here.
+    /// The content of a blob; `None` if it is missing.
     pub fn read_blob(&self, id: Oid) -> Result<Option<Vec<u8>>> {
         let mut content = Vec::new();
         Ok(self.read_blob_into(id, &mut content)?.then_some(content))
     }
 
-    /// The content of a note for who goes on without it. One that cannot be read, and was not left out, is remembered.
+    /// The content of a note; `None` if it is missing or unreadable. Remembers unreadable ones, and missing ones unless
+    /// this is a partial clone.
     pub fn note(&self, id: Oid) -> Option<Vec<u8>> {
         let found = self.read_blob(id);
         if !matches!(found, Ok(Some(_))) && (found.is_err() || !is_partial(self)) {
@@ -27,7 +28,7 @@ impl Repository {
         found.ok().flatten()
     }
 
-    /// The same as [`Self::read_blob`], into `content`, whatever that held. Returns whether the blob is here.
+    /// As [`Self::read_blob`], replacing `content`. Returns whether the blob exists.
     pub fn read_blob_into(&self, id: Oid, content: &mut Vec<u8>) -> Result<bool> {
         let found = gix::objs::Find::try_find(&self.inner, &id, content).map_err(|error| unreadable(id, error))?;
         Ok(found.is_some_and(|object| object.kind == gix::objs::Kind::Blob))
@@ -51,12 +52,12 @@ impl Repository {
         read().map_err(|error: gix::Error| unreadable(commit, error))
     }
 
-    /// Stores a commit of `tree` with `parents`, by `who`, now. The objects are known to exist afterwards.
+    /// Stores a commit of `tree` with `parents`, by `who`, now, and checks that the objects exist.
     pub fn write_commit(&self, tree: Oid, parents: Vec<Oid>, message: &str, who: &Identity) -> Result<Oid> {
         self.write_signed(tree, parents, message, signature(who))
     }
 
-    /// Stores a merge commit that is the same in every clone: by this program, at `seconds` since 1970, parents sorted.
+    /// As [`Self::write_commit`], the same in every clone: by this program, at `seconds` since 1970, parents sorted.
     pub fn write_merge(&self, tree: Oid, mut parents: Vec<Oid>, message: &str, seconds: i64) -> Result<Oid> {
         parents.sort_unstable();
         let signature = gix::actor::Signature {
@@ -85,9 +86,9 @@ impl Repository {
         };
         let id = gix::objs::Write::write(self, &commit).map_err(|error| self.unwritable(error))?;
         if !self.has_object(id) || !self.has_object(tree) {
-            return Err(Error::storage("a notes commit was written and is not in the object store")
-                .reason("something removes objects while they are written, or the file system loses them")
-                .suggest("Stop what prunes the repository, then write again.")
+            return Err(Error::storage("cannot find the notes commit just written")
+                .reason("another process removes objects meanwhile, or the file system loses them")
+                .suggest("Stop the process that prunes the repository, then write again.")
                 .command(empirica("flush")));
         }
         Ok(id)
@@ -99,56 +100,50 @@ impl Repository {
     }
 
     pub(crate) fn unwritable(&self, error: gix::Error) -> Error {
-        let out = Error::storage("the object store cannot be written");
+        let out = Error::storage("cannot write the object store");
         let out = match io_cause(&error) {
             Some(cause) => out.about_path(&self.objects(), cause),
             None => out
-                .suggest("See whether there is room, and who may write there.")
+                .suggest("Check the free space, and who may write there.")
                 .command(format!("ls -ld {}", quote(&self.objects().to_string_lossy()))),
         };
         out.caused_by(error)
     }
 
-    /// When a commit was made, in seconds since 1970.
+    /// The date of a commit, in seconds since 1970.
     pub fn commit_seconds(&self, commit: Oid) -> Result<i64> {
         let read = || Ok(self.inner.find_commit(commit)?.time()?.seconds);
         read().map_err(|error: gix::Error| unreadable(commit, error))
     }
 
-    /// Stores what is kept in memory for git to store. Whoever gives ids to another process calls it.
+    /// Stores pending objects by git, if they are kept in memory. Required before another process gets their ids.
     pub fn store_objects(&self) -> Result<()> {
-        let kept = self.inner.objects.reset_object_memory();
-        let outcome = kept.map_or(Ok(()), |objects| crate::git::objects::pack::store(self, &objects));
+        let pending = self.inner.objects.reset_object_memory();
+        let outcome = pending.map_or(Ok(()), |objects| crate::git::objects::pack::store(self, &objects));
         crate::fault::step("objects: stored by git");
         outcome
     }
 
-    /// From now on fetches nothing that a partial clone left out.
+    /// Forbids fetching objects missing from a partial clone.
     pub fn stay_offline(&self) {
-        self.asking.stop();
+        self.is_offline.set(true);
     }
 
-    /// Fetches the trees of our notes that a partial clone left out, all at once; nothing when all are here.
+    /// Fetches the note trees missing from a partial clone, in one fetch.
     pub fn complete_trees(&self) {
-        fetch_trees(self, &self.asking, OURS, None);
+        fetch_trees(self, None);
     }
 }
 
 impl gix::objs::Find for Repository {
     fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
-        // what is looked for so are trees of notes
-        if self.asking.is_of_use(self) && !self.has_object(id.to_owned()) {
-            fetch_trees(self, &self.asking, OURS, Some(id.to_owned()));
-        }
+        // only note trees are looked up here
+        fetch_trees(self, Some(id.to_owned()));
         gix::objs::Find::try_find(&self.inner, id, buffer)
     }
 }
 
 impl gix::objs::Write for Repository {
-    fn write_buf(&self, kind: gix::objs::Kind, from: &[u8]) -> gix::error::Result<Oid> {
-        self.store_object(kind, from)
-    }
-
     fn write_buf_with_known_id(&self, kind: gix::objs::Kind, from: &[u8], _id: Oid) -> gix::error::Result<Oid> {
         self.store_object(kind, from)
     }

@@ -1,6 +1,6 @@
 //! The project of a repository: its first root commit, name, description and remote URLs.
 
-use crate::git::process::{git, output};
+use crate::git::process::{git, text};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid, remotes};
 
@@ -13,9 +13,7 @@ pub fn root(repo: &Repository) -> Option<Oid> {
     if repo.is_shallow() || repo.head().ok()?.commit.is_none() {
         return None;
     }
-    let mut command = git(repo.cwd());
-    command.args(["rev-list", "--max-parents=0", "HEAD"]);
-    let roots = String::from_utf8(output(&mut command).ok()?).ok()?;
+    let roots = text(git(repo.cwd()).args(["rev-list", "--max-parents=0", "HEAD"])).ok()?;
     // newest first
     parse_oid(roots.lines().last()?)
 }
@@ -24,14 +22,13 @@ pub fn root(repo: &Repository) -> Option<Oid> {
 pub fn name(repo: &Repository) -> String {
     let remote = remotes::default(repo).and_then(|name| repo.config(&format!("remote.{name}.url")));
     let common = repo.common_dir();
-    let folder = if common.ends_with(".git") { common.parent().map(|path| path.to_path_buf()) } else { Some(common) };
-    let folder = folder.map(|path| path.to_string_lossy().into_owned());
+    let folder = if common.ends_with(".git") { common.parent().unwrap_or(&common) } else { &common };
     let last = |text: String| {
         let text = text.trim_end_matches('/').trim_end_matches("/.git").trim_end_matches(".git").trim_end_matches('/');
         text.rsplit(['/', ':']).next().unwrap_or_default().to_owned()
     };
     let name = remote.map(last).filter(|name| !name.is_empty());
-    name.or_else(|| folder.map(last)).unwrap_or_default()
+    name.unwrap_or_else(|| last(folder.to_string_lossy().into_owned()))
 }
 
 /// The contents of git's `description` file; `None` for the default.

@@ -5,7 +5,6 @@ use std::process::Command;
 
 use crate::error::{Error, Result};
 use crate::git::process;
-use crate::git::process::Ended;
 use crate::git::repository::Repository;
 
 /// The verification of a signed commit.
@@ -38,11 +37,11 @@ pub fn sign(repo: &Repository, folder: &Path, paragraphs: &[String]) -> Result<S
     let mut command = git(repo, folder);
     command.args(["commit-tree", "-S", &repo.empty_tree().to_string()]);
     command.args(paragraphs.iter().flat_map(|text| ["-m", text]));
-    let id = match process::run_until(&mut command, None, false)? {
-        Ended::Itself { success: true, stdout, .. } => String::from_utf8_lossy(&stdout).trim().to_owned(),
-        Ended::Itself { stderr, .. } => return Err(unsigned(&stderr)),
-        Ended::TimedOut => return Err(unsigned(b"")),
-    };
+    let out = process::run(&mut command, Vec::new())?;
+    if !out.status.success() {
+        return Err(unsigned(&out.stderr));
+    }
+    let id = String::from_utf8_lossy(&out.stdout).trim().to_owned();
     let commit = process::output(git(repo, folder).args(["cat-file", "commit", &id]))?;
     String::from_utf8(commit).map_err(|error| unsigned(b"the signed commit is not UTF-8").caused_by(error))
 }
@@ -59,27 +58,22 @@ pub fn verify(repo: &Repository, folder: &Path, commit: &str) -> Result<Verified
     };
     let mut check = git(repo, folder);
     check.args(["verify-commit", &id]);
-    let (accepted, words) = match process::run_until(&mut check, None, false)? {
-        Ended::Itself { success, stderr, .. } => (success, String::from_utf8_lossy(&stderr).trim().to_owned()),
-        Ended::TimedOut => (false, String::new()),
-    };
+    let checked = process::run(&mut check, Vec::new())?;
+    let (accepted, words) = (checked.status.success(), String::from_utf8_lossy(&checked.stderr).trim().to_owned());
     let mut log = git(repo, folder);
     log.args(["-c", "log.showSignature=false", "-c", "i18n.logOutputEncoding=UTF-8"]);
     log.args(["log", "-1", "--no-color", "--no-decorate", "--format=%G?%x00%GS%x00%GK%x00%GF", &id]);
-    let fields = process::output(&mut log)?;
-    let fields = String::from_utf8_lossy(&fields);
-    let mut parts = fields.trim_end_matches('\n').split('\0');
+    let fields = process::text(&mut log)?;
+    let mut parts = fields.split('\0');
     let letter = parts.next().and_then(|text| text.chars().last()).unwrap_or('E');
     let mut next = || parts.next().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
     Ok(Verified { accepted, letter, signer: next(), key: next(), fingerprint: next(), words })
 }
 
 fn unsigned(stderr: &[u8]) -> Error {
-    let text = String::from_utf8_lossy(stderr);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let reason = if lines.is_empty() { "git could not sign and said nothing".to_owned() } else { lines.join("; ") };
-    Error::refused("the handoff could not be signed")
-        .reason(reason)
-        .suggest("See which key git signs with, and whether a commit can be signed with it.")
+    let message = process::message(stderr);
+    Error::refused("cannot sign the handoff")
+        .reason(if message.is_empty() { "git failed without a message".to_owned() } else { message })
+        .suggest("Check which key git signs with, and whether a commit can be signed with it.")
         .command("git config --get-regexp '^(gpg\\..*|user\\.signingkey)$' || true")
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::process::{Pending, git, output};
+use crate::git::process::{Query, git, items, output};
 use crate::git::repository::Repository;
 use crate::model::assessment::Changes;
 use crate::model::snapshot::AheadBehind;
@@ -17,58 +17,32 @@ pub struct Status {
 }
 
 /// A running `git status`.
-pub struct PendingStatus(Option<Pending>);
+pub type PendingStatus = Query<Status>;
 
 /// Starts `git status` in the background. In a bare repository nothing is uncommitted.
 pub fn ask(repo: &Repository) -> PendingStatus {
-    PendingStatus(repo.work_tree().map(|_| {
+    let command = repo.work_tree().map(|_| {
         let mut command = git(repo.cwd());
         command.args(["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames"]);
-        Pending::start(&mut command)
-    }))
-}
-
-impl PendingStatus {
-    /// Waits for the result.
-    pub fn read(self) -> Result<Status> {
-        match self.0 {
-            None => Ok(Status::default()),
-            Some(pending) => Ok(parse(&pending.output()?)),
-        }
-    }
+        command
+    });
+    Query::start(command, parse)
 }
 
 /// A running `git diff --shortstat`.
-pub struct PendingLineCounts(Option<Pending>);
+pub type PendingLineCounts = Query<(u64, u64)>;
 
 /// Starts counting the lines added to and removed from tracked files against HEAD. None in a bare repository, and on an
 /// unborn HEAD.
 pub fn ask_lines(repo: &Repository) -> PendingLineCounts {
-    let born = repo.head().is_ok_and(|head| head.commit.is_some());
-    PendingLineCounts(repo.work_tree().filter(|_| born).map(|_| {
+    let is_born = repo.head().is_ok_and(|head| head.commit.is_some());
+    let command = repo.work_tree().filter(|_| is_born).map(|_| {
         let mut command = git(repo.cwd());
-        command.args([
-            "-c",
-            "diff.relative=false",
-            "diff",
-            "--shortstat",
-            "--no-ext-diff",
-            "--no-renames",
-            "HEAD",
-            "--",
-        ]);
-        Pending::start(&mut command)
-    }))
-}
-
-impl PendingLineCounts {
-    /// Waits for the numbers of lines added and removed.
-    pub fn read(self) -> Result<(u64, u64)> {
-        match self.0 {
-            None => Ok((0, 0)),
-            Some(pending) => Ok(parse_lines(&String::from_utf8_lossy(&pending.output()?))),
-        }
-    }
+        command.args(["-c", "diff.relative=false", "diff", "--shortstat", "--no-ext-diff", "--no-renames"]);
+        command.args(["HEAD", "--"]);
+        command
+    });
+    Query::start(command, parse_lines)
 }
 
 /// The paths that differ between the work tree and a commit (`None`: the empty tree), including deleted ones but not
@@ -81,13 +55,12 @@ pub fn changed_since(repo: &Repository, commit: Option<Oid>) -> Result<Vec<Strin
         let Some(head) = repo.head()?.commit else { return Ok(Vec::new()) };
         command.arg(head.to_string());
     }
-    let bytes = output(command.arg("--"))?;
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+    Ok(items(&output(command.arg("--"))?).collect())
 }
 
 /// Parses ` 3 files changed, 10 insertions(+), 2 deletions(-)`; empty text is no change.
-fn parse_lines(text: &str) -> (u64, u64) {
+fn parse_lines(bytes: &[u8]) -> (u64, u64) {
+    let text = String::from_utf8_lossy(bytes);
     let number = |word: &str| {
         let part = text.split(',').find(|part| part.contains(word))?;
         part.split_whitespace().next()?.parse().ok()
@@ -98,8 +71,7 @@ fn parse_lines(text: &str) -> (u64, u64) {
 /// Parses `git status --porcelain=v2 --branch -z --no-renames`; skips unknown lines.
 fn parse(bytes: &[u8]) -> Status {
     let mut status = Status::default();
-    for entry in bytes.split(|b| *b == 0) {
-        let entry = String::from_utf8_lossy(entry);
+    for entry in items(bytes) {
         if let Some(distance) = entry.strip_prefix("# branch.ab ") {
             let mut numbers = distance.split(' ').filter_map(|n| n[1..].parse().ok());
             if let (Some(ahead), Some(behind)) = (numbers.next(), numbers.next()) {
@@ -135,10 +107,10 @@ mod tests {
 
     #[test]
     fn insertions_and_deletions_are_parsed() {
-        assert_eq!(parse_lines(" 3 files changed, 10 insertions(+), 2 deletions(-)\n"), (10, 2));
-        assert_eq!(parse_lines(" 1 file changed, 1 insertion(+)\n"), (1, 0));
-        assert_eq!(parse_lines(" 1 file changed, 7 deletions(-)\n"), (0, 7));
-        assert_eq!(parse_lines(""), (0, 0));
+        assert_eq!(parse_lines(b" 3 files changed, 10 insertions(+), 2 deletions(-)\n"), (10, 2));
+        assert_eq!(parse_lines(b" 1 file changed, 1 insertion(+)\n"), (1, 0));
+        assert_eq!(parse_lines(b" 1 file changed, 7 deletions(-)\n"), (0, 7));
+        assert_eq!(parse_lines(b""), (0, 0));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::error::Result;
-use crate::git::process::{git, output};
+use crate::git::process::{Running, git, text};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
@@ -40,45 +40,39 @@ pub struct Range {
 impl OtherHistory {
     /// Reads the history that contains `commits`, which must exist, without HEAD's.
     pub fn read(repo: &Repository, commits: &BTreeSet<Oid>) -> Result<Self> {
-        let mut beside =
+        let mut history =
             OtherHistory { tips: repo.tips().into_iter().map(|id| (id, true)).collect(), ..Default::default() };
         if commits.is_empty() {
-            return Ok(beside);
+            return Ok(history);
         }
-        let named: BTreeSet<Oid> = beside.tips.keys().copied().collect();
+        let named: BTreeSet<Oid> = history.tips.keys().copied().collect();
         repo.each_reflog_line(&mut |line| {
             for id in [line.old, line.new] {
                 if !id.is_null() && repo.has_object(id) {
-                    beside.tips.entry(id).or_insert(false);
+                    history.tips.entry(id).or_insert(false);
                 }
             }
         });
-        let all = beside.tips.keys().chain(commits).copied().collect();
-        if let Err(error) = beside.walk(repo, commits, &all) {
+        let all = history.tips.keys().chain(commits).copied().collect();
+        if let Err(error) = history.walk(repo, commits, &all) {
             // reflog entries may have missing ancestors
-            beside.warnings.push(format!("the reflogs could not be followed ({error})"));
-            beside.tips.retain(|_, named| *named);
+            history.warnings.push(format!("cannot walk the commits of the reflogs: {error}"));
+            history.tips.retain(|_, named| *named);
             let fewer = named.iter().chain(commits).copied().collect();
-            beside.walk(repo, commits, &fewer)?;
+            history.walk(repo, commits, &fewer)?;
         }
-        Ok(beside)
+        Ok(history)
     }
 
     /// Walks parents before children; keeps only descendants of `commits`.
     fn walk(&mut self, repo: &Repository, commits: &BTreeSet<Oid>, from: &BTreeSet<Oid>) -> Result<()> {
-        use std::io::BufRead;
         self.commits.clear();
         let mut command = git(repo.cwd());
         command.args(["rev-list", "--topo-order", "--reverse", "--parents", "--stdin"]);
         let input: String = from.iter().map(|id| format!("{id}\n")).chain(["^HEAD\n".to_owned()]).collect();
-        let mut running = crate::git::process::Running::feed(&mut command, input.into_bytes())?;
-        let mut line = String::new();
-        loop {
-            line.clear();
-            let read = running.stdout.read_line(&mut line);
-            if read.map_err(crate::git::process::unreadable_output)? == 0 {
-                return running.finish();
-            }
+        let mut running = Running::feed(&mut command, input.into_bytes())?;
+        for line in running.lines() {
+            let line = line?;
             let mut ids = line.split_whitespace().filter_map(parse_oid);
             let Some(id) = ids.next() else { continue };
             let parents: Vec<Oid> = ids.collect();
@@ -98,6 +92,7 @@ impl OtherHistory {
             let single_parent = if let [only] = parents.as_slice() { Some(*only) } else { None };
             self.commits.insert(id, Node { holds, like, single_parent });
         }
+        running.finish()
     }
 
     /// Whether one of the given commits is outside HEAD's history.
@@ -133,6 +128,6 @@ impl OtherHistory {
 
 /// The merge base with HEAD; `None` if there is none.
 fn merge_base(repo: &Repository, commit: Oid) -> Option<Oid> {
-    let out = output(git(repo.cwd()).args(["merge-base", &commit.to_string(), "HEAD"])).ok()?;
-    parse_oid(String::from_utf8_lossy(&out).lines().next()?)
+    let bases = text(git(repo.cwd()).args(["merge-base", &commit.to_string(), "HEAD"])).ok()?;
+    parse_oid(bases.lines().next()?)
 }

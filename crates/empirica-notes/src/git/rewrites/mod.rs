@@ -14,7 +14,7 @@ use crate::git::Oid;
 use crate::git::history::reach::is_ancestor;
 use crate::git::repository::Repository;
 use crate::git::rewrites::beside::{OtherHistory, Range};
-use crate::git::rewrites::patches::{Listed, Patch, Which};
+use crate::git::rewrites::patches::{Patch, Summary, Which};
 use crate::git::rewrites::recorded::{Rewrites, ends};
 
 /// A commit with records to look for.
@@ -80,7 +80,7 @@ pub fn find(repo: &Repository, sought: &BTreeMap<Oid, LostCommit>) -> Result<Rew
     }
     if let Err(error) = search.by_patch() {
         // some partial clones lack even trees
-        search.found.warnings.push(format!("the commits could not be compared ({error})"));
+        search.found.warnings.push(format!("cannot compare the commits: {error}"));
     }
     search.by_tree()?;
     for id in search.open() {
@@ -178,7 +178,7 @@ impl<'a> Search<'a> {
 
     /// Reads commits, the ranges they are in, and HEAD's history since.
     fn compare(&mut self, commits: &BTreeSet<Oid>) -> Result<Compared> {
-        let mut own: BTreeMap<Oid, Listed> = BTreeMap::new();
+        let mut own: BTreeMap<Oid, Summary> = BTreeMap::new();
         patches::list(self.repo, &Which::These(commits), true, &mut |listed| drop(own.insert(listed.id, listed)))?;
         let ranges: BTreeMap<Oid, BTreeSet<Range>> =
             commits.iter().map(|of| (*of, self.beside.ranges(self.repo, *of))).collect();
@@ -212,7 +212,7 @@ impl<'a> Search<'a> {
     fn ids(&mut self, patches: Vec<Patch>) -> BTreeMap<Oid, String> {
         patches::ids(self.repo, patches).unwrap_or_else(|error| {
             // a partial clone lacks blobs, which are not fetched for this
-            self.found.warnings.push(format!("the patches could not be compared ({error})"));
+            self.found.warnings.push(format!("cannot compare the patches: {error}"));
             BTreeMap::new()
         })
     }
@@ -273,12 +273,12 @@ type Match = fn(&Compared, Oid) -> Matches;
 
 /// Commits outside HEAD's history, and candidates in HEAD's history, newest first.
 struct Compared {
-    own: BTreeMap<Oid, Listed>,
+    own: BTreeMap<Oid, Summary>,
     ranges: BTreeMap<Oid, BTreeSet<Range>>,
     /// The candidates with the same paths as a commit or range.
     alike: Vec<Oid>,
     /// The candidates with the same tree, author and date as a commit.
-    same: Vec<Listed>,
+    same: Vec<Summary>,
     /// The patch-ids of ranges, by tip.
     whole: BTreeMap<Oid, String>,
     /// The patch-ids of commits.

@@ -3,12 +3,11 @@
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
-use std::io::BufRead;
 use std::process::Command;
 
-use crate::error::{Error, Result};
-use crate::git::history::PLAIN;
-use crate::git::process::{Running, git, pipe, unreadable_output};
+use crate::error::Result;
+use crate::git::history::{PLAIN, no_commit};
+use crate::git::process::{Running, git, pipe, text};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
@@ -27,10 +26,10 @@ fn local(repo: &Repository) -> Command {
 /// A hash of the paths of a patch, equal for equal patches; `None` for an empty patch.
 pub type Paths = Option<u64>;
 
-/// A commit of a listing.
+/// The data of a commit that rewritten forms are recognised by.
 #[derive(Debug)]
 #[allow(missing_docs)]
-pub struct Listed {
+pub struct Summary {
     pub id: Oid,
     pub tree: Oid,
     /// The author's name, address and date, as stored.
@@ -48,7 +47,7 @@ pub enum Which<'w> {
 }
 
 /// Calls `see` for each commit, newest first, with its paths if requested. Streamed.
-pub fn list(repo: &Repository, which: &Which<'_>, with_paths: bool, see: &mut dyn FnMut(Listed)) -> Result<()> {
+pub fn list(repo: &Repository, which: &Which<'_>, with_paths: bool, see: &mut dyn FnMut(Summary)) -> Result<()> {
     let mut command = local(repo);
     command.args(PLAIN).args(["log", "-z", "--no-notes", "--date=raw", "--encoding=UTF-8"]);
     command.args(PLAIN_DIFF).arg("--format=tformat:%H%x00%T%x00%an%x00%ae%x00%ad");
@@ -69,33 +68,32 @@ pub fn list(repo: &Repository, which: &Which<'_>, with_paths: bool, see: &mut dy
             commits.iter().for_each(|id| input.push_str(&format!("{id}\n")));
         }
     }
-    let mut fields = Fields(Running::feed(command.arg("--stdin"), input.into_bytes())?);
-    let mut next = fields.next()?;
+    let mut git = Running::feed(command.arg("--stdin"), input.into_bytes())?;
+    let mut next = git.field()?;
     while let Some(first) = next {
         let mut header = vec![first];
         while header.len() < 5 {
-            header.push(fields.next()?.ok_or_else(not_understood)?);
+            header.push(git.field()?.ok_or_else(no_commit)?);
         }
         let hex = |field: &[u8]| parse_oid(std::str::from_utf8(field).ok()?);
-        let (id, tree) = hex(&header[0]).zip(hex(&header[1])).ok_or_else(not_understood)?;
+        let (id, tree) = hex(&header[0]).zip(hex(&header[1])).ok_or_else(no_commit)?;
         let mut paths = None;
         next = loop {
-            match fields.next()? {
-                Some(field) if field.starts_with(b":") => add(&mut paths, &fields.next()?.unwrap_or_default()),
+            match git.field()? {
+                Some(field) if field.starts_with(b":") => add(&mut paths, &git.field()?.unwrap_or_default()),
                 other => break other,
             }
         };
-        see(Listed { id, tree, author: header[2..].join(&0), paths });
+        see(Summary { id, tree, author: header[2..].join(&0), paths });
     }
-    fields.0.finish()
+    git.finish()
 }
 
 /// The merge base of HEAD and all of these.
 fn common_base(repo: &Repository, commits: &BTreeSet<Oid>) -> Option<Oid> {
     let mut command = git(repo.cwd());
     command.args(["merge-base", "--octopus", "HEAD"]).args(commits.iter().map(Oid::to_string));
-    let out = crate::git::process::output(&mut command).ok()?;
-    parse_oid(String::from_utf8_lossy(&out).trim())
+    parse_oid(&text(&mut command).ok()?)
 }
 
 /// A patch: a commit against its parent or the given commit.
@@ -112,17 +110,17 @@ pub fn paths(repo: &Repository, patches: &BTreeMap<Oid, Oid>) -> Result<BTreeMap
     let mut command = local(repo);
     command.args(["diff-tree", "--stdin", "-r", "-z", "--raw", "--root"]).args(PLAIN_DIFF);
     let input = as_input(patches.iter().map(|(tip, base)| (*tip, Some(*base))));
-    let mut fields = Fields(Running::feed(&mut command, input)?);
+    let mut git = Running::feed(&mut command, input)?;
     let mut of = None;
-    while let Some(field) = fields.next()? {
+    while let Some(field) = git.field()? {
         if field.starts_with(b":") {
-            let path = fields.next()?.unwrap_or_default();
+            let path = git.field()?.unwrap_or_default();
             of.into_iter().for_each(|id| add(out.entry(id).or_default(), &path));
         } else {
             of = std::str::from_utf8(&field).ok().and_then(|text| parse_oid(text.trim()));
         }
     }
-    fields.0.finish()?;
+    git.finish()?;
     Ok(out)
 }
 
@@ -149,24 +147,4 @@ fn add(paths: &mut Paths, path: &[u8]) {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     *paths = Some(paths.unwrap_or(0).wrapping_add(hasher.finish()));
-}
-
-/// Fields terminated by NUL.
-struct Fields(Running);
-
-impl Fields {
-    fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut bytes = Vec::new();
-        self.0.stdout.read_until(0, &mut bytes).map_err(unreadable_output)?;
-        if bytes.pop().is_none() {
-            return Ok(None);
-        }
-        // git puts a line feed between a commit and its paths
-        let begin = usize::from(bytes.first() == Some(&b'\n'));
-        Ok(Some(bytes.split_off(begin)))
-    }
-}
-
-fn not_understood() -> Error {
-    crate::git::history::no_commit()
 }
