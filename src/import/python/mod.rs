@@ -125,7 +125,7 @@ pub fn run(
     let copies = moved(context, &converted.lines, &given, &mut outcome)?;
     given.extend(copies);
     if !dry_run && !given.is_empty() {
-        let imported = context.store.import(given, progress)?;
+        let imported = context.store.import(given, &BTreeMap::new(), progress)?;
         outcome.stored.warnings.extend(imported.warnings);
         outcome.stored.storage = (outcome.new > 0).then_some(Storage::GitNotes);
     }

@@ -7,8 +7,8 @@ use empirica_notes::git::notes::difference;
 use empirica_notes::git::{Oid, notes};
 use empirica_notes::model::Namespace;
 use empirica_notes::model::hash::fnv;
-use empirica_notes::store::Epoch;
 use empirica_notes::store::Store;
+use empirica_notes::store::Tombstones;
 use empirica_notes::store::log::PendingRecord;
 use empirica_notes::store::read::NotesSource;
 
@@ -17,7 +17,7 @@ struct ExtraNotes {
     namespace: Namespace,
     tree: Oid,
     required: bool,
-    stale: Epoch,
+    stale: Tombstones,
 }
 
 /// A note read in addition to our refs.

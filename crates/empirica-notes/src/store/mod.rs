@@ -29,13 +29,13 @@ pub use crate::store::files::unique;
 pub use crate::store::log::attachments::Pending;
 pub use crate::store::log::lock::pause;
 pub use crate::store::log::{PendingCounts, PendingRecord};
-pub use crate::store::portable::{Imported, Out};
+pub use crate::store::portable::{ExportItem, Imported};
 pub use crate::store::read::origin::{LineOrigin, WantedLine};
 pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, standing_alone};
 pub use crate::store::recover::rescue::Rescued;
 pub use crate::store::redact::Redaction;
 pub use crate::store::redact::scrub::Scrubbed;
-pub use crate::store::redact::tombstones::{Epoch, Form};
+pub use crate::store::redact::tombstones::{Form, Tombstones};
 pub use crate::store::secrets::leak::{Leak, Part};
 pub use crate::store::sync::{Line, RefComparison, TransferLines};
 pub use crate::store::write::follow::Follow;
@@ -59,34 +59,34 @@ const HURRY: Duration = Duration::from_millis(500);
 pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
 /// The prefix of all refs of this program.
 pub const PREFIX: &str = crate::git::refs::OURS;
+/// The prefix of the tracking refs.
+const TRACKING: &str = "refs/notes/empirica/remotes/";
 
 /// The data ref of a namespace.
 pub fn data_ref(namespace: Namespace) -> String {
     format!("{PREFIX}data/{}", namespace.name())
 }
 
-/// The refs of this program with the form of their notes: data refs, then the Markdown ref.
-pub fn our_refs() -> Vec<(String, Form)> {
-    let namespaces = Namespace::ALL.into_iter().map(|namespace| (data_ref(namespace), Form::Lines));
-    namespaces.chain([(MARKDOWN_REF.to_owned(), Form::Blocks)]).collect()
-}
-
-/// The names of [`our_refs`].
+/// The local refs of this program: the data refs, then the Markdown ref.
 pub fn own_refs() -> Vec<String> {
-    our_refs().into_iter().map(|(name, _)| name).collect()
+    Namespace::ALL.into_iter().map(data_ref).chain([MARKDOWN_REF.to_owned()]).collect()
 }
 
-/// The tracking ref of one of [`our_refs`]. `tracking` is the name given by [`crate::git::remotes::tracking`].
+/// The namespace of a data ref; `None` for any other ref.
+fn namespace_of(name: &str) -> Option<Namespace> {
+    Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == name)
+}
+
+/// The tracking ref of one of [`own_refs`]. `tracking` is the name from [`crate::git::remotes::tracking`].
 pub fn tracking_ref(tracking: &str, ours: &str) -> String {
-    format!("{PREFIX}remotes/{tracking}/{}", ours.strip_prefix(PREFIX).unwrap_or(ours))
+    format!("{TRACKING}{tracking}/{}", ours.strip_prefix(PREFIX).unwrap_or(ours))
 }
 
 /// The ref that a tracking ref tracks; `None` for any other ref.
 pub(crate) fn tracked(name: &str) -> Option<String> {
-    let rest = name.strip_prefix(PREFIX)?.strip_prefix("remotes/")?;
-    let ours = our_refs().into_iter().map(|(name, _)| name);
+    let rest = name.strip_prefix(TRACKING)?;
     // data/handoffs has the Markdown ref's ending, and comes first
-    ours.into_iter().find(|ours| {
+    own_refs().into_iter().find(|ours| {
         let end = format!("/{}", ours.strip_prefix(PREFIX).unwrap_or(ours));
         rest.strip_suffix(&end).is_some_and(|remote| !remote.is_empty())
     })

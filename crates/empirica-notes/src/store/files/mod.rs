@@ -74,6 +74,14 @@ pub fn replace_prepared(
     })
 }
 
+/// Removes a file, if it exists.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Syncs a file and its folder to disk.
 pub fn sync(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()?;

@@ -138,13 +138,7 @@ impl Paths {
 
     /// Removes the index, which may contain redacted texts. It is derived from the notes.
     pub fn remove_index(&self) -> io::Result<()> {
-        for name in ["index.stamp", "index.db", "index.new"] {
-            match std::fs::remove_file(self.state().join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
+        ["index.stamp", "index.db", "index.new"].iter().try_for_each(|name| files::remove(&self.state.join(name)))
     }
 
     pub(crate) fn lock(&self) -> PathBuf {
@@ -187,11 +181,11 @@ impl Paths {
 
     /// The state kept for a server that refuses notes.
     pub(crate) fn held(&self, url: &str) -> PathBuf {
-        self.state.join("held").join(format!("{:016x}", fnv(url.as_bytes())))
+        self.state.join("held").join(hash(url.as_bytes()))
     }
 
     pub(crate) fn refused(&self, url: &str) -> PathBuf {
-        self.state.join("refused").join(format!("{:016x}", fnv(url.as_bytes())))
+        self.state.join("refused").join(hash(url.as_bytes()))
     }
 
     pub(crate) fn unborn(&self) -> PathBuf {

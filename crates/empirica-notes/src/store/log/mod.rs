@@ -56,7 +56,7 @@ pub struct LogUnavailable {
 
 impl LogUnavailable {
     /// The error of a flush that cannot take this log.
-    pub fn untaken(self) -> Error {
+    pub fn into_error(self) -> Error {
         let error = Error::storage(format!("cannot flush the log {}", self.path.display()));
         match self.error.kind() {
             io::ErrorKind::TimedOut => error
@@ -285,7 +285,7 @@ fn logs(paths: &Paths) -> Vec<PathBuf> {
 }
 
 /// The log folders that exist but cannot be read.
-pub fn unseen(paths: &Paths) -> Vec<(PathBuf, io::Error)> {
+pub fn unreadable_folders(paths: &Paths) -> Vec<(PathBuf, io::Error)> {
     let listed = paths.logs().into_iter().map(|folder| (fs::read_dir(&folder), folder));
     let failed = listed.filter_map(|(entries, folder)| entries.err().map(|error| (folder, error)));
     failed.filter(|(_, error)| error.kind() == io::ErrorKind::PermissionDenied).collect()

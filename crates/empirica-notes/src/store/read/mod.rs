@@ -1,5 +1,6 @@
 //! Reads the union of local notes, fetched notes and pending records.
 
+pub mod objects;
 pub mod origin;
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
@@ -14,7 +15,7 @@ use crate::model::{Body, Id, Namespace, Record, SessionId};
 use crate::store::log;
 use crate::store::log::PendingRecord;
 use crate::store::log::lock::Lock;
-use crate::store::redact::tombstones::Epoch;
+use crate::store::redact::tombstones::Tombstones;
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
 use crate::store::{PREFIX, Store, data_ref, tracked};
@@ -115,10 +116,10 @@ pub enum Note {
 pub struct Lookup<'s> {
     repo: &'s Repository,
     /// Each with the redactions that it lacks.
-    trees: Vec<(NotesTree<'s>, Epoch)>,
+    trees: Vec<(NotesTree<'s>, Tombstones)>,
     waiting: Vec<PendingRecord>,
     /// The redactions of the namespace, over all sources.
-    pub redacted: Epoch,
+    pub redacted: Tombstones,
 }
 
 /// A notes commit that a namespace is read from.
@@ -128,7 +129,7 @@ pub struct NotesSource {
     /// Whether reading fails if it is unreadable.
     pub required: bool,
     /// The redactions that it lacks; their records do not count there.
-    pub stale: Epoch,
+    pub stale: Tombstones,
 }
 
 /// A snapshot of what is read besides the local refs. The log is read first: records that leave it meanwhile are then
@@ -150,7 +151,7 @@ impl<'s> Lookup<'s> {
         let (sources, redacted) = store.sources(namespace, reading);
         let waiting = reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line));
         let waiting = waiting.cloned().collect();
-        let mut trees: Vec<(NotesTree<'s>, Epoch)> = Vec::new();
+        let mut trees: Vec<(NotesTree<'s>, Tombstones)> = Vec::new();
         for NotesSource { tip, required, stale } in sources {
             let tree = match NotesTree::open(store.repo, Some(tip), lines::union) {
                 Err(_) if !required => continue,
@@ -229,7 +230,7 @@ impl Store<'_> {
     /// The notes commits that a namespace is read from, and its redactions. The local ref must be readable. The last
     /// written tip, if it could not be united back, and the tracking refs may be unreadable. Tracking refs that are
     /// united already are left out.
-    pub fn sources(&self, namespace: Namespace, reading: &PendingView) -> (Vec<NotesSource>, Epoch) {
+    pub fn sources(&self, namespace: Namespace, reading: &PendingView) -> (Vec<NotesSource>, Tombstones) {
         let name = data_ref(namespace);
         // an unreadable ref hides neither the last written tip nor the log; reconciling reports it
         let now = self.repo.find_ref(&name).ok().flatten();
@@ -253,13 +254,13 @@ impl Store<'_> {
             all.extend(lost.map(|tip| (tip, true)));
         }
         // an unreadable tip fails when its notes are read
-        let epoch = |(tip, _): &(Oid, bool)| Epoch::of(self.repo, Some(*tip)).unwrap_or_default();
-        let epochs: Vec<Epoch> = all.iter().map(epoch).collect();
-        let united = epochs.iter().fold(Epoch::default(), |united, epoch| united.united(epoch));
-        let source = |((tip, required), epoch): ((Oid, bool), &Epoch)| NotesSource {
+        let epoch = |(tip, _): &(Oid, bool)| Tombstones::of(self.repo, Some(*tip)).unwrap_or_default();
+        let epochs: Vec<Tombstones> = all.iter().map(epoch).collect();
+        let united = epochs.iter().fold(Tombstones::default(), |united, epoch| united.united(epoch));
+        let source = |((tip, required), epoch): ((Oid, bool), &Tombstones)| NotesSource {
             tip,
             required,
-            stale: epoch.unaware_of(&united),
+            stale: epoch.missing(&united),
         };
         let mut sources: Vec<NotesSource> = all.into_iter().zip(&epochs).map(source).collect();
         // sources that count in full come first, so that the same blob elsewhere is already seen
@@ -308,7 +309,7 @@ impl Store<'_> {
     /// `find` and remembers where its records are.
     pub fn session(&self, session: &SessionId, find: impl FnOnce() -> Result<Scan>) -> Result<Scan> {
         let reading = self.reading()?;
-        let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
+        let places = touched::read(&self.paths, session).filter(|_| self.at_saved_tips(&reading.tips));
         match places {
             Some(places) => self.scan_places(&places, &reading),
             None => {
@@ -323,7 +324,7 @@ impl Store<'_> {
     /// `near` and the logs.
     pub fn session_near(&self, session: &SessionId, near: Option<Oid>) -> Result<Scan> {
         let reading = self.reading()?;
-        let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
+        let places = touched::read(&self.paths, session).filter(|_| self.at_saved_tips(&reading.tips));
         let near = || Namespace::ALL.into_iter().flat_map(|namespace| near.map(|on| (namespace, on))).collect();
         self.scan_places(&places.unwrap_or_else(near), &reading)
     }
@@ -355,7 +356,7 @@ impl Store<'_> {
         // a running writer will change the refs: write no list then
         if let Ok(_lock) = Lock::acquire(&self.paths, &self.paths.lock(), Duration::ZERO)
             && Tips::load(&self.paths) == *tips
-            && self.in_step(tips)
+            && self.at_saved_tips(tips)
         {
             touched::begin(&self.paths, session, &places);
         }

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::git::refs::locks::left_behind;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, notes};
+use crate::store::read::objects::missing_note;
 use crate::store::write::tips::Tips;
 use crate::store::{Store, own_refs};
 
@@ -48,7 +49,7 @@ impl Store<'_> {
             for (_, blob) in notes {
                 match self.repo.read_blob(blob) {
                     Ok(Some(_)) => {}
-                    Ok(None) if is_whole => report(blob, &crate::store::write::merge::absent(blob)),
+                    Ok(None) if is_whole => report(blob, &missing_note(blob)),
                     Ok(None) => {}
                     Err(error) => report(blob, &error),
                 }

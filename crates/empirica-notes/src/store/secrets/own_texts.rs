@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::format::lines;
 use crate::model::Namespace;
 use crate::store::secrets::leak::allowed_id;
-use crate::store::{Leak, Out, Store};
+use crate::store::{ExportItem, Leak, Store};
 
 /// The texts of all handoffs, loaded on first use.
 pub(crate) struct HandoffTexts<'s> {
@@ -55,7 +55,7 @@ impl<'s> HandoffTexts<'s> {
         }
         let mut all: HashMap<String, HandoffText> = HashMap::new();
         self.store.export(&mut |out| {
-            if let Out::Line(Namespace::Handoffs, _, line) = out
+            if let ExportItem::Line(Namespace::Handoffs, _, line) = out
                 && let Some(id) = lines::id(line)
                 && let Ok(value) = serde_json::from_slice::<Value>(line)
             {

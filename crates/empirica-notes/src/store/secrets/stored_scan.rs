@@ -1,17 +1,17 @@
 //! Secrets in stored data.
 
-use crate::store::secrets::leak::{Leak, Part, allowed_id, is_allowed};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
 use crate::error::Result;
 use crate::format::redact::is_stub;
 use crate::format::{blocks, lines};
-use crate::git::{Oid, notes};
+use crate::git::Oid;
 use crate::model::Namespace;
+use crate::store::secrets::leak::{Leak, Part, allowed_id, is_allowed};
 use crate::store::secrets::own_texts::HandoffTexts;
-use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, our_refs, tracked};
+use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, own_refs, tracked};
 use empirica_secrets::Replaced;
 
 /// Receives the numbers of notes done and of all.
@@ -40,18 +40,14 @@ impl Store<'_> {
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
             let lookup = Lookup::open(self, namespace)?;
-            let mut places: std::collections::BTreeSet<Oid> = lookup.waits_on().collect();
+            let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
             places.extend(lookup.notes(self.repo)?.into_iter().map(|(on, _)| on));
             namespaces.push((namespace, lookup, places));
         }
-        let tip = self.repo.find_ref(MARKDOWN_REF)?;
-        let markdown = match tip {
-            Some(tip) => notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes,
-            None => Default::default(),
-        };
+        let markdown = self.notes(self.repo.find_ref(MARKDOWN_REF)?)?;
         let total = namespaces.iter().map(|(.., places)| places.len()).sum::<usize>() + markdown.len();
         let mut done = 0;
-        let mut step = |progress: &mut dyn FnMut(usize, usize)| {
+        let mut step = || {
             done += 1;
             progress(done, total);
         };
@@ -64,7 +60,7 @@ impl Store<'_> {
                         }
                     }
                 }
-                step(progress);
+                step();
             }
         }
         let known: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
@@ -76,16 +72,16 @@ impl Store<'_> {
                     Some(id) => {
                         handoffs.leaks(id, &text, "")?.into_iter().find(|leak| leak.id.is_none() || !known.contains(id))
                     }
-                    None => leak_of_text(&(None, text)),
+                    None => leak_of_text(&text),
                 };
                 out.extend(found.map(|leak| leak.at(MARKDOWN_REF, on, Part::Note)));
             }
-            step(progress);
+            step();
         }
-        for (name, _) in our_refs() {
+        for name in own_refs() {
             let Some(tip) = self.repo.find_ref(&name)? else { continue };
             let published = self.tracking().into_iter().find(|(known, _)| tracked(known).as_ref() == Some(&name));
-            let found = self.secrets_beyond(&name, tip, published.map(|(_, tip)| tip))?;
+            let found = self.scan_push(&name, tip, published.map(|(_, tip)| tip))?;
             out.extend(found.into_iter().filter(|leak| leak.part != Part::Note));
         }
         Ok(out)
@@ -149,7 +145,7 @@ fn unsigned(commit: &str) -> String {
 }
 
 /// The first secret of a text.
-pub(crate) fn leak_of_text((id, text): &(Option<String>, String)) -> Option<Leak> {
+pub(crate) fn leak_of_text(text: &str) -> Option<Leak> {
     let rule = *empirica_secrets::redact_text(text)?.1.first()?;
-    Some(Leak::new(id.clone(), None, rule))
+    Some(Leak::new(None, None, rule))
 }

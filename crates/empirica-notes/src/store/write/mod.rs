@@ -19,7 +19,7 @@ use crate::model::{Body, Envelope, Id, Namespace, Record, SessionId};
 use crate::store::log;
 use crate::store::log::unborn;
 use crate::store::log::{Appended, LogUnavailable, PendingRecord};
-use crate::store::write::flush::{Beside, Flushed};
+use crate::store::write::flush::{Flushed, ForeignContent};
 use crate::store::{RecordEntry, Store};
 use empirica_secrets::Replaced;
 
@@ -90,12 +90,12 @@ impl Store<'_> {
             written.allowed = std::mem::take(&mut written.redacted);
         }
         let appended = log::append(&self.paths, &pending, self.lock_timeout, self.repo.is_durable())
-            .map_err(|failed| self.nowhere(failed))?;
+            .map_err(|failed| self.unstorable(failed))?;
         for (record, pending) in written.records.iter().zip(&pending) {
             self.note_new(record, pending);
         }
-        let flushed =
-            (when == FlushTiming::Now || appended.size >= log::FLUSH_BYTES).then(|| self.flush_with(Beside::default()));
+        let flushed = (when == FlushTiming::Now || appended.size >= log::FLUSH_BYTES)
+            .then(|| self.flush_with(ForeignContent::default()));
         self.set_storage(&mut written, appended, flushed);
         Ok(written)
     }
@@ -108,8 +108,8 @@ impl Store<'_> {
         written.degraded = degraded;
         for log in left {
             match log.path == appended.path && written.degraded.is_none() {
-                true => written.degraded = Some(log.untaken()),
-                false => written.warnings.push(log.untaken().in_one_line()),
+                true => written.degraded = Some(log.into_error()),
+                false => written.warnings.push(log.into_error().in_one_line()),
             }
         }
         written.warnings.extend(warnings);
@@ -213,10 +213,10 @@ impl Store<'_> {
             let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
             places.extend(entry.on.iter().map(|on| (namespace, *on)));
         }
-        touched::add(&self.paths, session, &places).map_err(|error| touched::unusable(&self.paths, error))
+        touched::add(&self.paths, session, &places)
     }
 
-    pub(crate) fn nowhere(&self, failed: Vec<LogUnavailable>) -> Error {
+    pub(crate) fn unstorable(&self, failed: Vec<LogUnavailable>) -> Error {
         let mut out = Error::storage("cannot store the record anywhere");
         let mut reasons = Vec::new();
         for log in failed {

@@ -10,9 +10,9 @@ use crate::model::{Body, Id, Namespace, Record};
 use crate::store::log::PendingRecord;
 use crate::store::{Lookup, Store};
 
-/// The records of a note, oldest first, without duplicates.
-fn records(note: &[Vec<u8>]) -> Vec<Record> {
-    let canonical = lines::canonical(note.iter().map(Vec::as_slice));
+/// The records of lines, oldest first, without duplicates.
+fn records<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Vec<Record> {
+    let canonical = lines::canonical(lines);
     let records = lines::split(&canonical).filter_map(record::decode).map(|record| (record.head.id.clone(), record));
     // of two lines with one id the greater bytes come last
     records.collect::<BTreeMap<Id, Record>>().into_values().collect()
@@ -52,9 +52,14 @@ impl Store<'_> {
 
     /// The blocks of the note of `on`, from all its lines in the handoffs namespace. `earlier` are records with a block
     /// of an earlier renderer, which stays.
-    pub(crate) fn blocks(&self, on: Oid, lines: &[Vec<u8>], earlier: &BTreeSet<Id>) -> Result<Vec<String>> {
+    pub(crate) fn blocks<'l>(
+        &self,
+        on: Oid,
+        lines: impl Iterator<Item = &'l [u8]>,
+        earlier: &BTreeSet<Id>,
+    ) -> Result<Vec<String>> {
         let all = records(lines);
-        let left = self.gone_on(on, &all)?;
+        let left = self.continued(on, &all)?;
         let shown: Vec<Record> = all.into_iter().filter(|record| !earlier.contains(&record.head.id)).collect();
         let whole = self.repo.config("empirica.note").is_some_and(|note| note == "full");
         self.render.blocks(&shown, &left.into_keys().collect(), whole)
@@ -62,7 +67,7 @@ impl Store<'_> {
 
     /// The records of a note whose work is in the next commit, with that commit: attached from here, or from a commit
     /// that this one is a rewritten form of.
-    fn gone_on(&self, on: Oid, records: &[Record]) -> Result<BTreeMap<Id, Oid>> {
+    fn continued(&self, on: Oid, records: &[Record]) -> Result<BTreeMap<Id, Oid>> {
         let next = |(attach, from, to): &(&Attach, Oid, Oid)| {
             let is_next = self.repo.first_parent(*to) == Some(*from);
             is_next.then(|| attach.of.iter().map(|id| (id.clone(), *to)).collect::<Vec<_>>())
@@ -86,7 +91,7 @@ impl Store<'_> {
                     Some(lookup) => lookup,
                     none => none.insert(Lookup::open(self, Namespace::Handoffs)?),
                 };
-                let source = crate::store::write::rendered::records(&lookup.lines(from)?);
+                let source = self::records(lookup.lines(from)?.iter().map(Vec::as_slice));
                 left.extend(of(from, &source));
                 unseen.push(source);
             }

@@ -63,7 +63,7 @@ impl Tree {
             (on, Some(blob(note(lines))))
         });
         let redacted = self.redacted.iter().map(|n| (id(*n), Redacted::gone(&id(*n)))).collect();
-        let epoch = Epoch { number: self.redacted.len() as u64, redacted };
+        let epoch = Tombstones { number: self.redacted.len() as u64, redacted };
         let others = if epoch.is_empty() { vec![] } else { vec![(b"epoch".to_vec(), Other::file(blob(epoch.text())))] };
         let tree = notes::rebuilt(repo, repo.empty_tree(), &edits.collect(), &others, lines::union, false).unwrap();
         repo.write_merge(tree, vec![], "notes\n", seconds).unwrap()
@@ -95,7 +95,7 @@ fn the_union_of_trees_is_commutative_and_associative() {
     let read = |tip: Oid| {
         let tree = repo.tree_of(tip).unwrap();
         let notes: BTreeSet<(Oid, Oid)> = notes::entries(&repo, tree).unwrap().notes.into_iter().collect();
-        (notes, Epoch::of_tree(&repo, tree).unwrap().redacted)
+        (notes, Tombstones::of_tree(&repo, tree).unwrap().redacted)
     };
     let config = ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
