@@ -26,7 +26,7 @@ pub struct UndoOutcome {
 
 /// Takes back the last thing that the session logged: out of the log, else by a record that says so.
 pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
-    let _turn = context.store.turn();
+    let _turn = context.store.decision_lock();
     let nothing = |why: String| Error::not_found("there is nothing to undo").reason(why);
     let Some(who) = context.own_session()? else {
         return Err(nothing("no session of yours is active here".to_owned())

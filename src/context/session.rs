@@ -25,7 +25,7 @@ impl<'a> CommandContext<'a> {
 
     /// The session the command writes to: as for reading, but another agent's is left to that agent. Where there is none, one begins.
     pub fn writing(&self) -> Result<WorkingSession> {
-        self.written(|| self.store.turn())
+        self.written(|| self.store.decision_lock())
     }
 
     /// The same for who has the turn already.

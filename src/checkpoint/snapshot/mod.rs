@@ -97,7 +97,7 @@ fn place(context: &CommandContext<'_>) -> GitPosition {
     let root = known.filter(|root| context.repo.is_commit(*root)).or_else(|| {
         let root = project::root(context.repo)?;
         // not remembered, it is looked for again
-        let _ = context.store.replace_file(&file, &format!("{root}\n"));
+        let _ = context.store.paths().replace(&file, &format!("{root}\n"));
         Some(root)
     });
     GitPosition {

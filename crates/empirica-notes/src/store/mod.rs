@@ -10,8 +10,8 @@ pub mod secrets;
 mod sync;
 mod write;
 
-use crate::store::log::lock;
-use crate::store::write::tips;
+use crate::store::log::lock::Lock;
+use crate::store::write::tips::Tips;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -20,6 +20,7 @@ use chrono::{DateTime, Utc};
 
 use crate::env::Env;
 use crate::error::Result;
+use crate::format;
 use crate::git::history::reach::Reach;
 use crate::git::{HeadState, Repository};
 use crate::model::{Id, Namespace, Record};
@@ -168,20 +169,20 @@ impl<'a> Store<'a> {
     }
 
     /// The lock for writing notes. Fetches missing objects first, as the lock is never held across the network.
-    fn locked(&self) -> Result<lock::Lock> {
+    fn locked(&self) -> Result<Lock> {
         self.complete();
-        lock::Lock::acquire(&self.paths, &self.paths.lock(), self.patience(self.lock_timeout))
+        Lock::acquire(&self.paths, &self.paths.lock(), self.patience(self.lock_timeout))
     }
 
     /// A lock for read-decide-write sequences. `None` after the lock timeout: the caller then continues without it, so
     /// that no record is lost.
-    pub fn turn(&self) -> Option<impl Sized + use<>> {
-        lock::Lock::acquire(&self.paths, &self.paths.state().join("turn"), self.patience(self.lock_timeout)).ok()
+    pub fn decision_lock(&self) -> Option<Lock> {
+        self.try_lock("turn", self.patience(self.lock_timeout))
     }
 
-    /// The lock named `what`; `None` if another process still holds it after `patience`.
-    pub fn alone(&self, what: &str, patience: Duration) -> Option<impl Sized + use<>> {
-        lock::Lock::acquire(&self.paths, &self.paths.state().join(what), patience).ok()
+    /// The lock named `name`; `None` if another process still holds it after `patience`.
+    pub fn try_lock(&self, name: &str, patience: Duration) -> Option<Lock> {
+        Lock::acquire(&self.paths, &self.paths.file(name), patience).ok()
     }
 
     /// The report of a handoff in Markdown; `None` if it cannot be rendered.
@@ -209,18 +210,28 @@ impl<'a> Store<'a> {
         &self.paths
     }
 
-    /// The latest time that an id may have to count for ordering, in milliseconds.
-    fn latest_ms(&self) -> u64 {
-        self.now.timestamp_millis().max(0) as u64 + crate::model::id::MAX_AHEAD_MS
+    /// The time of the newest id in lines, in milliseconds; 0 without one. Ids far ahead of the local clock do not count.
+    fn newest_ms<'l>(&self, lines: impl Iterator<Item = &'l [u8]>) -> u64 {
+        let latest = self.now_ms() + crate::model::id::MAX_AHEAD_MS;
+        let ms = lines.filter_map(|line| Some(Id::parse(format::lines::id(line)?)?.ms()));
+        ms.filter(|ms| *ms <= latest).max().unwrap_or(0)
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.now.timestamp_millis().max(0) as u64
     }
 
     /// A new id, later than all known ids.
     pub fn new_id(&self) -> Id {
         let newest = match self.newest_ms.get() {
-            0 => tips::newest_ms(&self.paths).max(log::newest_ms(&self.paths, self.latest_ms())),
+            0 => {
+                let pending = log::read(&self.paths);
+                let pending = self.newest_ms(pending.iter().map(|pending| pending.line.as_slice()));
+                Tips::load(&self.paths).newest_ms.max(pending)
+            }
             newest => newest,
         };
-        let ms = crate::model::id::next_ms(self.now.timestamp_millis().max(0) as u64, newest);
+        let ms = crate::model::id::next_ms(self.now_ms(), newest);
         self.newest_ms.set(ms);
         Id::at(ms)
     }
@@ -242,12 +253,5 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         "s" | "" => Some(Duration::from_secs(number)),
         "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
         _ => None,
-    }
-}
-
-impl Store<'_> {
-    /// Replaces a file atomically and creates its folder. A symlink at `path` is replaced, not followed.
-    pub fn replace_file(&self, path: &std::path::Path, content: &str) -> std::io::Result<()> {
-        self.paths.replace(path, content)
     }
 }

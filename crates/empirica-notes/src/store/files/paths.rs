@@ -120,9 +120,19 @@ impl Paths {
         &self.sharing
     }
 
-    /// As [`files::replace`].
-    pub(crate) fn replace(&self, path: &Path, content: &str) -> io::Result<()> {
+    /// Replaces a file atomically and creates its folder. A symlink at `path` is replaced, not followed.
+    pub fn replace(&self, path: &Path, content: &str) -> io::Result<()> {
         files::replace(&self.sharing, path, content)
+    }
+
+    /// Appends lines to a file; at `most` lines, drops the older half.
+    pub(crate) fn append_bounded(&self, path: &Path, text: &str, most: usize) -> io::Result<()> {
+        let lines = files::read_lines(path);
+        if lines.len() < most {
+            return self.append(path, text);
+        }
+        let kept: String = lines[lines.len() / 2..].iter().map(|line| format!("{line}\n")).collect();
+        self.replace(path, &(kept + text))
     }
 
     /// As [`files::append`].
@@ -141,12 +151,13 @@ impl Paths {
         ["index.stamp", "index.db", "index.new"].iter().try_for_each(|name| files::remove(&self.state.join(name)))
     }
 
-    pub(crate) fn lock(&self) -> PathBuf {
-        self.state.join("lock")
+    /// A file of the state folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.state.join(name)
     }
 
-    pub(crate) fn tips(&self) -> PathBuf {
-        self.state.join("tips")
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.file("lock")
     }
 
     /// The folders for logs: the usual one first, that of 0.1.0 last.
@@ -159,24 +170,6 @@ impl Paths {
     /// The name of this worktree's log.
     pub(crate) fn log_name(&self) -> &str {
         &self.key
-    }
-
-    /// Exists while `redact --secrets` runs.
-    pub(crate) fn scrubbing(&self) -> PathBuf {
-        self.state.join("scrubbing")
-    }
-
-    pub(crate) fn forgetting(&self) -> PathBuf {
-        self.state.join("forgetting")
-    }
-
-    /// The time of the last failed fetch of notes missing from a partial clone.
-    pub(crate) fn failed_fetch(&self) -> PathBuf {
-        self.state.join("asked")
-    }
-
-    pub(crate) fn sessions(&self) -> PathBuf {
-        self.state.join("sessions")
     }
 
     /// The state kept for a server that refuses notes.
@@ -194,19 +187,6 @@ impl Paths {
 
     pub(crate) fn pending(&self) -> PathBuf {
         self.state.join("pending").join(&self.key)
-    }
-
-    pub(crate) fn moves(&self) -> PathBuf {
-        self.state.join("moves")
-    }
-
-    /// The moves being followed.
-    pub(crate) fn following(&self) -> PathBuf {
-        self.state.join("following")
-    }
-
-    pub(crate) fn troubles(&self) -> PathBuf {
-        self.state.join("troubles")
     }
 
     /// The cache of the project's first root commit.

@@ -11,8 +11,8 @@ use crate::model::{Envelope, Id, SessionId};
 use crate::store::Store;
 use crate::store::files::read_lines;
 
-/// The number kept. They are kept after attaching, for commits that are undone and made again.
-const KEPT: usize = 32;
+/// The limit of handoffs. They are kept after attaching, for commits that are undone and made again.
+const MOST: usize = 64;
 
 /// A handoff for uncommitted work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,17 +58,8 @@ impl Store<'_> {
 
     fn add_pending(&self, new: &[Pending]) {
         let text: String = new.iter().filter_map(|p| Some(serde_json::to_string(p).ok()? + "\n")).collect();
-        let path = self.paths.pending();
-        let known = read_lines(&path);
-        let write = || -> std::io::Result<()> {
-            if known.len() + new.len() > 2 * KEPT {
-                let kept: String = known[known.len() - KEPT..].iter().map(|line| format!("{line}\n")).collect();
-                return self.paths.replace(&path, &(kept + &text));
-            }
-            self.paths.append(&path, &text)
-        };
         // on failure the handoff stays on the commit it was written on
-        let _ = write();
+        let _ = self.paths.append_bounded(&self.paths.pending(), &text, MOST);
     }
 
     /// The handoffs of this worktree for uncommitted work, oldest first.

@@ -23,7 +23,7 @@ impl Store<'_> {
         }
         self.repo.complete_trees();
         let missing = self.missing_blobs().unwrap_or_default();
-        let failure_file = self.paths.failed_fetch();
+        let failure_file = self.paths.file("asked");
         let before = files::read_lines(&failure_file).first().and_then(|line| line.parse::<i64>().ok());
         let is_time = before.is_none_or(|last| !(0..ASK_AGAIN).contains(&(self.now().timestamp() - last)));
         if missing.is_empty() || !is_time {

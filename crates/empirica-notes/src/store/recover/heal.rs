@@ -5,13 +5,14 @@
 use std::time::Duration;
 
 use crate::error::{Result, empirica};
+use crate::format::lines;
 use crate::git::notes::difference::differences;
 use crate::git::{NotesTree, Oid, notes};
 use crate::model::Namespace;
 use crate::store::log::lock::Lock;
 use crate::store::redact::forget::Removal;
 use crate::store::redact::progress::{Forgetting, Redacting};
-use crate::store::redact::tombstones::Tombstones;
+use crate::store::redact::tombstones::{Form, Tombstones};
 use crate::store::write::flush::Notes;
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
@@ -86,12 +87,10 @@ impl Store<'_> {
         let (mut is_changed, mut is_complete) = (is_forgetting, true);
         for name in own_refs() {
             let now = self.repo.find_ref(&name)?;
-            let saved = tips.refs.get(&name).copied();
-            if now == saved && !is_forgetting {
+            if now == tips.refs.get(&name).copied() && !is_forgetting {
                 continue;
             }
             is_changed = true;
-            tips.newest_ms = tips.newest_ms.max(self.newest_new(saved, now));
             self.restore(name, &mut tips)?;
         }
         if self.tracking_moved(&tips) {
@@ -228,16 +227,11 @@ impl Store<'_> {
 
     /// Unites a fetched tip into the local ref, both without texts to forget. The caller holds the lock.
     pub(crate) fn unite_tip(&self, name: &str, theirs: Oid, publish: bool, tips: &mut Tips) -> Result<()> {
-        let mut newest_ms = 0;
         let theirs = self.without_texts(name, theirs)?;
         self.move_refs(&[name], tips, "notes: Notes merged by 'git empirica'", |_, tip, tips| {
             let at = self.past_redactions(name, tip, tips)?;
-            let (united, newest) = self.merged(name, at, theirs, publish)?;
-            newest_ms = newest;
-            Ok(Some(united).filter(|united| Some(*united) != tip))
-        })?;
-        tips.newest_ms = tips.newest_ms.max(newest_ms);
-        Ok(())
+            Ok(Some(self.merged(name, at, theirs, publish)?).filter(|united| Some(*united) != tip))
+        })
     }
 
     /// The tip without texts to forget, united with the saved tip if that has redactions which `tip` lacks: a ref set
@@ -250,14 +244,20 @@ impl Store<'_> {
         if redactions.is_empty() || !Tombstones::of(self.repo, tip)?.lacks(&redactions) {
             return Ok(tip);
         }
-        self.merged(name, tip, saved, false).map(|(united, _)| Some(united))
+        self.merged(name, tip, saved, false).map(Some)
     }
 
-    /// The time of the newest id in notes added or changed from `saved` to `now`, in milliseconds; 0 without one.
-    fn newest_new(&self, saved: Option<Oid>, now: Option<Oid>) -> u64 {
-        let changed = self.changed(saved, now).unwrap_or_default();
-        let notes = changed.into_iter().filter_map(|(_, blob)| self.repo.read_blob(blob).ok().flatten());
-        notes.map(|note| self.newest_in(&note)).max().unwrap_or(0)
+    /// Saves the tip of a local ref, and the newest id in the notes changed since the saved one.
+    pub(crate) fn save_tip(&self, tips: &mut Tips, name: String, tip: Oid) {
+        let form = Form::of(&name);
+        let saved = tips.refs.insert(name, tip);
+        if saved == Some(tip) || form == Form::Blocks {
+            return;
+        }
+        for (_, blob) in self.changed(saved, Some(tip)).unwrap_or_default() {
+            let note = self.repo.read_blob(blob).ok().flatten().unwrap_or_default();
+            tips.newest_ms = tips.newest_ms.max(self.newest_ms(lines::split(&note)));
+        }
     }
 
     /// The notes added or changed from one tip to another. An unreadable `from` counts as empty.

@@ -15,6 +15,8 @@ use crate::model::Id;
 use crate::store::Store;
 use crate::store::files;
 
+const FILE: &str = "forgetting";
+
 /// A redaction made in this clone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Redacting {
@@ -45,12 +47,12 @@ impl Forgetting {
 impl Store<'_> {
     /// Whether a redaction is incomplete.
     pub fn is_forgetting(&self) -> bool {
-        self.paths.forgetting().exists()
+        self.paths.file(FILE).exists()
     }
 
     /// The texts still to be forgotten; none if there is no readable file.
     pub(crate) fn forgetting(&self) -> Forgetting {
-        let bytes = std::fs::read(self.paths.forgetting()).unwrap_or_default();
+        let bytes = std::fs::read(self.paths.file(FILE)).unwrap_or_default();
         let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
         Forgetting {
             redacting: serde_json::from_slice(&bytes[..end]).ok(),
@@ -60,7 +62,7 @@ impl Store<'_> {
 
     /// Persists the progress, before anything else is done.
     pub(crate) fn remember_forgetting(&self, forgetting: &Forgetting) -> Result<()> {
-        let path = self.paths.forgetting();
+        let path = self.paths.file(FILE);
         let first = forgetting.redacting.as_ref().map(serde_json::to_string).transpose();
         let mut text = first.map_err(|error| Error::storage("cannot record the redaction").caused_by(error))?;
         let text = text.get_or_insert_default();
@@ -87,7 +89,7 @@ impl Store<'_> {
 
     /// Ends the redaction: nothing here has these texts any more.
     pub(crate) fn end_forgetting(&self) -> Result<()> {
-        let path = self.paths.forgetting();
+        let path = self.paths.file(FILE);
         // the caller holds the lock: nobody else writes it
         files::remove_unfinished(&path);
         let removed = fault::point("redaction: to be done with").and_then(|()| files::remove(&path));

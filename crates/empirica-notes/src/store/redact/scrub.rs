@@ -41,7 +41,7 @@ impl Store<'_> {
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(warnings)?;
         let mut out = Vec::new();
-        let marker = self.paths.scrubbing();
+        let marker = self.paths.file("scrubbing");
         let was_interrupted = marker.exists();
         if !dry_run {
             // after a kill, references to the old tips remain to be removed

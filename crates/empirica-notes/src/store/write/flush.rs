@@ -10,7 +10,7 @@ use crate::git::objects::partial_clone;
 use crate::git::refs::locks::left_behind;
 use crate::git::remotes::is_partial;
 use crate::git::{NotesTree, Oid, RefUpdate, UpdateError};
-use crate::model::{Id, Namespace};
+use crate::model::Namespace;
 use crate::store::log;
 use crate::store::log::lock::pause;
 use crate::store::log::{LogUnavailable, PendingRecord};
@@ -153,11 +153,7 @@ impl Store<'_> {
             // retries do not count beyond the total
             done = total.min(done + 1);
             progress(done, total);
-        })?;
-        let ms = pending.iter().filter_map(|pending| Id::parse(lines::id(&pending.line)?)).map(|id| id.ms());
-        let newest = ms.filter(|ms| *ms <= self.latest_ms()).max();
-        tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
-        Ok(())
+        })
     }
 
     /// Unites new content into the notes of each ref, in one commit per ref, retried while others move the refs.
@@ -198,7 +194,7 @@ impl Store<'_> {
                 })?;
                 match (staged, tip) {
                     (Some(new), _) => updates.push(RefUpdate { name, new, expected: tip }),
-                    (None, Some(tip)) => drop(tips.refs.insert(name, tip)),
+                    (None, Some(tip)) => self.save_tip(tips, name, tip),
                     (None, None) => drop(tips.refs.remove(&name)),
                 }
             }
@@ -214,7 +210,7 @@ impl Store<'_> {
             });
             match self.repo.update_refs(&updates, message, &identity) {
                 Ok(()) => {
-                    tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
+                    updates.into_iter().for_each(|update| self.save_tip(tips, update.name, update.new));
                     return Ok(());
                 }
                 Err(UpdateError::Contended(_)) if Instant::now() < deadline => std::thread::sleep(pause(round)),

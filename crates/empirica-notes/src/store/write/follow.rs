@@ -88,7 +88,7 @@ impl Store<'_> {
     pub fn follow_surely(&self, moves: &[Follow]) -> Result<WriteOutcome> {
         self.remember_moves(moves);
         let written = self.follow(moves)?;
-        let (path, taken) = (self.paths.moves(), self.paths.following());
+        let (path, taken) = (self.paths.file("moves"), self.paths.file("following"));
         let only_these = |path: &std::path::Path| read_lines(path).join("\n") == lines_of(moves).trim_end();
         // moves that others added meanwhile stay: copying twice changes nothing
         if only_these(&path) && !taken.exists() && std::fs::rename(&path, &taken).is_ok() && only_these(&taken) {
@@ -100,12 +100,12 @@ impl Store<'_> {
     /// Records moves that could not be completed: the next reconciling command retries.
     fn remember_moves(&self, moves: &[Follow]) {
         // on failure the notes stay where they are
-        let _ = self.paths.append(&self.paths.moves(), &lines_of(moves));
+        let _ = self.paths.append(&self.paths.file("moves"), &lines_of(moves));
     }
 
     /// Retries the recorded moves.
     pub(crate) fn follow_remembered(&self) -> Result<()> {
-        let (path, taken) = (self.paths.moves(), self.paths.following());
+        let (path, taken) = (self.paths.file("moves"), self.paths.file("following"));
         // a taken file is kept until done: after a kill the next command continues with it
         let take =
             || path.exists() && fault::point("moves: to be taken").is_ok() && std::fs::rename(&path, &taken).is_ok();

@@ -10,7 +10,6 @@ use crate::format::{lines, redact};
 use crate::git::history::reach::is_ancestor;
 use crate::git::notes::difference::{Differences, Other, differences};
 use crate::git::{Oid, notes};
-use crate::model::Id;
 use crate::store::Store;
 use crate::store::redact::tombstones::{Form, NAME, Tombstones};
 
@@ -19,9 +18,7 @@ struct Union {
     tree: Oid,
     /// Whether it equals the first, and the second.
     equals: [bool; 2],
-    epochs: [Tombstones; 2],
-    /// The time of the newest id in the second's notes that differ, in milliseconds; 0 without one.
-    newest_ms: u64,
+    tombstones: [Tombstones; 2],
 }
 
 /// One note of the union.
@@ -32,47 +29,44 @@ enum Note {
 }
 
 impl Store<'_> {
-    /// The union of `ours` and `theirs`, and the time of the newest id that came in. One of the two if it contains the
-    /// other, else a merge commit that depends on the two alone, so that all clones produce the same. With `publish` it
+    /// The union of `ours` and `theirs`: one of the two if it contains the other, else a merge commit that depends on the two alone, so that all clones produce the same. With `publish` it
     /// descends from `theirs`, so that it can be pushed as a fast-forward.
     #[doc(hidden)]
-    pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<(Oid, u64)> {
+    pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<Oid> {
         if ours == Some(theirs) {
-            return Ok((theirs, 0));
+            return Ok(theirs);
         }
         let second = self.repo.tree_of(theirs)?;
         let first = self.tree(ours)?;
         let union = self.unite(Form::of(name), first, second)?;
         if union.equals[1] && (first != second || ours.is_none()) {
-            return Ok((theirs, union.newest_ms));
+            return Ok(theirs);
         }
-        let all = union.epochs[0].united(&union.epochs[1]);
+        let all = union.tombstones[0].united(&union.tombstones[1]);
         // the history of a side that lacks a redaction would make the text reachable again
         let has_all = |side: &(Oid, &Tombstones)| !side.1.lacks(&all);
-        let sides = ours.into_iter().zip([&union.epochs[0]]).chain([(theirs, &union.epochs[1])]);
+        let sides = ours.into_iter().zip([&union.tombstones[0]]).chain([(theirs, &union.tombstones[1])]);
         let parents: Vec<Oid> = sides.filter(has_all).map(|(tip, _)| tip).collect();
         if let Some(ours) = ours.filter(|_| union.equals[0])
             && (first == second || !publish || parents == [ours] || is_ancestor(self.repo, theirs, &ours.to_string()))
         {
-            return Ok((ours, union.newest_ms));
+            return Ok(ours);
         }
         let dates = ours.into_iter().chain([theirs]).map(|tip| self.repo.commit_seconds(tip));
         let seconds = dates.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0);
-        let tip = self.repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)?;
-        Ok((tip, union.newest_ms))
+        self.repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)
     }
 
     fn unite(&self, form: Form, first: Oid, second: Oid) -> Result<Union> {
         let found = differences(self.repo, first, second)?;
-        let epochs = [Tombstones::of_tree(self.repo, first)?, Tombstones::of_tree(self.repo, second)?];
-        let all = epochs[0].united(&epochs[1]);
-        let unaware = [epochs[0].missing(&all), epochs[1].missing(&all)];
+        let tombstones = [Tombstones::of_tree(self.repo, first)?, Tombstones::of_tree(self.repo, second)?];
+        let all = tombstones[0].united(&tombstones[1]);
+        let missing = [tombstones[0].missing(&all), tombstones[1].missing(&all)];
         let mut equals = [!found.mixed[0], !found.mixed[1]];
         let mut united: BTreeMap<Oid, Note> = BTreeMap::new();
         let mut changes = [0usize; 2];
-        let mut newest_ms = 0;
         for (on, blobs) in &found.notes {
-            let note = self.unite_note(form, blobs, &unaware, &all, &mut newest_ms)?;
+            let note = self.unite_note(form, blobs, &missing, &all)?;
             let same = |side: usize| match (&note, blobs[side].as_slice()) {
                 (Note::Gone, []) => true,
                 (Note::Kept(kept), [blob]) => kept == blob,
@@ -112,7 +106,7 @@ impl Store<'_> {
         };
         // the result can still equal one of them
         let equals = [equals[0] || tree == first, equals[1] || tree == second];
-        Ok(Union { tree, equals, epochs, newest_ms })
+        Ok(Union { tree, equals, tombstones })
     }
 
     fn built(
@@ -146,13 +140,12 @@ impl Store<'_> {
         &self,
         form: Form,
         blobs: &[Vec<Oid>; 2],
-        unaware: &[Tombstones; 2],
+        missing: &[Tombstones; 2],
         all: &Tombstones,
-        newest_ms: &mut u64,
     ) -> Result<Note> {
         // a note that only ours has stays unread
         if let ([only], []) = (blobs[0].as_slice(), blobs[1].as_slice())
-            && unaware[0].redacted.is_empty()
+            && missing[0].redacted.is_empty()
         {
             return Ok(Note::Kept(*only));
         }
@@ -160,17 +153,14 @@ impl Store<'_> {
         let mut united: Option<Vec<u8>> = None;
         for (side, blob) in blobs.iter().enumerate().flat_map(|(side, blobs)| blobs.iter().map(move |b| (side, *b))) {
             let text = self.read_note(blob)?;
-            if side == 1 {
-                *newest_ms = (*newest_ms).max(self.newest_in(&text));
-            }
-            let counts = form.without(text.clone(), &unaware[side]);
+            let counts = form.without(text.clone(), &missing[side]);
             // a note without counting lines is dropped
             if counts == text || !counts.is_empty() {
                 united = Some(united.map_or_else(|| counts.clone(), |known| form.unite()(&known, &counts)));
             }
             read.push((blob, text));
         }
-        if form == Form::Lines && unaware.iter().any(|unaware| !unaware.redacted.is_empty()) {
+        if form == Form::Lines && missing.iter().any(|missing| !missing.redacted.is_empty()) {
             united = with_stubs(united, read.iter().map(|(_, text)| text.as_slice()), all);
         }
         Ok(match united {
@@ -180,14 +170,6 @@ impl Store<'_> {
                 None => Note::New(united),
             },
         })
-    }
-
-    /// The time of the newest id in a note, in milliseconds; 0 without one. Ids over a day ahead of the local clock do
-    /// not count.
-    pub(crate) fn newest_in(&self, note: &[u8]) -> u64 {
-        let latest = self.latest_ms();
-        let ms = lines::split(note).filter_map(|line| Some(Id::parse(lines::id(line)?)?.ms()));
-        ms.filter(|ms| *ms <= latest).max().unwrap_or(0)
     }
 }
 

@@ -149,31 +149,34 @@ impl Store<'_> {
         Ok((stored, line))
     }
 
-    /// The line of an envelope and the keys of a body, with secrets replaced.
+    /// The line of an envelope and the keys of a body, with secrets replaced, or marked as allowed.
     pub fn line(
         &self,
         head: &Envelope,
         kind: &str,
-        keys: serde_json::Map<String, serde_json::Value>,
+        mut keys: serde_json::Map<String, serde_json::Value>,
         redacted: &mut Vec<Replaced>,
     ) -> Result<Vec<u8>> {
-        if self.allow_secrets {
-            return Ok(allowed_line(head, kind, keys, redacted));
-        }
-        let mut keys = serde_json::Value::Object(keys);
-        // a signature is made by git, and invalid with a character changed
-        let scanned = self.scan_secrets && kind != "signature";
-        let mut found = if scanned { empirica_secrets::redact_value(&mut keys) } else { Vec::new() };
-        let serde_json::Value::Object(map) = keys else {
-            return Err(unredactable());
-        };
         let mut head = head.clone();
-        if let Some((ai, rules)) = self.scan_secrets.then(|| empirica_secrets::redact_text(&head.ai)).flatten() {
-            head.ai = ai;
-            redacted.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
+        let mut clean = serde_json::Value::Object(keys.clone());
+        let mut found = Vec::new();
+        if self.scan_secrets || self.allow_secrets {
+            if let Some((ai, rules)) = empirica_secrets::redact_text(&head.ai) {
+                found.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
+                head.ai = if self.allow_secrets { head.ai } else { ai };
+            }
+            // a signature is made by git, and invalid with a character changed
+            if kind != "signature" || self.allow_secrets {
+                found.extend(empirica_secrets::redact_value(&mut clean));
+            }
+        }
+        if self.allow_secrets && !found.is_empty() {
+            keys.insert(empirica_secrets::ALLOWED.to_owned(), true.into());
+        } else if let (false, serde_json::Value::Object(clean)) = (self.allow_secrets, clean) {
+            keys = clean;
         }
         redacted.append(&mut found);
-        Ok(format::record::encode_with(&head, kind, map).into_bytes())
+        Ok(format::record::encode_with(&head, kind, keys).into_bytes())
     }
 
     /// Whether secrets are replaced.
@@ -231,23 +234,6 @@ impl Store<'_> {
         ))
         .suggest("Fix one of the two, then run the command again.")
     }
-}
-
-/// The line with its secrets, marked as allowed if it has any.
-fn allowed_line(
-    head: &Envelope,
-    kind: &str,
-    mut keys: serde_json::Map<String, serde_json::Value>,
-    allowed: &mut Vec<Replaced>,
-) -> Vec<u8> {
-    let mut found = empirica_secrets::redact_value(&mut serde_json::Value::Object(keys.clone()));
-    let rules = empirica_secrets::redact_text(&head.ai).map_or_else(Vec::new, |(_, rules)| rules);
-    found.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
-    if !found.is_empty() {
-        keys.insert(empirica_secrets::ALLOWED.to_owned(), true.into());
-        allowed.append(&mut found);
-    }
-    format::record::encode_with(head, kind, keys).into_bytes()
 }
 
 fn unredactable() -> Error {

@@ -20,7 +20,7 @@ use crate::store::log::PendingRecord;
 pub type NoteKey = (Namespace, Oid);
 
 fn path(paths: &Paths, session: &SessionId) -> PathBuf {
-    paths.sessions().join(session.as_str())
+    paths.file("sessions").join(session.as_str())
 }
 
 /// The notes with records of the session, without pending ones; `None` if unknown.
@@ -76,12 +76,12 @@ pub fn add_pending(paths: &Paths, records: &[PendingRecord]) -> Result<()> {
 
 /// The error for lists that can be neither written nor removed.
 fn unusable(paths: &Paths, error: io::Error) -> Error {
-    Error::storage("cannot write the lists of the sessions' notes").on_path(&paths.sessions(), error)
+    Error::storage("cannot write the lists of the sessions' notes").on_path(&paths.file("sessions"), error)
 }
 
 /// Removes all lists, because others changed the refs.
 pub fn forget_all(paths: &Paths) -> Result<()> {
-    match fault::point("lists of sessions: to be forgotten").and_then(|()| fs::remove_dir_all(paths.sessions())) {
+    match fault::point("lists of sessions: to be forgotten").and_then(|()| fs::remove_dir_all(paths.file("sessions"))) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unusable(paths, error)),
         _ => Ok(()),
     }
