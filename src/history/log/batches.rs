@@ -13,7 +13,7 @@ use empirica_notes::git::Oid;
 use empirica_notes::git::history::commit::Listed;
 use empirica_notes::git::objects::blobs::Objects;
 use empirica_notes::model::Namespace;
-use empirica_notes::store::standing_alone;
+use empirica_notes::store::resolve_note;
 
 /// Up to this limit of commits, no helper threads are started.
 const PAGE: usize = 50;
@@ -153,7 +153,7 @@ fn stored(
     let mut annotated = empty(commit.read()?);
     for (namespace, blob) in notes {
         // the second attempt reports what is unreadable
-        let records = if read(*blob, note) { standing_alone(commit.id, note) } else { None };
+        let records = if read(*blob, note) { resolve_note(commit.id, note) } else { None };
         let Some(records) = records else { return Ok(None) };
         *annotated.namespace(*namespace) = records;
     }

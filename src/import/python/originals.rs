@@ -129,9 +129,7 @@ impl Originals<'_> {
     /// Finds the lines of these IDs in a namespace, and their objects.
     fn look_up(&self, namespace: Namespace, wanted: &mut HashMap<Id, Vec<(Oid, Vec<u8>)>>) -> Result<()> {
         let mut lookup = Lookup::open(self.store, namespace)?;
-        let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
-        places.extend(lookup.notes(self.store.repo())?.into_iter().map(|(on, _)| on));
-        for on in places {
+        for on in lookup.objects()? {
             for line in lookup.lines(on)? {
                 let id = lines::id(&line).and_then(Id::parse);
                 if let Some(known) = id.and_then(|id| wanted.get_mut(&id)) {

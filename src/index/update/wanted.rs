@@ -44,11 +44,11 @@ pub struct WantedNotes {
 impl WantedNotes {
     /// Reads refs and pending records.
     pub fn look(store: &Store<'_>) -> Result<Self> {
-        let reading = store.reading()?;
+        let view = store.pending_view()?;
         let empty = store.repo().empty_tree();
         let mut out = WantedNotes { trees: [empty; 3], extras: Vec::new(), pending: Vec::new(), beside: 0 };
         for (at, namespace) in Namespace::ALL.into_iter().enumerate() {
-            let (sources, redacted) = store.sources(namespace, &reading);
+            let (sources, redacted) = store.sources(namespace, &view);
             for NotesSource { tip, required, stale } in sources {
                 let tree = match store.repo().tree_of(tip) {
                     Err(_) if !required => continue,
@@ -60,7 +60,7 @@ impl WantedNotes {
                     out.extras.push(ExtraNotes { namespace, tree, required, stale });
                 }
             }
-            let pending = reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line));
+            let pending = view.pending.iter().filter(|p| p.namespace == namespace && redacted.counts(&p.line));
             out.pending.extend(pending.cloned());
         }
         let trees = out.trees;

@@ -25,7 +25,7 @@ pub struct PendingRecords {
 impl PendingRecords {
     /// Looks into the logs, and for an obstacle when there is something in them.
     pub fn look(context: &CommandContext<'_>) -> Self {
-        let counted = context.store.waiting();
+        let counted = context.store.pending_counts();
         let obstacle = (counted.all() > 0).then(|| context.store.obstacle()).flatten();
         PendingRecords { counted, obstacle }
     }

@@ -27,12 +27,11 @@ use crate::model::{Id, Namespace, Record};
 
 pub use crate::store::files::paths::Paths;
 pub use crate::store::files::unique;
-pub use crate::store::log::attachments::Pending;
 pub use crate::store::log::lock::pause;
 pub use crate::store::log::{PendingCounts, PendingRecord};
 pub use crate::store::portable::{ExportItem, Imported};
 pub use crate::store::read::origin::{LineOrigin, WantedLine};
-pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, standing_alone};
+pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, resolve_note};
 pub use crate::store::recover::rescue::Rescued;
 pub use crate::store::redact::Redaction;
 pub use crate::store::redact::scrub::Scrubbed;

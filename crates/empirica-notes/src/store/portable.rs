@@ -1,6 +1,6 @@
 //! Export of all stored lines with their annotated objects, and import by union, in one commit per ref.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::Result;
 use crate::format::redact::Texts;
@@ -52,20 +52,16 @@ impl Store<'_> {
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
             let lookup = Lookup::open(self, namespace)?;
-            let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
-            for (on, blob) in lookup.notes(self.repo)? {
-                if !self.repo.has_object(blob) {
-                    return Err(missing_note(blob));
-                }
-                places.insert(on);
+            if let Some((_, blob)) = lookup.notes()?.into_iter().find(|(_, blob)| !self.repo.has_object(*blob)) {
+                return Err(missing_note(blob));
             }
-            namespaces.push((namespace, lookup, places));
+            namespaces.push((namespace, lookup));
         }
-        for (namespace, mut lookup, places) in namespaces {
+        for (namespace, mut lookup) in namespaces {
             if !lookup.redacted.is_empty() {
                 each(ExportItem::Epoch(namespace, lookup.redacted.text()))?;
             }
-            for on in places {
+            for on in lookup.objects()? {
                 let lines = lookup.lines(on)?;
                 if let Some(blob) = self.repo.unreadable().first() {
                     return Err(damaged_note(*blob));

@@ -98,7 +98,7 @@ impl Store<'_> {
     /// The first origin of each of these lines, in local or fetched notes. Lines are absent that are only pending, or
     /// whose origin is lost, as after an import, a redaction, or in a shallow clone.
     pub fn origins(&self, wanted: &[WantedLine]) -> Result<BTreeMap<Id, LineOrigin>> {
-        let reading = self.reading()?;
+        let view = self.pending_view()?;
         let mut out: BTreeMap<Id, (i64, LineOrigin)> = BTreeMap::new();
         for namespace in Namespace::ALL {
             let wanted: Vec<&WantedLine> = wanted.iter().filter(|one| one.namespace == namespace).collect();
@@ -107,7 +107,7 @@ impl Store<'_> {
             }
             let targets = wanted.iter().flat_map(|one| one.on.iter().copied()).collect();
             let mut walk = Walk { repo: self.repo, wanted, targets, notes: HashMap::new(), commits: HashMap::new() };
-            let (sources, _) = self.sources(namespace, &reading);
+            let (sources, _) = self.sources(namespace, &view);
             let mut todo: Vec<Oid> = sources.into_iter().map(|source| source.tip).collect();
             let mut seen: HashSet<Oid> = HashSet::new();
             while let Some(commit) = todo.pop() {
@@ -128,24 +128,19 @@ impl Store<'_> {
                 }
                 let has_origin = !OURS.contains(&author.subject.as_str())
                     && author.parents.iter().all(|id| self.repo.has_object(*id));
-                for at in new.into_iter().filter(|_| has_origin) {
-                    let found = (author.seconds, brought(&author, commit));
+                if !has_origin {
+                    continue;
+                }
+                let Author { name, email, date, seconds, .. } = author;
+                let origin = LineOrigin { name, email, date, commit: commit.to_string() };
+                for at in new {
                     let id = &walk.wanted[at].id;
-                    if out.get(id).is_none_or(|known| found.0 < known.0) {
-                        out.insert(id.clone(), found);
+                    if out.get(id).is_none_or(|(known, _)| seconds < *known) {
+                        out.insert(id.clone(), (seconds, origin.clone()));
                     }
                 }
             }
         }
-        Ok(out.into_iter().map(|(id, (_, brought))| (id, brought)).collect())
-    }
-}
-
-fn brought(made: &Author, commit: Oid) -> LineOrigin {
-    LineOrigin {
-        name: made.name.clone(),
-        email: made.email.clone(),
-        date: made.date.clone(),
-        commit: commit.to_string(),
+        Ok(out.into_iter().map(|(id, (_, origin))| (id, origin)).collect())
     }
 }

@@ -51,16 +51,11 @@ impl Store<'_> {
         }
         for name in own_refs() {
             let mut found = None;
-            if dry_run {
-                let tip = self.repo.find_ref(&name)?;
+            self.move_refs(&[&name], &mut tips, REFLOG, |_, tip, _| {
                 found = tip.map(|tip| self.scrubbed(&name, tip)).transpose()?.flatten();
-            } else {
-                self.move_refs(&[&name], &mut tips, REFLOG, |_, tip, _| {
-                    found = tip.map(|tip| self.scrubbed(&name, tip)).transpose()?.flatten();
-                    let Some((_, tree, parents)) = &found else { return Ok(None) };
-                    self.repo.write_commit(*tree, parents.clone(), MESSAGE, &self.repo.identity()).map(Some)
-                })?;
-            }
+                let Some((_, tree, parents)) = found.as_ref().filter(|_| !dry_run) else { return Ok(None) };
+                self.repo.write_commit(*tree, parents.clone(), MESSAGE, &self.repo.identity()).map(Some)
+            })?;
             out.extend(found.map(|(scrubbed, ..)| scrubbed));
         }
         if !dry_run {

@@ -1,13 +1,12 @@
 //! Secrets in stored data.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
 use crate::error::Result;
 use crate::format::redact::is_stub;
 use crate::format::{blocks, lines};
-use crate::git::Oid;
 use crate::model::Namespace;
 use crate::store::secrets::leak::{Leak, Part, allowed_id, is_allowed};
 use crate::store::secrets::own_texts::HandoffTexts;
@@ -40,8 +39,7 @@ impl Store<'_> {
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
             let lookup = Lookup::open(self, namespace)?;
-            let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
-            places.extend(lookup.notes(self.repo)?.into_iter().map(|(on, _)| on));
+            let places = lookup.objects()?;
             namespaces.push((namespace, lookup, places));
         }
         let markdown = self.notes(self.repo.find_ref(MARKDOWN_REF)?)?;

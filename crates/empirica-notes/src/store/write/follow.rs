@@ -11,7 +11,6 @@ use crate::git::{NotesTree, Oid, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Id, Namespace, Record};
 use crate::store::files::read_lines;
-use crate::store::log;
 use crate::store::log::PendingRecord;
 use crate::store::write::flush::{ForeignContent, Notes};
 use crate::store::{Lookup, MARKDOWN_REF, Store, WriteOutcome};
@@ -64,11 +63,7 @@ impl Store<'_> {
         if pending.is_empty() && foreign.is_empty() {
             return Ok(written);
         }
-        let append = || {
-            let appended = log::append(&self.paths, &pending, self.lock_timeout, self.repo.is_durable());
-            appended.map_err(|failed| self.unstorable(failed))
-        };
-        let appended = (!pending.is_empty()).then(append).transpose()?;
+        let appended = (!pending.is_empty()).then(|| self.append_to_log(&pending)).transpose()?;
         let has_foreign = !foreign.is_empty();
         let flushed = self.flush_with(foreign);
         if has_foreign && flushed.degraded.is_some() {

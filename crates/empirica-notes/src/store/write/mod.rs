@@ -18,7 +18,7 @@ use crate::model::record::{Supersede, VERSION};
 use crate::model::{Body, Envelope, Id, Namespace, Record, SessionId};
 use crate::store::log;
 use crate::store::log::unborn;
-use crate::store::log::{Appended, LogUnavailable, PendingRecord};
+use crate::store::log::{Appended, PendingRecord};
 use crate::store::write::flush::{Flushed, ForeignContent};
 use crate::store::{RecordEntry, Store};
 use empirica_secrets::Replaced;
@@ -89,8 +89,7 @@ impl Store<'_> {
         if self.allow_secrets {
             written.allowed = std::mem::take(&mut written.redacted);
         }
-        let appended = log::append(&self.paths, &pending, self.lock_timeout, self.repo.is_durable())
-            .map_err(|failed| self.unstorable(failed))?;
+        let appended = self.append_to_log(&pending)?;
         for (record, pending) in written.records.iter().zip(&pending) {
             self.note_new(record, pending);
         }
@@ -219,20 +218,24 @@ impl Store<'_> {
         touched::add(&self.paths, session, &places)
     }
 
-    pub(crate) fn unstorable(&self, failed: Vec<LogUnavailable>) -> Error {
-        let mut out = Error::storage("cannot store the record anywhere");
-        let mut reasons = Vec::new();
-        for log in failed {
-            // each reason names its log; fixing one is enough
-            let one = Error::storage("").on_path(&log.path, log.error);
-            out = out.commands_of(one.commands().iter().cloned());
-            reasons.push(one.reason_text().to_string());
-        }
-        out.reason(format!(
-            "neither the repository's log nor the user's state folder can be written: {}",
-            reasons.join("; ")
-        ))
-        .suggest("Fix one of the two, then run the command again.")
+    /// Appends records to the repository's log, else to the one in the user's state folder.
+    pub(crate) fn append_to_log(&self, pending: &[PendingRecord]) -> Result<Appended> {
+        let appended = log::append(&self.paths, pending, self.lock_timeout, self.repo.is_durable());
+        appended.map_err(|failed| {
+            let mut out = Error::storage("cannot store the record anywhere");
+            let mut reasons = Vec::new();
+            for log in failed {
+                // each reason names its log; fixing one is enough
+                let one = Error::storage("").on_path(&log.path, log.error);
+                out = out.commands_of(one.commands().iter().cloned());
+                reasons.push(one.reason_text().to_string());
+            }
+            out.reason(format!(
+                "neither the repository's log nor the user's state folder can be written: {}",
+                reasons.join("; ")
+            ))
+            .suggest("Fix one of the two, then run the command again.")
+        })
     }
 }
 
