@@ -60,8 +60,7 @@ impl WantedNotes {
                     out.extras.push(ExtraNotes { namespace, tree, required, stale });
                 }
             }
-            let pending = view.pending.iter().filter(|p| p.namespace == namespace && redacted.counts(&p.line));
-            out.pending.extend(pending.cloned());
+            out.pending.extend(view.counting(namespace, &redacted).cloned());
         }
         let trees = out.trees;
         out.extras.retain(|extra| trees[place(extra.namespace)] != extra.tree);

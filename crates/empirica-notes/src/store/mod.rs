@@ -107,7 +107,7 @@ pub struct Store<'a> {
     allow_secrets: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
-    /// Redacted texts known to this process, removed from everything it writes.
+    /// Redacted texts, removed from everything this process writes.
     forgotten: RefCell<crate::format::redact::Texts>,
 }
 
@@ -152,9 +152,9 @@ impl<'a> Store<'a> {
         self.allow_secrets = true;
     }
 
-    /// The time to wait for a lock: `wanted`, or less if in a hurry.
-    pub fn patience(&self, wanted: Duration) -> Duration {
-        self.until.map_or(wanted, |until| until.saturating_duration_since(Instant::now()).min(wanted))
+    /// The time to wait for a lock: `timeout`, or less if in a hurry.
+    pub fn patience(&self, timeout: Duration) -> Duration {
+        self.until.map_or(timeout, |until| until.saturating_duration_since(Instant::now()).min(timeout))
     }
 
     /// Whether a commit is reachable from HEAD; `false` if it is missing.

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::env::Env;
+use crate::fault;
 use crate::git::{Repository, Sharing};
 use crate::model::SessionId;
 use crate::model::hash::fnv;
@@ -112,7 +113,7 @@ impl Paths {
 
     /// Whether a session with this place belongs to this worktree, by its place or as active here.
     pub fn is_here(&self, session: &SessionId, place: &str) -> bool {
-        self.places().iter().any(|known| known == place) || self.current().join(session.as_str()).exists()
+        self.places().iter().any(|own| own == place) || self.current().join(session.as_str()).exists()
     }
 
     /// The permissions for new files in the git directory.
@@ -135,9 +136,11 @@ impl Paths {
         self.replace(path, &(kept + text))
     }
 
-    /// As [`files::append`].
+    /// Appends lines to a file; creates it if it is missing.
     pub(crate) fn append(&self, path: &Path, text: &str) -> io::Result<()> {
-        files::append(&self.sharing, path, text)
+        self.sharing.make_folder(path.parent().unwrap_or(path))?;
+        fault::point("file: to be appended to")?;
+        files::open_to_append(&self.sharing, path)?.write_all(text.as_bytes())
     }
 
     /// The folders that may have abandoned temporary files.

@@ -18,7 +18,7 @@ use crate::store::log::lock::Lock;
 use crate::store::redact::tombstones::Tombstones;
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{PREFIX, Store, data_ref, tracked};
+use crate::store::{Store, TRACKING, data_ref, tracked};
 
 /// A record and the objects whose notes hold it.
 #[derive(Debug, Clone)]
@@ -136,9 +136,20 @@ pub struct NotesSource {
 /// the notes.
 pub struct PendingView {
     /// The records in the logs.
-    pub pending: Vec<PendingRecord>,
+    pending: Vec<PendingRecord>,
     tips: Tips,
     fetched: Vec<(String, Oid)>,
+}
+
+impl PendingView {
+    /// The pending records of a namespace that count.
+    pub fn counting<'v>(
+        &'v self,
+        namespace: Namespace,
+        redacted: &Tombstones,
+    ) -> impl Iterator<Item = &'v PendingRecord> {
+        self.pending.iter().filter(move |record| record.namespace == namespace && redacted.counts(&record.line))
+    }
 }
 
 impl<'s> Lookup<'s> {
@@ -149,16 +160,14 @@ impl<'s> Lookup<'s> {
 
     fn over(store: &'s Store<'_>, namespace: Namespace, view: &PendingView) -> Result<Self> {
         let (sources, redacted) = store.sources(namespace, view);
-        let pending =
-            view.pending.iter().filter(|pending| pending.namespace == namespace && redacted.counts(&pending.line));
-        let pending = pending.cloned().collect();
+        let pending = view.counting(namespace, &redacted).cloned().collect();
         let mut trees: Vec<(NotesTree<'s>, Tombstones)> = Vec::new();
         for NotesSource { tip, required, stale } in sources {
             let tree = match NotesTree::open(store.repo, Some(tip), lines::union) {
                 Err(_) if !required => continue,
                 tree => tree?,
             };
-            if trees.iter().all(|(known, _)| known.tree() != tree.tree()) {
+            if trees.iter().all(|(other, _)| other.tree() != tree.tree()) {
                 trees.push((tree, stale));
             }
         }
@@ -176,7 +185,7 @@ impl<'s> Lookup<'s> {
                 (None, _) => {}
                 (Some(blob), None) if stale.redacted.is_empty() => only = Some(blob),
                 // a blob that counts in full in one source does so in all
-                (Some(blob), Some(known)) if blob == known => {}
+                (Some(blob), Some(first)) if blob == first => {}
                 _ => return Ok(Note::Several),
             }
         }
@@ -228,7 +237,7 @@ impl Store<'_> {
     /// Takes a snapshot of the logs and tracking refs.
     pub fn pending_view(&self) -> Result<PendingView> {
         let pending = log::read(&self.paths);
-        let fetched = self.repo.list_refs(&format!("{PREFIX}remotes/"))?;
+        let fetched = self.repo.list_refs(TRACKING)?;
         Ok(PendingView { pending, tips: Tips::load(&self.paths), fetched })
     }
 
@@ -250,7 +259,7 @@ impl Store<'_> {
         let fetched = fetched.filter(|(tracking, id)| !is_united(tracking, id)).map(|(_, id)| *id);
         let mut all: Vec<(Oid, bool)> = ours.iter().map(|id| (*id, true)).collect();
         for other in before.into_iter().chain(saved).chain(fetched) {
-            if all.iter().all(|(known, _)| *known != other) && self.is_readable(other) {
+            if all.iter().all(|(id, _)| *id != other) && self.is_readable(other) {
                 all.push((other, false));
             }
         }
@@ -294,11 +303,7 @@ impl Store<'_> {
                 }
             }
         }
-        for record in
-            view.pending.iter().filter(|pending| pending.namespace == namespace && redacted.counts(&pending.line))
-        {
-            scan.add(record.on, &record.line);
-        }
+        view.counting(namespace, &redacted).for_each(|record| scan.add(record.on, &record.line));
         Ok(scan)
     }
 
@@ -399,8 +404,8 @@ pub fn resolve_note(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     let mut hidden = superseded(found.iter().map(|(_, record)| record));
     let retracts = found.iter().filter(|(_, record)| matches!(record.body, Body::Retract(_)));
     hidden.extend(retracts.flat_map(|(_, record)| record.names()).cloned());
-    let in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.head.id);
-    let records = found.into_iter().map(|(_, record)| record).filter(in_force);
+    let is_in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.head.id);
+    let records = found.into_iter().map(|(_, record)| record).filter(is_in_force);
     Some(records.filter_map(|record| placed_on(on, record)).collect())
 }
 

@@ -1,5 +1,5 @@
-//! Fetches what a partial clone lacks before notes are united: the trees of the tips that moved, then their notes, in
-//! one fetch each.
+//! Fetches objects missing from a partial clone before notes are united: the trees of the tips that moved, then their
+//! notes, in one fetch each.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use crate::store::{Store, files};
 pub const ASK_AGAIN: i64 = 60;
 
 impl Store<'_> {
-    /// Fetches the missing objects of the notes to be united. What cannot be fetched is reported where it is needed,
-    /// and retried later. No-op in a hurry and in a complete clone.
+    /// Fetches the missing objects of the notes to be united. Objects that cannot be fetched are reported where
+    /// they are needed, and retried later. No-op in a hurry and in a complete clone.
     pub(crate) fn complete(&self) {
         if self.until.is_some() || !is_partial(self.repo) {
             return;

@@ -102,8 +102,8 @@ impl Store<'_> {
             Err(error) => return Some(refused(&objects, error)),
         };
         let is_fan_out = |path: &PathBuf| path.file_name().is_some_and(|name| name.len() == 2);
-        let in_the_way = entries.flatten().map(|entry| entry.path()).find(|path| is_fan_out(path) && !path.is_dir());
-        if let Some(path) = in_the_way {
+        let blocking = entries.flatten().map(|entry| entry.path()).find(|path| is_fan_out(path) && !path.is_dir());
+        if let Some(path) = blocking {
             return Some(refused(&path.join("object"), io::ErrorKind::NotADirectory.into()));
         }
         // named like git's temporary objects, so that git removes it after a kill

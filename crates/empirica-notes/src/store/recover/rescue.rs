@@ -73,7 +73,7 @@ impl Store<'_> {
     }
 
     /// Rewrites the local refs with damaged or missing objects without these, and removes such tracking refs. The next
-    /// sync brings back what remotes have.
+    /// sync restores the notes that remotes have.
     pub fn rescue(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
         let _lock = self.locked()?;
         let mut tips = Tips::load(&self.paths);
@@ -196,24 +196,24 @@ impl Store<'_> {
     /// If the tip or its trees are unreadable, the rest may exist as dangling objects: collects their records that are
     /// found nowhere else.
     fn collect_dangling(&self, name: &str, past: &mut ReadablePast) -> Result<()> {
-        let mut known = BTreeSet::new();
+        let mut found_ids = BTreeSet::new();
         for blob in past.notes.values().flatten() {
             let note = self.repo.read_blob(*blob)?.unwrap_or_default();
-            known.extend(lines::split(&note).filter_map(lines::id).map(str::to_owned));
+            found_ids.extend(lines::split(&note).filter_map(lines::id).map(str::to_owned));
         }
         let mut notes = Vec::new();
-        let found = dangling(self.repo)?;
-        for tree in found.trees {
+        let dangling = dangling(self.repo)?;
+        for tree in dangling.trees {
             past.redactions = past.redactions.united(&Tombstones::of_tree(self.repo, tree).unwrap_or_default());
             let listed = notes::entries_past(self.repo, tree, &mut |_| Ok(()))?.notes;
             notes.extend(listed.into_iter().map(|(on, blob)| (Some(on), blob)));
         }
         // if a note's tree is gone, its records name the commits they were made on
-        notes.extend(found.blobs.into_iter().map(|blob| (None, blob)));
+        notes.extend(dangling.blobs.into_iter().map(|blob| (None, blob)));
         let is_new = |line: &&[u8]| {
             let namespace = record::decode(line).and_then(|record| record.body.namespace());
             namespace.is_some_and(|namespace| data_ref(namespace) == name)
-                && lines::id(line).is_some_and(|id| !known.contains(id))
+                && lines::id(line).is_some_and(|id| !found_ids.contains(id))
                 && past.redactions.counts(line)
         };
         let mut taken: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
@@ -249,7 +249,7 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Writes a commit of what is left, on top of the intact history; returns the intact commit itself if that is all.
+    /// Writes a commit of the readable notes, on top of the intact history; returns the intact commit itself if that is all.
     /// `None` if nothing is left.
     fn write_rescued(&self, name: &str, past: ReadablePast) -> Result<Option<Oid>> {
         let form = Form::of(name);
@@ -258,7 +258,7 @@ impl Store<'_> {
             let mut united: Option<Vec<u8>> = None;
             for blob in blobs {
                 let note = form.without(self.repo.read_blob(blob)?.unwrap_or_default(), &past.redactions);
-                united = Some(united.map_or_else(|| note.clone(), |known| form.unite()(&known, &note)));
+                united = Some(united.map_or_else(|| note.clone(), |united| form.unite()(&united, &note)));
             }
             edits.insert(on, united.map(|note| self.repo.write_blob(&note)).transpose()?);
         }

@@ -1,4 +1,4 @@
-//! Forgetting: removes redacted texts from the tips of refs, from whatever quotes them, and from references to old
+//! Forgetting: removes redacted texts from the tips of refs and from all records that quote them, and references to old
 //! tips.
 //!
 //! A clone that learns of a redaction may still have the text: before two tips are united, records on either side that
@@ -33,10 +33,10 @@ pub(crate) struct Removal<'g> {
 }
 
 impl<'g> Removal<'g> {
-    /// The redaction of `ids`, in addition to the redactions in `known`.
-    pub fn of(ids: &BTreeSet<Id>, by: &'g By, known: Tombstones) -> Self {
+    /// The redaction of `ids`, in addition to `earlier` redactions.
+    pub fn of(ids: &BTreeSet<Id>, by: &'g By, earlier: Tombstones) -> Self {
         let entry = |id: &Id| (id.as_str().to_owned(), Redacted::gone(id.as_str()));
-        let tombstones = Tombstones { number: 0, redacted: ids.iter().map(entry).collect() }.united(&known);
+        let tombstones = Tombstones { number: 0, redacted: ids.iter().map(entry).collect() }.united(&earlier);
         Removal { records: ids.iter().map(|id| (id.as_str().to_owned(), by)).collect(), tombstones }
     }
 }
@@ -117,7 +117,7 @@ impl Store<'_> {
                 Form::Blocks => blocks::with_texts(&note, |text| texts.passage(text)),
             };
             if let Some(new) = new {
-                let united = changed.get(&on).map_or_else(|| new.clone(), |known| form.unite()(known, &new));
+                let united = changed.get(&on).map_or_else(|| new.clone(), |united| form.unite()(united, &new));
                 changed.insert(on, united);
             }
         }
@@ -162,10 +162,10 @@ impl Store<'_> {
     }
 
     /// The newly rendered blocks of the notes with redacted records, by annotated object.
-    fn rendered_blocks(&self, handoffs: Oid, tombstones: &Tombstones) -> Result<BTreeMap<Oid, Vec<u8>>> {
+    fn rendered_blocks(&self, handoffs: Option<Oid>, tombstones: &Tombstones) -> Result<BTreeMap<Oid, Vec<u8>>> {
         let mut out: BTreeMap<Oid, Vec<u8>> = BTreeMap::new();
         let is_redacted = |line: &[u8]| lines::id(line).is_some_and(|id| tombstones.redacted.contains_key(id));
-        for (on, blob) in self.notes(Some(handoffs))? {
+        for (on, blob) in self.notes(handoffs)? {
             let note = self.read_note(blob)?;
             if lines::split(&note).any(is_redacted) {
                 let new = self.blocks(on, lines::split(&note), &BTreeSet::new())?;
@@ -176,18 +176,17 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// Updates the Markdown for redacted records: removes their old blocks and adds new ones. Returns the tip unchanged
-    /// if nothing changes.
-    pub(crate) fn updated_markdown(&self, handoffs: Option<Oid>, markdown: Option<Oid>) -> Result<Option<Oid>> {
-        let (Some(handoffs), Some(tip)) = (handoffs, markdown) else { return Ok(markdown) };
-        let of_handoffs = Tombstones::of(self.repo, Some(handoffs))?;
-        if of_handoffs.redacted.is_empty() {
-            return Ok(markdown);
+    /// The tip of the Markdown ref with blocks updated for the redactions of the handoffs and for `new` ones. Returns it
+    /// unchanged if nothing changes.
+    pub(crate) fn updated_markdown(&self, tip: Oid, handoffs: Option<Oid>, new: &Tombstones) -> Result<Oid> {
+        let redactions = Tombstones::of(self.repo, handoffs)?.united(new);
+        if redactions.redacted.is_empty() {
+            return Ok(tip);
         }
         let before = Tombstones::of(self.repo, Some(tip))?;
-        let after = before.united(&of_handoffs);
+        let after = before.united(&redactions);
         let stale = before.missing(&after);
-        let mut rendered = self.rendered_blocks(handoffs, &of_handoffs)?;
+        let mut rendered = self.rendered_blocks(handoffs, &redactions)?;
         let tree = self.repo.tree_of(tip)?;
         let mut edits = BTreeMap::new();
         for (on, blob) in notes::entries(self.repo, tree)?.notes {
@@ -202,11 +201,11 @@ impl Store<'_> {
             edits.insert(on, Some(self.repo.write_blob(&new)?));
         }
         if edits.is_empty() && after == before {
-            return Ok(markdown);
+            return Ok(tip);
         }
         let tree = notes::rebuilt(self.repo, tree, &edits, &[after.entry(self.repo)?], blocks::union, false)?;
         let parents = if stale.redacted.is_empty() { vec![tip] } else { Vec::new() };
-        self.repo.write_merge(tree, parents, MESSAGE, self.repo.commit_seconds(tip)?).map(Some)
+        self.repo.write_merge(tree, parents, MESSAGE, self.repo.commit_seconds(tip)?)
     }
 
     /// Removes other references to old tips: the reflogs of local and tracking refs, and the index, which is rebuilt on
@@ -252,7 +251,8 @@ impl Store<'_> {
             return Ok(());
         }
         self.move_refs(&[MARKDOWN_REF], tips, REFLOG, |_, tip, _| {
-            Ok(self.updated_markdown(handoffs, tip)?.filter(|new| Some(*new) != tip))
+            let Some(tip) = tip else { return Ok(None) };
+            Ok(Some(self.updated_markdown(tip, handoffs, &Tombstones::default())?).filter(|new| *new != tip))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Redaction: removes records from the notes and their history, and their texts from whatever quotes them.
+//! Redaction: removes records from the notes and their history, and their texts from all records that quote them.
 //!
 //! Each ref becomes a commit without parents, whose tree lists the redacted records (its tombstones). When it is united
 //! with a tip that lacks these, only the lines of that tip are used. References to old tips are removed afterwards.
@@ -45,7 +45,7 @@ pub struct Redaction {
 pub(crate) type Lines = BTreeSet<(Namespace, Vec<u8>)>;
 
 impl Store<'_> {
-    /// Redacts records: replaces them by stubs and rewrites what quotes them. With `dry_run` changes nothing. Flushes
+    /// Redacts records: replaces them by stubs and rewrites records that quote them. With `dry_run` changes nothing. Flushes
     /// the logs first; if that fails, redacts nothing. Ignores ids that are not stored here.
     pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<Redaction> {
         let mut out = Redaction::default();
@@ -131,12 +131,8 @@ impl Store<'_> {
             Some(new) => self.repo.write_commit(new.tree, Vec::new(), MESSAGE, &self.repo.identity())?,
             None => tip,
         };
-        let updated = self.updated_markdown(handoffs, Some(without_quotes))?.unwrap_or(without_quotes);
-        // without handoffs there is nothing to follow
-        let tombstones = Removal { tombstones: removal.tombstones.clone(), ..Removal::default() };
-        let with_tombstones = self.rewritten(MARKDOWN_REF, updated, &Texts::default(), &tombstones)?;
-        let before = self.repo.tree_of(tip)?;
-        let tree = with_tombstones.map_or_else(|| self.repo.tree_of(updated), |new| Ok(new.tree))?;
+        let updated = self.updated_markdown(without_quotes, handoffs, &removal.tombstones)?;
+        let (before, tree) = (self.repo.tree_of(tip)?, self.repo.tree_of(updated)?);
         if tree == before {
             return Ok(None);
         }

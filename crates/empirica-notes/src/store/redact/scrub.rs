@@ -71,8 +71,8 @@ impl Store<'_> {
 
     /// The outcome for a tip, with the tree and parents of the new commit; `None` if there is nothing to do.
     fn scrubbed(&self, name: &str, tip: Oid) -> Result<Option<(Scrubbed, Oid, Vec<Oid>)>> {
-        let sent = self.tracking().into_iter().filter(|(known, _)| tracked(known).as_deref() == Some(name));
-        let published_tip = sent.map(|(_, id)| id).find(|id| is_ancestor(self.repo, *id, &tip.to_string()));
+        let published = self.tracking().into_iter().filter(|(tracking, _)| tracked(tracking).as_deref() == Some(name));
+        let published_tip = published.map(|(_, id)| id).find(|id| is_ancestor(self.repo, *id, &tip.to_string()));
         let (tree, notes) = self.clean_tree(name, tip)?;
         let history = self.scan_push(name, tip, published_tip)?.iter().any(|leak| match &leak.part {
             Part::Earlier | Part::Message | Part::Name => true,
@@ -112,7 +112,7 @@ impl Store<'_> {
             let other = new.map(|text| self.repo.write_blob(&text)).transpose()?.map_or(other, Other::file);
             let mut path = clean_path.unwrap_or(path);
             // two cleaned names can be equal
-            while others.iter().any(|(known, _)| *known == path) {
+            while others.iter().any(|(other, _)| *other == path) {
                 path.push(b'+');
             }
             others.push((path, other));

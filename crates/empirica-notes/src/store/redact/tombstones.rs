@@ -73,7 +73,7 @@ impl Tombstones {
     }
 
     /// Parses the file: a number, then a line per record: its id alone if it is redacted, else its id, the hash of its
-    /// line (several joined by commas), and the records whose texts it lacks. Skips what it cannot parse.
+    /// line (several joined by commas), and the records whose texts it lacks. Skips lines it cannot parse.
     pub fn parse(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
         let mut rows = text.lines();
@@ -141,7 +141,7 @@ impl Tombstones {
 
     /// Whether an id, in full or in its short form, is that of a redacted or rewritten record.
     pub fn names(&self, id: &str) -> bool {
-        let is_short_of = |known: &String| id.len() == 8 && known.ends_with(id);
+        let is_short_of = |full: &String| id.len() == 8 && full.ends_with(id);
         self.redacted.contains_key(id) || self.redacted.keys().any(is_short_of)
     }
 
@@ -188,7 +188,7 @@ impl Form {
         }
     }
 
-    /// The note without what `stale` redacts; unchanged byte for byte if all of it counts. All blocks of redacted
+    /// The note without lines or blocks that `stale` redacts; unchanged byte for byte if all of it counts. All blocks of redacted
     /// records are dropped: new ones come with the newer side.
     pub fn without(self, note: Vec<u8>, stale: &Tombstones) -> Vec<u8> {
         if stale.redacted.is_empty() {

@@ -31,16 +31,16 @@ impl<'s> HandoffTexts<'s> {
         HandoffTexts { store, loaded: OnceCell::new() }
     }
 
-    /// The secrets in a block, except allowed ones of its handoff and those in `known`. Secrets of the handoff itself
+    /// The secrets in a block, except allowed ones of its handoff and those in `published`. Secrets of the handoff itself
     /// have its id; those written into the block have none.
-    pub fn leaks(&self, id: &str, block: &str, known: &str) -> Result<Vec<Leak>> {
+    pub fn leaks(&self, id: &str, block: &str, published: &str) -> Result<Vec<Leak>> {
         let mut found = empirica_secrets::found(block);
-        found.retain(|(_, secret)| !known.contains(secret.as_str()));
+        found.retain(|(_, secret)| !published.contains(secret.as_str()));
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let unknown = HandoffText::default();
-        let handoff = self.all()?.get(id).unwrap_or(&unknown);
+        let empty = HandoffText::default();
+        let handoff = self.all()?.get(id).unwrap_or(&empty);
         let leak = |(rule, secret): (&'static str, String)| match handoff.texts.contains(&plain(&secret)) {
             true if handoff.is_allowed => None,
             true => Some(Leak::new(Some(id.to_owned()), None, rule)),

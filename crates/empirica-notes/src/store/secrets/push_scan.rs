@@ -155,7 +155,7 @@ impl PushScan<'_> {
             self.store.in_time()?;
             let found = leaks(line);
             if !found.is_empty() {
-                let published = lines::split(remote).filter(|known| lines::id(known) == Some(id)).flat_map(leaks);
+                let published = lines::split(remote).filter(|line| lines::id(line) == Some(id)).flat_map(leaks);
                 out.extend(beyond(found, published.map(|leak| leak.rule)));
             }
         }

@@ -22,7 +22,7 @@ impl Store<'_> {
         self.scan_secrets && !leaks(line).is_empty()
     }
 
-    /// Whether a line is marked as having allowed secrets, which are not asked about again.
+    /// Whether a line is marked as having allowed secrets.
     pub fn says_allowed(&self, line: &[u8]) -> bool {
         allowed_id(line).is_some()
     }
@@ -61,15 +61,16 @@ impl Store<'_> {
                 step();
             }
         }
-        let known: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
+        let reported: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
         let handoffs = HandoffTexts::new(self);
         for (on, blob) in markdown {
             let note = self.repo.read_blob(blob)?.unwrap_or_default();
             for (id, text) in blocks::texts(&note) {
                 let found = match &id {
-                    Some(id) => {
-                        handoffs.leaks(id, &text, "")?.into_iter().find(|leak| leak.id.is_none() || !known.contains(id))
-                    }
+                    Some(id) => handoffs
+                        .leaks(id, &text, "")?
+                        .into_iter()
+                        .find(|leak| leak.id.is_none() || !reported.contains(id)),
                     None => leak_of_text(&text),
                 };
                 out.extend(found.map(|leak| leak.at(MARKDOWN_REF, on, Part::Note)));
@@ -78,7 +79,7 @@ impl Store<'_> {
         }
         for name in own_refs() {
             let Some(tip) = self.repo.find_ref(&name)? else { continue };
-            let published = self.tracking().into_iter().find(|(known, _)| tracked(known).as_ref() == Some(&name));
+            let published = self.tracking().into_iter().find(|(tracking, _)| tracked(tracking).as_ref() == Some(&name));
             let found = self.scan_push(&name, tip, published.map(|(_, tip)| tip))?;
             out.extend(found.into_iter().filter(|leak| leak.part != Part::Note));
         }

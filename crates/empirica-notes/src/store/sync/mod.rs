@@ -1,4 +1,4 @@
-//! Compares the local refs with those of a remote, unites them, and records what the remote has.
+//! Compares the local refs with those of a remote, unites them, and records the remote's tips.
 
 pub mod refused;
 
@@ -138,7 +138,7 @@ impl Store<'_> {
             if !is_lines {
                 let unite = Form::Blocks.unite();
                 let both = unite(&texts[0], &texts[1]);
-                // what the union adds to a side comes from the other side
+                // blocks that the union adds to a side come from the other side
                 (0..2).for_each(|side| notes[side] += usize::from(both != unite(&texts[1 - side], b"")));
                 continue;
             }

@@ -60,7 +60,7 @@ struct Change {
 }
 
 impl Store<'_> {
-    /// Writes all pending records of all worktrees. Never fails: what cannot be written stays pending.
+    /// Writes all pending records of all worktrees. Never fails: records that cannot be written stay pending.
     pub fn flush(&self) -> Flushed {
         self.flush_with(ForeignContent::default())
     }

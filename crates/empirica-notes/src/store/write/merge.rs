@@ -156,7 +156,7 @@ impl Store<'_> {
             let counts = form.without(text.clone(), &missing[side]);
             // a note without counting lines is dropped
             if counts == text || !counts.is_empty() {
-                united = Some(united.map_or_else(|| counts.clone(), |known| form.unite()(&known, &counts)));
+                united = Some(united.map_or_else(|| counts.clone(), |united| form.unite()(&united, &counts)));
             }
             read.push((blob, text));
         }

@@ -208,7 +208,7 @@ impl Store<'_> {
         }
     }
 
-    /// Adds the notes of these entries to a session's list. Called before a record that takes them over.
+    /// Adds the notes of these entries to a session's list. Call it before storing a record that takes them over.
     pub fn take_in<'e>(&self, session: &SessionId, entries: impl IntoIterator<Item = &'e RecordEntry>) -> Result<()> {
         let mut places = BTreeSet::new();
         for entry in entries {

@@ -29,20 +29,13 @@ impl Store<'_> {
     /// The notes whose rendering depends on these pending records, with all their lines, pending or stored.
     pub(crate) fn affected_notes(&self, pending: &[PendingRecord]) -> BTreeMap<Oid, Vec<Vec<u8>>> {
         let mut notes: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
-        let mut shown: BTreeSet<Oid> = BTreeSet::new();
         for pending in pending.iter().filter(|pending| pending.namespace == Namespace::Handoffs) {
             notes.entry(pending.on).or_default().push(pending.line.clone());
-            let is_shown = |body: &Body| {
-                use Body::{Attach, Digest, Handoff, Redacted, Supersede};
-                matches!(body, Handoff(_) | Digest(_) | Attach(_) | Supersede(_) | Redacted(_))
-            };
-            if record::decode(&pending.line).is_some_and(|record| is_shown(&record.body)) {
-                shown.insert(pending.on);
-            }
         }
-        notes.retain(|on, _| shown.contains(on));
         // unreadable lines are not rendered until the next record comes
-        if let Some(mut lookup) = (!notes.is_empty()).then(|| Lookup::open(self, Namespace::Handoffs).ok()).flatten() {
+        if !notes.is_empty()
+            && let Ok(mut lookup) = Lookup::open(self, Namespace::Handoffs)
+        {
             for (on, lines) in &mut notes {
                 lines.extend(lookup.lines(*on).unwrap_or_default());
             }

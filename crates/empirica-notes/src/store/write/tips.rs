@@ -11,12 +11,12 @@ use crate::store::files::read_lines;
 pub struct Tips {
     /// The tips of the local and tracking refs, by full name.
     pub refs: BTreeMap<String, Oid>,
-    /// The time of the newest known id, in milliseconds.
+    /// The time of the newest id seen, in milliseconds.
     pub newest_ms: u64,
 }
 
 impl Tips {
-    /// Reads the file; skips what it cannot parse.
+    /// Reads the file; skips lines it cannot parse.
     pub fn load(paths: &Paths) -> Self {
         let mut tips = Tips::default();
         for line in read_lines(&paths.file("tips")) {
