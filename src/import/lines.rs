@@ -88,9 +88,9 @@ pub fn import(
     for line in &given {
         missing.entry(line.on).or_insert_with(|| line.on != empty && !context.repo.has_object(line.on));
     }
-    let looks = context.store.looks_for_secrets();
-    let secrets = looks.then(|| given.iter().filter(|line| context.store.holds_secret(&line.line)).count());
-    let allowed = given.iter().filter(|line| looks && context.store.says_allowed(&line.line)).count();
+    let looks = context.store.scans_for_secrets();
+    let secrets = looks.then(|| given.iter().filter(|line| context.store.has_secret(&line.line)).count());
+    let allowed = given.iter().filter(|line| looks && context.store.has_allowed_secrets(&line.line)).count();
     let allowed = (allowed > 0).then(|| {
         format!(
             "{allowed} of these lines say that a secret in them was allowed: they leave with the next sync as they are"

@@ -130,13 +130,13 @@ fn taken_along(context: &CommandContext<'_>, lines: &[String], remote: &str) -> 
     context.repo.end_by(Instant::now() + time(context.repo, &mut Vec::new()));
     // unreadable objects cannot be pushed anyway; give up when time is over
     let found = leaves.iter().find_map(|(name, new, old)| {
-        context.store.secrets_leaving(name, *new, *old).unwrap_or_default().into_iter().next()
+        context.store.secrets_in_push(name, *new, *old).unwrap_or_default().into_iter().next()
     });
     let leak = found?;
     let command = leak.remedies().pop()?;
     Some(format!(
         "{} holds a secret (rule {}), and this push to {remote} takes it along; change the secret, take it out and push again: {command}",
-        leak.what(),
+        leak.location(),
         leak.rule
     ))
 }
@@ -167,7 +167,7 @@ fn is_new(store: &Store<'_>, place: &RemotePlace, leaves: SyncPolicy, warnings: 
         let is_held = standing.ours.as_ref() == held.get(&standing.name);
         standing.ours.is_some() && !is_held && !standing.equal && leaves.may(&standing.name)
     };
-    Ok(store.standing(&place.tracking, None)?.iter().any(is_due))
+    Ok(store.compare_refs(&place.tracking, None)?.iter().any(is_due))
 }
 
 /// Whether ssh can be run without prompts: the user configured no ssh command.

@@ -43,7 +43,7 @@ impl Sync<'_, '_> {
         let (standings, _) = self.fetch()?;
         let (mut incoming, mut outgoing) = (TransferByRef::new(), TransferByRef::new());
         for standing in &standings {
-            let (came, went) = self.store.travelling(standing)?;
+            let (came, went) = self.store.lines_to_transfer(standing)?;
             incoming.insert(standing.name.clone(), came);
             outgoing.insert(standing.name.clone(), went);
         }
@@ -64,7 +64,7 @@ impl Sync<'_, '_> {
         let repo = self.store.repo();
         let fetch = |whole| -> Result<(Vec<RefComparison>, Fetched)> {
             let fetched = transfer::fetch(repo, self.place, &self.manner, whole)?;
-            Ok((self.store.standing(&self.place.tracking, Some(&fetched.present))?, fetched))
+            Ok((self.store.compare_refs(&self.place.tracking, Some(&fetched.present))?, fetched))
         };
         let differs = |standing: &RefComparison| !standing.equal && standing.theirs.is_some();
         let found = fetch(false);
@@ -102,18 +102,18 @@ impl Sync<'_, '_> {
             first |= round == 1 && is_first(&standings);
             let mut outgoing = TransferByRef::new();
             for standing in standings.iter().filter(|standing| !standing.equal) {
-                let (came, went) = store.travelling(standing)?;
+                let (came, went) = store.lines_to_transfer(standing)?;
                 add(incoming.entry(standing.name.clone()).or_default(), came);
                 outgoing.insert(standing.name.clone(), went);
             }
             let may = |name: &str| self.leaves.may(name);
             if standings.iter().any(|standing| !standing.equal && standing.theirs.is_some()) {
-                warnings.extend(store.unite_with(&standings, may)?);
+                warnings.extend(store.unite_remote(&standings, may)?);
             }
             fault::step("sync: united");
-            let mut standings = store.standing(&self.place.tracking, Some(&fetched.present))?;
+            let mut standings = store.compare_refs(&self.place.tracking, Some(&fetched.present))?;
             if self.redactions_alone {
-                standings = standings.into_iter().map(|s| store.redaction_alone(s)).collect::<Result<_>>()?;
+                standings = standings.into_iter().map(|s| store.redactions_only(s)).collect::<Result<_>>()?;
             }
             let held = self.held(&standings, &mut secret, warnings)?;
             let held_tips =
@@ -123,7 +123,7 @@ impl Sync<'_, '_> {
                 .iter()
                 .filter(|s| !s.equal && may(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
                 .collect();
-            let updates = due.iter().map(|standing| store.update_for(standing)).collect::<Result<Vec<_>>>()?;
+            let updates = due.iter().map(|standing| store.push_update(standing)).collect::<Result<Vec<_>>>()?;
             let updates: Vec<_> = updates.into_iter().flatten().collect();
             if updates.is_empty() {
                 let synced = self.synced(&standings, &incoming, &merged(outgoing, &sent), round, first);
@@ -159,7 +159,7 @@ impl Sync<'_, '_> {
             for (name, _) in &done {
                 add(sent.entry(name.clone()).or_default(), outgoing.get(name).cloned().unwrap_or_default());
             }
-            store.published(&self.place.tracking, &done)?;
+            store.record_push(&self.place.tracking, &done)?;
             if updates.iter().all(|u| refused.contains_key(&u.name) || done.iter().any(|(name, _)| *name == u.name)) {
                 let synced = self.synced(&standings, &incoming, &merged(outgoing, &sent), round, first);
                 return self.ended(synced, refused, secret);
@@ -195,10 +195,10 @@ impl Sync<'_, '_> {
     ) -> Result<BTreeSet<String>> {
         let mut held = BTreeSet::new();
         for standing in standings.iter().filter(|standing| !standing.equal && self.leaves.may(&standing.name)) {
-            let found = self.store.secrets_of(standing)?;
+            let found = self.store.secrets_to_send(standing)?;
             if self.allow_secret {
                 for leak in &found {
-                    let warning = format!("{} holds a secret (rule {}) and was let go", leak.what(), leak.rule);
+                    let warning = format!("{} holds a secret (rule {}) and was let go", leak.location(), leak.rule);
                     if !warnings.contains(&warning) {
                         warnings.push(warning);
                     }
@@ -286,7 +286,7 @@ fn held_back(leak: &Leak) -> Error {
 /// Error: a secret leaves, or would.
 fn leaks(leak: &Leak, then: &str) -> Error {
     let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
-    let error = Error::refused(format!("{} holds a secret, {then}", leak.what()))
+    let error = Error::refused(format!("{} holds a secret, {then}", leak.location()))
         .reason(format!("the rule {} saw it{place}, in what would leave for the first time", leak.rule))
         .suggest("Change the secret and take it out; or, when it is none, let it go.");
     leak.remedies().into_iter().fold(error, Error::command)

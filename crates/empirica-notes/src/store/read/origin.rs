@@ -43,7 +43,7 @@ impl LineOrigin {
 /// A line to find the origin of.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct WantedLine {
+pub struct LineQuery {
     pub id: Id,
     pub namespace: Namespace,
     pub line: Vec<u8>,
@@ -56,7 +56,7 @@ type HeldLines = BTreeSet<usize>;
 
 struct Walk<'s> {
     repo: &'s Repository,
-    lines: Vec<&'s WantedLine>,
+    lines: Vec<&'s LineQuery>,
     targets: BTreeSet<Oid>,
     notes: HashMap<(Oid, Oid), HeldLines>,
     commits: HashMap<Oid, HeldLines>,
@@ -99,11 +99,11 @@ impl Walk<'_> {
 impl Store<'_> {
     /// The first origin of each of these lines, in local or fetched notes. Lines are absent that are only pending, or
     /// whose origin is lost, as after an import, a redaction, or in a shallow clone.
-    pub fn origins(&self, searched: &[WantedLine]) -> Result<BTreeMap<Id, LineOrigin>> {
+    pub fn origins(&self, searched: &[LineQuery]) -> Result<BTreeMap<Id, LineOrigin>> {
         let view = self.pending_view()?;
         let mut out: BTreeMap<Id, (i64, LineOrigin)> = BTreeMap::new();
         for namespace in Namespace::ALL {
-            let lines: Vec<&WantedLine> = searched.iter().filter(|one| one.namespace == namespace).collect();
+            let lines: Vec<&LineQuery> = searched.iter().filter(|one| one.namespace == namespace).collect();
             if lines.is_empty() {
                 continue;
             }

@@ -15,7 +15,7 @@ use crate::store::{Store, own_refs};
 
 impl Store<'_> {
     /// The last seen or written tips, by full ref name.
-    pub fn remembered(&self) -> BTreeMap<String, Oid> {
+    pub fn saved_tips(&self) -> BTreeMap<String, Oid> {
         Tips::load(&self.paths).refs
     }
 

@@ -36,17 +36,17 @@ struct PushScan<'s> {
 impl Store<'_> {
     /// The secrets that pushing `tip` of a local or tracking ref would publish to a remote that has `theirs`; none if
     /// `empirica.redact` is off. Secrets that the remote has are excluded, even in records rewritten since.
-    pub fn secrets_leaving(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
+    pub fn secrets_in_push(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
         if !self.scan_secrets {
             return Ok(Vec::new());
         }
         self.scan_push(name, tip, theirs)
     }
 
-    /// As [`Self::secrets_leaving`], for a compared ref, including its pending records.
-    pub fn secrets_of(&self, comparison: &RefComparison) -> Result<Vec<Leak>> {
+    /// As [`Self::secrets_in_push`], for a compared ref, including its pending records.
+    pub fn secrets_to_send(&self, comparison: &RefComparison) -> Result<Vec<Leak>> {
         let mut out = match comparison.ours {
-            Some(tip) => self.secrets_leaving(&comparison.name, tip, comparison.theirs)?,
+            Some(tip) => self.secrets_in_push(&comparison.name, tip, comparison.theirs)?,
             None => Vec::new(),
         };
         if self.scan_secrets {
@@ -57,7 +57,7 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// As [`Self::secrets_leaving`], regardless of `empirica.redact`.
+    /// As [`Self::secrets_in_push`], regardless of `empirica.redact`.
     pub(crate) fn scan_push(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
         let ours = tracked(name).unwrap_or_else(|| name.to_owned());
         let form = Form::of(&ours);

@@ -18,17 +18,17 @@ pub type ScanProgress<'t> = &'t mut dyn FnMut(usize, usize);
 
 impl Store<'_> {
     /// Whether storing a line would replace a secret; `false` if `empirica.redact` is off.
-    pub fn holds_secret(&self, line: &[u8]) -> bool {
+    pub fn has_secret(&self, line: &[u8]) -> bool {
         self.scan_secrets && !leaks(line).is_empty()
     }
 
     /// Whether a line is marked as having allowed secrets.
-    pub fn says_allowed(&self, line: &[u8]) -> bool {
+    pub fn has_allowed_secrets(&self, line: &[u8]) -> bool {
         allowed_id(line).is_some()
     }
 
     /// Whether `empirica.redact` is on.
-    pub fn looks_for_secrets(&self) -> bool {
+    pub fn scans_for_secrets(&self) -> bool {
         self.scan_secrets
     }
 

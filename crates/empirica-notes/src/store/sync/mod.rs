@@ -50,7 +50,7 @@ pub struct TransferLines {
 impl Store<'_> {
     /// Compares all local refs with the tracking refs of a remote. `present` lists the refs that the remote has, if
     /// known.
-    pub fn standing(&self, tracking: &str, present: Option<&BTreeSet<String>>) -> Result<Vec<RefComparison>> {
+    pub fn compare_refs(&self, tracking: &str, present: Option<&BTreeSet<String>>) -> Result<Vec<RefComparison>> {
         let compare = |name: String| {
             let tracked = tracking_ref(tracking, &name);
             let is_present = present.is_none_or(|present| present.contains(&tracked));
@@ -65,7 +65,7 @@ impl Store<'_> {
 
     /// As compared, but the local tip is replaced by the remote's notes after local redactions, without unpublished
     /// lines. Equal if the remote has all redactions. Call it after its notes were united.
-    pub fn redaction_alone(&self, comparison: RefComparison) -> Result<RefComparison> {
+    pub fn redactions_only(&self, comparison: RefComparison) -> Result<RefComparison> {
         let unchanged = |comparison| Ok(RefComparison { equal: true, ..comparison });
         let (Some(ours), Some(theirs)) = (comparison.ours, comparison.theirs) else { return unchanged(comparison) };
         let redactions = Tombstones::of(self.repo, Some(ours))?;
@@ -128,7 +128,7 @@ impl Store<'_> {
     }
 
     /// The lines that are missing here, then those missing in the remote, including pending ones.
-    pub fn travelling(&self, comparison: &RefComparison) -> Result<(TransferLines, TransferLines)> {
+    pub fn lines_to_transfer(&self, comparison: &RefComparison) -> Result<(TransferLines, TransferLines)> {
         let found = differences(self.repo, self.tree(comparison.ours)?, self.tree(comparison.theirs)?)?;
         let is_lines = Form::of(&comparison.name) == Form::Lines;
         let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
@@ -166,7 +166,7 @@ impl Store<'_> {
 
     /// Unites the remote's tips into the local refs for which `publish` returns true, so that they can be pushed as
     /// fast-forwards. Returns warnings for the user.
-    pub fn unite_with(&self, comparisons: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    pub fn unite_remote(&self, comparisons: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut warnings)?;
@@ -181,7 +181,7 @@ impl Store<'_> {
 
     /// The update that pushes a local ref; `None` without a local tip. It is forced only if a redaction cut off the
     /// remote's history.
-    pub fn update_for(&self, comparison: &RefComparison) -> Result<Option<Update>> {
+    pub fn push_update(&self, comparison: &RefComparison) -> Result<Option<Update>> {
         let Some(new) = comparison.ours else { return Ok(None) };
         let mut lease = None;
         if let Some(theirs) = comparison.theirs {
@@ -193,7 +193,7 @@ impl Store<'_> {
     }
 
     /// Records the result of a push in the tracking refs and the saved tips.
-    pub fn published(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
+    pub fn record_push(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
         let _lock = self.locked()?;
         let mut tips = Tips::load(&self.paths);
         let mut moved = Vec::new();

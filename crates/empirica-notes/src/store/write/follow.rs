@@ -80,7 +80,7 @@ impl Store<'_> {
     }
 
     /// As [`Self::follow`], completed by the next reconciling command after a kill.
-    pub fn follow_surely(&self, moves: &[Follow]) -> Result<WriteOutcome> {
+    pub fn follow_durably(&self, moves: &[Follow]) -> Result<WriteOutcome> {
         self.remember_moves(moves);
         let written = self.follow(moves)?;
         let (path, taken) = (self.paths.file("moves"), self.paths.file("following"));
@@ -169,7 +169,7 @@ impl Store<'_> {
             return Ok(());
         }
         let (session, ai) = last.map_or((None, "git-empirica".to_owned()), |r| (r.head.session, r.head.ai));
-        let mut head = self.new_head(session.as_ref(), &ai);
+        let mut head = self.new_envelope(session.as_ref(), &ai);
         head.commit = Some(pair.1.clone());
         head.tree = self.repo.tree_of(step.to).ok().map(|id| id.to_string());
         let attach = Record { head, body: Body::Attach(Attach { of, from: pair.0, to: pair.1 }) };

@@ -25,7 +25,7 @@ use empirica_secrets::Replaced;
 
 impl Store<'_> {
     /// The envelope of a new record on HEAD.
-    pub fn new_head(&self, session: Option<&SessionId>, ai: &str) -> Envelope {
+    pub fn new_envelope(&self, session: Option<&SessionId>, ai: &str) -> Envelope {
         Envelope {
             v: VERSION,
             id: self.new_id(),
@@ -39,7 +39,7 @@ impl Store<'_> {
 
     /// A new record on HEAD.
     pub fn new_record(&self, session: &SessionId, ai: &str, body: Body) -> Record {
-        Record { head: self.new_head(Some(session), ai), body }
+        Record { head: self.new_envelope(Some(session), ai), body }
     }
 
     /// Stores records on their commits. Fails only if no log can be written.
@@ -54,14 +54,14 @@ impl Store<'_> {
         let mut records = vec![(handoff, None)];
         for (of, places) in older {
             let body = Body::Supersede(Supersede { of, by: by.clone() });
-            let record = Record { head: self.new_head(session.as_ref(), &ai), body };
+            let record = Record { head: self.new_envelope(session.as_ref(), &ai), body };
             records.extend(places.into_iter().map(|on| (record.clone(), Some((Namespace::Handoffs, on)))));
         }
         self.append_on(records, FlushTiming::Now)
     }
 
     /// Stores a record in each of these notes.
-    pub fn put_beside(
+    pub fn append_in_notes(
         &self,
         record: &Record,
         places: &BTreeSet<(Namespace, Oid)>,
@@ -209,7 +209,11 @@ impl Store<'_> {
     }
 
     /// Adds the notes of these entries to a session's list. Call it before storing a record that takes them over.
-    pub fn take_in<'e>(&self, session: &SessionId, entries: impl IntoIterator<Item = &'e RecordEntry>) -> Result<()> {
+    pub fn add_to_session<'e>(
+        &self,
+        session: &SessionId,
+        entries: impl IntoIterator<Item = &'e RecordEntry>,
+    ) -> Result<()> {
         let mut places = BTreeSet::new();
         for entry in entries {
             let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
