@@ -26,7 +26,7 @@ pub struct UndoOutcome {
 
 /// Takes back the last thing that the session logged: out of the log, else by a record that says so.
 pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
-    let _turn = context.store.turn();
+    let _turn = context.store.decision_lock();
     let nothing = |why: String| Error::not_found("there is nothing to undo").reason(why);
     let Some(who) = context.own_session()? else {
         return Err(nothing("no session of yours is active here".to_owned())
@@ -88,7 +88,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
         .filter_map(|record| Some((record.body.namespace().unwrap_or(Namespace::Journal), scan.get(&record.head.id)?)));
     let places = places.flat_map(|(namespace, entry)| entry.on.iter().map(move |on| (namespace, *on))).collect();
     let retract = context.store.new_record(&who.id, &who.ai, Body::Retract(Retract { of: ids.into_iter().collect() }));
-    out.stored.add(&mut context.store.put_beside(&retract, &places, FlushTiming::Later)?);
+    out.stored.add(&mut context.store.append_in_notes(&retract, &places, FlushTiming::Later)?);
     Ok(out)
 }
 

@@ -69,7 +69,7 @@ fn read(folder: &Path) -> Option<Vec<ActiveSession>> {
 /// Adds a session to the cache of this worktree.
 pub fn begin(context: &CommandContext<'_>, session: &ActiveSession) -> std::io::Result<()> {
     let text = serde_json::to_string(session).map_err(std::io::Error::other)?;
-    context.store.replace_file(&context.store.paths().current().join(session.id.as_str()), &text)
+    context.store.paths().replace(&context.store.paths().current().join(session.id.as_str()), &text)
 }
 
 /// Removes redacted tasks from the cached sessions of all worktrees.
@@ -81,7 +81,7 @@ pub fn forget_redacted(context: &CommandContext<'_>) {
                 session.task = task;
                 let text = serde_json::to_string(&session).unwrap_or_default();
                 // if this fails, the session is derived from the records
-                if context.store.replace_file(&folder.join(session.id.as_str()), &text).is_err() {
+                if context.store.paths().replace(&folder.join(session.id.as_str()), &text).is_err() {
                     end(context, &session.id);
                 }
             }
@@ -114,7 +114,7 @@ pub fn takes_hint(context: &CommandContext<'_>, session: &SessionId, kind: &str)
     let is_new = given.lines().all(|line| line != kind);
     if is_new {
         // if this fails, the hint is repeated
-        let _ = context.store.replace_file(&file, &format!("{given}{kind}\n"));
+        let _ = context.store.paths().replace(&file, &format!("{given}{kind}\n"));
     }
     is_new
 }

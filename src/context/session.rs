@@ -29,7 +29,7 @@ impl<'a> CommandContext<'a> {
             return Ok(own);
         }
         // another process may be starting it
-        let _turn = self.store.turn();
+        let _turn = self.store.decision_lock();
         self.writing_in_turn()
     }
 

@@ -16,7 +16,7 @@ use empirica_notes::store::FlushTiming;
 pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let store = &context.store;
     let active = cached(context);
-    let pending = store.pending();
+    let pending = store.pending_handoffs();
     let unflushed = store.unflushed();
     if active.is_empty() && pending.is_empty() && unflushed == 0 && !store.has_unborn() {
         return Ok(Vec::new());

@@ -15,7 +15,7 @@ use empirica_notes::format::portable;
 use empirica_notes::format::portable::{Portable, Read};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::Namespace;
-use empirica_notes::store::{Epoch, Out, PendingRecord, Storage};
+use empirica_notes::store::{ExportItem, PendingRecord, Storage, Tombstones};
 
 /// Number of invalid lines that an error quotes.
 const LISTED: usize = 3;
@@ -61,8 +61,8 @@ pub fn export(context: &CommandContext<'_>, each: &mut dyn FnMut(&str) -> Result
     let mut commit = (None, String::new());
     context.store.export(&mut |out| {
         let (namespace, on, line) = match out {
-            Out::Epoch(namespace, epoch) => return each(&(portable::write_epoch(namespace, &epoch) + "\n")),
-            Out::Line(namespace, on, line) => (namespace, on, line),
+            ExportItem::Epoch(namespace, epoch) => return each(&(portable::write_epoch(namespace, &epoch) + "\n")),
+            ExportItem::Line(namespace, on, line) => (namespace, on, line),
         };
         if commit.0 != Some(on) {
             commit = (Some(on), on.to_string());
@@ -88,15 +88,15 @@ pub fn import(
     for line in &given {
         missing.entry(line.on).or_insert_with(|| line.on != empty && !context.repo.has_object(line.on));
     }
-    let looks = context.store.looks_for_secrets();
-    let secrets = looks.then(|| given.iter().filter(|line| context.store.holds_secret(&line.line)).count());
-    let allowed = given.iter().filter(|line| looks && context.store.says_allowed(&line.line)).count();
+    let looks = context.store.scans_for_secrets();
+    let secrets = looks.then(|| given.iter().filter(|line| context.store.has_secret(&line.line)).count());
+    let allowed = given.iter().filter(|line| looks && context.store.has_allowed_secrets(&line.line)).count();
     let allowed = (allowed > 0).then(|| {
         format!(
             "{allowed} of these lines say that a secret in them was allowed: they leave with the next sync as they are"
         )
     });
-    let imported = context.store.import_with(given, &epochs, progress)?;
+    let imported = context.store.import(given, &epochs, progress)?;
     let new = imported.new.values().sum();
     let missing_commits = missing.into_values().filter(|missing| *missing).count();
     let mut stored = StoreReport { warnings: imported.warnings, ..Default::default() };
@@ -138,7 +138,7 @@ fn read(
             Read::Epoch(namespace, epoch) => {
                 // several redaction lines add up
                 let known = epochs.entry(namespace).or_default();
-                *known = Epoch::parse(known.as_bytes()).united(&Epoch::parse(epoch.as_bytes())).text();
+                *known = Tombstones::parse(known.as_bytes()).united(&Tombstones::parse(epoch.as_bytes())).text();
                 Ok(None)
             }
             Read::Line(line) => pending(context, line).map(Some),

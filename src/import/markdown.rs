@@ -112,7 +112,7 @@ pub fn run(
             let is_same = std::fs::symlink_metadata(&file).is_ok_and(|there| there.is_file())
                 && std::fs::read(&file).is_ok_and(|there| there == text.as_bytes());
             if !is_same {
-                context.store.replace_file(&file, text).map_err(|error| unwritable(folder, &file, error))?;
+                context.store.paths().replace(&file, text).map_err(|error| unwritable(folder, &file, error))?;
                 outcome.written += 1;
             }
         }

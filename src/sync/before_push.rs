@@ -120,12 +120,12 @@ fn pushed_secret(context: &CommandContext<'_>, lines: &[String], remote: &str) -
     context.repo.end_by(Instant::now() + time_limit(context.repo, &mut Vec::new()));
     // unreadable objects cannot be pushed anyway
     let leak = pushed.iter().find_map(|(name, new, old)| {
-        context.store.secrets_leaving(name, *new, *old).unwrap_or_default().into_iter().next()
+        context.store.secrets_in_push(name, *new, *old).unwrap_or_default().into_iter().next()
     })?;
     let command = leak.remedies().pop()?;
     Some(format!(
         "{} holds a secret (rule {}), and this push to {remote} sends it; change the secret, redact it and push again: {command}",
-        leak.what(),
+        leak.location(),
         leak.rule
     ))
 }
@@ -152,7 +152,7 @@ fn is_new(store: &Store<'_>, place: &RemotePlace, policy: SyncPolicy, warnings: 
         let is_held = compared.ours.as_ref() == held.get(&compared.name);
         compared.ours.is_some() && !is_held && !compared.equal && policy.allows(&compared.name)
     };
-    Ok(store.standing(&place.tracking, None)?.iter().any(is_due))
+    Ok(store.compare_refs(&place.tracking, None)?.iter().any(is_due))
 }
 
 /// Whether ssh can be run without prompts: the user configured no ssh command.

@@ -24,7 +24,7 @@ pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushO
     warnings.extend(context.store.reconcile());
     let flushed = context.store.flush();
     warnings.extend(flushed.warnings);
-    let mut left = flushed.left.into_iter().map(|log| log.untaken());
+    let mut left = flushed.left.into_iter().map(|log| log.into_error());
     let degraded = flushed.degraded.or_else(|| left.next());
     warnings.extend(left.map(|error| error.in_one_line()));
     Ok(FlushOutcome { flushed: flushed.records, waiting: context.store.unflushed(), degraded, warnings, rescued })

@@ -39,7 +39,7 @@ impl Sync<'_, '_> {
         let (refs, _) = self.fetch()?;
         let (mut incoming, mut outgoing) = (TransferByRef::new(), TransferByRef::new());
         for compared in &refs {
-            let (came, went) = self.store.travelling(compared)?;
+            let (came, went) = self.store.lines_to_transfer(compared)?;
             incoming.insert(compared.name.clone(), came);
             outgoing.insert(compared.name.clone(), went);
         }
@@ -60,7 +60,7 @@ impl Sync<'_, '_> {
         let repo = self.store.repo();
         let fetch = |whole| -> Result<(Vec<RefComparison>, Fetched)> {
             let fetched = transfer::fetch(repo, self.place, &self.options, whole)?;
-            Ok((self.store.standing(&self.place.tracking, Some(&fetched.present))?, fetched))
+            Ok((self.store.compare_refs(&self.place.tracking, Some(&fetched.present))?, fetched))
         };
         let differs = |compared: &RefComparison| !compared.equal && compared.theirs.is_some();
         let found = fetch(false);
@@ -98,18 +98,18 @@ impl Sync<'_, '_> {
             first |= round == 1 && is_first(&refs);
             let mut outgoing = TransferByRef::new();
             for compared in refs.iter().filter(|compared| !compared.equal) {
-                let (came, went) = store.travelling(compared)?;
+                let (came, went) = store.lines_to_transfer(compared)?;
                 add(incoming.entry(compared.name.clone()).or_default(), came);
                 outgoing.insert(compared.name.clone(), went);
             }
             let allowed = |name: &str| self.policy.allows(name);
             if refs.iter().any(|compared| !compared.equal && compared.theirs.is_some()) {
-                warnings.extend(store.unite_with(&refs, allowed)?);
+                warnings.extend(store.unite_remote(&refs, allowed)?);
             }
             fault::step("sync: united");
-            let mut refs = store.standing(&self.place.tracking, Some(&fetched.present))?;
+            let mut refs = store.compare_refs(&self.place.tracking, Some(&fetched.present))?;
             if self.only_redactions {
-                refs = refs.into_iter().map(|s| store.redaction_alone(s)).collect::<Result<_>>()?;
+                refs = refs.into_iter().map(|s| store.redactions_only(s)).collect::<Result<_>>()?;
             }
             let held = self.held(&refs, &mut secret, warnings)?;
             let held_tips =
@@ -119,7 +119,7 @@ impl Sync<'_, '_> {
                 .iter()
                 .filter(|s| !s.equal && allowed(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
                 .collect();
-            let updates = due.iter().map(|compared| store.update_for(compared)).collect::<Result<Vec<_>>>()?;
+            let updates = due.iter().map(|compared| store.push_update(compared)).collect::<Result<Vec<_>>>()?;
             let updates: Vec<_> = updates.into_iter().flatten().collect();
             if updates.is_empty() {
                 add_all(&mut outgoing, &sent);
@@ -156,7 +156,7 @@ impl Sync<'_, '_> {
             for (name, _) in &done {
                 add(sent.entry(name.clone()).or_default(), outgoing.get(name).cloned().unwrap_or_default());
             }
-            store.published(&self.place.tracking, &done)?;
+            store.record_push(&self.place.tracking, &done)?;
             if updates.iter().all(|u| refused.contains_key(&u.name) || done.iter().any(|(name, _)| *name == u.name)) {
                 add_all(&mut outgoing, &sent);
                 let synced = self.synced(&refs, &incoming, &outgoing, round, first);
@@ -193,10 +193,10 @@ impl Sync<'_, '_> {
     ) -> Result<BTreeSet<String>> {
         let mut held = BTreeSet::new();
         for compared in refs.iter().filter(|compared| !compared.equal && self.policy.allows(&compared.name)) {
-            let found = self.store.secrets_of(compared)?;
+            let found = self.store.secrets_to_send(compared)?;
             if self.allow_secret {
                 for leak in &found {
-                    let warning = format!("{} holds a secret (rule {}) and was sent", leak.what(), leak.rule);
+                    let warning = format!("{} holds a secret (rule {}) and was sent", leak.location(), leak.rule);
                     if !warnings.contains(&warning) {
                         warnings.push(warning);
                     }
@@ -294,7 +294,7 @@ fn held_back(leak: &Leak) -> Error {
 
 fn leak_error(leak: &Leak, then: &str) -> Error {
     let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
-    let error = Error::refused(format!("{} holds a secret, {then}", leak.what()))
+    let error = Error::refused(format!("{} holds a secret, {then}", leak.location()))
         .reason(format!("the rule {} matched{place}, in records not sent before", leak.rule))
         .suggest("Change the secret and redact it; or send it if it is none.");
     leak.remedies().into_iter().fold(error, Error::command)

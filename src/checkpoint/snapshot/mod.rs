@@ -203,7 +203,7 @@ fn root_commit(context: &CommandContext<'_>) -> Option<Oid> {
     cached.filter(|root| context.repo.is_commit(*root)).or_else(|| {
         let root = project::root(context.repo)?;
         // if this fails, it is searched for again
-        let _ = context.store.replace_file(&file, &format!("{root}\n"));
+        let _ = context.store.paths().replace(&file, &format!("{root}\n"));
         Some(root)
     })
 }

@@ -55,7 +55,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
             .reason("a resolution reopens the task, and ESCALATE blocks it")
             .suggest("Give one of them."));
     }
-    let turn = request.resolution.as_ref().map(|_| context.store.turn());
+    let turn = request.resolution.as_ref().map(|_| context.store.decision_lock());
     let handoff = named(context, &request.handoff)?;
     let who = if turn.is_some() { context.writing_in_turn()? } else { context.writing()? };
     let mut bodies = match (&request.resolution, &handoff.body) {

@@ -12,7 +12,7 @@ use empirica_notes::git::Oid;
 use empirica_notes::git::history::commit::Listed;
 use empirica_notes::git::objects::blobs::Objects;
 use empirica_notes::model::Namespace;
-use empirica_notes::store::standing_alone;
+use empirica_notes::store::resolve_note;
 
 /// Up to this limit of commits, no helper threads are started.
 const PAGE: usize = 50;
@@ -105,7 +105,7 @@ fn stored(
     let mut annotated = AnnotatedCommit::new(commit.read()?);
     for (namespace, blob) in notes {
         // the second attempt reports unreadable notes
-        let records = if read(*blob, buffer) { standing_alone(commit.id, buffer) } else { None };
+        let records = if read(*blob, buffer) { resolve_note(commit.id, buffer) } else { None };
         let Some(records) = records else { return Ok(None) };
         *annotated.namespace(*namespace) = records;
     }

@@ -3,7 +3,7 @@
 use crate::context::CommandContext;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Envelope, Id, Namespace, Record, SessionId};
-use empirica_notes::store::{LineOrigin, Scan, WantedLine};
+use empirica_notes::store::{LineOrigin, LineQuery, Scan};
 
 /// Committers of a record and of its session's start.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ pub fn of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) ->
         scan.merge(of_session);
     }
     let ids = || [Some(id), start.as_ref()].into_iter().flatten();
-    let wanted: Vec<WantedLine> = ids().filter_map(|id| wanted(&scan, id)).collect();
+    let wanted: Vec<LineQuery> = ids().filter_map(|id| wanted(&scan, id)).collect();
     let mut brought = context.store.origins(&wanted)?;
     let start = start.and_then(|start| brought.get(&start).cloned());
     Ok(Committed { by: brought.remove(id), start })
@@ -52,7 +52,7 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<C
         record.head.session.as_ref() == Some(session) && !follows
     };
     let own: Vec<&Record> = scan.records().filter(own).collect();
-    let all: Vec<WantedLine> = own.iter().filter_map(|record| wanted(&scan, &record.head.id)).collect();
+    let all: Vec<LineQuery> = own.iter().filter_map(|record| wanted(&scan, &record.head.id)).collect();
     let brought = context.store.origins(&all)?;
     let start = own.iter().find(|record| is_start(record, session)).and_then(|record| brought.get(&record.head.id));
     let mut out = Committers::default();
@@ -80,8 +80,8 @@ fn is_start(record: &Record, session: &SessionId) -> bool {
     matches!(record.body, Body::SessionStart(_)) && record.head.session.as_ref() == Some(session)
 }
 
-fn wanted(scan: &Scan, id: &Id) -> Option<WantedLine> {
+fn wanted(scan: &Scan, id: &Id) -> Option<LineQuery> {
     let entry = scan.get(id)?;
     let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
-    Some(WantedLine { id: id.clone(), namespace, line: scan.line(id)?.to_vec(), on: entry.on.clone() })
+    Some(LineQuery { id: id.clone(), namespace, line: scan.line(id)?.to_vec(), on: entry.on.clone() })
 }

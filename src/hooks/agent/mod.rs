@@ -125,7 +125,7 @@ fn known(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<Sessi
 /// the event does not start a session: late events belong to none.
 fn own(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: bool) -> Result<Option<SessionId>> {
     // hooks of a session can run concurrently
-    let _turn = context.store.turn();
+    let _turn = context.store.decision_lock();
     let id = match known(context, event)? {
         Some(id) => id,
         None => {
@@ -247,7 +247,7 @@ fn collected(context: &mut CommandContext<'_>, event: &HookEvent, patience: Dura
         Some(path) if !path.is_file() => return Ok(None),
         path => path.as_ref().map(|path| path.to_string_lossy().into_owned()),
     };
-    let Some(_alone) = context.store.alone("collecting", patience) else { return Ok(None) };
+    let Some(_alone) = context.store.try_lock("collecting", patience) else { return Ok(None) };
     let is_named = path.is_some();
     let prepared =
         match collect::prepared(context, &collect::CollectRequest { path, agent: Some(event.agent), dry_run: false }) {

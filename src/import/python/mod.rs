@@ -117,7 +117,7 @@ pub fn run(
     let survey = here.survey(given, &mut redacted)?;
     outcome.new = survey.new.values().sum();
     (outcome.kinds, outcome.known, outcome.left_out) = (survey.new, survey.known, survey.left_out);
-    outcome.secrets = context.store.looks_for_secrets().then_some(redacted.len());
+    outcome.secrets = context.store.scans_for_secrets().then_some(redacted.len());
     if outcome.new > 0 {
         tell_secrets(&redacted, &mut outcome.stored);
     }
@@ -125,7 +125,7 @@ pub fn run(
     let copies = moved(context, &converted.lines, &given, &mut outcome)?;
     given.extend(copies);
     if !dry_run && !given.is_empty() {
-        let imported = context.store.import(given, progress)?;
+        let imported = context.store.import(given, &BTreeMap::new(), progress)?;
         outcome.stored.warnings.extend(imported.warnings);
         outcome.stored.storage = (outcome.new > 0).then_some(Storage::GitNotes);
     }

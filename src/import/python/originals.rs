@@ -13,7 +13,7 @@ use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::record::Attach;
 use empirica_notes::model::{Body, Envelope, Id, Namespace, Record};
 use empirica_notes::store::log::PendingRecord;
-use empirica_notes::store::{Epoch, Lookup, Store, data_ref};
+use empirica_notes::store::{Lookup, Store, Tombstones, data_ref};
 use empirica_secrets::Replaced;
 
 /// A record to store, converted and encoded.
@@ -64,7 +64,7 @@ impl Originals<'_> {
         let mut gone: BTreeSet<String> = BTreeSet::new();
         let mut found: Vec<(PendingRecord, Option<String>, bool)> = Vec::new();
         for namespace in Namespace::ALL {
-            let epoch = Epoch::of(self.store.repo(), self.store.repo().find_ref(&data_ref(namespace))?)?;
+            let epoch = Tombstones::of(self.store.repo(), self.store.repo().find_ref(&data_ref(namespace))?)?;
             let of_namespace: Vec<&NewRecord> =
                 given.iter().filter(|given| given.pending.namespace == namespace).collect();
             let mut wanted: HashMap<Id, Vec<(Oid, Vec<u8>)>> =
@@ -129,9 +129,7 @@ impl Originals<'_> {
     /// Finds the lines of these IDs in a namespace, and their objects.
     fn look_up(&self, namespace: Namespace, wanted: &mut HashMap<Id, Vec<(Oid, Vec<u8>)>>) -> Result<()> {
         let mut lookup = Lookup::open(self.store, namespace)?;
-        let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
-        places.extend(lookup.notes(self.store.repo())?.into_iter().map(|(on, _)| on));
-        for on in places {
+        for on in lookup.objects()? {
             for line in lookup.lines(on)? {
                 let id = lines::id(&line).and_then(Id::parse);
                 if let Some(known) = id.and_then(|id| wanted.get_mut(&id)) {

@@ -11,14 +11,14 @@ use empirica_notes::model::Namespace;
 use empirica_notes::model::hash::fnv;
 use empirica_notes::store::log::PendingRecord;
 use empirica_notes::store::read::NotesSource;
-use empirica_notes::store::{Epoch, Store};
+use empirica_notes::store::{Store, Tombstones};
 
 /// A notes tree read in addition to our refs.
 struct ExtraTree {
     namespace: Namespace,
     tree: Oid,
     required: bool,
-    stale: Epoch,
+    stale: Tombstones,
 }
 
 /// A note read in addition to our refs.
@@ -42,11 +42,11 @@ pub struct WantedNotes {
 impl WantedNotes {
     /// Reads refs and pending records.
     pub fn look(store: &Store<'_>) -> Result<Self> {
-        let reading = store.reading()?;
+        let view = store.pending_view()?;
         let empty = store.repo().empty_tree();
         let mut out = WantedNotes { trees: [empty; 3], extras: Vec::new(), pending: Vec::new() };
         for (at, namespace) in Namespace::ALL.into_iter().enumerate() {
-            let (sources, redacted) = store.sources(namespace, &reading);
+            let (sources, redacted) = store.sources(namespace, &view);
             for NotesSource { tip, required, stale } in sources {
                 let tree = match store.repo().tree_of(tip) {
                     Err(_) if !required => continue,
@@ -58,8 +58,7 @@ impl WantedNotes {
                     out.extras.push(ExtraTree { namespace, tree, required, stale });
                 }
             }
-            let pending = reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line));
-            out.pending.extend(pending.cloned());
+            out.pending.extend(view.counting(namespace, &redacted).cloned());
         }
         let trees = out.trees;
         out.extras.retain(|extra| trees[extra.namespace as usize] != extra.tree);

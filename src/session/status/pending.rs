@@ -25,7 +25,7 @@ pub struct PendingRecords {
 impl PendingRecords {
     /// Looks into the logs, and for an obstacle when there is something in them.
     pub fn look(context: &CommandContext<'_>) -> Self {
-        let counted = context.store.waiting();
+        let counted = context.store.pending_counts();
         let obstacle = (counted.all() > 0).then(|| context.store.obstacle()).flatten();
         PendingRecords { counted, obstacle }
     }
@@ -65,7 +65,7 @@ pub fn unsynced(context: &CommandContext<'_>) -> Result<Option<Unsynced>> {
     let mut out = Unsynced::default();
     let (mut united, mut all) = (Lacking::default(), None);
     for name in names {
-        let standings = context.store.standing(&kept_under(context.repo, &name), None)?;
+        let standings = context.store.compare_refs(&kept_under(context.repo, &name), None)?;
         if leaves == SyncPolicy::All && standings.iter().all(|standing| standing.theirs.is_none()) {
             let index = context.index()?;
             let counted = (index.count_all()?, index.count("handoff")?);
@@ -118,7 +118,7 @@ impl Lacking {
                 .suggest("Fetch them whole.")
                 .command(empirica("sync")));
         }
-        let (_, outgoing) = context.store.travelling(standing)?;
+        let (_, outgoing) = context.store.lines_to_transfer(standing)?;
         for line in outgoing.lines {
             let is_handoff = format::record::decode(&line.bytes).is_some_and(|record| record.body.kind() == "handoff");
             line.id.iter().for_each(|id| self.put(id, is_handoff));

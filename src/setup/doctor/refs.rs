@@ -80,7 +80,7 @@ fn conflicts(repo: &Repository) -> Vec<DoctorCheck> {
 /// Unreadable refs, and refs that are gone although their last value is remembered.
 fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let repo = context.repo;
-    let remembered = context.store.remembered();
+    let remembered = context.store.saved_tips();
     let mut out = Vec::new();
     let common = repo.common_dir();
     // read the files, as a listing skips unreadable refs
@@ -228,7 +228,7 @@ fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
     };
     let remotes = destinations(repo);
     let differs = |remote: &&String| {
-        let refs = context.store.standing(&kept_under(repo, remote), None).unwrap_or_default();
+        let refs = context.store.compare_refs(&kept_under(repo, remote), None).unwrap_or_default();
         refs.iter().any(|compared| compared.ours.is_some() && !compared.equal && policy.allows(&compared.name))
     };
     match (remotes.iter().find(differs), remotes.first()) {

@@ -19,7 +19,7 @@ fn check(leak: &Leak) -> DoctorCheck {
     let on = leak.place.as_ref().filter(|_| leak.id.is_some() && leak.part == Part::Note);
     let on = on.map_or_else(String::new, |(_, on)| format!(" on {on}"));
     let field = leak.field.as_ref().map_or_else(String::new, |field| format!(", in {field}"));
-    let what = format!("{}{on} holds a secret{field} (rule {})", leak.what(), leak.rule);
+    let what = format!("{}{on} holds a secret{field} (rule {})", leak.location(), leak.rule);
     // the last remedy removes it
     leak.remedies().pop().into_iter().fold(DoctorCheck::wrong("secrets", what), DoctorCheck::command)
 }

@@ -10,8 +10,8 @@ pub mod secrets;
 mod sync;
 mod write;
 
-use crate::store::log::lock;
-use crate::store::write::tips;
+use crate::store::log::lock::Lock;
+use crate::store::write::tips::Tips;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -20,22 +20,22 @@ use chrono::{DateTime, Utc};
 
 use crate::env::Env;
 use crate::error::Result;
+use crate::format;
 use crate::git::history::reach::Reach;
 use crate::git::{HeadState, Repository};
 use crate::model::{Id, Namespace, Record};
 
 pub use crate::store::files::paths::Paths;
 pub use crate::store::files::unique;
-pub use crate::store::log::attachments::Pending;
 pub use crate::store::log::lock::pause;
 pub use crate::store::log::{PendingCounts, PendingRecord};
-pub use crate::store::portable::{Imported, Out};
-pub use crate::store::read::origin::{LineOrigin, WantedLine};
-pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, standing_alone};
+pub use crate::store::portable::{ExportItem, Imported};
+pub use crate::store::read::origin::{LineOrigin, LineQuery};
+pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, resolve_note};
 pub use crate::store::recover::rescue::Rescued;
 pub use crate::store::redact::Redaction;
 pub use crate::store::redact::scrub::Scrubbed;
-pub use crate::store::redact::tombstones::{Epoch, Form};
+pub use crate::store::redact::tombstones::{Form, Tombstones};
 pub use crate::store::secrets::leak::{Leak, Part};
 pub use crate::store::sync::{Line, RefComparison, TransferLines};
 pub use crate::store::write::follow::Follow;
@@ -59,34 +59,34 @@ const HURRY: Duration = Duration::from_millis(500);
 pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
 /// The prefix of all refs of this program.
 pub const PREFIX: &str = crate::git::refs::OURS;
+/// The prefix of the tracking refs.
+const TRACKING: &str = "refs/notes/empirica/remotes/";
 
 /// The data ref of a namespace.
 pub fn data_ref(namespace: Namespace) -> String {
     format!("{PREFIX}data/{}", namespace.name())
 }
 
-/// The refs of this program with the form of their notes: data refs, then the Markdown ref.
-pub fn our_refs() -> Vec<(String, Form)> {
-    let namespaces = Namespace::ALL.into_iter().map(|namespace| (data_ref(namespace), Form::Lines));
-    namespaces.chain([(MARKDOWN_REF.to_owned(), Form::Blocks)]).collect()
-}
-
-/// The names of [`our_refs`].
+/// The local refs of this program: the data refs, then the Markdown ref.
 pub fn own_refs() -> Vec<String> {
-    our_refs().into_iter().map(|(name, _)| name).collect()
+    Namespace::ALL.into_iter().map(data_ref).chain([MARKDOWN_REF.to_owned()]).collect()
 }
 
-/// The tracking ref of one of [`our_refs`]. `tracking` is the name given by [`crate::git::remotes::tracking`].
+/// The namespace of a data ref; `None` for any other ref.
+fn namespace_of(name: &str) -> Option<Namespace> {
+    Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == name)
+}
+
+/// The tracking ref of one of [`own_refs`]. `tracking` is the name from [`crate::git::remotes::tracking`].
 pub fn tracking_ref(tracking: &str, ours: &str) -> String {
-    format!("{PREFIX}remotes/{tracking}/{}", ours.strip_prefix(PREFIX).unwrap_or(ours))
+    format!("{TRACKING}{tracking}/{}", ours.strip_prefix(PREFIX).unwrap_or(ours))
 }
 
 /// The ref that a tracking ref tracks; `None` for any other ref.
 pub(crate) fn tracked(name: &str) -> Option<String> {
-    let rest = name.strip_prefix(PREFIX)?.strip_prefix("remotes/")?;
-    let ours = our_refs().into_iter().map(|(name, _)| name);
+    let rest = name.strip_prefix(TRACKING)?;
     // data/handoffs has the Markdown ref's ending, and comes first
-    ours.into_iter().find(|ours| {
+    own_refs().into_iter().find(|ours| {
         let end = format!("/{}", ours.strip_prefix(PREFIX).unwrap_or(ours));
         rest.strip_suffix(&end).is_some_and(|remote| !remote.is_empty())
     })
@@ -107,7 +107,7 @@ pub struct Store<'a> {
     allow_secrets: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
-    /// Redacted texts known to this process, removed from everything it writes.
+    /// Redacted texts, removed from everything this process writes.
     forgotten: RefCell<crate::format::redact::Texts>,
 }
 
@@ -152,9 +152,9 @@ impl<'a> Store<'a> {
         self.allow_secrets = true;
     }
 
-    /// The time to wait for a lock: `wanted`, or less if in a hurry.
-    pub fn patience(&self, wanted: Duration) -> Duration {
-        self.until.map_or(wanted, |until| until.saturating_duration_since(Instant::now()).min(wanted))
+    /// The time to wait for a lock: `timeout`, or less if in a hurry.
+    pub fn patience(&self, timeout: Duration) -> Duration {
+        self.until.map_or(timeout, |until| until.saturating_duration_since(Instant::now()).min(timeout))
     }
 
     /// Whether a commit is reachable from HEAD; `false` if it is missing.
@@ -168,20 +168,20 @@ impl<'a> Store<'a> {
     }
 
     /// The lock for writing notes. Fetches missing objects first, as the lock is never held across the network.
-    fn locked(&self) -> Result<lock::Lock> {
+    fn locked(&self) -> Result<Lock> {
         self.complete();
-        lock::Lock::acquire(&self.paths, &self.paths.lock(), self.patience(self.lock_timeout))
+        Lock::acquire(&self.paths, &self.paths.lock(), self.patience(self.lock_timeout))
     }
 
     /// A lock for read-decide-write sequences. `None` after the lock timeout: the caller then continues without it, so
     /// that no record is lost.
-    pub fn turn(&self) -> Option<impl Sized + use<>> {
-        lock::Lock::acquire(&self.paths, &self.paths.state().join("turn"), self.patience(self.lock_timeout)).ok()
+    pub fn decision_lock(&self) -> Option<Lock> {
+        self.try_lock("turn", self.patience(self.lock_timeout))
     }
 
-    /// The lock named `what`; `None` if another process still holds it after `patience`.
-    pub fn alone(&self, what: &str, patience: Duration) -> Option<impl Sized + use<>> {
-        lock::Lock::acquire(&self.paths, &self.paths.state().join(what), patience).ok()
+    /// The lock named `name`; `None` if another process still holds it after `patience`.
+    pub fn try_lock(&self, name: &str, patience: Duration) -> Option<Lock> {
+        Lock::acquire(&self.paths, &self.paths.file(name), patience).ok()
     }
 
     /// The report of a handoff in Markdown; `None` if it cannot be rendered.
@@ -209,18 +209,28 @@ impl<'a> Store<'a> {
         &self.paths
     }
 
-    /// The latest time that an id may have to count for ordering, in milliseconds.
-    fn latest_ms(&self) -> u64 {
-        self.now.timestamp_millis().max(0) as u64 + crate::model::id::MAX_AHEAD_MS
+    /// The time of the newest id in lines, in milliseconds; 0 without one. Ids far ahead of the local clock do not count.
+    fn newest_ms<'l>(&self, lines: impl Iterator<Item = &'l [u8]>) -> u64 {
+        let latest = self.now_ms() + crate::model::id::MAX_AHEAD_MS;
+        let ms = lines.filter_map(|line| Some(Id::parse(format::lines::id(line)?)?.ms()));
+        ms.filter(|ms| *ms <= latest).max().unwrap_or(0)
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.now.timestamp_millis().max(0) as u64
     }
 
     /// A new id, later than all known ids.
     pub fn new_id(&self) -> Id {
         let newest = match self.newest_ms.get() {
-            0 => tips::newest_ms(&self.paths).max(log::newest_ms(&self.paths, self.latest_ms())),
+            0 => {
+                let pending = log::read(&self.paths);
+                let pending = self.newest_ms(pending.iter().map(|pending| pending.line.as_slice()));
+                Tips::load(&self.paths).newest_ms.max(pending)
+            }
             newest => newest,
         };
-        let ms = crate::model::id::next_ms(self.now.timestamp_millis().max(0) as u64, newest);
+        let ms = crate::model::id::next_ms(self.now_ms(), newest);
         self.newest_ms.set(ms);
         Id::at(ms)
     }
@@ -242,12 +252,5 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         "s" | "" => Some(Duration::from_secs(number)),
         "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
         _ => None,
-    }
-}
-
-impl Store<'_> {
-    /// Replaces a file atomically and creates its folder. A symlink at `path` is replaced, not followed.
-    pub fn replace_file(&self, path: &std::path::Path, content: &str) -> std::io::Result<()> {
-        self.paths.replace(path, content)
     }
 }

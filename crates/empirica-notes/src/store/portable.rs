@@ -1,21 +1,21 @@
 //! Export of all stored lines with their annotated objects, and import by union, in one commit per ref.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::Result;
 use crate::format::redact::Texts;
 use crate::format::{lines, portable};
-use crate::git::notes::difference::Other;
 use crate::git::{NotesTree, Oid, notes};
 use crate::model::Namespace;
 use crate::store::log;
 use crate::store::log::PendingRecord;
+use crate::store::read::objects::{damaged_note, missing_note};
 use crate::store::redact::progress::Forgetting;
-use crate::store::redact::tombstones::{Epoch, NAME};
-use crate::store::write::flush::{Beside, Change};
-use crate::store::write::merge::{absent, damaged};
+use crate::store::redact::tombstones::Tombstones;
+use crate::store::write::flush::ForeignContent;
+use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{Lookup, Store, data_ref, our_refs};
+use crate::store::{Lookup, Store, data_ref, own_refs};
 
 /// The outcome of an import.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Imported {
 }
 
 /// An item of an export.
-pub enum Out<'l> {
+pub enum ExportItem<'l> {
     /// A namespace's redactions, as text; before the namespace's lines.
     Epoch(Namespace, String),
     /// A line, with its namespace and annotated object.
@@ -39,7 +39,7 @@ pub enum Out<'l> {
 }
 
 /// The consumer; its error ends the export.
-type Each<'e> = &'e mut dyn FnMut(Out<'_>) -> Result<()>;
+type Each<'e> = &'e mut dyn FnMut(ExportItem<'_>) -> Result<()>;
 
 impl Store<'_> {
     /// Exports every stored line from all sources, by namespace, then object id, then in canonical order; before the
@@ -52,26 +52,22 @@ impl Store<'_> {
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
             let lookup = Lookup::open(self, namespace)?;
-            let mut places: BTreeSet<Oid> = lookup.waits_on().collect();
-            for (on, blob) in lookup.notes(self.repo)? {
-                if !self.repo.has_object(blob) {
-                    return Err(absent(blob));
-                }
-                places.insert(on);
+            if let Some((_, blob)) = lookup.notes()?.into_iter().find(|(_, blob)| !self.repo.has_object(*blob)) {
+                return Err(missing_note(blob));
             }
-            namespaces.push((namespace, lookup, places));
+            namespaces.push((namespace, lookup));
         }
-        for (namespace, mut lookup, places) in namespaces {
+        for (namespace, mut lookup) in namespaces {
             if !lookup.redacted.is_empty() {
-                each(Out::Epoch(namespace, lookup.redacted.text()))?;
+                each(ExportItem::Epoch(namespace, lookup.redacted.text()))?;
             }
-            for on in places {
+            for on in lookup.objects()? {
                 let lines = lookup.lines(on)?;
                 if let Some(blob) = self.repo.unreadable().first() {
-                    return Err(damaged(*blob));
+                    return Err(damaged_note(*blob));
                 }
                 for line in lines {
-                    each(Out::Line(namespace, on, &line))?;
+                    each(ExportItem::Line(namespace, on, &line))?;
                 }
             }
         }
@@ -82,14 +78,9 @@ impl Store<'_> {
     /// may be missing. Bypasses the log: if the notes cannot be written, it fails. `progress` gets the numbers of notes
     /// done and of all.
     ///
-    /// Idempotent; a repeated import completes an interrupted one.
-    pub fn import(&self, lines: Vec<PendingRecord>, progress: &mut dyn FnMut(usize, usize)) -> Result<Imported> {
-        self.import_with(lines, &BTreeMap::new(), progress)
-    }
-
-    /// As [`Self::import`], and applies the redactions of the source (the texts of its epochs, by namespace), as a sync
-    /// would.
-    pub fn import_with(
+    /// Idempotent; a repeated import completes an interrupted one. Applies the redactions of the source (the texts of its
+    /// epochs, by namespace), as a sync would.
+    pub fn import(
         &self,
         mut input: Vec<PendingRecord>,
         epochs: &BTreeMap<Namespace, String>,
@@ -101,9 +92,9 @@ impl Store<'_> {
         let all = input.len();
         input.sort_unstable_by(|a, b| (a.namespace, a.on, &a.line).cmp(&(b.namespace, b.on, &b.line)));
         input.dedup();
-        let is_new = self.new_among(&input, &mut imported)?;
-        let before = self.own_epochs()?;
-        let learned = self.import_redactions(&input, epochs, &mut tips)?;
+        let is_new = self.find_new(&input, &mut imported)?;
+        let before = self.own_tombstones()?;
+        let is_forgetting = self.import_redactions(&input, epochs, &mut tips)?;
         let new = is_new.iter().filter(|new| **new == Some(true)).count();
         imported.known = all - new - imported.left_out;
         // an interrupted import may have left out the Markdown of known handoffs
@@ -112,13 +103,13 @@ impl Store<'_> {
             Some(Some(new)) => *new || line.namespace == Namespace::Handoffs,
             _ => false,
         });
-        touched::add_pending(&self.paths, &input).map_err(|error| touched::unusable(&self.paths, error))?;
-        self.write_pending(&input, Beside::default(), &mut tips, &mut imported.warnings, progress)?;
+        touched::add_pending(&self.paths, &input)?;
+        self.write_pending(&input, ForeignContent::default(), &mut tips, &mut imported.warnings, progress)?;
         if !epochs.is_empty() {
-            touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
-            self.settle_redactions(learned, &before, &mut tips, &mut imported.warnings)?;
+            touched::forget_all(&self.paths)?;
+            self.finish_redactions(is_forgetting, &before, &mut tips, &mut imported.warnings)?;
             tips.save(&self.paths);
-            self.forgot()?;
+            self.end_forgetting()?;
         }
         tips.save(&self.paths);
         Ok(imported)
@@ -129,22 +120,24 @@ impl Store<'_> {
         &self,
         input: &[PendingRecord],
         epochs: &BTreeMap<Namespace, String>,
-        tips: &mut crate::store::write::tips::Tips,
+        tips: &mut Tips,
     ) -> Result<bool> {
-        self.forgotten.borrow_mut().extend(self.texts_among(input)?);
+        self.forgotten.borrow_mut().extend(self.redacted_texts(input)?);
         let mut theirs = Vec::new();
         for (namespace, text) in epochs {
-            let epoch = Epoch::parse(text.as_bytes());
+            let redactions = Tombstones::parse(text.as_bytes());
             let is_redacted = |line: &&PendingRecord| {
-                line.namespace == *namespace && lines::id(&line.line).is_some_and(|id| epoch.redacted.contains_key(id))
+                line.namespace == *namespace
+                    && lines::id(&line.line).is_some_and(|id| redactions.redacted.contains_key(id))
+                    && redactions.counts(&line.line)
             };
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
-            for line in input.iter().filter(is_redacted).filter(|line| epoch.counts(&line.line)) {
+            for line in input.iter().filter(is_redacted) {
                 notes.entry(line.on).or_default().push(&line.line);
             }
             let blob = |lines: Vec<&[u8]>| self.repo.write_blob(&lines::canonical(lines)).map(Some);
             let edits = notes.into_iter().map(|(on, lines)| Ok((on, blob(lines)?))).collect::<Result<_>>()?;
-            let others = [(NAME.as_bytes().to_vec(), Other::file(self.repo.write_blob(epoch.text().as_bytes())?))];
+            let others = [redactions.entry(self.repo)?];
             let tree = notes::rebuilt(self.repo, self.repo.empty_tree(), &edits, &others, lines::union, false)?;
             let tip = self.repo.write_merge(tree, Vec::new(), "Notes imported by 'git empirica'\n", 0)?;
             theirs.push((data_ref(*namespace), tip));
@@ -159,8 +152,8 @@ impl Store<'_> {
             let forgetting = Forgetting { redacting: None, lines };
             self.remember_forgetting(&forgetting)?;
             self.forget(&forgetting)?;
-            for (name, form) in our_refs() {
-                self.unite_into(&[Change { name, new: Default::default(), unite: form.unite() }], tips)?;
+            for name in own_refs() {
+                self.restore(name, tips)?;
             }
         }
         for (name, tip) in &theirs {
@@ -170,20 +163,21 @@ impl Store<'_> {
     }
 
     /// The texts of input lines whose records are redacted here: other input lines may quote them.
-    fn texts_among(&self, input: &[PendingRecord]) -> Result<Texts> {
+    fn redacted_texts(&self, input: &[PendingRecord]) -> Result<Texts> {
         let mut texts = Texts::default();
         for of_namespace in input.chunk_by(|a, b| a.namespace == b.namespace) {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
-            let epoch = Epoch::of(self.repo, self.repo.find_ref(&data_ref(namespace))?)?;
-            let gone: HashSet<&str> = epoch.gone().collect();
+            let redactions = Tombstones::of(self.repo, self.repo.find_ref(&data_ref(namespace))?)?;
+            let gone: HashSet<&str> = redactions.gone().collect();
             let is_gone = |line: &&PendingRecord| lines::id(&line.line).is_some_and(|id| gone.contains(id));
             of_namespace.iter().filter(is_gone).for_each(|line| texts.add(&line.line));
         }
         Ok(texts)
     }
 
-    /// For each of these sorted lines, whether it is new; `None` if its id is redacted.
-    fn new_among(&self, input: &[PendingRecord], imported: &mut Imported) -> Result<Vec<Option<bool>>> {
+    /// For each of these sorted lines, whether it is new; `None` if its id is redacted. Fails if a note to be extended is
+    /// missing.
+    fn find_new(&self, input: &[PendingRecord], imported: &mut Imported) -> Result<Vec<Option<bool>>> {
         let pending = log::read(&self.paths);
         let pending: HashSet<(Namespace, Oid, &[u8])> =
             pending.iter().map(|w| (w.namespace, w.on, w.line.as_slice())).collect();
@@ -191,12 +185,11 @@ impl Store<'_> {
         for of_namespace in input.chunk_by(|a, b| a.namespace == b.namespace) {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
             let tip = self.repo.find_ref(&data_ref(namespace))?;
-            let epoch = Epoch::of(self.repo, tip)?;
+            let redactions = Tombstones::of(self.repo, tip)?;
             let mut tree = NotesTree::open(self.repo, tip, lines::union)?;
-            self.whole(tree.tree(), of_namespace)?;
             for of_note in of_namespace.chunk_by(|a, b| a.on == b.on) {
                 let Some(on) = of_note.first().map(|line| line.on) else { continue };
-                let note = tree.get(on)?.unwrap_or_default();
+                let note = tree.blob(on)?.map(|blob| self.read_note(blob)).transpose()?.unwrap_or_default();
                 let stored: HashSet<&[u8]> = lines::split(&note).collect();
                 let by_id: HashMap<&str, &[u8]> =
                     lines::split(&note).filter_map(|l| Some((lines::id(l)?, l))).collect();
@@ -206,11 +199,10 @@ impl Store<'_> {
                     known.is_some_and(|known| portable::is_same(known, line))
                 };
                 for line in of_note {
-                    let is_redacted = || !epoch.counts(&line.line);
                     let is_known = stored.contains(line.line.as_slice())
                         || pending.contains(&(namespace, on, line.line.as_slice()))
                         || is_equivalent(&line.line);
-                    let new = if is_known { Some(false) } else { (!is_redacted()).then_some(true) };
+                    let new = if is_known { Some(false) } else { redactions.counts(&line.line).then_some(true) };
                     match new {
                         Some(true) => *imported.new.entry(portable::kind(&line.line)).or_default() += 1,
                         Some(false) => {}
@@ -221,13 +213,5 @@ impl Store<'_> {
             }
         }
         Ok(out)
-    }
-
-    /// Fails if the content of a note to be extended is missing: it must not be taken for empty.
-    fn whole(&self, tree: Oid, input: &[PendingRecord]) -> Result<()> {
-        let places: HashSet<Oid> = input.iter().map(|line| line.on).collect();
-        let notes = notes::entries(self.repo, tree)?.notes;
-        let mut touched = notes.into_iter().filter(|(on, _)| places.contains(on));
-        touched.find(|(_, blob)| !self.repo.has_object(*blob)).map_or(Ok(()), |(_, blob)| Err(absent(blob)))
     }
 }

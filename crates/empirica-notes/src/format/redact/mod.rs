@@ -6,6 +6,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -33,7 +34,7 @@ fn after_id(line: &[u8], id: &str) -> usize {
 }
 
 /// The attribution of a redaction.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct By {
     /// The agent, as claimed.
     pub ai: String,

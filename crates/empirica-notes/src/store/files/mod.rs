@@ -4,7 +4,7 @@ pub mod paths;
 pub mod troubles;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,13 +21,6 @@ pub fn read_lines(path: &Path) -> Vec<String> {
 pub fn unique() -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
     format!("{}-{}", std::process::id(), &random[..12])
-}
-
-/// Appends lines to a file; creates it if it is missing.
-pub fn append(sharing: &Sharing, path: &Path, text: &str) -> io::Result<()> {
-    sharing.make_folder(path.parent().unwrap_or(path))?;
-    fault::point("file: to be appended to")?;
-    open_to_append(sharing, path)?.write_all(text.as_bytes())
 }
 
 /// Opens a file for appending; sets the permissions of a new one.
@@ -72,6 +65,14 @@ pub fn replace_prepared(
         // the first error is the one to report
         let _ = fs::remove_file(temporary);
     })
+}
+
+/// Removes a file, if it exists.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Syncs a file and its folder to disk.
@@ -147,9 +148,9 @@ mod tests {
         make(&format!(".tips.{}", unique()), true);
         sweep(folder.path(), is_temporary);
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        let mut wanted: Vec<_> = kept.iter().map(|(name, _)| std::ffi::OsString::from(name)).collect();
+        let mut expected: Vec<_> = kept.iter().map(|(name, _)| std::ffi::OsString::from(name)).collect();
         left.sort();
-        wanted.sort();
-        assert_eq!(left, wanted);
+        expected.sort();
+        assert_eq!(left, expected);
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::env::Env;
+use crate::fault;
 use crate::git::{Repository, Sharing};
 use crate::model::SessionId;
 use crate::model::hash::fnv;
@@ -112,7 +113,7 @@ impl Paths {
 
     /// Whether a session with this place belongs to this worktree, by its place or as active here.
     pub fn is_here(&self, session: &SessionId, place: &str) -> bool {
-        self.places().iter().any(|known| known == place) || self.current().join(session.as_str()).exists()
+        self.places().iter().any(|own| own == place) || self.current().join(session.as_str()).exists()
     }
 
     /// The permissions for new files in the git directory.
@@ -120,14 +121,26 @@ impl Paths {
         &self.sharing
     }
 
-    /// As [`files::replace`].
-    pub(crate) fn replace(&self, path: &Path, content: &str) -> io::Result<()> {
+    /// Replaces a file atomically and creates its folder. A symlink at `path` is replaced, not followed.
+    pub fn replace(&self, path: &Path, content: &str) -> io::Result<()> {
         files::replace(&self.sharing, path, content)
     }
 
-    /// As [`files::append`].
+    /// Appends lines to a file; at `most` lines, drops the older half.
+    pub(crate) fn append_bounded(&self, path: &Path, text: &str, most: usize) -> io::Result<()> {
+        let lines = files::read_lines(path);
+        if lines.len() < most {
+            return self.append(path, text);
+        }
+        let kept: String = lines[lines.len() / 2..].iter().map(|line| format!("{line}\n")).collect();
+        self.replace(path, &(kept + text))
+    }
+
+    /// Appends lines to a file; creates it if it is missing.
     pub(crate) fn append(&self, path: &Path, text: &str) -> io::Result<()> {
-        files::append(&self.sharing, path, text)
+        self.sharing.make_folder(path.parent().unwrap_or(path))?;
+        fault::point("file: to be appended to")?;
+        files::open_to_append(&self.sharing, path)?.write_all(text.as_bytes())
     }
 
     /// The folders that may have abandoned temporary files.
@@ -138,21 +151,16 @@ impl Paths {
 
     /// Removes the index, which may contain redacted texts. It is derived from the notes.
     pub fn remove_index(&self) -> io::Result<()> {
-        for name in ["index.stamp", "index.db", "index.new"] {
-            match std::fs::remove_file(self.state().join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
+        ["index.stamp", "index.db", "index.new"].iter().try_for_each(|name| files::remove(&self.state.join(name)))
+    }
+
+    /// A file of the state folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.state.join(name)
     }
 
     pub(crate) fn lock(&self) -> PathBuf {
-        self.state.join("lock")
-    }
-
-    pub(crate) fn tips(&self) -> PathBuf {
-        self.state.join("tips")
+        self.file("lock")
     }
 
     /// The folders for logs: the usual one first, that of 0.1.0 last.
@@ -167,31 +175,13 @@ impl Paths {
         &self.key
     }
 
-    /// Exists while `redact --secrets` runs.
-    pub(crate) fn scrubbing(&self) -> PathBuf {
-        self.state.join("scrubbing")
-    }
-
-    pub(crate) fn forgetting(&self) -> PathBuf {
-        self.state.join("forgetting")
-    }
-
-    /// The time of the last failed fetch of notes missing from a partial clone.
-    pub(crate) fn failed_fetch(&self) -> PathBuf {
-        self.state.join("asked")
-    }
-
-    pub(crate) fn sessions(&self) -> PathBuf {
-        self.state.join("sessions")
-    }
-
     /// The state kept for a server that refuses notes.
     pub(crate) fn held(&self, url: &str) -> PathBuf {
-        self.state.join("held").join(format!("{:016x}", fnv(url.as_bytes())))
+        self.state.join("held").join(hash(url.as_bytes()))
     }
 
     pub(crate) fn refused(&self, url: &str) -> PathBuf {
-        self.state.join("refused").join(format!("{:016x}", fnv(url.as_bytes())))
+        self.state.join("refused").join(hash(url.as_bytes()))
     }
 
     pub(crate) fn unborn(&self) -> PathBuf {
@@ -200,19 +190,6 @@ impl Paths {
 
     pub(crate) fn pending(&self) -> PathBuf {
         self.state.join("pending").join(&self.key)
-    }
-
-    pub(crate) fn moves(&self) -> PathBuf {
-        self.state.join("moves")
-    }
-
-    /// The moves being followed.
-    pub(crate) fn following(&self) -> PathBuf {
-        self.state.join("following")
-    }
-
-    pub(crate) fn troubles(&self) -> PathBuf {
-        self.state.join("troubles")
     }
 
     /// The cache of the project's first root commit.

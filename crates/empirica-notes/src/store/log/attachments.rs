@@ -11,13 +11,13 @@ use crate::model::{Envelope, Id, SessionId};
 use crate::store::Store;
 use crate::store::files::read_lines;
 
-/// The number kept. They are kept after attaching, for commits that are undone and made again.
-const KEPT: usize = 32;
+/// The limit of handoffs. They are kept after attaching, for commits that are undone and made again.
+const MOST: usize = 64;
 
 /// A handoff for uncommitted work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub struct Pending {
+pub struct PendingHandoff {
     pub id: Id,
     /// HEAD when it was written, or the rewritten form of that commit, hex.
     pub on: String,
@@ -28,7 +28,7 @@ pub struct Pending {
     pub session: Option<SessionId>,
 }
 
-impl Pending {
+impl PendingHandoff {
     /// Whether a commit that touched these paths touched one of its own.
     pub fn is_touched(&self, touched: &BTreeSet<String>) -> bool {
         self.paths.iter().any(|path| match path.ends_with('/') {
@@ -44,46 +44,37 @@ impl Store<'_> {
     pub fn remember_pending(&self, head: &Envelope, paths: Vec<String>) {
         if let Some(on) = self.head.commit {
             let (id, session) = (head.id.clone(), head.session.clone());
-            self.add_pending(&[Pending { id, on: on.to_string(), paths, session }]);
+            self.add_pending(&[PendingHandoff { id, on: on.to_string(), paths, session }]);
         }
     }
 
     /// Drops handoffs that no longer wait for a commit.
     pub fn forget_pending(&self, ids: &BTreeSet<Id>) {
-        let kept = self.pending().into_iter().filter(|pending| !ids.contains(&pending.id));
+        let kept = self.pending_handoffs().into_iter().filter(|pending| !ids.contains(&pending.id));
         let kept: String = kept.filter_map(|pending| Some(serde_json::to_string(&pending).ok()? + "\n")).collect();
         // on failure they are attached again if that commit is made again
         let _ = self.paths.replace(&self.paths.pending(), &kept);
     }
 
-    fn add_pending(&self, new: &[Pending]) {
+    fn add_pending(&self, new: &[PendingHandoff]) {
         let text: String = new.iter().filter_map(|p| Some(serde_json::to_string(p).ok()? + "\n")).collect();
-        let path = self.paths.pending();
-        let known = read_lines(&path);
-        let write = || -> std::io::Result<()> {
-            if known.len() + new.len() > 2 * KEPT {
-                let kept: String = known[known.len() - KEPT..].iter().map(|line| format!("{line}\n")).collect();
-                return self.paths.replace(&path, &(kept + &text));
-            }
-            self.paths.append(&path, &text)
-        };
         // on failure the handoff stays on the commit it was written on
-        let _ = write();
+        let _ = self.paths.append_bounded(&self.paths.pending(), &text, MOST);
     }
 
     /// The handoffs of this worktree for uncommitted work, oldest first.
-    pub fn pending(&self) -> Vec<Pending> {
+    pub fn pending_handoffs(&self) -> Vec<PendingHandoff> {
         read_lines(&self.paths.pending()).iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// Follows rewritten commits: handoffs written on an old commit now also belong to the work on the new one.
     pub fn move_pending(&self, moves: &[(Oid, Oid)]) {
-        let moved_to = |pending: Pending| {
+        let moved_to = |pending: PendingHandoff| {
             let (_, moved_to) = moves.iter().find(|(from, _)| parse_oid(&pending.on) == Some(*from))?;
-            Some(Pending { on: moved_to.to_string(), ..pending })
+            Some(PendingHandoff { on: moved_to.to_string(), ..pending })
         };
-        let known = self.pending();
-        let moved: Vec<Pending> =
+        let known = self.pending_handoffs();
+        let moved: Vec<PendingHandoff> =
             known.iter().cloned().filter_map(moved_to).filter(|new| !known.contains(new)).collect();
         if !moved.is_empty() {
             self.add_pending(&moved);
@@ -91,7 +82,7 @@ impl Store<'_> {
     }
 
     /// Attaches these handoffs to the commit with their work, `to`; they were written on `from`.
-    pub fn attach_pending(&self, pending: &[Pending], from: Oid, to: Oid) -> Result<crate::store::WriteOutcome> {
+    pub fn attach_pending(&self, pending: &[PendingHandoff], from: Oid, to: Oid) -> Result<crate::store::WriteOutcome> {
         let only = pending.iter().map(|pending| pending.id.clone()).collect();
         self.follow(&[crate::store::Follow { from, to, only: Some(only) }])
     }

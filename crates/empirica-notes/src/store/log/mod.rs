@@ -8,11 +8,11 @@ pub mod lock;
 pub mod unborn;
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ use crate::git::{Oid, Sharing, parse_oid};
 use crate::model::{Id, Namespace};
 use crate::store::files;
 use crate::store::files::paths::Paths;
-use crate::store::log::lock::pause;
+use crate::store::log::lock::wait;
 
 /// The size at which an append triggers a flush.
 pub const FLUSH_BYTES: u64 = 64 * 1024;
@@ -56,7 +56,7 @@ pub struct LogUnavailable {
 
 impl LogUnavailable {
     /// The error of a flush that cannot take this log.
-    pub fn untaken(self) -> Error {
+    pub fn into_error(self) -> Error {
         let error = Error::storage(format!("cannot flush the log {}", self.path.display()));
         match self.error.kind() {
             io::ErrorKind::TimedOut => error
@@ -125,7 +125,7 @@ pub fn append(
     // a clone with an id does not write to the log of 0.1.0
     for folder in paths.logs().into_iter().take(2) {
         let path = folder.join(paths.log_name());
-        match append_in(paths, &folder, paths.log_name(), &text, timeout, durable) {
+        match append_in(paths, &path, &text, timeout, durable) {
             Ok(size) => return Ok(Appended { path, size, fallback: failed.pop() }),
             Err(error) => failed.push(LogUnavailable { path, error }),
         }
@@ -133,17 +133,10 @@ pub fn append(
     Err(failed)
 }
 
-fn append_in(
-    paths: &Paths,
-    folder: &Path,
-    name: &str,
-    text: &[u8],
-    timeout: Duration,
-    durable: bool,
-) -> io::Result<u64> {
+fn append_in(paths: &Paths, path: &Path, text: &[u8], timeout: Duration, durable: bool) -> io::Result<u64> {
+    let folder = path.parent().unwrap_or(path);
     paths.sharing().make_folder(folder)?;
-    let path = folder.join(name);
-    let mut file = open_locked(paths.sharing(), &path, timeout, is_at)?;
+    let mut file = open_locked(paths.sharing(), path, timeout, is_at)?;
     fault::point("log: to be written")?;
     let written = file.write(fault::part("log: half written", text))?;
     fault::step("log: written");
@@ -164,7 +157,7 @@ fn open_locked(sharing: &Sharing, path: &Path, timeout: Duration, is_at: fn(&Fil
     for _ in 0..ATTEMPTS {
         fault::point("log: to be opened")?;
         let file = files::open_to_append(sharing, path)?;
-        locked(timeout, || file.try_lock_shared())?;
+        wait(timeout, || file.try_lock_shared())?;
         if is_at(&file, path) {
             return Ok(file);
         }
@@ -182,7 +175,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 /// is a torn line.
 fn take_back(file: &mut File, written: u64, timeout: Duration) {
     let Ok(end) = file.stream_position() else { return };
-    let alone = locked(timeout, || file.try_lock()).is_ok();
+    let alone = wait(timeout, || file.try_lock()).is_ok();
     if alone && file.metadata().is_ok_and(|now| now.len() == end) {
         let _ = file.set_len(end.saturating_sub(written));
     }
@@ -193,7 +186,7 @@ fn take_back(file: &mut File, written: u64, timeout: Duration) {
 pub fn withdraw(paths: &Paths, ids: &BTreeSet<Id>, timeout: Duration) -> io::Result<bool> {
     for path in logs(paths).into_iter().filter(|path| !is_taken(path)) {
         let Ok(mut file) = OpenOptions::new().read(true).write(true).open(&path) else { continue };
-        locked(timeout, || file.try_lock_shared())?;
+        wait(timeout, || file.try_lock_shared())?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         let mut spans = Vec::new();
@@ -221,20 +214,6 @@ pub fn withdraw(paths: &Paths, ids: &BTreeSet<Id>, timeout: Duration) -> io::Res
     Ok(false)
 }
 
-/// Waits for a lock on a log; these are held only for a write or a rename.
-fn locked(timeout: Duration, mut try_lock: impl FnMut() -> Result<(), TryLockError>) -> io::Result<()> {
-    let deadline = Instant::now() + timeout;
-    for round in 0.. {
-        match try_lock() {
-            Ok(()) => break,
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(pause(round)),
-            Err(TryLockError::WouldBlock) => return Err(io::Error::new(io::ErrorKind::TimedOut, "the log is locked")),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
 /// Takes the logs of all worktrees: renames them, so that no one appends to them. Returns them with those left by
 /// interrupted flushes, and the logs that could not be taken.
 pub fn take(paths: &Paths, timeout: Duration) -> (Vec<PathBuf>, Vec<LogUnavailable>) {
@@ -253,7 +232,7 @@ pub fn take(paths: &Paths, timeout: Duration) -> (Vec<PathBuf>, Vec<LogUnavailab
 
 fn take_one(paths: &Paths, path: &Path, timeout: Duration) -> io::Result<PathBuf> {
     let file = File::open(path)?;
-    locked(timeout, || file.try_lock())?;
+    wait(timeout, || file.try_lock())?;
     let folder = path.parent().unwrap_or(Path::new(".")).join(TAKEN);
     paths.sharing().make_folder(&folder)?;
     fault::point("log: to be taken")?;
@@ -285,7 +264,7 @@ fn logs(paths: &Paths) -> Vec<PathBuf> {
 }
 
 /// The log folders that exist but cannot be read.
-pub fn unseen(paths: &Paths) -> Vec<(PathBuf, io::Error)> {
+pub fn unreadable_folders(paths: &Paths) -> Vec<(PathBuf, io::Error)> {
     let listed = paths.logs().into_iter().map(|folder| (fs::read_dir(&folder), folder));
     let failed = listed.filter_map(|(entries, folder)| entries.err().map(|error| (folder, error)));
     failed.filter(|(_, error)| error.kind() == io::ErrorKind::PermissionDenied).collect()
@@ -293,13 +272,25 @@ pub fn unseen(paths: &Paths) -> Vec<(PathBuf, io::Error)> {
 
 /// The pending records of all logs.
 pub fn read(paths: &Paths) -> Vec<PendingRecord> {
-    // if a flush renames or removes a file meanwhile, read all again; flushed records are in the notes, which callers
-    // read afterwards
-    let read = (0..ATTEMPTS).find_map(|_| try_read(&logs(paths)));
-    // a file that is listed but never readable counts as empty
-    read.unwrap_or_else(|| {
-        logs(paths).iter().filter_map(|path| fs::read(path).ok()).flat_map(|b| parse_all(&b)).collect()
-    })
+    let mut out = Vec::new();
+    for _ in 0..ATTEMPTS {
+        out.clear();
+        let mut is_complete = true;
+        for path in logs(paths) {
+            match fs::read(path) {
+                Ok(bytes) => out.extend(parse_all(&bytes)),
+                // a flush renamed or removed it: read all again; flushed records are in the notes, which callers read
+                // afterwards
+                Err(error) if error.kind() == io::ErrorKind::NotFound => is_complete = false,
+                // an unreadable log stays pending
+                Err(_) => {}
+            }
+        }
+        if is_complete {
+            break;
+        }
+    }
+    out
 }
 
 /// Counts pending records by log; a record in two logs counts once, in the first.
@@ -366,28 +357,21 @@ pub fn read_taken(files: Vec<PathBuf>, left: &mut Vec<LogUnavailable>) -> (Vec<P
     (pending, read)
 }
 
-/// Whether a line is complete but of a namespace unknown to this version.
-fn is_foreign(line: &[u8]) -> bool {
+/// The namespace, annotated object and record of a complete line.
+fn fields(line: &[u8]) -> Option<(&str, Oid, &[u8])> {
     let mut parts = line.splitn(3, |b| *b == b' ');
-    let namespace = parts.next().unwrap_or_default();
-    let is_name = namespace.iter().all(|b| b.is_ascii_lowercase() || *b == b'-') && !namespace.is_empty();
-    let on = parts.next().and_then(|on| parse_oid(std::str::from_utf8(on).ok()?));
-    let is_complete = parts.next().is_some_and(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok());
-    is_name && on.is_some() && is_complete
+    let namespace = std::str::from_utf8(parts.next()?).ok()?;
+    let on = parse_oid(std::str::from_utf8(parts.next()?).ok()?)?;
+    let record = parts.next()?;
+    // a torn line can end anywhere, even after a brace
+    serde_json::from_slice::<serde::de::IgnoredAny>(record).ok()?;
+    Some((namespace, on, record))
 }
 
-/// As [`read`]; `None` if one of the files is gone.
-fn try_read(files: &[PathBuf]) -> Option<Vec<PendingRecord>> {
-    let mut out = Vec::new();
-    for path in files {
-        match fs::read(path) {
-            Ok(bytes) => out.extend(parse_all(&bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            // an unreadable log stays pending
-            Err(_) => {}
-        }
-    }
-    Some(out)
+/// Whether a line is complete but of a namespace unknown to this version.
+fn is_foreign(line: &[u8]) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    fields(line).is_some_and(|(namespace, ..)| is_name(namespace))
 }
 
 fn parse_all(bytes: &[u8]) -> Vec<PendingRecord> {
@@ -401,14 +385,9 @@ fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn parse(line: &[u8]) -> Option<PendingRecord> {
-    let mut parts = line.splitn(3, |b| *b == b' ');
-    let namespace = Namespace::parse(std::str::from_utf8(parts.next()?).ok()?)?;
-    let on = parse_oid(std::str::from_utf8(parts.next()?).ok()?)?;
-    let line = parts.next()?;
-    // a torn line can end anywhere, even after a brace
-    lines::id(line)?;
-    serde_json::from_slice::<serde::de::IgnoredAny>(line).ok()?;
-    Some(PendingRecord { namespace, on, line: line.to_vec() })
+    let (namespace, on, record) = fields(line)?;
+    lines::id(record)?;
+    Some(PendingRecord { namespace: Namespace::parse(namespace)?, on, line: record.to_vec() })
 }
 
 /// Removes logs whose records are in the notes. Lines that could not be parsed go to a new log first.
@@ -418,38 +397,14 @@ pub fn discard(paths: &Paths, taken: &[TakenLog]) {
         let name = log.path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.rsplit_once(UNIQUE).map_or(name.as_ref(), |(name, _)| name);
         let rest = [log.rest.as_slice(), b"\n"].concat();
-        let kept = log.rest.is_empty() || append_in(paths, folder, name, &rest, Duration::from_secs(1), true).is_ok();
+        let kept =
+            log.rest.is_empty() || append_in(paths, &folder.join(name), &rest, Duration::from_secs(1), true).is_ok();
         if kept {
             // if it stays, the next flush finds nothing new in it
             let _ = fault::point("log: to be discarded").and_then(|()| fs::remove_file(&log.path));
             fault::step("log: discarded");
         }
     }
-}
-
-/// The time of the newest id in the logs, up to `latest`, in milliseconds; 0 without one. Reads only the end of each
-/// log, if that has an id.
-pub fn newest_ms(paths: &Paths, latest: u64) -> u64 {
-    let ms = |bytes: &[u8]| {
-        let pending = lines::split(bytes).filter_map(parse);
-        pending
-            .filter_map(|pending| Id::parse(lines::id(&pending.line)?))
-            .map(|id| id.ms())
-            .filter(|ms| *ms <= latest)
-            .max()
-    };
-    // if one record is longer than the tail, read the whole log
-    let newest = |path: &PathBuf| ms(&tail(path).ok()?).or_else(|| ms(&fs::read(path).ok()?));
-    logs(paths).iter().filter_map(newest).max().unwrap_or(0)
-}
-
-fn tail(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(8 * 1024)))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

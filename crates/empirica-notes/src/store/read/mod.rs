@@ -1,5 +1,6 @@
 //! Reads the union of local notes, fetched notes and pending records.
 
+pub mod objects;
 pub mod origin;
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
@@ -14,10 +15,10 @@ use crate::model::{Body, Id, Namespace, Record, SessionId};
 use crate::store::log;
 use crate::store::log::PendingRecord;
 use crate::store::log::lock::Lock;
-use crate::store::redact::tombstones::Epoch;
+use crate::store::redact::tombstones::Tombstones;
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{PREFIX, Store, data_ref, tracked};
+use crate::store::{Store, TRACKING, data_ref, tracked};
 
 /// A record and the objects whose notes hold it.
 #[derive(Debug, Clone)]
@@ -115,10 +116,10 @@ pub enum Note {
 pub struct Lookup<'s> {
     repo: &'s Repository,
     /// Each with the redactions that it lacks.
-    trees: Vec<(NotesTree<'s>, Epoch)>,
-    waiting: Vec<PendingRecord>,
+    trees: Vec<(NotesTree<'s>, Tombstones)>,
+    pending: Vec<PendingRecord>,
     /// The redactions of the namespace, over all sources.
-    pub redacted: Epoch,
+    pub redacted: Tombstones,
 }
 
 /// A notes commit that a namespace is read from.
@@ -128,44 +129,54 @@ pub struct NotesSource {
     /// Whether reading fails if it is unreadable.
     pub required: bool,
     /// The redactions that it lacks; their records do not count there.
-    pub stale: Epoch,
+    pub stale: Tombstones,
 }
 
-/// A snapshot of what is read besides the local refs. The log is read first: records that leave it meanwhile are then
-/// in the notes.
+/// A snapshot of the sources other than the local refs. The log is read first: records that leave it meanwhile are then in
+/// the notes.
 pub struct PendingView {
     /// The records in the logs.
-    pub waiting: Vec<PendingRecord>,
+    pending: Vec<PendingRecord>,
     tips: Tips,
     fetched: Vec<(String, Oid)>,
+}
+
+impl PendingView {
+    /// The pending records of a namespace that count.
+    pub fn counting<'v>(
+        &'v self,
+        namespace: Namespace,
+        redacted: &Tombstones,
+    ) -> impl Iterator<Item = &'v PendingRecord> {
+        self.pending.iter().filter(move |record| record.namespace == namespace && redacted.counts(&record.line))
+    }
 }
 
 impl<'s> Lookup<'s> {
     /// Opens a namespace.
     pub fn open(store: &'s Store<'_>, namespace: Namespace) -> Result<Self> {
-        Self::over(store, namespace, &store.reading()?)
+        Self::over(store, namespace, &store.pending_view()?)
     }
 
-    fn over(store: &'s Store<'_>, namespace: Namespace, reading: &PendingView) -> Result<Self> {
-        let (sources, redacted) = store.sources(namespace, reading);
-        let waiting = reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line));
-        let waiting = waiting.cloned().collect();
-        let mut trees: Vec<(NotesTree<'s>, Epoch)> = Vec::new();
+    fn over(store: &'s Store<'_>, namespace: Namespace, view: &PendingView) -> Result<Self> {
+        let (sources, redacted) = store.sources(namespace, view);
+        let pending = view.counting(namespace, &redacted).cloned().collect();
+        let mut trees: Vec<(NotesTree<'s>, Tombstones)> = Vec::new();
         for NotesSource { tip, required, stale } in sources {
             let tree = match NotesTree::open(store.repo, Some(tip), lines::union) {
                 Err(_) if !required => continue,
                 tree => tree?,
             };
-            if trees.iter().all(|(known, _)| known.tree() != tree.tree()) {
+            if trees.iter().all(|(other, _)| other.tree() != tree.tree()) {
                 trees.push((tree, stale));
             }
         }
-        Ok(Lookup { repo: store.repo, trees, waiting, redacted })
+        Ok(Lookup { repo: store.repo, trees, pending, redacted })
     }
 
     /// The blob of an object's note, for callers that do not need canonical lines.
     pub fn note(&mut self, on: Oid) -> Result<Note> {
-        if self.waiting.iter().any(|waiting| waiting.on == on) {
+        if self.pending.iter().any(|pending| pending.on == on) {
             return Ok(Note::Several);
         }
         let mut only = None;
@@ -174,7 +185,7 @@ impl<'s> Lookup<'s> {
                 (None, _) => {}
                 (Some(blob), None) if stale.redacted.is_empty() => only = Some(blob),
                 // a blob that counts in full in one source does so in all
-                (Some(blob), Some(known)) if blob == known => {}
+                (Some(blob), Some(first)) if blob == first => {}
                 _ => return Ok(Note::Several),
             }
         }
@@ -189,7 +200,7 @@ impl<'s> Lookup<'s> {
                 found.extend(lines::split(&note).filter(|line| stale.counts(line)).map(<[u8]>::to_vec));
             }
         }
-        found.extend(self.waiting.iter().filter(|w| w.on == on).map(|w| w.line.clone()));
+        found.extend(self.pending.iter().filter(|pending| pending.on == on).map(|pending| pending.line.clone()));
         if found.is_empty() {
             return Ok(found);
         }
@@ -198,14 +209,18 @@ impl<'s> Lookup<'s> {
     }
 
     /// All notes as (object, blob), from all sources but the log, with duplicates.
-    pub fn notes(&self, repo: &Repository) -> Result<Vec<(Oid, Oid)>> {
-        let trees = self.trees.iter().map(|(tree, _)| Ok(notes::entries(repo, tree.tree())?.notes));
-        Ok(trees.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    pub fn notes(&self) -> Result<Vec<(Oid, Oid)>> {
+        let mut out = Vec::new();
+        for (tree, _) in &self.trees {
+            out.extend(notes::entries(self.repo, tree.tree())?.notes);
+        }
+        Ok(out)
     }
 
-    /// The annotated objects of pending records.
-    pub fn waits_on(&self) -> impl Iterator<Item = Oid> {
-        self.waiting.iter().map(|waiting| waiting.on)
+    /// All annotated objects, of stored and pending records.
+    pub fn objects(&self) -> Result<BTreeSet<Oid>> {
+        let stored = self.notes()?.into_iter().map(|(on, _)| on);
+        Ok(stored.chain(self.pending.iter().map(|pending| pending.on)).collect())
     }
 
     /// The records of an object's note.
@@ -220,16 +235,16 @@ impl<'s> Lookup<'s> {
 
 impl Store<'_> {
     /// Takes a snapshot of the logs and tracking refs.
-    pub fn reading(&self) -> Result<PendingView> {
-        let waiting = log::read(&self.paths);
-        let fetched = self.repo.list_refs(&format!("{PREFIX}remotes/"))?;
-        Ok(PendingView { waiting, tips: Tips::load(&self.paths), fetched })
+    pub fn pending_view(&self) -> Result<PendingView> {
+        let pending = log::read(&self.paths);
+        let fetched = self.repo.list_refs(TRACKING)?;
+        Ok(PendingView { pending, tips: Tips::load(&self.paths), fetched })
     }
 
     /// The notes commits that a namespace is read from, and its redactions. The local ref must be readable. The last
     /// written tip, if it could not be united back, and the tracking refs may be unreadable. Tracking refs that are
     /// united already are left out.
-    pub fn sources(&self, namespace: Namespace, reading: &PendingView) -> (Vec<NotesSource>, Epoch) {
+    pub fn sources(&self, namespace: Namespace, view: &PendingView) -> (Vec<NotesSource>, Tombstones) {
         let name = data_ref(namespace);
         // an unreadable ref hides neither the last written tip nor the log; reconciling reports it
         let now = self.repo.find_ref(&name).ok().flatten();
@@ -237,31 +252,31 @@ impl Store<'_> {
         // for a damaged tip, the state before the damage
         let lost = now.filter(|_| ours.is_none());
         let before = lost.and_then(|tip| self.before_damage(&name, tip));
-        let remembered = reading.tips.refs.get(&name).copied();
-        let is_united = |(tracking, id): &&(String, Oid)| {
-            ours.is_some() && ours == remembered && reading.tips.refs.get(tracking) == Some(id)
-        };
-        let fetched = reading.fetched.iter().filter(|(known, _)| tracked(known).as_ref() == Some(&name));
-        let fetched = fetched.filter(|fetched| !is_united(fetched)).map(|(_, id)| *id);
-        let others = before.into_iter().chain(remembered).chain(fetched);
-        let mut seen = BTreeSet::from_iter(ours);
-        let others = others.filter(|id| seen.insert(*id) && self.is_readable(*id)).map(|id| (id, false));
-        let mut all: Vec<(Oid, bool)> =
-            ours.into_iter().map(|id| (id, true)).chain(others.collect::<Vec<_>>()).collect();
-        if all.is_empty() && !reading.waiting.iter().any(|waiting| waiting.namespace == namespace) {
+        let saved = view.tips.refs.get(&name).copied();
+        let is_united =
+            |tracking: &String, id: &Oid| ours.is_some() && ours == saved && view.tips.refs.get(tracking) == Some(id);
+        let fetched = view.fetched.iter().filter(|(tracking, _)| tracked(tracking).as_ref() == Some(&name));
+        let fetched = fetched.filter(|(tracking, id)| !is_united(tracking, id)).map(|(_, id)| *id);
+        let mut all: Vec<(Oid, bool)> = ours.iter().map(|id| (*id, true)).collect();
+        for other in before.into_iter().chain(saved).chain(fetched) {
+            if all.iter().all(|(id, _)| *id != other) && self.is_readable(other) {
+                all.push((other, false));
+            }
+        }
+        if all.is_empty() && !view.pending.iter().any(|pending| pending.namespace == namespace) {
             // everything is lost, which differs from no notes: fail on it
             all.extend(lost.map(|tip| (tip, true)));
         }
         // an unreadable tip fails when its notes are read
-        let epoch = |(tip, _): &(Oid, bool)| Epoch::of(self.repo, Some(*tip)).unwrap_or_default();
-        let epochs: Vec<Epoch> = all.iter().map(epoch).collect();
-        let united = epochs.iter().fold(Epoch::default(), |united, epoch| united.united(epoch));
-        let source = |((tip, required), epoch): ((Oid, bool), &Epoch)| NotesSource {
+        let of = |(tip, _): &(Oid, bool)| Tombstones::of(self.repo, Some(*tip)).unwrap_or_default();
+        let tombstones: Vec<Tombstones> = all.iter().map(of).collect();
+        let united = tombstones.iter().fold(Tombstones::default(), |united, one| united.united(one));
+        let source = |((tip, required), own): ((Oid, bool), &Tombstones)| NotesSource {
             tip,
             required,
-            stale: epoch.unaware_of(&united),
+            stale: own.missing(&united),
         };
-        let mut sources: Vec<NotesSource> = all.into_iter().zip(&epochs).map(source).collect();
+        let mut sources: Vec<NotesSource> = all.into_iter().zip(&tombstones).map(source).collect();
         // sources that count in full come first, so that the same blob elsewhere is already seen
         sources.sort_by_key(|source| !source.stale.redacted.is_empty());
         (sources, united)
@@ -269,13 +284,13 @@ impl Store<'_> {
 
     /// All records of a namespace.
     pub fn scan(&self, namespace: Namespace) -> Result<Scan> {
-        self.scan_over(namespace, &self.reading()?)
+        self.scan_over(namespace, &self.pending_view()?)
     }
 
-    fn scan_over(&self, namespace: Namespace, reading: &PendingView) -> Result<Scan> {
+    fn scan_over(&self, namespace: Namespace, view: &PendingView) -> Result<Scan> {
         let mut scan = Scan::default();
         let mut seen = BTreeSet::new();
-        let (sources, redacted) = self.sources(namespace, reading);
+        let (sources, redacted) = self.sources(namespace, view);
         for NotesSource { tip, required, stale } in sources {
             let found = match self.repo.tree_of(tip).and_then(|tree| notes::entries(self.repo, tree)) {
                 Err(_) if !required => continue,
@@ -288,18 +303,16 @@ impl Store<'_> {
                 }
             }
         }
-        for record in reading.waiting.iter().filter(|w| w.namespace == namespace && redacted.counts(&w.line)) {
-            scan.add(record.on, &record.line);
-        }
+        view.counting(namespace, &redacted).for_each(|record| scan.add(record.on, &record.line));
         Ok(scan)
     }
 
     /// All records of all namespaces.
     pub fn scan_all(&self) -> Result<Scan> {
-        let reading = self.reading()?;
+        let view = self.pending_view()?;
         let mut all = Scan::default();
         for namespace in Namespace::ALL {
-            all.merge(self.scan_over(namespace, &reading)?);
+            all.merge(self.scan_over(namespace, &view)?);
         }
         Ok(all)
     }
@@ -307,37 +320,38 @@ impl Store<'_> {
     /// The records of a session and those about them. Reads only the session's notes if they are known, else calls
     /// `find` and remembers where its records are.
     pub fn session(&self, session: &SessionId, find: impl FnOnce() -> Result<Scan>) -> Result<Scan> {
-        let reading = self.reading()?;
-        let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
-        match places {
-            Some(places) => self.scan_places(&places, &reading),
-            None => {
-                let found = find()?;
-                self.relist(&found, session, &reading.tips);
-                Ok(found)
-            }
+        let view = self.pending_view()?;
+        if let Some(places) = self.places_of(session, &view) {
+            return self.scan_places(&places, &view);
         }
+        let found = find()?;
+        self.save_list(&found, session, &view.tips);
+        Ok(found)
     }
 
     /// As [`Self::session`] for callers that cannot wait: if the session's notes are unknown, reads only the notes of
     /// `near` and the logs.
     pub fn session_near(&self, session: &SessionId, near: Option<Oid>) -> Result<Scan> {
-        let reading = self.reading()?;
-        let places = touched::read(&self.paths, session).filter(|_| self.in_step(&reading.tips));
+        let view = self.pending_view()?;
         let near = || Namespace::ALL.into_iter().flat_map(|namespace| near.map(|on| (namespace, on))).collect();
-        self.scan_places(&places.unwrap_or_else(near), &reading)
+        self.scan_places(&self.places_of(session, &view).unwrap_or_else(near), &view)
+    }
+
+    /// The notes of a session; `None` if unknown.
+    fn places_of(&self, session: &SessionId, view: &PendingView) -> Option<BTreeSet<touched::NoteKey>> {
+        touched::read(&self.paths, session).filter(|_| self.at_saved_tips(&view.tips))
     }
 
     /// The records of these notes and of the logs.
-    fn scan_places(&self, places: &BTreeSet<touched::NoteKey>, reading: &PendingView) -> Result<Scan> {
+    fn scan_places(&self, places: &BTreeSet<touched::NoteKey>, view: &PendingView) -> Result<Scan> {
         let mut scan = Scan::default();
         for namespace in Namespace::ALL {
-            let mut on: BTreeSet<Oid> = places.iter().filter(|(s, _)| *s == namespace).map(|(_, on)| *on).collect();
-            on.extend(reading.waiting.iter().filter(|w| w.namespace == namespace).map(|w| w.on));
+            let mut on: BTreeSet<Oid> = places.iter().filter(|(of, _)| *of == namespace).map(|(_, on)| *on).collect();
+            on.extend(view.pending.iter().filter(|pending| pending.namespace == namespace).map(|pending| pending.on));
             if on.is_empty() {
                 continue;
             }
-            let mut lookup = Lookup::over(self, namespace, reading)?;
+            let mut lookup = Lookup::over(self, namespace, view)?;
             for on in on {
                 scan.merge(lookup.scan(on)?);
             }
@@ -346,7 +360,7 @@ impl Store<'_> {
     }
 
     /// Rewrites the list of a session's notes, unless something was written since `tips`.
-    fn relist(&self, all: &Scan, session: &SessionId, tips: &Tips) {
+    fn save_list(&self, all: &Scan, session: &SessionId, tips: &Tips) {
         let mut places = BTreeSet::new();
         for entry in all.entries() {
             let namespace = entry.record.body.namespace();
@@ -355,26 +369,26 @@ impl Store<'_> {
         // a running writer will change the refs: write no list then
         if let Ok(_lock) = Lock::acquire(&self.paths, &self.paths.lock(), Duration::ZERO)
             && Tips::load(&self.paths) == *tips
-            && self.in_step(tips)
+            && self.at_saved_tips(tips)
         {
             touched::begin(&self.paths, session, &places);
         }
     }
 
     /// The numbers of pending records, by log.
-    pub fn waiting(&self) -> log::PendingCounts {
+    pub fn pending_counts(&self) -> log::PendingCounts {
         log::count(&self.paths)
     }
 
     /// The number of pending records.
     pub fn unflushed(&self) -> usize {
-        self.waiting().all()
+        self.pending_counts().all()
     }
 }
 
 /// The records of a note, oldest first: those attached to the annotated commit, without superseded and retracted ones.
 /// `None` if it has attach records, which only the store can resolve.
-pub fn standing_alone(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
+pub fn resolve_note(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     let mut found: Vec<(&[u8], Record)> =
         lines::split(note).filter_map(|l| Some((l, format::record::decode(l)?))).collect();
     if found.iter().any(|(_, record)| matches!(record.body, Body::Attach(_))) {
@@ -390,8 +404,8 @@ pub fn standing_alone(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     let mut hidden = superseded(found.iter().map(|(_, record)| record));
     let retracts = found.iter().filter(|(_, record)| matches!(record.body, Body::Retract(_)));
     hidden.extend(retracts.flat_map(|(_, record)| record.names()).cloned());
-    let in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.head.id);
-    let records = found.into_iter().map(|(_, record)| record).filter(in_force);
+    let is_in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.head.id);
+    let records = found.into_iter().map(|(_, record)| record).filter(is_in_force);
     Some(records.filter_map(|record| placed_on(on, record)).collect())
 }
 

@@ -13,7 +13,7 @@ use crate::store::Store;
 /// The limit of notes commits to walk.
 const COMMITS: usize = 20_000;
 /// Subjects of commits that identify no origin: equal in every clone, or with lines of others.
-const OURS: [&str; 3] =
+const NO_ORIGIN: [&str; 3] =
     ["Notes imported by 'git empirica'", "Notes redacted by 'git empirica'", "Notes merged by 'git empirica'"];
 
 /// The notes commit that added a line, and its committer.
@@ -43,7 +43,7 @@ impl LineOrigin {
 /// A line to find the origin of.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct WantedLine {
+pub struct LineQuery {
     pub id: Id,
     pub namespace: Namespace,
     pub line: Vec<u8>,
@@ -51,19 +51,19 @@ pub struct WantedLine {
     pub on: BTreeSet<Oid>,
 }
 
-/// The lines in a commit, as indices of the wanted lines.
+/// The lines in a commit, as indices of the lines searched for.
 type HeldLines = BTreeSet<usize>;
 
 struct Walk<'s> {
     repo: &'s Repository,
-    wanted: Vec<&'s WantedLine>,
+    lines: Vec<&'s LineQuery>,
     targets: BTreeSet<Oid>,
     notes: HashMap<(Oid, Oid), HeldLines>,
     commits: HashMap<Oid, HeldLines>,
 }
 
 impl Walk<'_> {
-    /// The wanted lines in a notes commit; empty if it cannot be read.
+    /// The lines found in a notes commit; empty if it cannot be read.
     fn held(&mut self, commit: Oid) -> HeldLines {
         if let Some(cached) = self.commits.get(&commit) {
             return cached.clone();
@@ -86,9 +86,11 @@ impl Walk<'_> {
         }
         let content = self.repo.read_blob(blob).ok().flatten().unwrap_or_default();
         let stored: HashSet<&[u8]> = lines::split(&content).collect();
-        let wanted = self.wanted.iter().enumerate();
-        let held: HeldLines =
-            wanted.filter(|(_, w)| w.on.contains(&target) && stored.contains(&w.line[..])).map(|(at, _)| at).collect();
+        let searched = self.lines.iter().enumerate();
+        let held: HeldLines = searched
+            .filter(|(_, one)| one.on.contains(&target) && stored.contains(&one.line[..]))
+            .map(|(at, _)| at)
+            .collect();
         self.notes.insert((target, blob), held.clone());
         held
     }
@@ -97,17 +99,17 @@ impl Walk<'_> {
 impl Store<'_> {
     /// The first origin of each of these lines, in local or fetched notes. Lines are absent that are only pending, or
     /// whose origin is lost, as after an import, a redaction, or in a shallow clone.
-    pub fn origins(&self, wanted: &[WantedLine]) -> Result<BTreeMap<Id, LineOrigin>> {
-        let reading = self.reading()?;
+    pub fn origins(&self, searched: &[LineQuery]) -> Result<BTreeMap<Id, LineOrigin>> {
+        let view = self.pending_view()?;
         let mut out: BTreeMap<Id, (i64, LineOrigin)> = BTreeMap::new();
         for namespace in Namespace::ALL {
-            let wanted: Vec<&WantedLine> = wanted.iter().filter(|one| one.namespace == namespace).collect();
-            if wanted.is_empty() {
+            let lines: Vec<&LineQuery> = searched.iter().filter(|one| one.namespace == namespace).collect();
+            if lines.is_empty() {
                 continue;
             }
-            let targets = wanted.iter().flat_map(|one| one.on.iter().copied()).collect();
-            let mut walk = Walk { repo: self.repo, wanted, targets, notes: HashMap::new(), commits: HashMap::new() };
-            let (sources, _) = self.sources(namespace, &reading);
+            let targets = lines.iter().flat_map(|one| one.on.iter().copied()).collect();
+            let mut walk = Walk { repo: self.repo, lines, targets, notes: HashMap::new(), commits: HashMap::new() };
+            let (sources, _) = self.sources(namespace, &view);
             let mut todo: Vec<Oid> = sources.into_iter().map(|source| source.tip).collect();
             let mut seen: HashSet<Oid> = HashSet::new();
             while let Some(commit) = todo.pop() {
@@ -126,26 +128,21 @@ impl Store<'_> {
                         todo.push(*parent);
                     }
                 }
-                let has_origin = !OURS.contains(&author.subject.as_str())
+                let has_origin = !NO_ORIGIN.contains(&author.subject.as_str())
                     && author.parents.iter().all(|id| self.repo.has_object(*id));
-                for at in new.into_iter().filter(|_| has_origin) {
-                    let found = (author.seconds, brought(&author, commit));
-                    let id = &walk.wanted[at].id;
-                    if out.get(id).is_none_or(|known| found.0 < known.0) {
-                        out.insert(id.clone(), found);
+                if !has_origin {
+                    continue;
+                }
+                let Author { name, email, date, seconds, .. } = author;
+                let origin = LineOrigin { name, email, date, commit: commit.to_string() };
+                for at in new {
+                    let id = &walk.lines[at].id;
+                    if out.get(id).is_none_or(|(earliest, _)| seconds < *earliest) {
+                        out.insert(id.clone(), (seconds, origin.clone()));
                     }
                 }
             }
         }
-        Ok(out.into_iter().map(|(id, (_, brought))| (id, brought)).collect())
-    }
-}
-
-fn brought(made: &Author, commit: Oid) -> LineOrigin {
-    LineOrigin {
-        name: made.name.clone(),
-        email: made.email.clone(),
-        date: made.date.clone(),
-        commit: commit.to_string(),
+        Ok(out.into_iter().map(|(id, (_, origin))| (id, origin)).collect())
     }
 }

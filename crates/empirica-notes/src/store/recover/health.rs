@@ -9,12 +9,13 @@ use crate::error::Error;
 use crate::git::refs::locks::left_behind;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, notes};
+use crate::store::read::objects::missing_note;
 use crate::store::write::tips::Tips;
 use crate::store::{Store, own_refs};
 
 impl Store<'_> {
     /// The last seen or written tips, by full ref name.
-    pub fn remembered(&self) -> BTreeMap<String, Oid> {
+    pub fn saved_tips(&self) -> BTreeMap<String, Oid> {
         Tips::load(&self.paths).refs
     }
 
@@ -48,7 +49,7 @@ impl Store<'_> {
             for (_, blob) in notes {
                 match self.repo.read_blob(blob) {
                     Ok(Some(_)) => {}
-                    Ok(None) if is_whole => report(blob, &crate::store::write::merge::absent(blob)),
+                    Ok(None) if is_whole => report(blob, &missing_note(blob)),
                     Ok(None) => {}
                     Err(error) => report(blob, &error),
                 }
@@ -101,8 +102,8 @@ impl Store<'_> {
             Err(error) => return Some(refused(&objects, error)),
         };
         let is_fan_out = |path: &PathBuf| path.file_name().is_some_and(|name| name.len() == 2);
-        let in_the_way = entries.flatten().map(|entry| entry.path()).find(|path| is_fan_out(path) && !path.is_dir());
-        if let Some(path) = in_the_way {
+        let blocking = entries.flatten().map(|entry| entry.path()).find(|path| is_fan_out(path) && !path.is_dir());
+        if let Some(path) = blocking {
             return Some(refused(&path.join("object"), io::ErrorKind::NotADirectory.into()));
         }
         // named like git's temporary objects, so that git removes it after a kill

@@ -1,4 +1,4 @@
-//! Rescue: rewrites refs with damaged or missing objects from what is readable: older versions of the notes in their
+//! Rescue: rewrites refs with damaged or missing objects from the readable rest: older versions of the notes in their
 //! history and reflog, and unreachable trees.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
@@ -12,12 +12,15 @@ use crate::git::notes::difference::Other;
 use crate::git::objects::integrity::{Integrity, dangling};
 use crate::git::refs::delete;
 use crate::git::remotes::is_partial;
-use crate::git::{Oid, RefUpdate, UpdateError, notes, parse_oid};
+use crate::git::{Oid, RefUpdate, notes, parse_oid};
 use crate::model::Namespace;
-use crate::store::redact::tombstones::{Epoch, Form, NAME};
+use crate::store::redact::tombstones::{Form, NAME, Tombstones};
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{PREFIX, Store, data_ref, our_refs};
+use crate::store::{MARKDOWN_REF, Store, TRACKING, data_ref, own_refs};
+
+/// The message of the new commits.
+const MESSAGE: &str = "Notes rewritten by 'git empirica' without damaged objects";
 
 /// A ref that led to damaged or missing objects and was rewritten without them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -25,12 +28,12 @@ pub struct Rescued {
     /// The ref.
     #[serde(rename = "ref")]
     pub name: String,
-    /// The tip it had.
+    /// Its tip before.
     pub from: String,
-    /// How many notes are an older version now, or gone, as far as is known; notes of a tree that cannot be read do not count.
+    /// The number of notes that are an older version now, or gone. Notes of an unreadable tree do not count.
     #[serde(rename = "damaged")]
     pub notes: usize,
-    /// Whether only its history is damaged: every note is as it was.
+    /// Whether only its history is damaged, and every note unchanged.
     #[serde(rename = "whole")]
     pub is_whole: bool,
 }
@@ -46,8 +49,7 @@ struct ReadablePast {
     damaged: BTreeSet<Oid>,
     /// Whether all trees of the tip are readable, so that the notes are complete.
     is_listed: bool,
-    /// The redactions.
-    epoch: Epoch,
+    redactions: Tombstones,
     /// The entries that are not notes.
     others: BTreeMap<Vec<u8>, Other>,
 }
@@ -66,28 +68,30 @@ impl Store<'_> {
 
     /// The local refs with unreadable tips.
     pub fn unreadable_tips(&self) -> Vec<(String, Oid)> {
-        let tips = our_refs().into_iter().filter_map(|(name, _)| Some((self.repo.find_ref(&name).ok()??, name)));
+        let tips = own_refs().into_iter().filter_map(|name| Some((self.repo.find_ref(&name).ok()??, name)));
         tips.filter(|(tip, _)| !self.is_readable(*tip)).map(|(tip, name)| (name, tip)).collect()
     }
 
     /// Rewrites the local refs with damaged or missing objects without these, and removes such tracking refs. The next
-    /// sync brings back what remotes have.
+    /// sync restores the notes that remotes have.
     pub fn rescue(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
         let _lock = self.locked()?;
         let mut tips = Tips::load(&self.paths);
         let mut integrity = Integrity::new(self.repo);
         let mut out = Vec::new();
-        for (name, form) in our_refs() {
+        for name in own_refs() {
             let Some(tip) = self.repo.find_ref(&name)?.filter(|tip| !integrity.has_whole_history(*tip)) else {
                 continue;
             };
-            let remembered = tips.refs.get(&name).copied();
-            let left = self.left(&name, form, tip, remembered, &mut integrity)?;
-            let is_whole = left.damaged.is_empty() && left.is_listed;
-            let notes = left.damaged.len();
-            match self.write_rescued(form, left)? {
+            let saved = tips.refs.get(&name).copied();
+            let past = self.readable_past(&name, tip, saved, &mut integrity)?;
+            let is_whole = past.damaged.is_empty() && past.is_listed;
+            let notes = past.damaged.len();
+            match self.write_rescued(&name, past)? {
                 Some(new) => {
-                    self.set(&name, tip, new)?;
+                    let updates = [RefUpdate { name: name.clone(), new, expected: Some(tip) }];
+                    let moved = self.repo.update_refs(&updates, &format!("notes: {MESSAGE}"), &self.repo.identity());
+                    moved.map_err(|error| self.not_updated(&updates, error))?;
                     tips.refs.insert(name.clone(), new);
                 }
                 None => {
@@ -107,121 +111,110 @@ impl Store<'_> {
         if let Err(error) = delete::expire_damaged(self.repo, &names) {
             warnings.push(format!("cannot expire reflog entries with damaged objects: {error}"));
         }
-        touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+        touched::forget_all(&self.paths)?;
         if let Err(error) = self.paths.remove_index() {
             warnings.push(format!("cannot remove the index: {error}"));
         }
         // tracking refs are united again
-        tips.refs.retain(|name, _| !name.starts_with(&format!("{PREFIX}remotes/")));
+        tips.refs.retain(|name, _| !name.starts_with(TRACKING));
         tips.save(&self.paths);
         self.heal_locked(warnings)?.save(&self.paths);
         Ok(out)
     }
 
-    fn set(&self, name: &str, from: Oid, new: Oid) -> Result<()> {
-        let update = RefUpdate { name: name.to_owned(), new, expected: Some(from) };
-        let who = self.repo.identity();
-        let moved = self.repo.update_refs(
-            std::slice::from_ref(&update),
-            "notes: Notes written anew by 'git empirica' without what is damaged",
-            &who,
-        );
-        moved.map_err(|error: UpdateError| self.not_updated(&[update], error))
-    }
-
     /// Walks the history from the tip, then from older values of the ref, until a commit is intact.
-    fn left(
+    fn readable_past(
         &self,
         name: &str,
-        form: Form,
         tip: Oid,
-        remembered: Option<Oid>,
+        saved: Option<Oid>,
         integrity: &mut Integrity<'_>,
     ) -> Result<ReadablePast> {
-        // if one ref's epoch is damaged, the others have it
-        let mut left = ReadablePast { epoch: self.own_epochs()?, ..ReadablePast::default() };
+        // if one ref's redactions are damaged, the others have them
+        let mut past = ReadablePast { redactions: self.own_tombstones()?, ..ReadablePast::default() };
         let mut seen = HashSet::new();
-        let starts = [tip].into_iter().chain(remembered).chain(self.repo.values_of(name));
+        let starts = [tip].into_iter().chain(saved).chain(self.repo.values_of(name));
         for start in starts {
             let mut pending = BinaryHeap::from([(self.repo.commit_seconds(start).unwrap_or_default(), start)]);
             while let Some((_, commit)) = pending.pop() {
                 let Some(parents) = integrity.parents(commit).filter(|_| seen.insert(commit)) else { continue };
-                self.take(commit, commit == tip, integrity, &mut left)?;
+                self.collect(commit, commit == tip, integrity, &mut past)?;
                 if integrity.has_whole_history(commit) {
-                    left.bases.push(commit);
+                    past.bases.push(commit);
                     continue;
                 }
                 let seconds = |id: Oid| self.repo.commit_seconds(id).unwrap_or_default();
                 pending.extend(parents.into_iter().map(|parent| (seconds(parent), parent)));
             }
-            if !left.bases.is_empty() {
+            if !past.bases.is_empty() {
                 break;
             }
         }
-        if !left.is_listed {
-            self.take_dangling(name, form, &mut left)?;
+        if !past.is_listed {
+            if name == MARKDOWN_REF {
+                self.collect_rendered(&mut past)?;
+            } else {
+                self.collect_dangling(name, &mut past)?;
+            }
         }
-        Ok(left)
+        Ok(past)
     }
 
     /// Collects readable notes of a commit in place of unreadable ones of the tip.
-    fn take(&self, commit: Oid, is_tip: bool, integrity: &mut Integrity<'_>, left: &mut ReadablePast) -> Result<()> {
+    fn collect(&self, commit: Oid, is_tip: bool, integrity: &mut Integrity<'_>, past: &mut ReadablePast) -> Result<()> {
         let Ok(tree) = self.repo.tree_of(commit) else { return Ok(()) };
         let mut is_listed = true;
         let found = notes::entries_past(self.repo, tree, &mut |_| {
             is_listed = false;
             Ok(())
         })?;
-        left.epoch = left.epoch.united(&Epoch::of_tree(self.repo, tree).unwrap_or_default());
+        past.redactions = past.redactions.united(&Tombstones::of_tree(self.repo, tree).unwrap_or_default());
         for (path, other) in found.others().filter(|(path, _)| *path != NAME.as_bytes()) {
-            if !left.others.contains_key(path) && integrity.has_whole(other) {
-                left.others.insert(path.to_vec(), other);
+            if !past.others.contains_key(path) && integrity.has_whole(other) {
+                past.others.insert(path.to_vec(), other);
             }
         }
         if is_tip {
-            left.is_listed = is_listed;
+            past.is_listed = is_listed;
         }
         let settled: BTreeSet<Oid> = match is_tip {
             true => BTreeSet::new(),
-            false => left.notes.keys().filter(|on| !left.damaged.contains(*on)).copied().collect(),
+            false => past.notes.keys().filter(|on| !past.damaged.contains(*on)).copied().collect(),
         };
         for (on, blob) in found.notes {
             let is_here = self.repo.read_blob(blob).is_ok_and(|note| note.is_some());
-            let is_wanted = is_tip || !left.is_listed || left.damaged.contains(&on);
+            let is_wanted = is_tip || !past.is_listed || past.damaged.contains(&on);
             if is_tip && !is_here {
-                left.damaged.insert(on);
+                past.damaged.insert(on);
             } else if is_here && is_wanted && !settled.contains(&on) {
-                left.notes.entry(on).or_default().insert(blob);
+                past.notes.entry(on).or_default().insert(blob);
             }
         }
         Ok(())
     }
 
     /// If the tip or its trees are unreadable, the rest may exist as dangling objects: collects their records that are
-    /// found nowhere else, or for the Markdown ref, renders it.
-    fn take_dangling(&self, name: &str, form: Form, left: &mut ReadablePast) -> Result<()> {
-        if form == Form::Blocks {
-            return self.take_rendered(left);
-        }
-        let mut known = BTreeSet::new();
-        for blob in left.notes.values().flatten() {
+    /// found nowhere else.
+    fn collect_dangling(&self, name: &str, past: &mut ReadablePast) -> Result<()> {
+        let mut found_ids = BTreeSet::new();
+        for blob in past.notes.values().flatten() {
             let note = self.repo.read_blob(*blob)?.unwrap_or_default();
-            known.extend(lines::split(&note).filter_map(lines::id).map(str::to_owned));
+            found_ids.extend(lines::split(&note).filter_map(lines::id).map(str::to_owned));
         }
         let mut notes = Vec::new();
-        let found = dangling(self.repo)?;
-        for tree in found.trees {
-            left.epoch = left.epoch.united(&Epoch::of_tree(self.repo, tree).unwrap_or_default());
+        let dangling = dangling(self.repo)?;
+        for tree in dangling.trees {
+            past.redactions = past.redactions.united(&Tombstones::of_tree(self.repo, tree).unwrap_or_default());
             let listed = notes::entries_past(self.repo, tree, &mut |_| Ok(()))?.notes;
             notes.extend(listed.into_iter().map(|(on, blob)| (Some(on), blob)));
         }
         // if a note's tree is gone, its records name the commits they were made on
-        notes.extend(found.blobs.into_iter().map(|blob| (None, blob)));
+        notes.extend(dangling.blobs.into_iter().map(|blob| (None, blob)));
         let is_new = |line: &&[u8]| {
             let namespace = record::decode(line).and_then(|record| record.body.namespace());
             namespace.is_some_and(|namespace| data_ref(namespace) == name)
-                && lines::id(line).is_some_and(|id| !known.contains(id))
-                && left.epoch.counts(line)
+                && lines::id(line).is_some_and(|id| !found_ids.contains(id))
+                && past.redactions.counts(line)
         };
         let mut taken: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
         for (on, blob) in notes {
@@ -234,70 +227,55 @@ impl Store<'_> {
         }
         for (on, new) in taken {
             let new = self.repo.write_blob(&lines::canonical(new.iter().map(Vec::as_slice)))?;
-            left.notes.entry(on).or_default().insert(new);
+            past.notes.entry(on).or_default().insert(new);
         }
         Ok(())
     }
 
     /// Collects the Markdown of handoffs that the Markdown ref lacks.
-    fn take_rendered(&self, left: &mut ReadablePast) -> Result<()> {
-        let Some(handoffs) = self.repo.find_ref(&data_ref(Namespace::Handoffs))? else { return Ok(()) };
-        for (on, blob) in notes::entries(self.repo, self.repo.tree_of(handoffs)?)?.notes {
+    fn collect_rendered(&self, past: &mut ReadablePast) -> Result<()> {
+        for (on, blob) in self.notes(self.repo.find_ref(&data_ref(Namespace::Handoffs))?)? {
             let note = self.repo.read_blob(blob)?.unwrap_or_default();
-            let lines: Vec<Vec<u8>> = lines::split(&note).map(<[u8]>::to_vec).collect();
-            let rendered = self.blocks(on, &lines, &BTreeSet::new()).unwrap_or_default();
-            let mut known = BTreeSet::new();
-            for blob in left.notes.get(&on).into_iter().flatten() {
-                let note = self.repo.read_blob(*blob)?.unwrap_or_default();
-                known.extend(blocks::texts(&note).into_iter().filter_map(|(id, _)| id));
+            let mut existing = Vec::new();
+            for blob in past.notes.get(&on).into_iter().flatten() {
+                existing = blocks::union(&existing, &self.repo.read_blob(*blob)?.unwrap_or_default());
             }
-            let is_known = |block: &&String| {
-                blocks::texts(block.as_bytes()).into_iter().any(|(id, _)| id.is_some_and(|id| known.contains(&id)))
-            };
-            let new = rendered.iter().filter(|block| !is_known(block));
-            let new = blocks::union_all(new.map(String::as_bytes));
+            let new = self.blocks(on, lines::split(&note), &blocks::earlier(&existing)).unwrap_or_default();
             if !new.is_empty() {
-                let blob = self.repo.write_blob(&new)?;
-                left.notes.entry(on).or_default().insert(blob);
+                let new = self.repo.write_blob(&blocks::union_all(new.iter().map(String::as_bytes)))?;
+                past.notes.entry(on).or_default().insert(new);
             }
         }
         Ok(())
     }
 
-    /// Writes a commit of what is left, on top of the intact history; returns the intact commit itself if that is all.
+    /// Writes a commit of the readable notes, on top of the intact history; returns the intact commit itself if that is all.
     /// `None` if nothing is left.
-    fn write_rescued(&self, form: Form, left: ReadablePast) -> Result<Option<Oid>> {
+    fn write_rescued(&self, name: &str, past: ReadablePast) -> Result<Option<Oid>> {
+        let form = Form::of(name);
         let mut edits: BTreeMap<Oid, Option<Oid>> = BTreeMap::new();
-        for (on, blobs) in left.notes {
+        for (on, blobs) in past.notes {
             let mut united: Option<Vec<u8>> = None;
-            for blob in &blobs {
-                let note = form.without(self.repo.read_blob(*blob)?.unwrap_or_default(), &left.epoch);
-                united = Some(united.map_or_else(|| note.clone(), |known| form.unite()(&known, &note)));
+            for blob in blobs {
+                let note = form.without(self.repo.read_blob(blob)?.unwrap_or_default(), &past.redactions);
+                united = Some(united.map_or_else(|| note.clone(), |united| form.unite()(&united, &note)));
             }
-            let blob = match blobs.first().filter(|_| blobs.len() == 1 && left.epoch.redacted.is_empty()) {
-                Some(only) => *only,
-                None => self.repo.write_blob(&united.unwrap_or_default())?,
-            };
-            edits.insert(on, Some(blob));
+            edits.insert(on, united.map(|note| self.repo.write_blob(&note)).transpose()?);
         }
-        let base = left.bases.first().map(|base| self.repo.tree_of(*base)).transpose()?;
-        let base = base.unwrap_or_else(|| self.repo.empty_tree());
+        let base = self.tree(past.bases.first().copied())?;
         for (on, _) in notes::entries(self.repo, base)?.notes {
             // it was removed since
             edits.entry(on).or_insert(None);
         }
-        let mut others: Vec<(Vec<u8>, Other)> = left.others.into_iter().collect();
-        if !left.epoch.is_empty() {
-            others.push((NAME.into(), Other::file(self.repo.write_blob(left.epoch.text().as_bytes())?)));
+        let mut others: Vec<(Vec<u8>, Other)> = past.others.into_iter().collect();
+        if !past.redactions.is_empty() {
+            others.push(past.redactions.entry(self.repo)?);
         }
         let tree = notes::rebuilt(self.repo, base, &edits, &others, form.unite(), false)?;
-        match left.bases.as_slice() {
+        match past.bases.as_slice() {
             [] if tree == self.repo.empty_tree() => Ok(None),
             [only] if tree == base => Ok(Some(*only)),
-            _ => {
-                let message = "Notes written anew by 'git empirica' without what is damaged\n";
-                self.repo.write_commit(tree, left.bases, message, &self.repo.identity()).map(Some)
-            }
+            _ => self.repo.write_commit(tree, past.bases, &format!("{MESSAGE}\n"), &self.repo.identity()).map(Some),
         }
     }
 }

@@ -5,9 +5,9 @@ use crate::git::refs::Identity;
 use crate::store::Store;
 
 impl Store<'_> {
-    pub(crate) fn move_one(&self, updates: &[RefUpdate], message: &str, who: &Identity) {
+    pub(crate) fn move_one(&self, updates: &[RefUpdate], message: &str, identity: &Identity) {
         let Some((first, others)) = updates.split_first() else { return };
-        let _ = self.repo.update_refs(std::slice::from_ref(first), message, who);
+        let _ = self.repo.update_refs(std::slice::from_ref(first), message, identity);
         for other in others {
             let lock = self.repo.common_dir().join(format!("{}.lock", other.name));
             let _ = lock.parent().map(std::fs::create_dir_all);

@@ -1,7 +1,7 @@
-//! Redaction: removes records from the notes and their history, and their texts from whatever quotes them.
+//! Redaction: removes records from the notes and their history, and their texts from all records that quote them.
 //!
-//! Each ref becomes a commit without parents, whose tree lists the redacted records (its epoch). When it is united with
-//! a tip that lacks that epoch, only the lines of that tip are used. References to old tips are removed afterwards.
+//! Each ref becomes a commit without parents, whose tree lists the redacted records (its tombstones). When it is united
+//! with a tip that lacks these, only the lines of that tip are used. References to old tips are removed afterwards.
 
 pub mod forget;
 pub mod progress;
@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::Result;
 use crate::format::redact::{By, Texts, is_stub};
 use crate::format::{lines, portable};
+use crate::git::Oid;
 use crate::git::notes::difference::differences;
-use crate::git::{Oid, notes};
 use crate::model::{Id, Namespace};
-use crate::store::redact::forget::{Removal, RewrittenTree};
+use crate::store::redact::forget::{MESSAGE, REFLOG, Removal, RewrittenTree};
 use crate::store::redact::progress::{Forgetting, Redacting};
-use crate::store::write::flush::{Beside, Flushed};
+use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{MARKDOWN_REF, Store, data_ref};
+use crate::store::{MARKDOWN_REF, Store, data_ref, log, own_refs};
 
 /// The outcome of a redaction or its dry run.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub struct Redaction {
     pub look_at: Vec<(Id, String)>,
     /// The refs of another tool that the records were imported from, which still have them.
     pub foreign: BTreeSet<String>,
-    /// The epoch's number.
+    /// The number of the epoch.
     pub epoch: u64,
     /// Warnings for the user.
     pub warnings: Vec<String>,
@@ -45,120 +45,99 @@ pub struct Redaction {
 pub(crate) type Lines = BTreeSet<(Namespace, Vec<u8>)>;
 
 impl Store<'_> {
-    /// Redacts records: replaces them by stubs and rewrites what quotes them. With `dry_run` changes nothing. Flushes
+    /// Redacts records: replaces them by stubs and rewrites records that quote them. With `dry_run` changes nothing. Flushes
     /// the logs first; if that fails, redacts nothing. Ignores ids that are not stored here.
     pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<Redaction> {
         let mut out = Redaction::default();
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut out.warnings)?;
+        if !dry_run {
+            out.warnings.extend(self.write_all_logs(&mut tips)?);
+        }
+        let lines = self.all_lines(dry_run)?;
+        let redacting = Redacting { ids: ids.clone(), by: by.clone() };
+        let forgetting = Forgetting { redacting: Some(redacting), lines: self.lines_of(ids, &lines, &mut out) };
+        let redacted = forgetting.texts();
         if dry_run {
-            let lines = self.all_lines(true)?;
-            let forgetting = self.lines_of(ids, &lines, &mut out);
-            let mut texts = Texts::default();
-            forgetting.iter().for_each(|line| texts.add(line));
-            let redacted = texts.clone();
+            let mut texts = redacted.clone();
             lines.iter().for_each(|(_, line)| texts.leave_to(line));
-            for (_, line) in &lines {
-                let id = lines::id(line).and_then(Id::parse);
-                let without = texts.without(line).and(id).filter(|id| !ids.contains(id));
-                out.rewritten.extend(without.map(|id| (id, kind(line))));
-            }
-            sort_by_id(&mut out.rewritten);
-            find_remnants(ids, [&texts, &redacted], lines.iter().map(|(_, line)| line), &mut out);
+            let quotes = lines.iter().filter(|(_, line)| texts.without(line).is_some());
+            out.rewritten = ids_and_kinds(quotes, |id| !ids.contains(id));
+            find_remnants(ids, [&texts, &redacted], &lines, &mut out);
             return Ok(out);
         }
-        let mut flushed = Flushed::default();
-        self.write_logs(Beside::default(), &mut tips, &mut flushed)?;
-        out.warnings.append(&mut flushed.warnings);
-        if let Some(left) = flushed.left.into_iter().next() {
-            return Err(left.untaken());
-        }
-        let forgetting = self.lines_of(ids, &self.all_lines(false)?, &mut out);
-        let redacting = Redacting { ids: ids.clone(), ai: by.ai.clone(), at: by.at.clone(), reason: by.reason.clone() };
-        let forgetting = Forgetting { redacting: Some(redacting), lines: forgetting };
         self.remember_forgetting(&forgetting)?;
         self.forget(&forgetting)?;
-        let texts = self.forgotten.borrow().clone();
-        let mut gone = Removal::of(ids, by, self.own_epochs()?);
-        gone.epoch.number += 1;
-        out.epoch = gone.epoch.number;
-        let rewritten = self.move_all(&gone, &mut tips)?;
-        touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+        let mut removal = Removal::of(ids, by, self.own_tombstones()?);
+        removal.tombstones.number += 1;
+        out.epoch = removal.tombstones.number;
+        let rewritten = self.rewrite_refs(&removal, &mut tips)?;
+        touched::forget_all(&self.paths)?;
         self.forget_traces(&mut out.warnings);
         tips.save(&self.paths);
         self.forget_tracking("")?;
-        self.forgot()?;
+        self.end_forgetting()?;
         let lines = self.all_lines(false)?;
-        let rewritten = lines.iter().filter(|(_, line)| lines::id(line).is_some_and(|id| rewritten.contains(id)));
-        out.rewritten = rewritten.filter_map(|(_, line)| Some((Id::parse(lines::id(line)?)?, kind(line)))).collect();
-        sort_by_id(&mut out.rewritten);
-        let mut redacted = Texts::default();
-        forgetting.lines.iter().for_each(|line| redacted.add(line));
-        find_remnants(ids, [&texts, &redacted], lines.iter().map(|(_, line)| line), &mut out);
-        for (_, line) in lines.iter().filter(|(_, line)| is_stub(line)) {
-            let id =
-                lines::id(line).and_then(Id::parse).filter(|id| out.rewritten.iter().any(|(known, _)| known == id));
-            let lost = id
-                .map(|id| format!("only a stub is left of {}: without the text it is not a valid record", id.short()));
-            out.warnings.extend(lost.filter(|lost| !out.warnings.contains(lost)));
+        out.rewritten = ids_and_kinds(&lines, |id| rewritten.contains(id.as_str()));
+        find_remnants(ids, [&self.forgotten.borrow(), &redacted], &lines, &mut out);
+        let stubs = lines.iter().filter(|(_, line)| is_stub(line));
+        for (id, _) in ids_and_kinds(stubs, |id| rewritten.contains(id.as_str())) {
+            let id = id.short();
+            out.warnings.push(format!("only a stub is left of {id}: without the text it is not a valid record"));
         }
         Ok(out)
     }
 
-    /// Moves all refs in one transaction, without what is to be forgotten; returns the rewritten records.
-    pub(crate) fn move_all(
-        &self,
-        gone: &Removal<'_>,
-        tips: &mut crate::store::write::tips::Tips,
-    ) -> Result<BTreeSet<String>> {
+    /// Rewrites all refs in one transaction, without the texts to forget; returns the rewritten records.
+    pub(crate) fn rewrite_refs(&self, removal: &Removal<'_>, tips: &mut Tips) -> Result<BTreeSet<String>> {
         let texts = &self.forgotten.borrow().clone();
-        let names: Vec<String> =
-            Namespace::ALL.iter().map(|namespace| data_ref(*namespace)).chain([MARKDOWN_REF.to_owned()]).collect();
+        let names = own_refs();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut rewritten = BTreeSet::new();
-        let who = self.repo.identity();
-        let message = "Notes redacted by 'git empirica'\n";
+        let mut quoting = BTreeSet::new();
         // the Markdown follows the new handoffs in the same transaction
         let mut handoffs = None;
-        self.move_refs(&names, tips, "notes: Notes redacted by 'git empirica'", |at, tip, _| {
-            let Some(tip) = tip else {
-                handoffs = if names[at] == data_ref(Namespace::Handoffs) { None } else { handoffs };
-                return Ok(None);
+        self.move_refs(&names, tips, REFLOG, |at, tip, _| {
+            let rewritten = match tip {
+                Some(tip) if names[at] == MARKDOWN_REF => self.rewritten_markdown(tip, handoffs, texts, removal)?,
+                Some(tip) => self.rewritten(names[at], tip, texts, removal)?,
+                None => None,
             };
-            if names[at] == MARKDOWN_REF {
-                let epoch = Removal { records: BTreeMap::new(), epoch: gone.epoch.clone() };
-                let before = self.repo.tree_of(tip)?;
-                let with_passages = match self.rewritten(MARKDOWN_REF, tip, texts, &Removal::default())? {
-                    Some(RewrittenTree { tree, .. }) => self.repo.write_commit(tree, Vec::new(), message, &who)?,
-                    None => tip,
-                };
-                let blocks = self.updated_markdown(handoffs, Some(with_passages))?.unwrap_or(with_passages);
-                // without handoffs there is nothing to follow
-                let updated = self.rewritten(MARKDOWN_REF, blocks, &Texts::default(), &epoch)?;
-                let tree = updated.map_or_else(|| self.repo.tree_of(blocks), |updated| Ok(updated.tree))?;
-                if tree == before {
-                    return Ok(None);
-                }
-                let is_touched = !differences(self.repo, before, tree)?.notes.is_empty();
-                let parents = if is_touched { Vec::new() } else { vec![tip] };
-                return self.repo.write_commit(tree, parents, message, &who).map(Some);
-            }
-            let updated = self.rewritten(names[at], tip, texts, gone)?;
-            let new = match updated {
-                Some(updated) => {
-                    rewritten.extend(updated.rewritten);
+            let new = match rewritten {
+                Some(rewritten) => {
+                    quoting.extend(rewritten.quoting);
                     // history that never had the text can stay
-                    let parents = if updated.is_touched { Vec::new() } else { vec![tip] };
-                    Some(self.repo.write_commit(updated.tree, parents, message, &who)?)
+                    let parents = tip.into_iter().filter(|_| !rewritten.is_touched).collect();
+                    Some(self.repo.write_commit(rewritten.tree, parents, MESSAGE, &self.repo.identity())?)
                 }
                 None => None,
             };
             if names[at] == data_ref(Namespace::Handoffs) {
-                handoffs = new.or(Some(tip));
+                handoffs = new.or(tip);
             }
             Ok(new)
         })?;
-        Ok(rewritten)
+        Ok(quoting)
+    }
+
+    /// The Markdown without these texts and with the blocks of the new handoffs; `None` if nothing changes.
+    fn rewritten_markdown(
+        &self,
+        tip: Oid,
+        handoffs: Option<Oid>,
+        texts: &Texts,
+        removal: &Removal<'_>,
+    ) -> Result<Option<RewrittenTree>> {
+        let without_quotes = match self.rewritten(MARKDOWN_REF, tip, texts, &Removal::default())? {
+            Some(new) => self.repo.write_commit(new.tree, Vec::new(), MESSAGE, &self.repo.identity())?,
+            None => tip,
+        };
+        let updated = self.updated_markdown(without_quotes, handoffs, &removal.tombstones)?;
+        let (before, tree) = (self.repo.tree_of(tip)?, self.repo.tree_of(updated)?);
+        if tree == before {
+            return Ok(None);
+        }
+        let is_touched = !differences(self.repo, before, tree)?.notes.is_empty();
+        Ok(Some(RewrittenTree { tree, is_touched, quoting: BTreeSet::new() }))
     }
 
     /// Collects the lines of the records, and which were redacted before.
@@ -186,17 +165,13 @@ impl Store<'_> {
     pub(crate) fn all_lines(&self, pending: bool) -> Result<Lines> {
         let mut out = Lines::new();
         for namespace in Namespace::ALL {
-            let tip: Option<Oid> = self.repo.find_ref(&data_ref(namespace))?;
-            let Some(tip) = tip else { continue };
-            for (_, blob) in notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes {
-                let note = self.repo.read_blob(blob)?.ok_or_else(|| crate::store::write::merge::absent(blob))?;
+            for (_, blob) in self.notes(self.repo.find_ref(&data_ref(namespace))?)? {
+                let note = self.read_note(blob)?;
                 out.extend(lines::split(&note).map(|line| (namespace, line.to_vec())));
             }
         }
         if pending {
-            out.extend(
-                crate::store::log::read(&self.paths).into_iter().map(|pending| (pending.namespace, pending.line)),
-            );
+            out.extend(log::read(&self.paths).into_iter().map(|pending| (pending.namespace, pending.line)));
         }
         Ok(out)
     }
@@ -204,30 +179,29 @@ impl Store<'_> {
 
 /// Finds records that still contain a distinctive word of a redacted text, and those with an own text that a redacted
 /// handoff had. `texts` are those searched for, `redacted` all those redacted.
-fn find_remnants<'l>(
-    ids: &BTreeSet<Id>,
-    [texts, redacted]: [&Texts; 2],
-    lines: impl Iterator<Item = &'l Vec<u8>>,
-    out: &mut Redaction,
-) {
+fn find_remnants(ids: &BTreeSet<Id>, [texts, redacted]: [&Texts; 2], lines: &Lines, out: &mut Redaction) {
     let words = redacted.telling();
     if words.is_empty() && !redacted.has_composed() {
         return;
     }
-    for line in lines {
+    let is_remnant = |(_, line): &&(Namespace, Vec<u8>)| {
         let line = texts.without(line).map_or_else(|| line.clone(), |without| without.line);
         let text = String::from_utf8_lossy(&line);
-        let Some(id) = lines::id(&line).and_then(Id::parse).filter(|id| !ids.contains(id)) else { continue };
-        if redacted.is_repeated_by(&line) || words.iter().any(|word| text.contains(word.as_str())) {
-            out.look_at.push((id, kind(&line)));
-        }
-    }
-    sort_by_id(&mut out.look_at);
+        redacted.is_repeated_by(&line) || words.iter().any(|word| text.contains(word.as_str()))
+    };
+    out.look_at = ids_and_kinds(lines.iter().filter(is_remnant), |id| !ids.contains(id));
 }
 
-fn sort_by_id(records: &mut Vec<(Id, String)>) {
+/// The selected records of these lines with their kinds, by id.
+fn ids_and_kinds<'l>(
+    lines: impl IntoIterator<Item = &'l (Namespace, Vec<u8>)>,
+    is_selected: impl Fn(&Id) -> bool,
+) -> Vec<(Id, String)> {
+    let of_line = |(_, line): &(Namespace, Vec<u8>)| Some((Id::parse(lines::id(line)?)?, kind(line)));
+    let mut records: Vec<_> = lines.into_iter().filter_map(of_line).filter(|(id, _)| is_selected(id)).collect();
     records.sort();
     records.dedup_by(|a, b| a.0 == b.0);
+    records
 }
 
 /// The kind of a line.

@@ -15,21 +15,15 @@ use crate::model::Id;
 use crate::store::Store;
 use crate::store::files;
 
+const FILE: &str = "forgetting";
+
 /// A redaction made in this clone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Redacting {
     pub ids: BTreeSet<Id>,
-    /// The attribution.
-    pub ai: String,
-    pub at: String,
-    pub reason: Option<String>,
-}
-
-impl Redacting {
     /// The attribution for stubs.
-    pub fn by(&self) -> By {
-        By { ai: self.ai.clone(), at: self.at.clone(), reason: self.reason.clone() }
-    }
+    #[serde(flatten)]
+    pub by: By,
 }
 
 /// The texts being forgotten.
@@ -41,15 +35,24 @@ pub(crate) struct Forgetting {
     pub lines: BTreeSet<Vec<u8>>,
 }
 
+impl Forgetting {
+    /// The own texts of the lines.
+    pub fn texts(&self) -> Texts {
+        let mut texts = Texts::default();
+        self.lines.iter().for_each(|line| texts.add(line));
+        texts
+    }
+}
+
 impl Store<'_> {
     /// Whether a redaction is incomplete.
     pub fn is_forgetting(&self) -> bool {
-        self.paths.forgetting().exists()
+        self.paths.file(FILE).exists()
     }
 
-    /// What is still to be forgotten; empty if there is no readable file.
+    /// The texts still to be forgotten; none if there is no readable file.
     pub(crate) fn forgetting(&self) -> Forgetting {
-        let bytes = std::fs::read(self.paths.forgetting()).unwrap_or_default();
+        let bytes = std::fs::read(self.paths.file(FILE)).unwrap_or_default();
         let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
         Forgetting {
             redacting: serde_json::from_slice(&bytes[..end]).ok(),
@@ -59,7 +62,7 @@ impl Store<'_> {
 
     /// Persists the progress, before anything else is done.
     pub(crate) fn remember_forgetting(&self, forgetting: &Forgetting) -> Result<()> {
-        let path = self.paths.forgetting();
+        let path = self.paths.file(FILE);
         let first = forgetting.redacting.as_ref().map(serde_json::to_string).transpose();
         let mut text = first.map_err(|error| Error::storage("cannot record the redaction").caused_by(error))?;
         let text = text.get_or_insert_default();
@@ -76,8 +79,7 @@ impl Store<'_> {
     /// Removes these texts from everything this process writes from now on. Texts of handoffs and other composed
     /// records that another record has as its own are excluded.
     pub(crate) fn forget(&self, forgetting: &Forgetting) -> Result<()> {
-        let mut texts = Texts::default();
-        forgetting.lines.iter().for_each(|line| texts.add(line));
+        let mut texts = forgetting.texts();
         if texts.has_composed() {
             self.all_lines(true)?.iter().for_each(|(_, line)| texts.leave_to(line));
         }
@@ -86,15 +88,11 @@ impl Store<'_> {
     }
 
     /// Ends the redaction: nothing here has these texts any more.
-    pub(crate) fn forgot(&self) -> Result<()> {
-        let path = self.paths.forgetting();
+    pub(crate) fn end_forgetting(&self) -> Result<()> {
+        let path = self.paths.file(FILE);
         // the caller holds the lock: nobody else writes it
         files::remove_unfinished(&path);
-        match fault::point("redaction: to be done with").and_then(|()| std::fs::remove_file(&path)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::storage("cannot remove the record of the redaction").on_path(&path, error))
-            }
-            _ => Ok(()),
-        }
+        let removed = fault::point("redaction: to be done with").and_then(|()| files::remove(&path));
+        removed.map_err(|error| Error::storage("cannot remove the record of the redaction").on_path(&path, error))
     }
 }

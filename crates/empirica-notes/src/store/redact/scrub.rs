@@ -12,24 +12,24 @@ use crate::format::{blocks, lines};
 use crate::git::history::reach::is_ancestor;
 use crate::git::notes::difference::Other;
 use crate::git::{Oid, notes};
-use crate::store::redact::tombstones;
+use crate::store::redact::forget::{MESSAGE, REFLOG};
+use crate::store::redact::tombstones::{Form, NAME, Tombstones};
 use crate::store::secrets::own_texts::HandoffTexts;
-use crate::store::write::merge::{absent, form_of};
 use crate::store::write::touched;
-use crate::store::{Epoch, MARKDOWN_REF, Part, Store, our_refs, tracked};
+use crate::store::{MARKDOWN_REF, Part, Store, own_refs, tracked};
 
-/// What was taken out of a ref, or would be.
+/// The secrets replaced in a ref, or that would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ScrubbedRef")]
 pub struct Scrubbed {
     /// The ref.
     #[serde(rename = "ref")]
     pub name: String,
-    /// In how many notes and other files a secret was replaced.
+    /// The number of notes and other files with replaced secrets.
     pub notes: usize,
-    /// Whether older versions, or messages, that held one were cut off.
+    /// Whether history was cut off because an older version or a message has a secret.
     pub history: bool,
-    /// Whether a remote is known to have some of it: the next sync brings it back from there.
+    /// Whether a remote is known to have some of them; the next sync restores these from there.
     pub published: bool,
 }
 
@@ -41,7 +41,7 @@ impl Store<'_> {
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(warnings)?;
         let mut out = Vec::new();
-        let marker = self.paths.scrubbing();
+        let marker = self.paths.file("scrubbing");
         let was_interrupted = marker.exists();
         if !dry_run {
             // after a kill, references to the old tips remain to be removed
@@ -49,24 +49,18 @@ impl Store<'_> {
                 .replace(&marker, "")
                 .map_err(|error| Error::storage("cannot start scrubbing").on_path(&marker, error))?;
         }
-        for (name, _) in our_refs() {
+        for name in own_refs() {
             let mut found = None;
-            if dry_run {
-                let tip = self.repo.find_ref(&name)?;
-                found = tip.map(|tip| self.without_secrets_in(&name, tip)).transpose()?.flatten();
-            } else {
-                self.move_refs(&[&name], &mut tips, "notes: Notes redacted by 'git empirica'", |_, tip, _| {
-                    found = tip.map(|tip| self.without_secrets_in(&name, tip)).transpose()?.flatten();
-                    let Some((_, tree, parents)) = &found else { return Ok(None) };
-                    let message = "Notes redacted by 'git empirica'\n";
-                    self.repo.write_commit(*tree, parents.clone(), message, &self.repo.identity()).map(Some)
-                })?;
-            }
+            self.move_refs(&[&name], &mut tips, REFLOG, |_, tip, _| {
+                found = tip.map(|tip| self.scrubbed(&name, tip)).transpose()?.flatten();
+                let Some((_, tree, parents)) = found.as_ref().filter(|_| !dry_run) else { return Ok(None) };
+                self.repo.write_commit(*tree, parents.clone(), MESSAGE, &self.repo.identity()).map(Some)
+            })?;
             out.extend(found.map(|(scrubbed, ..)| scrubbed));
         }
         if !dry_run {
             if !out.is_empty() || was_interrupted {
-                touched::forget_all(&self.paths).map_err(|error| touched::unusable(&self.paths, error))?;
+                touched::forget_all(&self.paths)?;
                 tips.save(&self.paths);
                 self.forget_traces(warnings);
             }
@@ -76,11 +70,11 @@ impl Store<'_> {
     }
 
     /// The outcome for a tip, with the tree and parents of the new commit; `None` if there is nothing to do.
-    fn without_secrets_in(&self, name: &str, tip: Oid) -> Result<Option<(Scrubbed, Oid, Vec<Oid>)>> {
-        let sent = self.tracking().into_iter().filter(|(known, _)| tracked(known).as_deref() == Some(name));
-        let published_tip = sent.map(|(_, id)| id).find(|id| is_ancestor(self.repo, *id, &tip.to_string()));
+    fn scrubbed(&self, name: &str, tip: Oid) -> Result<Option<(Scrubbed, Oid, Vec<Oid>)>> {
+        let published = self.tracking().into_iter().filter(|(tracking, _)| tracked(tracking).as_deref() == Some(name));
+        let published_tip = published.map(|(_, id)| id).find(|id| is_ancestor(self.repo, *id, &tip.to_string()));
         let (tree, notes) = self.clean_tree(name, tip)?;
-        let history = self.secrets_beyond(name, tip, published_tip)?.iter().any(|leak| match &leak.part {
+        let history = self.scan_push(name, tip, published_tip)?.iter().any(|leak| match &leak.part {
             Part::Earlier | Part::Message | Part::Name => true,
             Part::File(_) => notes == 0,
             Part::Note => false,
@@ -96,11 +90,11 @@ impl Store<'_> {
     /// The tree of a tip without secrets outside records, and the number of notes and files changed.
     fn clean_tree(&self, name: &str, tip: Oid) -> Result<(Oid, usize)> {
         let tree = self.repo.tree_of(tip)?;
-        let form = form_of(name);
+        let form = Form::of(name);
         let (mut edits, mut others, mut changed) = (BTreeMap::new(), Vec::new(), 0);
         let handoffs = HandoffTexts::new(self);
         for (on, blob) in notes::entries(self.repo, tree)?.notes {
-            let note = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
+            let note = self.read_note(blob)?;
             let clean = if name == MARKDOWN_REF { clean_blocks(&note, &handoffs)? } else { clean_lines(&note) };
             changed += usize::from(clean.is_some());
             let blob = clean.map(|note| self.repo.write_blob(&note)).transpose()?.unwrap_or(blob);
@@ -108,9 +102,9 @@ impl Store<'_> {
         }
         for (path, other) in notes::files(self.repo, tree)? {
             let text = self.repo.read_blob(other.id)?;
-            let new = match path == tombstones::NAME.as_bytes() {
+            let new = match path == NAME.as_bytes() {
                 // drop everything but valid entries
-                true => text.and_then(|text| clean(&text).map(|_| Epoch::parse(&text).text().into_bytes())),
+                true => text.and_then(|text| clean(&text).map(|_| Tombstones::parse(&text).text().into_bytes())),
                 false => text.and_then(|text| clean(&text)),
             };
             let clean_path = clean(&path);
@@ -118,7 +112,7 @@ impl Store<'_> {
             let other = new.map(|text| self.repo.write_blob(&text)).transpose()?.map_or(other, Other::file);
             let mut path = clean_path.unwrap_or(path);
             // two cleaned names can be equal
-            while others.iter().any(|(known, _)| *known == path) {
+            while others.iter().any(|(other, _)| *other == path) {
                 path.push(b'+');
             }
             others.push((path, other));

@@ -1,10 +1,12 @@
-//! Epochs: the redactions of a notes tree, which decide the lines that count.
+//! Tombstones: the redactions of a notes tree, in its file `epoch`. They decide the lines that count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Result;
 use crate::format::{blocks, lines, redact};
+use crate::git::notes::difference::Other;
 use crate::git::{Oid, Repository, notes};
+use crate::store::MARKDOWN_REF;
 
 /// The name of the file at the root of a notes tree.
 pub const NAME: &str = "epoch";
@@ -51,31 +53,27 @@ impl Redacted {
 
 /// The redactions of one ref.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Epoch {
+pub struct Tombstones {
     /// A lower bound of the number of redactions; 0 if there were none.
     pub number: u64,
     /// The redacted records, by id.
     pub redacted: BTreeMap<String, Redacted>,
 }
 
-impl Epoch {
-    /// The epoch of a notes tree; the default if its file is absent or missing.
+impl Tombstones {
+    /// The redactions of a notes tree; none if its file is absent or missing.
     pub fn of_tree(repo: &Repository, tree: Oid) -> Result<Self> {
-        let file = notes::root_file(repo, tree, NAME)?;
-        Ok(file
-            .map(|id| repo.read_blob(id))
-            .transpose()?
-            .flatten()
-            .map_or_else(Epoch::default, |text| Self::parse(&text)))
+        let Some(file) = notes::root_file(repo, tree, NAME)? else { return Ok(Tombstones::default()) };
+        Ok(repo.read_blob(file)?.map_or_else(Tombstones::default, |text| Self::parse(&text)))
     }
 
-    /// The epoch of a notes commit; the default for `None`.
+    /// The redactions of a notes commit; none for `None`.
     pub fn of(repo: &Repository, commit: Option<Oid>) -> Result<Self> {
-        commit.map_or_else(|| Ok(Epoch::default()), |commit| Self::of_tree(repo, repo.tree_of(commit)?))
+        commit.map_or_else(|| Ok(Tombstones::default()), |commit| Self::of_tree(repo, repo.tree_of(commit)?))
     }
 
     /// Parses the file: a number, then a line per record: its id alone if it is redacted, else its id, the hash of its
-    /// line (several joined by commas), and the records whose texts it lacks. Skips what it cannot parse.
+    /// line (several joined by commas), and the records whose texts it lacks. Skips lines it cannot parse.
     pub fn parse(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
         let mut rows = text.lines();
@@ -95,29 +93,29 @@ impl Epoch {
             }
             Some((own, Redacted { of, lines }))
         };
-        Epoch { number, redacted: rows.filter_map(row).collect() }
+        Tombstones { number, redacted: rows.filter_map(row).collect() }
     }
 
     /// The text of the file.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.number);
         for (id, redacted) in &self.redacted {
-            text += id;
             let others: Vec<&str> = redacted.of.iter().map(String::as_str).filter(|of| of != id).collect();
-            if !redacted.lines.is_empty() {
-                text += " ";
-                text += &redacted.lines.iter().map(String::as_str).collect::<Vec<_>>().join(",");
-            } else if !others.is_empty() {
-                text += " ";
-                text += GONE;
-            }
-            for of in others {
-                text += " ";
-                text += of;
-            }
-            text += "\n";
+            let hashes: Vec<&str> = redacted.lines.iter().map(String::as_str).collect();
+            let hashes = match (hashes.is_empty(), others.is_empty()) {
+                (false, _) => Some(hashes.join(",")),
+                (true, false) => Some(GONE.to_owned()),
+                (true, true) => None,
+            };
+            let words: Vec<&str> = [id.as_str()].into_iter().chain(hashes.as_deref()).chain(others).collect();
+            text += &(words.join(" ") + "\n");
         }
         text
+    }
+
+    /// The entry of a notes tree with these redactions.
+    pub(crate) fn entry(&self, repo: &Repository) -> Result<(Vec<u8>, Other)> {
+        Ok((NAME.as_bytes().to_vec(), Other::file(repo.write_blob(self.text().as_bytes())?)))
     }
 
     /// The union: the greater number, all records.
@@ -127,12 +125,12 @@ impl Epoch {
             let ours = redacted.get(id);
             redacted.insert(id.clone(), ours.map_or_else(|| theirs.clone(), |ours| ours.united(theirs, id)));
         }
-        Epoch { number: self.number.max(other.number), redacted }
+        Tombstones { number: self.number.max(other.number), redacted }
     }
 
     /// Whether nothing was ever redacted.
     pub fn is_empty(&self) -> bool {
-        *self == Epoch::default()
+        *self == Tombstones::default()
     }
 
     /// Whether a line counts; foreign lines always do.
@@ -143,14 +141,19 @@ impl Epoch {
 
     /// Whether an id, in full or in its short form, is that of a redacted or rewritten record.
     pub fn names(&self, id: &str) -> bool {
-        let is_short_of = |known: &String| id.len() == 8 && known.ends_with(id);
+        let is_short_of = |full: &String| id.len() == 8 && full.ends_with(id);
         self.redacted.contains_key(id) || self.redacted.keys().any(is_short_of)
     }
 
     /// The redactions in `all` that this one lacks.
-    pub fn unaware_of(&self, all: &Self) -> Self {
+    pub fn missing(&self, all: &Self) -> Self {
         let unknown = all.redacted.iter().filter(|(id, redacted)| self.redacted.get(*id) != Some(*redacted));
-        Epoch { number: 0, redacted: unknown.map(|(id, redacted)| (id.clone(), redacted.clone())).collect() }
+        Tombstones { number: 0, redacted: unknown.map(|(id, redacted)| (id.clone(), redacted.clone())).collect() }
+    }
+
+    /// Whether it lacks a redaction in `all`.
+    pub fn lacks(&self, all: &Self) -> bool {
+        !self.missing(all).redacted.is_empty()
     }
 
     /// The redacted records, without those only rewritten.
@@ -172,6 +175,11 @@ pub enum Form {
 }
 
 impl Form {
+    /// The form of the notes of a local ref.
+    pub fn of(name: &str) -> Self {
+        if name == MARKDOWN_REF { Form::Blocks } else { Form::Lines }
+    }
+
     /// The union of two versions of a note.
     pub fn unite(self) -> notes::Unite {
         match self {
@@ -180,9 +188,9 @@ impl Form {
         }
     }
 
-    /// The note without what `stale` redacts; unchanged byte for byte if all of it counts. All blocks of redacted
+    /// The note without lines or blocks that `stale` redacts; unchanged byte for byte if all of it counts. All blocks of redacted
     /// records are dropped: new ones come with the newer side.
-    pub fn without(self, note: Vec<u8>, stale: &Epoch) -> Vec<u8> {
+    pub fn without(self, note: Vec<u8>, stale: &Tombstones) -> Vec<u8> {
         if stale.redacted.is_empty() {
             return note;
         }
@@ -206,8 +214,8 @@ mod tests {
         format!("019ab000-0000-7000-8000-{n:012x}")
     }
 
-    /// An epoch of few records, which are gone or are without some of few others.
-    fn epoch() -> impl Strategy<Value = Epoch> {
+    /// Redactions of few records, which are gone or are without some of few others.
+    fn tombstones() -> impl Strategy<Value = Tombstones> {
         let entry = (0u8..4, prop::collection::btree_set(4u8..7, 0..3), 0u8..2);
         prop::collection::vec(entry, 0..5).prop_map(|entries| {
             let redacted = entries.into_iter().map(|(n, of, hash)| {
@@ -216,13 +224,13 @@ mod tests {
                 let lines = BTreeSet::from([redact::hash(&[hash])]);
                 (id(n), if gone { Redacted::gone(&id(n)) } else { Redacted { of, lines } })
             });
-            Epoch { number: 1, redacted: redacted.collect() }
+            Tombstones { number: 1, redacted: redacted.collect() }
         })
     }
 
     proptest! {
         #[test]
-        fn the_union_redacts_whatever_a_side_redacts(a in epoch(), b in epoch(), c in epoch()) {
+        fn the_union_redacts_whatever_a_side_redacts(a in tombstones(), b in tombstones(), c in tombstones()) {
             let ab = a.united(&b);
             prop_assert_eq!(&ab, &b.united(&a));
             prop_assert_eq!(&ab.united(&b), &ab);
@@ -233,8 +241,8 @@ mod tests {
                 }
             }
             // round trip
-            prop_assert_eq!(&Epoch::parse(ab.text().as_bytes()), &ab);
-            prop_assert!(ab.unaware_of(&ab).redacted.is_empty());
+            prop_assert_eq!(&Tombstones::parse(ab.text().as_bytes()), &ab);
+            prop_assert!(!ab.lacks(&ab));
             // any order converges
             let one = ab.united(&c);
             let other = a.united(&b.united(&c));
@@ -246,7 +254,7 @@ mod tests {
     fn if_sides_redact_different_texts_of_a_record_only_its_stub_counts() {
         let line = |text: &str| format!(r#"{{"v":1,"id":"{}","kind":"handoff","text":"{text}"}}"#, id(1)).into_bytes();
         let (first, second) = (line("without a"), line("without b"));
-        let of = |n: u8, line: &[u8]| Epoch {
+        let of = |n: u8, line: &[u8]| Tombstones {
             number: 1,
             redacted: BTreeMap::from([(
                 id(1),
@@ -266,10 +274,10 @@ mod tests {
     #[test]
     fn unparsable_lines_are_skipped() {
         let text = format!("x\n{}\nnonsense\n{} short {}\n", id(1), id(2), id(3));
-        let epoch = Epoch::parse(text.as_bytes());
-        assert_eq!(epoch.number, 0);
-        assert_eq!(epoch.redacted.keys().cloned().collect::<Vec<_>>(), [id(1), id(2)]);
-        assert_eq!(Epoch::parse(b""), Epoch::default());
-        assert_eq!(Epoch::parse(b"\xff\n"), Epoch::default());
+        let parsed = Tombstones::parse(text.as_bytes());
+        assert_eq!(parsed.number, 0);
+        assert_eq!(parsed.redacted.keys().cloned().collect::<Vec<_>>(), [id(1), id(2)]);
+        assert_eq!(Tombstones::parse(b""), Tombstones::default());
+        assert_eq!(Tombstones::parse(b"\xff\n"), Tombstones::default());
     }
 }

@@ -46,7 +46,7 @@ impl Leak {
     }
 
     /// The location in words, without the secret.
-    pub fn what(&self) -> String {
+    pub fn location(&self) -> String {
         let (name, object) =
             self.place.as_ref().map_or(("the log", String::new()), |(name, on)| (name.as_str(), on.to_string()));
         match (&self.part, &self.id) {

@@ -1,4 +1,4 @@
-//! Secrets in stored data, and in what a push would send.
+//! Secrets in stored data and in pushes.
 
 pub mod leak;
 pub mod own_texts;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::format::lines;
 use crate::model::Namespace;
 use crate::store::secrets::leak::allowed_id;
-use crate::store::{Leak, Out, Store};
+use crate::store::{ExportItem, Leak, Store};
 
 /// The texts of all handoffs, loaded on first use.
 pub(crate) struct HandoffTexts<'s> {
@@ -31,16 +31,16 @@ impl<'s> HandoffTexts<'s> {
         HandoffTexts { store, loaded: OnceCell::new() }
     }
 
-    /// The secrets in a block, except allowed ones of its handoff and those in `known`. Secrets of the handoff itself
+    /// The secrets in a block, except allowed ones of its handoff and those in `published`. Secrets of the handoff itself
     /// have its id; those written into the block have none.
-    pub fn leaks(&self, id: &str, block: &str, known: &str) -> Result<Vec<Leak>> {
+    pub fn leaks(&self, id: &str, block: &str, published: &str) -> Result<Vec<Leak>> {
         let mut found = empirica_secrets::found(block);
-        found.retain(|(_, secret)| !known.contains(secret.as_str()));
+        found.retain(|(_, secret)| !published.contains(secret.as_str()));
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let unknown = HandoffText::default();
-        let handoff = self.all()?.get(id).unwrap_or(&unknown);
+        let empty = HandoffText::default();
+        let handoff = self.all()?.get(id).unwrap_or(&empty);
         let leak = |(rule, secret): (&'static str, String)| match handoff.texts.contains(&plain(&secret)) {
             true if handoff.is_allowed => None,
             true => Some(Leak::new(Some(id.to_owned()), None, rule)),
@@ -55,7 +55,7 @@ impl<'s> HandoffTexts<'s> {
         }
         let mut all: HashMap<String, HandoffText> = HashMap::new();
         self.store.export(&mut |out| {
-            if let Out::Line(Namespace::Handoffs, _, line) = out
+            if let ExportItem::Line(Namespace::Handoffs, _, line) = out
                 && let Some(id) = lines::id(line)
                 && let Ok(value) = serde_json::from_slice::<Value>(line)
             {

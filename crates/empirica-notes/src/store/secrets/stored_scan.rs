@@ -1,6 +1,5 @@
 //! Secrets in stored data.
 
-use crate::store::secrets::leak::{Leak, Part, allowed_id, is_allowed};
 use std::collections::HashSet;
 
 use serde_json::Value;
@@ -8,10 +7,10 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::format::redact::is_stub;
 use crate::format::{blocks, lines};
-use crate::git::{Oid, notes};
 use crate::model::Namespace;
+use crate::store::secrets::leak::{Leak, Part, allowed_id, is_allowed};
 use crate::store::secrets::own_texts::HandoffTexts;
-use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, our_refs, tracked};
+use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, own_refs, tracked};
 use empirica_secrets::Replaced;
 
 /// Receives the numbers of notes done and of all.
@@ -19,17 +18,17 @@ pub type ScanProgress<'t> = &'t mut dyn FnMut(usize, usize);
 
 impl Store<'_> {
     /// Whether storing a line would replace a secret; `false` if `empirica.redact` is off.
-    pub fn holds_secret(&self, line: &[u8]) -> bool {
+    pub fn has_secret(&self, line: &[u8]) -> bool {
         self.scan_secrets && !leaks(line).is_empty()
     }
 
-    /// Whether a line is marked as having allowed secrets, which are not asked about again.
-    pub fn says_allowed(&self, line: &[u8]) -> bool {
+    /// Whether a line is marked as having allowed secrets.
+    pub fn has_allowed_secrets(&self, line: &[u8]) -> bool {
         allowed_id(line).is_some()
     }
 
     /// Whether `empirica.redact` is on.
-    pub fn looks_for_secrets(&self) -> bool {
+    pub fn scans_for_secrets(&self) -> bool {
         self.scan_secrets
     }
 
@@ -40,18 +39,13 @@ impl Store<'_> {
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
             let lookup = Lookup::open(self, namespace)?;
-            let mut places: std::collections::BTreeSet<Oid> = lookup.waits_on().collect();
-            places.extend(lookup.notes(self.repo)?.into_iter().map(|(on, _)| on));
+            let places = lookup.objects()?;
             namespaces.push((namespace, lookup, places));
         }
-        let tip = self.repo.find_ref(MARKDOWN_REF)?;
-        let markdown = match tip {
-            Some(tip) => notes::entries(self.repo, self.repo.tree_of(tip)?)?.notes,
-            None => Default::default(),
-        };
+        let markdown = self.notes(self.repo.find_ref(MARKDOWN_REF)?)?;
         let total = namespaces.iter().map(|(.., places)| places.len()).sum::<usize>() + markdown.len();
         let mut done = 0;
-        let mut step = |progress: &mut dyn FnMut(usize, usize)| {
+        let mut step = || {
             done += 1;
             progress(done, total);
         };
@@ -64,28 +58,29 @@ impl Store<'_> {
                         }
                     }
                 }
-                step(progress);
+                step();
             }
         }
-        let known: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
+        let reported: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
         let handoffs = HandoffTexts::new(self);
         for (on, blob) in markdown {
             let note = self.repo.read_blob(blob)?.unwrap_or_default();
             for (id, text) in blocks::texts(&note) {
                 let found = match &id {
-                    Some(id) => {
-                        handoffs.leaks(id, &text, "")?.into_iter().find(|leak| leak.id.is_none() || !known.contains(id))
-                    }
-                    None => leak_of_text(&(None, text)),
+                    Some(id) => handoffs
+                        .leaks(id, &text, "")?
+                        .into_iter()
+                        .find(|leak| leak.id.is_none() || !reported.contains(id)),
+                    None => leak_of_text(&text),
                 };
                 out.extend(found.map(|leak| leak.at(MARKDOWN_REF, on, Part::Note)));
             }
-            step(progress);
+            step();
         }
-        for (name, _) in our_refs() {
+        for name in own_refs() {
             let Some(tip) = self.repo.find_ref(&name)? else { continue };
-            let published = self.tracking().into_iter().find(|(known, _)| tracked(known).as_ref() == Some(&name));
-            let found = self.secrets_beyond(&name, tip, published.map(|(_, tip)| tip))?;
+            let published = self.tracking().into_iter().find(|(tracking, _)| tracked(tracking).as_ref() == Some(&name));
+            let found = self.scan_push(&name, tip, published.map(|(_, tip)| tip))?;
             out.extend(found.into_iter().filter(|leak| leak.part != Part::Note));
         }
         Ok(out)
@@ -149,7 +144,7 @@ fn unsigned(commit: &str) -> String {
 }
 
 /// The first secret of a text.
-pub(crate) fn leak_of_text((id, text): &(Option<String>, String)) -> Option<Leak> {
+pub(crate) fn leak_of_text(text: &str) -> Option<Leak> {
     let rule = *empirica_secrets::redact_text(text)?.1.first()?;
-    Some(Leak::new(id.clone(), None, rule))
+    Some(Leak::new(None, None, rule))
 }

@@ -1,4 +1,4 @@
-//! Compares the local refs with those of a remote, unites them, and records what the remote has.
+//! Compares the local refs with those of a remote, unites them, and records the remote's tips.
 
 pub mod refused;
 
@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Error, Result};
 use crate::format::{blocks, lines};
 use crate::git::history::reach::is_ancestor;
-use crate::git::notes::difference::{Other, differences};
+use crate::git::notes::difference::differences;
 use crate::git::refs::delete;
 use crate::git::remotes::transfer::Update;
 use crate::git::{Oid, RefUpdate, UpdateError, notes};
-use crate::model::Namespace;
-use crate::store::redact::tombstones::{Epoch, NAME};
-use crate::store::write::merge::form_of;
-use crate::store::{Form, PREFIX, Store, data_ref, log, our_refs, tracking_ref};
+use crate::store::redact::forget::MESSAGE;
+use crate::store::redact::tombstones::Tombstones;
+use crate::store::write::tips::Tips;
+use crate::store::{Form, PREFIX, Store, log, namespace_of, own_refs, tracking_ref};
 
 /// A local ref compared with the same ref of a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,80 +50,75 @@ pub struct TransferLines {
 impl Store<'_> {
     /// Compares all local refs with the tracking refs of a remote. `present` lists the refs that the remote has, if
     /// known.
-    pub fn standing(&self, tracking: &str, present: Option<&BTreeSet<String>>) -> Result<Vec<RefComparison>> {
-        let compare = |(name, _): (String, Form)| {
+    pub fn compare_refs(&self, tracking: &str, present: Option<&BTreeSet<String>>) -> Result<Vec<RefComparison>> {
+        let compare = |name: String| {
             let tracked = tracking_ref(tracking, &name);
             let is_present = present.is_none_or(|present| present.contains(&tracked));
             let ours = self.repo.find_ref(&name)?;
             let theirs = if is_present { self.repo.find_ref(&tracked)? } else { None };
-            let tree = |tip: Option<Oid>| tip.map(|tip| self.repo.tree_of(tip)).transpose();
-            let equal = ours == theirs || (theirs.is_some() && tree(ours)? == tree(theirs)?);
+            let equal =
+                ours == theirs || (ours.is_some() && theirs.is_some() && self.tree(ours)? == self.tree(theirs)?);
             Ok(RefComparison { name, ours, theirs, equal })
         };
-        our_refs().into_iter().map(compare).collect()
+        own_refs().into_iter().map(compare).collect()
     }
 
     /// As compared, but the local tip is replaced by the remote's notes after local redactions, without unpublished
     /// lines. Equal if the remote has all redactions. Call it after its notes were united.
-    pub fn redaction_alone(&self, comparison: RefComparison) -> Result<RefComparison> {
+    pub fn redactions_only(&self, comparison: RefComparison) -> Result<RefComparison> {
         let unchanged = |comparison| Ok(RefComparison { equal: true, ..comparison });
         let (Some(ours), Some(theirs)) = (comparison.ours, comparison.theirs) else { return unchanged(comparison) };
-        let epoch = Epoch::of(self.repo, Some(ours))?;
-        if Epoch::of(self.repo, Some(theirs))?.unaware_of(&epoch).redacted.is_empty() {
+        let redactions = Tombstones::of(self.repo, Some(ours))?;
+        if !Tombstones::of(self.repo, Some(theirs))?.lacks(&redactions) {
             return unchanged(comparison);
         }
-        let form = form_of(&comparison.name);
+        let form = Form::of(&comparison.name);
         let (first, second) = (self.repo.tree_of(ours)?, self.repo.tree_of(theirs)?);
         let mut edits = BTreeMap::new();
         for (on, [ours, theirs]) in differences(self.repo, first, second)?.notes {
             if theirs.is_empty() {
                 continue;
             }
-            let note = self.redacted(form, &self.note(&theirs)?, &self.note(&ours)?, &epoch);
+            let note = self.redacted(form, &self.joined(&theirs)?, &self.joined(&ours)?, &redactions);
             edits.insert(on, if note.is_empty() { None } else { Some(self.repo.write_blob(&note)?) });
         }
-        let others = [(NAME.as_bytes().to_vec(), Other::file(self.repo.write_blob(epoch.text().as_bytes())?))];
+        let others = [redactions.entry(self.repo)?];
         let tree = notes::rebuilt(self.repo, second, &edits, &others, form.unite(), false)?;
         let seconds = self.repo.commit_seconds(ours)?;
         // no parents: theirs have the text, ours have unpublished lines
-        let tip = self.repo.write_merge(tree, Vec::new(), "Notes redacted by 'git empirica'\n", seconds)?;
+        let tip = self.repo.write_merge(tree, Vec::new(), MESSAGE, seconds)?;
         Ok(RefComparison { ours: Some(tip), ..comparison })
     }
 
     /// The remote note with local versions of redacted records, and without redacted texts.
-    fn redacted(&self, form: Form, theirs: &[u8], ours: &[u8], epoch: &Epoch) -> Vec<u8> {
+    fn redacted(&self, form: Form, theirs: &[u8], ours: &[u8], redactions: &Tombstones) -> Vec<u8> {
         let texts = self.forgotten.borrow();
-        let is_redacted = |id: &str| epoch.redacted.contains_key(id);
         match form {
             Form::Lines => {
-                let (known, rest): (Vec<&[u8]>, Vec<&[u8]>) =
-                    lines::split(theirs).partition(|line| lines::id(line).is_some_and(is_redacted));
-                let known: BTreeSet<&str> = known.into_iter().filter_map(lines::id).collect();
-                let is_known =
-                    |line: &&[u8]| lines::id(line).is_some_and(|id| known.contains(id)) && epoch.counts(line);
-                let rest =
-                    rest.into_iter().map(|line| texts.without(line).map_or(line.to_vec(), |without| without.line));
-                let rest: Vec<Vec<u8>> = rest.collect();
-                lines::canonical(lines::split(ours).filter(is_known).chain(rest.iter().map(Vec::as_slice)))
+                let is_redacted = |line: &&[u8]| lines::id(line).is_some_and(|id| redactions.redacted.contains_key(id));
+                let (redacted, rest): (Vec<&[u8]>, Vec<&[u8]>) = lines::split(theirs).partition(is_redacted);
+                let ids: BTreeSet<&str> = redacted.into_iter().filter_map(lines::id).collect();
+                let is_own =
+                    |line: &&[u8]| lines::id(line).is_some_and(|id| ids.contains(id)) && redactions.counts(line);
+                let rest = texts.note(true, lines::canonical(rest));
+                lines::canonical(lines::split(ours).filter(is_own).chain(lines::split(&rest)))
             }
             Form::Blocks => {
-                let rest = blocks::with_texts(theirs, |text| texts.passage(text)).unwrap_or_else(|| theirs.to_vec());
-                let rest = blocks::without(&rest, |id| epoch.names(id)).unwrap_or(rest);
+                let rest = texts.note(false, theirs.to_vec());
+                let rest = blocks::without(&rest, |id| redactions.names(id)).unwrap_or(rest);
                 let ids = |note: &[u8]| -> BTreeSet<String> {
                     blocks::texts(note).into_iter().filter_map(|(id, _)| id).collect()
                 };
                 let gone: BTreeSet<String> = ids(theirs).difference(&ids(&rest)).cloned().collect();
-                let own =
-                    blocks::texts(ours).into_iter().filter(|(id, _)| id.as_ref().is_some_and(|id| gone.contains(id)));
-                let own = own.map(|(_, text)| text);
-                let own: Vec<String> = own.collect();
-                blocks::union_all(own.iter().map(String::as_bytes).chain([rest.as_slice()]))
+                let mut own = blocks::texts(ours);
+                own.retain(|(id, _)| id.as_ref().is_some_and(|id| gone.contains(id)));
+                blocks::union_all(own.iter().map(|(_, text)| text.as_bytes()).chain([rest.as_slice()]))
             }
         }
     }
 
     /// The content of a note, which a tree may list twice.
-    fn note(&self, blobs: &[Oid]) -> Result<Vec<u8>> {
+    fn joined(&self, blobs: &[Oid]) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for blob in blobs {
             text.extend(self.repo.read_blob(*blob)?.unwrap_or_default());
@@ -133,18 +128,17 @@ impl Store<'_> {
     }
 
     /// The lines that are missing here, then those missing in the remote, including pending ones.
-    pub fn travelling(&self, comparison: &RefComparison) -> Result<(TransferLines, TransferLines)> {
-        let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
-        let found = differences(self.repo, tree(comparison.ours)?, tree(comparison.theirs)?)?;
-        let is_lines = form_of(&comparison.name) == Form::Lines;
+    pub fn lines_to_transfer(&self, comparison: &RefComparison) -> Result<(TransferLines, TransferLines)> {
+        let found = differences(self.repo, self.tree(comparison.ours)?, self.tree(comparison.theirs)?)?;
+        let is_lines = Form::of(&comparison.name) == Form::Lines;
         let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
         let mut notes = [0usize; 2];
         for blobs in found.notes.values() {
-            let texts = [self.note(&blobs[0])?, self.note(&blobs[1])?];
+            let texts = [self.joined(&blobs[0])?, self.joined(&blobs[1])?];
             if !is_lines {
                 let unite = Form::Blocks.unite();
                 let both = unite(&texts[0], &texts[1]);
-                // what the union adds to a side comes from the other side
+                // blocks that the union adds to a side come from the other side
                 (0..2).for_each(|side| notes[side] += usize::from(both != unite(&texts[1 - side], b"")));
                 continue;
             }
@@ -156,9 +150,9 @@ impl Store<'_> {
             }
         }
         // redacted lines are not transferred
-        let all = Epoch::of(self.repo, comparison.ours)?.united(&Epoch::of(self.repo, comparison.theirs)?);
+        let all = Tombstones::of(self.repo, comparison.ours)?.united(&Tombstones::of(self.repo, comparison.theirs)?);
         lines.iter_mut().for_each(|lines| lines.retain(|line, _| all.counts(line)));
-        let namespace = Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == comparison.name);
+        let namespace = namespace_of(&comparison.name);
         let pending = log::read(&self.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
         lines[0].extend(pending.map(|pending| (pending.line.clone(), to_line(&pending.line))));
         let [ours, theirs] = lines.map(|lines| lines.into_values().collect());
@@ -167,18 +161,12 @@ impl Store<'_> {
 
     /// Whether all remote objects needed for the union exist here; a partial clone may lack some.
     pub fn is_whole(&self, comparison: &RefComparison) -> bool {
-        let tree = |tip: Option<Oid>| tip.map_or_else(|| Ok(self.repo.empty_tree()), |tip| self.repo.tree_of(tip));
-        let found = || differences(self.repo, tree(comparison.ours)?, tree(comparison.theirs)?);
-        found().is_ok_and(|found| {
-            let epoch = found.others.values().flatten().flatten().map(|other| other.id);
-            let notes = found.notes.into_values().flatten().flatten();
-            notes.chain(epoch).all(|blob| self.repo.has_object(blob))
-        })
+        self.missing_between(comparison.ours, comparison.theirs).is_ok_and(|missing| missing.is_empty())
     }
 
     /// Unites the remote's tips into the local refs for which `publish` returns true, so that they can be pushed as
     /// fast-forwards. Returns warnings for the user.
-    pub fn unite_with(&self, comparisons: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    pub fn unite_remote(&self, comparisons: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         let _lock = self.locked()?;
         let mut tips = self.heal_locked(&mut warnings)?;
@@ -193,20 +181,21 @@ impl Store<'_> {
 
     /// The update that pushes a local ref; `None` without a local tip. It is forced only if a redaction cut off the
     /// remote's history.
-    pub fn update_for(&self, comparison: &RefComparison) -> Result<Option<Update>> {
+    pub fn push_update(&self, comparison: &RefComparison) -> Result<Option<Update>> {
         let Some(new) = comparison.ours else { return Ok(None) };
-        let forced = |theirs: Oid| -> Result<bool> {
-            let (ours, known) = (Epoch::of(self.repo, Some(new))?, Epoch::of(self.repo, Some(theirs))?);
-            Ok(!known.unaware_of(&ours).redacted.is_empty() && !is_ancestor(self.repo, theirs, &new.to_string()))
-        };
-        let lease = comparison.theirs.map(|theirs| Ok::<_, Error>(forced(theirs)?.then_some(theirs))).transpose()?;
-        Ok(Some(Update { name: comparison.name.clone(), new, lease: lease.flatten() }))
+        let mut lease = None;
+        if let Some(theirs) = comparison.theirs {
+            let (ours, remote) = (Tombstones::of(self.repo, Some(new))?, Tombstones::of(self.repo, Some(theirs))?);
+            let is_cut_off = remote.lacks(&ours) && !is_ancestor(self.repo, theirs, &new.to_string());
+            lease = is_cut_off.then_some(theirs);
+        }
+        Ok(Some(Update { name: comparison.name.clone(), new, lease }))
     }
 
     /// Records the result of a push in the tracking refs and the saved tips.
-    pub fn published(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
+    pub fn record_push(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
         let _lock = self.locked()?;
-        let mut tips = crate::store::write::tips::Tips::load(&self.paths);
+        let mut tips = Tips::load(&self.paths);
         let mut moved = Vec::new();
         for (name, new) in updates {
             let name = tracking_ref(tracking, name);
@@ -216,11 +205,11 @@ impl Store<'_> {
                 moved.push(RefUpdate { name, new: *new, expected });
             }
         }
-        let unaware = |update: &&RefUpdate| {
-            let of = |tip| Epoch::of(self.repo, tip).unwrap_or_default();
-            !of(update.expected).unaware_of(&of(Some(update.new))).redacted.is_empty()
+        let lacks_redactions = |update: &&RefUpdate| {
+            let of = |tip| Tombstones::of(self.repo, tip).unwrap_or_default();
+            of(update.expected).lacks(&of(Some(update.new)))
         };
-        let cut_off: Vec<String> = moved.iter().filter(unaware).map(|update| update.name.clone()).collect();
+        let cut_off: Vec<String> = moved.iter().filter(lacks_redactions).map(|update| update.name.clone()).collect();
         match self.repo.update_refs(&moved, "notes: pushed by 'git empirica'", &self.repo.identity()) {
             // another process fetched meanwhile, which has the same effect
             Ok(()) | Err(UpdateError::Contended(_)) => delete::expire_reflogs(self.repo, &cut_off)?,

@@ -7,16 +7,14 @@ use crate::error::{Error, Result, empirica};
 use crate::format::{blocks, lines};
 use crate::git::notes::Unite;
 use crate::git::objects::partial_clone;
-use crate::git::refs::Identity;
 use crate::git::refs::locks::left_behind;
 use crate::git::remotes::is_partial;
 use crate::git::{NotesTree, Oid, RefUpdate, UpdateError};
-use crate::model::{Id, Namespace};
+use crate::model::Namespace;
 use crate::store::log;
 use crate::store::log::lock::pause;
 use crate::store::log::{LogUnavailable, PendingRecord};
-use crate::store::redact::tombstones::{Epoch, Form};
-use crate::store::write::merge::{absent, form_of};
+use crate::store::redact::tombstones::{Form, Tombstones};
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
 use crate::store::{MARKDOWN_REF, PREFIX, Store, data_ref, files};
@@ -37,58 +35,65 @@ pub struct Flushed {
 /// New content by annotated object.
 pub(crate) type Notes = BTreeMap<Oid, Vec<u8>>;
 
-/// Content other than records for the same flush.
+/// Content other than records, for the same flush.
 #[derive(Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct ForeignContent {
     /// Foreign lines.
     pub lines: BTreeMap<Namespace, Notes>,
     /// Existing Markdown, which repairs torn notes.
     pub markdown: Notes,
 }
 
-impl Beside {
+impl ForeignContent {
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.markdown.is_empty()
     }
 }
 
 /// New content for the notes of one ref.
-pub(crate) struct Change {
-    pub name: String,
+struct Change {
+    name: String,
     /// The content to unite in.
-    pub new: Notes,
+    new: Notes,
     /// The union for this ref's notes.
-    pub unite: Unite,
+    unite: Unite,
 }
 
 impl Store<'_> {
-    /// Writes all pending records of all worktrees. Never fails: what cannot be written stays pending.
+    /// Writes all pending records of all worktrees. Never fails: records that cannot be written stay pending.
     pub fn flush(&self) -> Flushed {
-        self.flush_with(Beside::default())
+        self.flush_with(ForeignContent::default())
     }
 
-    /// As [`Self::flush`], with other content, which is not queued: if it cannot be written now, it is dropped.
-    pub(crate) fn flush_with(&self, beside: Beside) -> Flushed {
+    /// As [`Self::flush`], with foreign content, which is not queued: if it cannot be written now, it is dropped.
+    pub(crate) fn flush_with(&self, foreign: ForeignContent) -> Flushed {
         let mut flushed = Flushed::default();
-        if let Err(error) = self.try_flush(beside, &mut flushed) {
-            flushed.degraded = Some(error);
-        }
+        let write = |flushed: &mut Flushed| {
+            let _lock = self.locked()?;
+            let mut tips = self.heal_locked(&mut flushed.warnings)?;
+            self.write_logs(foreign, &mut tips, flushed)
+        };
+        flushed.degraded = write(&mut flushed).err();
         flushed
     }
 
-    fn try_flush(&self, beside: Beside, flushed: &mut Flushed) -> Result<()> {
-        let _lock = self.locked()?;
-        let mut tips = self.heal_locked(&mut flushed.warnings)?;
-        self.write_logs(beside, &mut tips, flushed)
+    /// Writes the records of all logs before a redaction; fails if a log cannot be taken or read. Returns warnings. The
+    /// caller holds the lock.
+    pub(crate) fn write_all_logs(&self, tips: &mut Tips) -> Result<Vec<String>> {
+        let mut flushed = Flushed::default();
+        self.write_logs(ForeignContent::default(), tips, &mut flushed)?;
+        match flushed.left.into_iter().next() {
+            Some(log) => Err(log.into_error()),
+            None => Ok(flushed.warnings),
+        }
     }
 
-    /// Writes the records of all logs. The caller holds the lock.
-    pub(crate) fn write_logs(&self, beside: Beside, tips: &mut Tips, flushed: &mut Flushed) -> Result<()> {
+    fn write_logs(&self, foreign: ForeignContent, tips: &mut Tips, flushed: &mut Flushed) -> Result<()> {
         let (files, mut left) = log::take(&self.paths, self.lock_timeout);
         let (pending, taken) = log::read_taken(files, &mut left);
         flushed.left.extend(left);
-        touched::add_pending(&self.paths, &pending).map_err(|error| touched::unusable(&self.paths, error))?;
-        self.write_pending(&pending, beside, tips, &mut flushed.warnings, &mut |_, _| {})?;
+        touched::add_pending(&self.paths, &pending)?;
+        self.write_pending(&pending, foreign, tips, &mut flushed.warnings, &mut |_, _| {})?;
         tips.save(&self.paths);
         log::discard(&self.paths, &taken);
         self.paths.folders().iter().for_each(|folder| files::sweep(folder, files::is_temporary));
@@ -101,12 +106,12 @@ impl Store<'_> {
     pub(crate) fn write_pending(
         &self,
         pending: &[PendingRecord],
-        mut beside: Beside,
+        mut foreign: ForeignContent,
         tips: &mut Tips,
         warnings: &mut Vec<String>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<()> {
-        let pending = &self.counting(pending)?;
+        let pending = &self.without_redactions(pending)?;
         let mut changes = Vec::new();
         for namespace in Namespace::ALL {
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
@@ -114,14 +119,14 @@ impl Store<'_> {
                 notes.entry(record.on).or_default().push(&record.line);
             }
             let mut new: Notes = notes.into_iter().map(|(on, new)| (on, lines::canonical(new))).collect();
-            for (on, foreign) in beside.lines.remove(&namespace).unwrap_or_default() {
+            for (on, lines) in foreign.lines.remove(&namespace).unwrap_or_default() {
                 let note = new.entry(on).or_default();
-                *note = lines::union(note, &foreign);
+                *note = lines::union(note, &lines);
             }
             changes.push(Change { name: data_ref(namespace), new, unite: lines::union });
         }
-        let unite = if beside.markdown.is_empty() { blocks::union } else { blocks::mend };
-        let mut markdown = beside.markdown;
+        let unite = if foreign.markdown.is_empty() { blocks::union } else { blocks::mend };
+        let mut markdown = foreign.markdown;
         let affected = self.affected_notes(pending);
         if !affected.is_empty() {
             let tip = self.repo.find_ref(MARKDOWN_REF)?.filter(|tip| self.is_readable(*tip));
@@ -129,7 +134,7 @@ impl Store<'_> {
             for (on, lines) in affected {
                 let note = markdown.entry(on).or_default();
                 let existing = blocks::union(note, &tree.get(on).ok().flatten().unwrap_or_default());
-                match self.blocks(on, &lines, &blocks::earlier(&existing)) {
+                match self.blocks(on, lines.iter().map(Vec::as_slice), &blocks::earlier(&existing)) {
                     Ok(new) => {
                         let all = std::iter::once(note.as_slice()).chain(new.iter().map(String::as_bytes));
                         *note = blocks::union_all(all);
@@ -144,30 +149,26 @@ impl Store<'_> {
         changes.push(Change { name: MARKDOWN_REF.to_owned(), new: markdown, unite });
         changes.retain(|change| !change.new.is_empty());
         let (mut done, total): (usize, usize) = (0, changes.iter().map(|change| change.new.len()).sum());
-        self.unite_with_progress(&changes, tips, &mut || {
+        self.unite_into(&changes, tips, &mut || {
             // retries do not count beyond the total
             done = total.min(done + 1);
             progress(done, total);
-        })?;
-        let ms = pending.iter().filter_map(|w| Id::parse(lines::id(&w.line)?)).map(|id| id.ms());
-        let newest = ms.filter(|ms| *ms <= self.latest_ms()).max();
-        tips.newest_ms = tips.newest_ms.max(newest.unwrap_or(0));
-        Ok(())
+        })
     }
 
     /// Unites new content into the notes of each ref, in one commit per ref, retried while others move the refs.
-    /// Content written by an interrupted attempt is found again: the union is the same.
-    pub(crate) fn unite_into(&self, changes: &[Change], tips: &mut Tips) -> Result<()> {
-        self.unite_with_progress(changes, tips, &mut || {})
-    }
-
-    /// As [`Self::unite_into`]; calls `on_note` for each note.
-    fn unite_with_progress(&self, changes: &[Change], tips: &mut Tips, on_note: &mut dyn FnMut()) -> Result<()> {
-        let who = self.repo.identity();
+    /// Content written by an interrupted attempt is found again: the union is the same. Calls `on_note` for each note.
+    fn unite_into(&self, changes: &[Change], tips: &mut Tips, on_note: &mut dyn FnMut()) -> Result<()> {
         let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
         self.move_refs(&names, tips, "notes: Notes added by 'git empirica'", |at, tip, tips| {
-            self.staged(&changes[at], tip, &who, tips, on_note)
+            self.staged(&changes[at], tip, tips, on_note)
         })
+    }
+
+    /// Unites content of the saved tip that the ref lacks into the ref, and removes texts to forget.
+    pub(crate) fn restore(&self, name: String, tips: &mut Tips) -> Result<()> {
+        let unite = Form::of(&name).unite();
+        self.unite_into(&[Change { name, new: Notes::new(), unite }], tips, &mut || {})
     }
 
     /// Sets each ref to the commit that `stage` returns for its index and tip, by compare-and-swap, retried while
@@ -180,7 +181,7 @@ impl Store<'_> {
         mut stage: impl FnMut(usize, Option<Oid>, &Tips) -> Result<Option<Oid>>,
     ) -> Result<()> {
         let mut deadline = None;
-        let who = self.repo.identity();
+        let identity = self.repo.identity();
         for round in 0.. {
             let mut updates = Vec::new();
             for (at, name) in names.iter().map(|name| (*name).to_owned()).enumerate() {
@@ -193,7 +194,7 @@ impl Store<'_> {
                 })?;
                 match (staged, tip) {
                     (Some(new), _) => updates.push(RefUpdate { name, new, expected: tip }),
-                    (None, Some(tip)) => drop(tips.refs.insert(name, tip)),
+                    (None, Some(tip)) => self.save_tip(tips, name, tip),
                     (None, None) => drop(tips.refs.remove(&name)),
                 }
             }
@@ -204,10 +205,12 @@ impl Store<'_> {
             let patience = || Instant::now() + self.patience(self.lock_timeout.max(Duration::from_secs(1)));
             let deadline = *deadline.get_or_insert_with(patience);
             #[cfg(feature = "fault-injection")]
-            crate::fault::half_way("refs: one moved, the others locked", || self.move_one(&updates, message, &who));
-            match self.repo.update_refs(&updates, message, &who) {
+            crate::fault::half_way("refs: one moved, the others locked", || {
+                self.move_one(&updates, message, &identity)
+            });
+            match self.repo.update_refs(&updates, message, &identity) {
                 Ok(()) => {
-                    tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
+                    updates.into_iter().for_each(|update| self.save_tip(tips, update.name, update.new));
                     return Ok(());
                 }
                 Err(UpdateError::Contended(_)) if Instant::now() < deadline => std::thread::sleep(pause(round)),
@@ -219,27 +222,20 @@ impl Store<'_> {
 
     /// A commit on `tip` with the change united in; `None` if it is there already. Content of the saved tip that the
     /// ref lacks is united in, too, as the new tip would no longer record it. New lines with redacted ids do not count.
-    fn staged(
-        &self,
-        change: &Change,
-        tip: Option<Oid>,
-        who: &Identity,
-        tips: &Tips,
-        on_note: &mut dyn FnMut(),
-    ) -> Result<Option<Oid>> {
-        let form = form_of(&change.name);
+    fn staged(&self, change: &Change, tip: Option<Oid>, tips: &Tips, on_note: &mut dyn FnMut()) -> Result<Option<Oid>> {
+        let form = Form::of(&change.name);
         let at = self.past_redactions(&change.name, tip, tips)?;
-        let epoch = Epoch::of(self.repo, at)?;
+        let redactions = Tombstones::of(self.repo, at)?;
         let lost = self.lost(&change.name, at, change.unite, tips)?;
         let mut tree = NotesTree::open(self.repo, at, change.unite)?;
         let before = tree.tree();
-        let known = tips.refs.get(&change.name).copied().filter(|_| !lost.is_empty());
-        let stale = Epoch::of(self.repo, known)?.unaware_of(&epoch);
+        let saved = tips.refs.get(&change.name).copied().filter(|_| !lost.is_empty());
+        let stale = Tombstones::of(self.repo, saved)?.missing(&redactions);
         let texts = self.forgotten.borrow();
         let without_texts = |content: Vec<u8>| texts.note(form == Form::Lines, content);
         let lost = lost.into_iter().map(|(on, content)| (on, without_texts(form.without(content, &stale))));
         // blocks are rendered from lines that count
-        let left_out = if form == Form::Lines { epoch.clone() } else { Epoch::default() };
+        let left_out = if form == Form::Lines { redactions } else { Tombstones::default() };
         let new = change.new.iter().map(|(on, content)| (*on, form.without(content.clone(), &left_out)));
         for (on, content) in new.chain(lost) {
             let old = match tree.get(on)? {
@@ -257,7 +253,7 @@ impl Store<'_> {
             return Ok(at.filter(|at| Some(*at) != tip));
         }
         let parents = at.into_iter().collect();
-        self.repo.write_commit(after, parents, "Notes added by 'git empirica'\n", who).map(Some)
+        self.repo.write_commit(after, parents, "Notes added by 'git empirica'\n", &self.repo.identity()).map(Some)
     }
 
     /// The content of a note that was not read: empty if there is none. Missing blobs in a partial clone are fetched,
@@ -271,7 +267,7 @@ impl Store<'_> {
             }
             partial_clone::fetch(self.repo, &missing)?;
         }
-        self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))
+        self.read_note(blob)
     }
 
     pub(crate) fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {

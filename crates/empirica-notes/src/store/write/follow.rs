@@ -11,9 +11,8 @@ use crate::git::{NotesTree, Oid, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Id, Namespace, Record};
 use crate::store::files::read_lines;
-use crate::store::log;
 use crate::store::log::PendingRecord;
-use crate::store::write::flush::{Beside, Notes};
+use crate::store::write::flush::{ForeignContent, Notes};
 use crate::store::{Lookup, MARKDOWN_REF, Store, WriteOutcome};
 
 /// A copy of notes from one commit to another.
@@ -53,25 +52,21 @@ impl Store<'_> {
     pub fn follow(&self, moves: &[Follow]) -> Result<WriteOutcome> {
         let mut written = WriteOutcome::default();
         let mut pending: Vec<PendingRecord> = Vec::new();
-        let mut beside = Beside::default();
+        let mut foreign = ForeignContent::default();
         for namespace in Namespace::ALL {
             let mut lookup = Lookup::open(self, namespace)?;
             for step in moves.iter().filter(|step| step.from != step.to) {
-                self.copy(namespace, step, &mut lookup, &mut pending, &mut beside, &mut written)?;
+                self.copy(namespace, step, &mut lookup, &mut pending, &mut foreign, &mut written)?;
             }
         }
-        self.copy_markdown(moves, &pending, &mut beside)?;
-        if pending.is_empty() && beside.is_empty() {
+        self.copy_markdown(moves, &pending, &mut foreign)?;
+        if pending.is_empty() && foreign.is_empty() {
             return Ok(written);
         }
-        let append = || {
-            let appended = log::append(&self.paths, &pending, self.lock_timeout, self.repo.is_durable());
-            appended.map_err(|failed| self.nowhere(failed))
-        };
-        let appended = (!pending.is_empty()).then(append).transpose()?;
-        let has_others = !beside.is_empty();
-        let flushed = self.flush_with(beside);
-        if has_others && flushed.degraded.is_some() {
+        let appended = (!pending.is_empty()).then(|| self.append_to_log(&pending)).transpose()?;
+        let has_foreign = !foreign.is_empty();
+        let flushed = self.flush_with(foreign);
+        if has_foreign && flushed.degraded.is_some() {
             self.remember_moves(moves);
         }
         match appended {
@@ -85,10 +80,10 @@ impl Store<'_> {
     }
 
     /// As [`Self::follow`], completed by the next reconciling command after a kill.
-    pub fn follow_surely(&self, moves: &[Follow]) -> Result<WriteOutcome> {
+    pub fn follow_durably(&self, moves: &[Follow]) -> Result<WriteOutcome> {
         self.remember_moves(moves);
         let written = self.follow(moves)?;
-        let (path, taken) = (self.paths.moves(), self.paths.following());
+        let (path, taken) = (self.paths.file("moves"), self.paths.file("following"));
         let only_these = |path: &std::path::Path| read_lines(path).join("\n") == lines_of(moves).trim_end();
         // moves that others added meanwhile stay: copying twice changes nothing
         if only_these(&path) && !taken.exists() && std::fs::rename(&path, &taken).is_ok() && only_these(&taken) {
@@ -100,12 +95,12 @@ impl Store<'_> {
     /// Records moves that could not be completed: the next reconciling command retries.
     fn remember_moves(&self, moves: &[Follow]) {
         // on failure the notes stay where they are
-        let _ = self.paths.append(&self.paths.moves(), &lines_of(moves));
+        let _ = self.paths.append(&self.paths.file("moves"), &lines_of(moves));
     }
 
     /// Retries the recorded moves.
     pub(crate) fn follow_remembered(&self) -> Result<()> {
-        let (path, taken) = (self.paths.moves(), self.paths.following());
+        let (path, taken) = (self.paths.file("moves"), self.paths.file("following"));
         // a taken file is kept until done: after a kill the next command continues with it
         let take =
             || path.exists() && fault::point("moves: to be taken").is_ok() && std::fs::rename(&path, &taken).is_ok();
@@ -129,7 +124,7 @@ impl Store<'_> {
         step: &Follow,
         lookup: &mut Lookup<'_>,
         pending: &mut Vec<PendingRecord>,
-        beside: &mut Beside,
+        foreign: &mut ForeignContent,
         written: &mut WriteOutcome,
     ) -> Result<()> {
         let source = lookup.lines(step.from)?;
@@ -151,7 +146,7 @@ impl Store<'_> {
         for line in source {
             let Some(id) = lines::id(&line) else {
                 if step.only.is_none() && !target.contains(&line) {
-                    let note = beside.lines.entry(namespace).or_default().entry(step.to).or_default();
+                    let note = foreign.lines.entry(namespace).or_default().entry(step.to).or_default();
                     *note = lines::union(note, &line);
                 }
                 continue;
@@ -174,7 +169,7 @@ impl Store<'_> {
             return Ok(());
         }
         let (session, ai) = last.map_or((None, "git-empirica".to_owned()), |r| (r.head.session, r.head.ai));
-        let mut head = self.new_head(session.as_ref(), &ai);
+        let mut head = self.new_envelope(session.as_ref(), &ai);
         head.commit = Some(pair.1.clone());
         head.tree = self.repo.tree_of(step.to).ok().map(|id| id.to_string());
         let attach = Record { head, body: Body::Attach(Attach { of, from: pair.0, to: pair.1 }) };
@@ -187,7 +182,7 @@ impl Store<'_> {
 
     /// Copies Markdown that is not rendered from records. Blocks of records already on the target come with it: git's
     /// own copy of notes may have torn them.
-    fn copy_markdown(&self, moves: &[Follow], pending: &[PendingRecord], beside: &mut Beside) -> Result<()> {
+    fn copy_markdown(&self, moves: &[Follow], pending: &[PendingRecord], foreign: &mut ForeignContent) -> Result<()> {
         let whole: Vec<&Follow> = moves.iter().filter(|step| step.only.is_none() && step.from != step.to).collect();
         if whole.is_empty() {
             return Ok(());
@@ -206,11 +201,11 @@ impl Store<'_> {
             let copied =
                 pending.iter().filter(|w| w.namespace == Namespace::Handoffs && w.on == *to).map(|w| w.line.clone());
             let lines: Vec<Vec<u8>> = lookup.lines(*to)?.into_iter().chain(copied).collect();
-            let new = self.blocks(*to, &lines, &blocks::earlier(note))?;
+            let new = self.blocks(*to, lines.iter().map(Vec::as_slice), &blocks::earlier(note))?;
             *note = blocks::union_all(std::iter::once(note.as_slice()).chain(new.iter().map(String::as_bytes)));
             let existing = tree.get(*to)?.unwrap_or_default();
             if blocks::mend(&existing, note) != existing {
-                beside.markdown.insert(*to, note.clone());
+                foreign.markdown.insert(*to, note.clone());
             }
         }
         Ok(())

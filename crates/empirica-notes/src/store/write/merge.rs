@@ -5,28 +5,20 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::{Error, Result, empirica};
+use crate::error::Result;
 use crate::format::{lines, redact};
 use crate::git::history::reach::is_ancestor;
 use crate::git::notes::difference::{Differences, Other, differences};
 use crate::git::{Oid, notes};
-use crate::model::Id;
-use crate::store::redact::tombstones::{Epoch, Form, NAME};
-use crate::store::{MARKDOWN_REF, Store};
-
-/// The form of a ref's notes.
-pub(crate) fn form_of(name: &str) -> Form {
-    if name == MARKDOWN_REF { Form::Blocks } else { Form::Lines }
-}
+use crate::store::Store;
+use crate::store::redact::tombstones::{Form, NAME, Tombstones};
 
 /// The union of two notes trees.
 struct Union {
     tree: Oid,
     /// Whether it equals the first, and the second.
     equals: [bool; 2],
-    epochs: [Epoch; 2],
-    /// The time of the newest id in the second's notes that differ, in milliseconds; 0 without one.
-    newest_ms: u64,
+    tombstones: [Tombstones; 2],
 }
 
 /// One note of the union.
@@ -37,64 +29,59 @@ enum Note {
 }
 
 impl Store<'_> {
-    /// The union of `ours` and `theirs`, and the time of the newest id that came in. One of the two if it contains the
-    /// other, else a merge commit that depends on the two alone, so that all clones produce the same. With `publish` it
+    /// The union of `ours` and `theirs`: one of the two if it contains the other, else a merge commit that depends on the two alone, so that all clones produce the same. With `publish` it
     /// descends from `theirs`, so that it can be pushed as a fast-forward.
     #[doc(hidden)]
-    pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<(Oid, u64)> {
+    pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<Oid> {
         if ours == Some(theirs) {
-            return Ok((theirs, 0));
+            return Ok(theirs);
         }
         let second = self.repo.tree_of(theirs)?;
-        let first = ours.map_or_else(|| Ok(self.repo.empty_tree()), |ours| self.repo.tree_of(ours))?;
-        let union = self.unite(form_of(name), first, second)?;
+        let first = self.tree(ours)?;
+        let union = self.unite(Form::of(name), first, second)?;
         if union.equals[1] && (first != second || ours.is_none()) {
-            return Ok((theirs, union.newest_ms));
+            return Ok(theirs);
         }
-        let all = union.epochs[0].united(&union.epochs[1]);
-        let is_aware = |side: usize| union.epochs[side].unaware_of(&all).redacted.is_empty();
+        let all = union.tombstones[0].united(&union.tombstones[1]);
         // the history of a side that lacks a redaction would make the text reachable again
-        let mut parents: Vec<Oid> = ours.into_iter().filter(|_| is_aware(0)).collect();
-        parents.extend(Some(theirs).filter(|_| is_aware(1)));
+        let has_all = |side: &(Oid, &Tombstones)| !side.1.lacks(&all);
+        let sides = ours.into_iter().zip([&union.tombstones[0]]).chain([(theirs, &union.tombstones[1])]);
+        let parents: Vec<Oid> = sides.filter(has_all).map(|(tip, _)| tip).collect();
         if let Some(ours) = ours.filter(|_| union.equals[0])
             && (first == second || !publish || parents == [ours] || is_ancestor(self.repo, theirs, &ours.to_string()))
         {
-            return Ok((ours, union.newest_ms));
+            return Ok(ours);
         }
         let dates = ours.into_iter().chain([theirs]).map(|tip| self.repo.commit_seconds(tip));
         let seconds = dates.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0);
-        let tip = self.repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)?;
-        Ok((tip, union.newest_ms))
+        self.repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)
     }
 
     fn unite(&self, form: Form, first: Oid, second: Oid) -> Result<Union> {
         let found = differences(self.repo, first, second)?;
-        let epochs = [Epoch::of_tree(self.repo, first)?, Epoch::of_tree(self.repo, second)?];
-        let all = epochs[0].united(&epochs[1]);
-        let unaware = [epochs[0].unaware_of(&all), epochs[1].unaware_of(&all)];
+        let tombstones = [Tombstones::of_tree(self.repo, first)?, Tombstones::of_tree(self.repo, second)?];
+        let all = tombstones[0].united(&tombstones[1]);
+        let missing = [tombstones[0].missing(&all), tombstones[1].missing(&all)];
         let mut equals = [!found.mixed[0], !found.mixed[1]];
         let mut united: BTreeMap<Oid, Note> = BTreeMap::new();
         let mut changes = [0usize; 2];
-        let mut newest_ms = 0;
         for (on, blobs) in &found.notes {
-            let note = self.unite_note(form, blobs, &unaware, &all, &mut newest_ms)?;
+            let note = self.unite_note(form, blobs, &missing, &all)?;
             let same = |side: usize| match (&note, blobs[side].as_slice()) {
                 (Note::Gone, []) => true,
                 (Note::Kept(kept), [blob]) => kept == blob,
                 _ => false,
             };
             for side in 0..2 {
-                let same = same(side);
-                equals[side] &= same;
-                changes[side] += usize::from(!same);
+                equals[side] &= same(side);
+                changes[side] += usize::from(!same(side));
             }
             united.insert(*on, note);
         }
         let mut others = Vec::new();
         for (path, sides) in &found.others {
             let best = if path == NAME.as_bytes() {
-                let text = all.text();
-                Some(Other::file(self.repo.write_blob(text.as_bytes())?))
+                Some(all.entry(self.repo)?.1)
             } else {
                 sides.iter().flatten().max().copied()
             };
@@ -110,19 +97,16 @@ impl Store<'_> {
             [true, false] => first,
             [false, true] => second,
             [false, false] => {
-                let base = self.base([first, second], &found, changes);
-                self.built(form, &found, [first, second][base], base, united, others)?
+                // on the side with a consistent layout and fewer changes; the same in all clones
+                let trees = [first, second];
+                let rank = |side: usize| (found.mixed[side], changes[side], trees[side]);
+                let base = usize::from(rank(1) < rank(0));
+                self.built(form, &found, trees[base], base, united, others)?
             }
         };
         // the result can still equal one of them
         let equals = [equals[0] || tree == first, equals[1] || tree == second];
-        Ok(Union { tree, equals, epochs, newest_ms })
-    }
-
-    /// The side to build the union on: with a consistent layout and fewer changes; the same in all clones.
-    fn base(&self, trees: [Oid; 2], found: &Differences, changes: [usize; 2]) -> usize {
-        let rank = |side: usize| (found.mixed[side], changes[side], trees[side]);
-        usize::from(rank(1) < rank(0))
+        Ok(Union { tree, equals, tombstones })
     }
 
     fn built(
@@ -151,36 +135,32 @@ impl Store<'_> {
         notes::rebuilt(self.repo, tree, &edits, &others, form.unite(), found.mixed[base])
     }
 
-    /// A note that differs between the sides. A missing blob is an error: it must not be taken for empty.
+    /// Unites a note that differs between the sides.
     fn unite_note(
         &self,
         form: Form,
         blobs: &[Vec<Oid>; 2],
-        unaware: &[Epoch; 2],
-        all: &Epoch,
-        newest_ms: &mut u64,
+        missing: &[Tombstones; 2],
+        all: &Tombstones,
     ) -> Result<Note> {
         // a note that only ours has stays unread
         if let ([only], []) = (blobs[0].as_slice(), blobs[1].as_slice())
-            && unaware[0].redacted.is_empty()
+            && missing[0].redacted.is_empty()
         {
             return Ok(Note::Kept(*only));
         }
         let mut read: Vec<(Oid, Vec<u8>)> = Vec::new();
         let mut united: Option<Vec<u8>> = None;
         for (side, blob) in blobs.iter().enumerate().flat_map(|(side, blobs)| blobs.iter().map(move |b| (side, *b))) {
-            let text = self.repo.read_blob(blob)?.ok_or_else(|| absent(blob))?;
-            if side == 1 {
-                *newest_ms = (*newest_ms).max(self.newest_in(&text));
-            }
-            let counts = form.without(text.clone(), &unaware[side]);
+            let text = self.read_note(blob)?;
+            let counts = form.without(text.clone(), &missing[side]);
             // a note without counting lines is dropped
             if counts == text || !counts.is_empty() {
-                united = Some(united.map_or_else(|| counts.clone(), |known| form.unite()(&known, &counts)));
+                united = Some(united.map_or_else(|| counts.clone(), |united| form.unite()(&united, &counts)));
             }
             read.push((blob, text));
         }
-        if form == Form::Lines && unaware.iter().any(|unaware| !unaware.redacted.is_empty()) {
+        if form == Form::Lines && missing.iter().any(|missing| !missing.redacted.is_empty()) {
             united = with_stubs(united, read.iter().map(|(_, text)| text.as_slice()), all);
         }
         Ok(match united {
@@ -191,18 +171,10 @@ impl Store<'_> {
             },
         })
     }
-
-    /// The time of the newest id in a note, in milliseconds; 0 without one. Ids over a day ahead of the local clock do
-    /// not count.
-    pub(crate) fn newest_in(&self, note: &[u8]) -> u64 {
-        let latest = self.latest_ms();
-        let ms = lines::split(note).filter_map(|line| Some(Id::parse(lines::id(line)?)?.ms()));
-        ms.filter(|ms| *ms <= latest).max().unwrap_or(0)
-    }
 }
 
 /// Adds a stub for each redacted record that has no line left in the note.
-fn with_stubs<'n>(note: Option<Vec<u8>>, read: impl Iterator<Item = &'n [u8]>, all: &Epoch) -> Option<Vec<u8>> {
+fn with_stubs<'n>(note: Option<Vec<u8>>, read: impl Iterator<Item = &'n [u8]>, all: &Tombstones) -> Option<Vec<u8>> {
     let gone: BTreeSet<&str> = all.gone().collect();
     let kept_ids: BTreeSet<&str> = note.iter().flat_map(|note| lines::split(note)).filter_map(lines::id).collect();
     let is_lost = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id) && !kept_ids.contains(id));
@@ -213,19 +185,4 @@ fn with_stubs<'n>(note: Option<Vec<u8>>, read: impl Iterator<Item = &'n [u8]>, a
     }
     let kept = note.iter().flat_map(|note| lines::split(note));
     Some(lines::canonical(kept.chain(stubs.iter().map(Vec::as_slice))))
-}
-
-pub(crate) fn absent(blob: Oid) -> Error {
-    Error::storage(format!("the note {blob} is missing"))
-        .reason("it was removed, or fetched without its content, as in a partial clone")
-        .suggest("Fetch the missing notes; doctor lists them, and how to continue without them.")
-        .command(empirica("sync"))
-        .command(empirica("doctor"))
-}
-
-pub(crate) fn damaged(blob: Oid) -> Error {
-    Error::storage(format!("cannot read the note {blob}"))
-        .reason("its object is damaged")
-        .suggest("See how to recover it, or continue without it.")
-        .command(empirica("doctor"))
 }

@@ -18,14 +18,14 @@ use crate::model::record::{Supersede, VERSION};
 use crate::model::{Body, Envelope, Id, Namespace, Record, SessionId};
 use crate::store::log;
 use crate::store::log::unborn;
-use crate::store::log::{Appended, LogUnavailable, PendingRecord};
-use crate::store::write::flush::{Beside, Flushed};
+use crate::store::log::{Appended, PendingRecord};
+use crate::store::write::flush::{Flushed, ForeignContent};
 use crate::store::{RecordEntry, Store};
 use empirica_secrets::Replaced;
 
 impl Store<'_> {
     /// The envelope of a new record on HEAD.
-    pub fn new_head(&self, session: Option<&SessionId>, ai: &str) -> Envelope {
+    pub fn new_envelope(&self, session: Option<&SessionId>, ai: &str) -> Envelope {
         Envelope {
             v: VERSION,
             id: self.new_id(),
@@ -39,7 +39,7 @@ impl Store<'_> {
 
     /// A new record on HEAD.
     pub fn new_record(&self, session: &SessionId, ai: &str, body: Body) -> Record {
-        Record { head: self.new_head(Some(session), ai), body }
+        Record { head: self.new_envelope(Some(session), ai), body }
     }
 
     /// Stores records on their commits. Fails only if no log can be written.
@@ -54,14 +54,14 @@ impl Store<'_> {
         let mut records = vec![(handoff, None)];
         for (of, places) in older {
             let body = Body::Supersede(Supersede { of, by: by.clone() });
-            let record = Record { head: self.new_head(session.as_ref(), &ai), body };
+            let record = Record { head: self.new_envelope(session.as_ref(), &ai), body };
             records.extend(places.into_iter().map(|on| (record.clone(), Some((Namespace::Handoffs, on)))));
         }
         self.append_on(records, FlushTiming::Now)
     }
 
     /// Stores a record in each of these notes.
-    pub fn put_beside(
+    pub fn append_in_notes(
         &self,
         record: &Record,
         places: &BTreeSet<(Namespace, Oid)>,
@@ -89,13 +89,12 @@ impl Store<'_> {
         if self.allow_secrets {
             written.allowed = std::mem::take(&mut written.redacted);
         }
-        let appended = log::append(&self.paths, &pending, self.lock_timeout, self.repo.is_durable())
-            .map_err(|failed| self.nowhere(failed))?;
+        let appended = self.append_to_log(&pending)?;
         for (record, pending) in written.records.iter().zip(&pending) {
             self.note_new(record, pending);
         }
-        let flushed =
-            (when == FlushTiming::Now || appended.size >= log::FLUSH_BYTES).then(|| self.flush_with(Beside::default()));
+        let flushed = (when == FlushTiming::Now || appended.size >= log::FLUSH_BYTES)
+            .then(|| self.flush_with(ForeignContent::default()));
         self.set_storage(&mut written, appended, flushed);
         Ok(written)
     }
@@ -108,8 +107,8 @@ impl Store<'_> {
         written.degraded = degraded;
         for log in left {
             match log.path == appended.path && written.degraded.is_none() {
-                true => written.degraded = Some(log.untaken()),
-                false => written.warnings.push(log.untaken().in_one_line()),
+                true => written.degraded = Some(log.into_error()),
+                false => written.warnings.push(log.into_error().in_one_line()),
             }
         }
         written.warnings.extend(warnings);
@@ -149,31 +148,34 @@ impl Store<'_> {
         Ok((stored, line))
     }
 
-    /// The line of an envelope and the keys of a body, with secrets replaced.
+    /// The line of an envelope and the keys of a body, with secrets replaced, or marked as allowed.
     pub fn line(
         &self,
         head: &Envelope,
         kind: &str,
-        keys: serde_json::Map<String, serde_json::Value>,
+        mut keys: serde_json::Map<String, serde_json::Value>,
         redacted: &mut Vec<Replaced>,
     ) -> Result<Vec<u8>> {
-        if self.allow_secrets {
-            return Ok(allowed_line(head, kind, keys, redacted));
-        }
-        let mut keys = serde_json::Value::Object(keys);
-        // a signature is made by git, and invalid with a character changed
-        let scanned = self.scan_secrets && kind != "signature";
-        let mut found = if scanned { empirica_secrets::redact_value(&mut keys) } else { Vec::new() };
-        let serde_json::Value::Object(map) = keys else {
-            return Err(unredactable());
-        };
         let mut head = head.clone();
-        if let Some((ai, rules)) = self.scan_secrets.then(|| empirica_secrets::redact_text(&head.ai)).flatten() {
-            head.ai = ai;
-            redacted.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
+        let mut clean = serde_json::Value::Object(keys.clone());
+        let mut found = Vec::new();
+        if self.scan_secrets || self.allow_secrets {
+            if let Some((ai, rules)) = empirica_secrets::redact_text(&head.ai) {
+                found.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
+                head.ai = if self.allow_secrets { head.ai } else { ai };
+            }
+            // a signature is made by git, and invalid with a character changed
+            if kind != "signature" || self.allow_secrets {
+                found.extend(empirica_secrets::redact_value(&mut clean));
+            }
+        }
+        if self.allow_secrets && !found.is_empty() {
+            keys.insert(empirica_secrets::ALLOWED.to_owned(), true.into());
+        } else if let (false, serde_json::Value::Object(clean)) = (self.allow_secrets, clean) {
+            keys = clean;
         }
         redacted.append(&mut found);
-        Ok(format::record::encode_with(&head, kind, map).into_bytes())
+        Ok(format::record::encode_with(&head, kind, keys).into_bytes())
     }
 
     /// Whether secrets are replaced.
@@ -206,48 +208,39 @@ impl Store<'_> {
         }
     }
 
-    /// Adds the notes of these entries to a session's list. Called before a record that takes them over.
-    pub fn take_in<'e>(&self, session: &SessionId, entries: impl IntoIterator<Item = &'e RecordEntry>) -> Result<()> {
+    /// Adds the notes of these entries to a session's list. Call it before storing a record that takes them over.
+    pub fn add_to_session<'e>(
+        &self,
+        session: &SessionId,
+        entries: impl IntoIterator<Item = &'e RecordEntry>,
+    ) -> Result<()> {
         let mut places = BTreeSet::new();
         for entry in entries {
             let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
             places.extend(entry.on.iter().map(|on| (namespace, *on)));
         }
-        touched::add(&self.paths, session, &places).map_err(|error| touched::unusable(&self.paths, error))
+        touched::add(&self.paths, session, &places)
     }
 
-    pub(crate) fn nowhere(&self, failed: Vec<LogUnavailable>) -> Error {
-        let mut out = Error::storage("cannot store the record anywhere");
-        let mut reasons = Vec::new();
-        for log in failed {
-            // each reason names its log; fixing one is enough
-            let one = Error::storage("").on_path(&log.path, log.error);
-            out = out.commands_of(one.commands().iter().cloned());
-            reasons.push(one.reason_text().to_string());
-        }
-        out.reason(format!(
-            "neither the repository's log nor the user's state folder can be written: {}",
-            reasons.join("; ")
-        ))
-        .suggest("Fix one of the two, then run the command again.")
+    /// Appends records to the repository's log, else to the one in the user's state folder.
+    pub(crate) fn append_to_log(&self, pending: &[PendingRecord]) -> Result<Appended> {
+        let appended = log::append(&self.paths, pending, self.lock_timeout, self.repo.is_durable());
+        appended.map_err(|failed| {
+            let mut out = Error::storage("cannot store the record anywhere");
+            let mut reasons = Vec::new();
+            for log in failed {
+                // each reason names its log; fixing one is enough
+                let one = Error::storage("").on_path(&log.path, log.error);
+                out = out.commands_of(one.commands().iter().cloned());
+                reasons.push(one.reason_text().to_string());
+            }
+            out.reason(format!(
+                "neither the repository's log nor the user's state folder can be written: {}",
+                reasons.join("; ")
+            ))
+            .suggest("Fix one of the two, then run the command again.")
+        })
     }
-}
-
-/// The line with its secrets, marked as allowed if it has any.
-fn allowed_line(
-    head: &Envelope,
-    kind: &str,
-    mut keys: serde_json::Map<String, serde_json::Value>,
-    allowed: &mut Vec<Replaced>,
-) -> Vec<u8> {
-    let mut found = empirica_secrets::redact_value(&mut serde_json::Value::Object(keys.clone()));
-    let rules = empirica_secrets::redact_text(&head.ai).map_or_else(Vec::new, |(_, rules)| rules);
-    found.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
-    if !found.is_empty() {
-        keys.insert(empirica_secrets::ALLOWED.to_owned(), true.into());
-        allowed.append(&mut found);
-    }
-    format::record::encode_with(head, kind, keys).into_bytes()
 }
 
 fn unredactable() -> Error {

@@ -10,9 +10,9 @@ use crate::model::{Body, Id, Namespace, Record};
 use crate::store::log::PendingRecord;
 use crate::store::{Lookup, Store};
 
-/// The records of a note, oldest first, without duplicates.
-fn records(note: &[Vec<u8>]) -> Vec<Record> {
-    let canonical = lines::canonical(note.iter().map(Vec::as_slice));
+/// The records of lines, oldest first, without duplicates.
+fn records<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Vec<Record> {
+    let canonical = lines::canonical(lines);
     let records = lines::split(&canonical).filter_map(record::decode).map(|record| (record.head.id.clone(), record));
     // of two lines with one id the greater bytes come last
     records.collect::<BTreeMap<Id, Record>>().into_values().collect()
@@ -29,20 +29,13 @@ impl Store<'_> {
     /// The notes whose rendering depends on these pending records, with all their lines, pending or stored.
     pub(crate) fn affected_notes(&self, pending: &[PendingRecord]) -> BTreeMap<Oid, Vec<Vec<u8>>> {
         let mut notes: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
-        let mut shown: BTreeSet<Oid> = BTreeSet::new();
         for pending in pending.iter().filter(|pending| pending.namespace == Namespace::Handoffs) {
             notes.entry(pending.on).or_default().push(pending.line.clone());
-            let is_shown = |body: &Body| {
-                use Body::{Attach, Digest, Handoff, Redacted, Supersede};
-                matches!(body, Handoff(_) | Digest(_) | Attach(_) | Supersede(_) | Redacted(_))
-            };
-            if record::decode(&pending.line).is_some_and(|record| is_shown(&record.body)) {
-                shown.insert(pending.on);
-            }
         }
-        notes.retain(|on, _| shown.contains(on));
         // unreadable lines are not rendered until the next record comes
-        if let Some(mut lookup) = (!notes.is_empty()).then(|| Lookup::open(self, Namespace::Handoffs).ok()).flatten() {
+        if !notes.is_empty()
+            && let Ok(mut lookup) = Lookup::open(self, Namespace::Handoffs)
+        {
             for (on, lines) in &mut notes {
                 lines.extend(lookup.lines(*on).unwrap_or_default());
             }
@@ -52,9 +45,14 @@ impl Store<'_> {
 
     /// The blocks of the note of `on`, from all its lines in the handoffs namespace. `earlier` are records with a block
     /// of an earlier renderer, which stays.
-    pub(crate) fn blocks(&self, on: Oid, lines: &[Vec<u8>], earlier: &BTreeSet<Id>) -> Result<Vec<String>> {
+    pub(crate) fn blocks<'l>(
+        &self,
+        on: Oid,
+        lines: impl Iterator<Item = &'l [u8]>,
+        earlier: &BTreeSet<Id>,
+    ) -> Result<Vec<String>> {
         let all = records(lines);
-        let left = self.gone_on(on, &all)?;
+        let left = self.continued(on, &all)?;
         let shown: Vec<Record> = all.into_iter().filter(|record| !earlier.contains(&record.head.id)).collect();
         let whole = self.repo.config("empirica.note").is_some_and(|note| note == "full");
         self.render.blocks(&shown, &left.into_keys().collect(), whole)
@@ -62,7 +60,7 @@ impl Store<'_> {
 
     /// The records of a note whose work is in the next commit, with that commit: attached from here, or from a commit
     /// that this one is a rewritten form of.
-    fn gone_on(&self, on: Oid, records: &[Record]) -> Result<BTreeMap<Id, Oid>> {
+    fn continued(&self, on: Oid, records: &[Record]) -> Result<BTreeMap<Id, Oid>> {
         let next = |(attach, from, to): &(&Attach, Oid, Oid)| {
             let is_next = self.repo.first_parent(*to) == Some(*from);
             is_next.then(|| attach.of.iter().map(|id| (id.clone(), *to)).collect::<Vec<_>>())
@@ -86,7 +84,7 @@ impl Store<'_> {
                     Some(lookup) => lookup,
                     none => none.insert(Lookup::open(self, Namespace::Handoffs)?),
                 };
-                let source = crate::store::write::rendered::records(&lookup.lines(from)?);
+                let source = self::records(lookup.lines(from)?.iter().map(Vec::as_slice));
                 left.extend(of(from, &source));
                 unseen.push(source);
             }

@@ -11,15 +11,15 @@ use crate::store::files::read_lines;
 pub struct Tips {
     /// The tips of the local and tracking refs, by full name.
     pub refs: BTreeMap<String, Oid>,
-    /// The time of the newest known id, in milliseconds.
+    /// The time of the newest id seen, in milliseconds.
     pub newest_ms: u64,
 }
 
 impl Tips {
-    /// Reads the file; skips what it cannot parse.
+    /// Reads the file; skips lines it cannot parse.
     pub fn load(paths: &Paths) -> Self {
         let mut tips = Tips::default();
-        for line in read_lines(&paths.tips()) {
+        for line in read_lines(&paths.file("tips")) {
             match line.split_once(' ') {
                 Some(("newest", ms)) => tips.newest_ms = ms.parse().unwrap_or(0),
                 Some((name, id)) => {
@@ -39,11 +39,6 @@ impl Tips {
         for (name, id) in &self.refs {
             text.push_str(&format!("{name} {id}\n"));
         }
-        let _ = paths.replace(&paths.tips(), &text);
+        let _ = paths.replace(&paths.file("tips"), &text);
     }
-}
-
-/// The time of the newest known id, in milliseconds; 0 without one.
-pub fn newest_ms(paths: &Paths) -> u64 {
-    Tips::load(paths).newest_ms
 }

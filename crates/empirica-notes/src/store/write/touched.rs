@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::fault;
 use crate::format;
 use crate::git::{Oid, parse_oid};
@@ -20,7 +20,7 @@ use crate::store::log::PendingRecord;
 pub type NoteKey = (Namespace, Oid);
 
 fn path(paths: &Paths, session: &SessionId) -> PathBuf {
-    paths.sessions().join(session.as_str())
+    paths.file("sessions").join(session.as_str())
 }
 
 /// The notes with records of the session, without pending ones; `None` if unknown.
@@ -49,7 +49,7 @@ fn line(place: &NoteKey) -> String {
 
 /// Adds notes to the list of a session, if it has one. A list that cannot be extended is removed; fails if that fails,
 /// too.
-pub fn add(paths: &Paths, session: &SessionId, places: &BTreeSet<NoteKey>) -> io::Result<()> {
+pub fn add(paths: &Paths, session: &SessionId, places: &BTreeSet<NoteKey>) -> Result<()> {
     let Some(known) = read(paths, session) else { return Ok(()) };
     let text: String = places.difference(&known).map(line).collect();
     if text.is_empty() {
@@ -60,11 +60,11 @@ pub fn add(paths: &Paths, session: &SessionId, places: &BTreeSet<NoteKey>) -> io
         fault::point("list of a session: to be appended to")?;
         fs::OpenOptions::new().append(true).open(&path)?.write_all(text.as_bytes())
     };
-    append().or_else(|_| fs::remove_file(&path))
+    append().or_else(|_: io::Error| fs::remove_file(&path)).map_err(|error| unusable(paths, error))
 }
 
 /// Adds the notes of pending records to the lists of the sessions they concern.
-pub fn add_pending(paths: &Paths, records: &[PendingRecord]) -> io::Result<()> {
+pub fn add_pending(paths: &Paths, records: &[PendingRecord]) -> Result<()> {
     let mut lists: BTreeMap<SessionId, BTreeSet<NoteKey>> = BTreeMap::new();
     for record in records {
         for session in format::record::decode(&record.line).iter().flat_map(|record| record.concerns()) {
@@ -75,14 +75,14 @@ pub fn add_pending(paths: &Paths, records: &[PendingRecord]) -> io::Result<()> {
 }
 
 /// The error for lists that can be neither written nor removed.
-pub fn unusable(paths: &Paths, error: io::Error) -> Error {
-    Error::storage("cannot write the lists of the sessions' notes").on_path(&paths.sessions(), error)
+fn unusable(paths: &Paths, error: io::Error) -> Error {
+    Error::storage("cannot write the lists of the sessions' notes").on_path(&paths.file("sessions"), error)
 }
 
 /// Removes all lists, because others changed the refs.
-pub fn forget_all(paths: &Paths) -> io::Result<()> {
-    match fault::point("lists of sessions: to be forgotten").and_then(|()| fs::remove_dir_all(paths.sessions())) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+pub fn forget_all(paths: &Paths) -> Result<()> {
+    match fault::point("lists of sessions: to be forgotten").and_then(|()| fs::remove_dir_all(paths.file("sessions"))) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unusable(paths, error)),
         _ => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::env::Env;
 use crate::git::process::{fed, git, output};
 use crate::git::{Repository, parse_oid};
-use crate::model::Record;
+use crate::model::{Id, Record};
 use crate::store::redact::tombstones::Redacted;
 use crate::store::write::merge::*;
 use crate::store::{Render, data_ref};
@@ -63,7 +63,7 @@ impl Tree {
             (on, Some(blob(note(lines))))
         });
         let redacted = self.redacted.iter().map(|n| (id(*n), Redacted::gone(&id(*n)))).collect();
-        let epoch = Epoch { number: self.redacted.len() as u64, redacted };
+        let epoch = Tombstones { number: self.redacted.len() as u64, redacted };
         let others = if epoch.is_empty() { vec![] } else { vec![(b"epoch".to_vec(), Other::file(blob(epoch.text())))] };
         let tree = notes::rebuilt(repo, repo.empty_tree(), &edits.collect(), &others, lines::union, false).unwrap();
         repo.write_merge(tree, vec![], "notes\n", seconds).unwrap()
@@ -91,11 +91,11 @@ fn the_union_of_trees_is_commutative_and_associative() {
     let repo = Repository::discover(&env).unwrap();
     let store = Store::new(&repo, &env, &Nothing).unwrap();
     assert_eq!(REF, data_ref(crate::model::Namespace::Journal));
-    let merge = |a: Oid, b: Oid| store.merged(REF, Some(a), b, false).unwrap().0;
+    let merge = |a: Oid, b: Oid| store.merged(REF, Some(a), b, false).unwrap();
     let read = |tip: Oid| {
         let tree = repo.tree_of(tip).unwrap();
         let notes: BTreeSet<(Oid, Oid)> = notes::entries(&repo, tree).unwrap().notes.into_iter().collect();
-        (notes, Epoch::of_tree(&repo, tree).unwrap().redacted)
+        (notes, Tombstones::of_tree(&repo, tree).unwrap().redacted)
     };
     let config = ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
@@ -140,7 +140,7 @@ fn a_folder_with_a_fan_out_name_does_not_make_a_union_unstable() {
     // a name of as many digits as a note below no fan-out has
     let second = tree(&[("blob", &aa, blob("one\n")), ("tree", "ab", tree(&[("blob", &ab, blob("three\n"))]))]);
     let [first, second] = [first, second].map(|tree| repo.write_merge(tree, vec![], "notes\n", 1).unwrap());
-    let merge = |a: Oid, b: Oid| store.merged(REF, Some(a), b, false).unwrap().0;
+    let merge = |a: Oid, b: Oid| store.merged(REF, Some(a), b, false).unwrap();
     let union = merge(first, second);
     assert_eq!(merge(second, first), union);
     assert_eq!([merge(union, first), merge(union, second)], [union, union]);
@@ -169,8 +169,8 @@ fn a_union_with_an_unsorted_tree_is_sorted() {
     // its note makes it the one that the union is built on
     let note = "ab".repeat(20);
     let [first, second] = [tip(&["z", &note, "b", "z"]), tip(&["m"])];
-    let union = store.merged(REF, Some(first), second, false).unwrap().0;
-    assert_eq!(store.merged(REF, Some(second), first, false).unwrap().0, union);
+    let union = store.merged(REF, Some(first), second, false).unwrap();
+    assert_eq!(store.merged(REF, Some(second), first, false).unwrap(), union);
     let listed = output(git(&cwd).args(["ls-tree", "--name-only", &union.to_string()])).unwrap();
     assert_eq!(String::from_utf8(listed).unwrap(), format!("{note}\nb\nm\nz\n"));
 }
