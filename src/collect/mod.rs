@@ -1,7 +1,8 @@
-//! Collecting a transcript: what an agent did, said and left to do becomes part of its session, only what is new.
+//! Collects transcripts: their new parts become records of the agent's session.
 
 pub mod view;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::context::active;
@@ -10,128 +11,109 @@ use crate::context::{CommandContext, WorkingSession, names};
 use crate::fold::collected::{CollectedTranscript, added, known};
 use crate::index::RecordQuery;
 use empirica_notes::error::{Error, Result, blank, empirica};
-use empirica_notes::git::{Oid, history, parse_oid};
+use empirica_notes::git::{history, parse_oid};
 use empirica_notes::model::collected::Collected;
 use empirica_notes::model::hash::fnv;
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
-use empirica_notes::model::{Body, Envelope, Record, SessionId};
-use empirica_notes::store::{FlushTiming, WriteOutcome};
+use empirica_notes::model::{Body, Record, SessionId};
+use empirica_notes::store::FlushTiming;
 use empirica_secrets::{redact_text, redact_value};
 use empirica_transcripts::find;
 use empirica_transcripts::model::{Agent, Transcript};
 
-/// The longest task of a session that is made for a transcript, in characters.
-const TASK: usize = 200;
+/// Longest task of a session started for a transcript, in characters.
+const MAX_TASK: usize = 200;
 
-/// Which transcript.
+/// A transcript to collect.
 #[derive(Debug, Clone, Default)]
 pub struct CollectRequest {
     /// Its file or folder; `None` for the newest of this work tree.
     pub path: Option<String>,
-    /// Whose; `None` as its content tells.
+    /// Its agent; `None` to detect it.
     pub agent: Option<Agent>,
-    /// Whether nothing is to be stored.
     pub dry_run: bool,
 }
 
-impl CollectRequest {
-    /// The transcript at a path.
-    pub fn of(path: &str) -> Self {
-        CollectRequest { path: Some(path.to_owned()), ..CollectRequest::default() }
-    }
-}
-
-/// A transcript that was collected.
+/// A collected transcript.
 #[derive(Debug)]
 pub struct CollectOutcome {
-    /// Where it was read.
-    pub path: PathBuf,
-    /// What it tells, without secrets.
-    pub transcript: Transcript,
-    /// What stands for it in records: the agent's own id where it has one.
-    pub id: String,
-    /// What was new in it; `None` when nothing was.
-    pub added: Option<Collected>,
-    /// Whose work it is; `None` when nothing is stored and no session has it.
-    pub session: Option<WorkingSession>,
-    pub is_new_session: bool,
+    pub collection: Collection,
     pub stored: StoreReport,
 }
 
-/// Reads a transcript and stores what is new in it, unless nothing is to be stored.
-pub fn run(context: &CommandContext<'_>, request: &CollectRequest) -> Result<CollectOutcome> {
-    let prepared = prepared(context, request)?;
-    let has_session = !prepared.is_new_session;
-    let is_stored = !request.dry_run && prepared.added.is_some();
-    let mut out = CollectOutcome {
-        path: prepared.path.clone(),
-        transcript: prepared.transcript.clone(),
-        id: prepared.id.clone(),
-        added: prepared.added.clone(),
-        session: (has_session || is_stored).then(|| prepared.who.clone()),
-        is_new_session: prepared.is_new_session && is_stored,
-        stored: StoreReport::default(),
-    };
-    match is_stored {
-        true => out.stored = prepared.store(context)?,
-        false => out.stored.warnings = prepared.warnings,
+impl CollectOutcome {
+    pub fn is_stored(&self) -> bool {
+        self.stored.storage.is_some()
     }
-    Ok(out)
+
+    /// The session with the transcript; `None` if it would be started only by storing.
+    pub fn session(&self) -> Option<&WorkingSession> {
+        Some(&self.collection.who).filter(|_| !self.collection.is_new_session || self.is_stored())
+    }
 }
 
-/// A transcript that was read, and what is to be stored of it.
+/// Reads a transcript and, unless it is a dry run, stores its new parts.
+pub fn run(context: &CommandContext<'_>, request: &CollectRequest) -> Result<CollectOutcome> {
+    let collection = prepared(context, request)?;
+    let stored = match request.dry_run {
+        true => StoreReport { warnings: collection.warnings.clone(), ..StoreReport::default() },
+        false => collection.store(context)?,
+    };
+    Ok(CollectOutcome { collection, stored })
+}
+
+/// A transcript with its new parts.
 #[derive(Debug)]
-pub struct PreparedCollection {
-    path: PathBuf,
-    /// What it tells, without secrets.
+pub struct Collection {
+    pub path: PathBuf,
+    /// Without secrets.
     pub transcript: Transcript,
-    id: String,
-    added: Option<Collected>,
-    /// The session it is of.
+    /// Its ID in records.
+    pub id: String,
+    /// The new parts, if any.
+    pub added: Option<Collected>,
     pub who: WorkingSession,
-    is_new_session: bool,
-    /// What is new, as records; none when nothing is.
+    pub is_new_session: bool,
+    /// The new parts as records.
     pub records: Vec<Record>,
-    /// What there is to say of it.
     pub warnings: Vec<String>,
 }
 
-impl PreparedCollection {
-    /// Whether it is of the session that the agent knows by this id.
+impl Collection {
+    /// Whether it belongs to the session with this ID of the agent's own.
     pub fn is_of(&self, id: Option<&str>) -> bool {
         self.transcript.session_id.is_some() && id == Some(&self.id)
     }
 
-    /// Stores what is new.
-    pub fn store(self, context: &CommandContext<'_>) -> Result<StoreReport> {
-        let mut stored = StoreReport { warnings: self.warnings, ..StoreReport::default() };
+    /// Stores the new parts.
+    pub fn store(&self, context: &CommandContext<'_>) -> Result<StoreReport> {
+        let mut stored = StoreReport { warnings: self.warnings.clone(), ..StoreReport::default() };
         if !self.records.is_empty() {
-            let mut written: WriteOutcome = context.store.append(self.records, FlushTiming::Later)?;
-            stored.add(&mut written);
+            stored.add(&mut context.store.append(self.records.clone(), FlushTiming::Later)?);
         }
         Ok(stored)
     }
 }
 
-/// Reads a transcript, and finds its session: that which `--session` names, else the one that has the agent's own id, else the only
-/// active one here that began while the transcript was written and has no such id, else one that is made for it, which began and
-/// ended when the transcript did. Stores nothing.
-pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Result<PreparedCollection> {
+/// Reads a transcript and finds its session, the first of: the one `--session` names; the one with the agent's own ID; the only active
+/// one here without such an ID that began during the transcript; a new one, with the start and end of the transcript. Stores nothing.
+pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Result<Collection> {
     let (path, mut transcript) = read(context, request)?;
     let id = id_of(&transcript, &path);
     if context.repo.config_bool("empirica.redact").unwrap_or(true) {
         transcript = without_secrets(transcript)?;
     }
-    // what was cut before could have had half a secret at its end
+    // redact before cutting, which may split a secret
     transcript.cut();
     let having = having(context, &id)?;
     let chosen = choose(context, &transcript, &id, &having)?;
     let sessions = having.iter().map(|session| &session.id).chain(chosen.iter().map(|who| &who.id));
-    let before = known_of(context, sessions, &transcript, &id)?;
+    let before = collected_before(context, sessions, &transcript, &id)?;
     let added = added(&transcript, &id, &before);
     let mut warnings: Vec<String> = chosen.iter().filter_map(|who| who.note.clone()).collect();
     if transcript.size < before.to {
-        let text = "the transcript is shorter than what was collected of it: it was cut off, or another has its id";
+        let text =
+            "the transcript is shorter than its collected part: it was truncated, or another transcript has its id";
         warnings.push(text.to_owned());
     }
     let is_new_session = chosen.is_none();
@@ -142,19 +124,19 @@ pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Resul
     let mut records = Vec::new();
     if let Some(added) = &added {
         if is_new_session {
-            records.push(begun(context, &who, &transcript, &id)?);
+            records.push(session_start(context, &who, &transcript, &id)?);
         }
         records.push(context.store.new_record(&who.id, &who.ai, Body::Transcript(Box::new(added.clone()))));
         let has_ended = |session: &Session| session.id == who.id && !session.is_active();
         if is_new_session || having.iter().any(has_ended) {
-            records.push(ended(context, &who, &transcript));
+            records.push(session_end(context, &who, &transcript));
         }
     }
-    Ok(PreparedCollection { path, transcript, id, added, who, is_new_session, records, warnings })
+    Ok(Collection { path, transcript, id, added, who, is_new_session, records, warnings })
 }
 
-/// Reads the transcript that is meant.
-pub fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(PathBuf, Transcript)> {
+/// Reads the requested transcript.
+fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(PathBuf, Transcript)> {
     let root = context.repo.work_tree();
     let path = match &request.path {
         Some(given) => context.env.cwd.join(given),
@@ -163,10 +145,10 @@ pub fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(P
     let transcript = empirica_transcripts::read(&path, root.as_deref())?;
     match request.agent.filter(|agent| *agent != transcript.agent) {
         None => Ok((path, transcript)),
-        Some(agent) => Err(Error::refused(format!("the transcript is not of {}", agent.name()))
+        Some(agent) => Err(Error::refused(format!("the transcript is not by {}", agent.name()))
             .provided(path.display().to_string())
-            .reason(format!("by what is in it, {} wrote it", transcript.agent.name()))
-            .suggest("Leave --agent out: whose it is shows.")
+            .reason(format!("it has the format of {}", transcript.agent.name()))
+            .suggest("Leave --agent out: it is detected.")
             .alternative(transcript.agent.name())),
     }
 }
@@ -178,14 +160,13 @@ fn latest(context: &CommandContext<'_>, root: Option<&Path>, agent: Option<Agent
         let whose = agent.map(|agent| format!(" of {}", agent.name())).unwrap_or_default();
         let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
         Error::not_found(format!("there is no transcript{whose} of this work tree"))
-            .reason(format!("none was made in it, where {} keep theirs", names.join(", ")))
+            .reason(format!("none of the folders of {} has one", names.join(", ")))
             .suggest("Name the file of the transcript.")
             .command(empirica("collect").arg(blank("<transcript>")))
     })
 }
 
-/// What stands for a transcript in records: the agent's own id; for one without any, or whose id would not be stored as it is,
-/// a hash of that id or of the path.
+/// The ID of a transcript in records: as [`stored_id`], or without an ID of its own, a hash of its path.
 fn id_of(transcript: &Transcript, path: &Path) -> String {
     match &transcript.session_id {
         Some(id) => stored_id(transcript.agent, id),
@@ -200,7 +181,7 @@ fn hashed(agent: Agent, bytes: &[u8]) -> String {
     format!("{}-{:016x}", agent.name(), fnv(bytes))
 }
 
-/// An agent's own id as it is stored: itself; a hash of one that is blank, longer than 200 bytes, or would not be stored as it is.
+/// An agent's own ID as stored: unchanged, or hashed if it is blank, longer than 200 bytes, or has a secret.
 pub fn stored_id(agent: Agent, id: &str) -> String {
     match id.trim().is_empty() || id.len() > 200 || redact_text(id).is_some() {
         true => hashed(agent, id.as_bytes()),
@@ -208,7 +189,7 @@ pub fn stored_id(agent: Agent, id: &str) -> String {
     }
 }
 
-/// The transcript with its secrets replaced; the id stays.
+/// Replaces the secrets of a transcript except in its ID.
 fn without_secrets(transcript: Transcript) -> Result<Transcript> {
     let id = transcript.session_id.clone();
     let mut json = serde_json::to_value(transcript).map_err(|error| unreadable().caused_by(error))?;
@@ -218,20 +199,20 @@ fn without_secrets(transcript: Transcript) -> Result<Transcript> {
 }
 
 fn unreadable() -> Error {
-    Error::storage("what the transcript tells cannot be put into words")
+    Error::storage("cannot redact the transcript")
         .reason("internal error; please report it")
-        .suggest("Collect it with --dry-run to see how far it is read.")
+        .suggest("Collect it with --dry-run to see how much of it is readable.")
         .command(empirica("collect").flag("--dry-run").arg(blank("<transcript>")))
 }
 
-/// The sessions that have that id of the agent's own, oldest first.
+/// The sessions with that ID of the agent's own, oldest first.
 pub(crate) fn having(context: &CommandContext<'_>, id: &str) -> Result<Vec<Session>> {
     let mut found = context.index()?.sessions_like(id)?;
     found.retain(|session| session.external_id.as_deref() == Some(id));
     Ok(found)
 }
 
-/// The session that what is new goes to; `None` when one is to be made.
+/// The session for the new parts; `None` if it must be started.
 fn choose(
     context: &CommandContext<'_>,
     transcript: &Transcript,
@@ -261,7 +242,7 @@ fn choose(
     let mut fitting = Vec::new();
     let is_same_agent = |ai: &str| match context.named_ai() {
         Some(named) => named == ai,
-        // a name of its own can be anybody's, that of another agent cannot
+        // a custom name may belong to any agent
         None => Agent::parse(ai).is_none_or(|agent| agent == transcript.agent),
     };
     let active = active::load(context)?.into_iter();
@@ -277,7 +258,7 @@ fn choose(
     })
 }
 
-/// Whether a session began while a transcript was written.
+/// Whether a session began during a transcript.
 fn began_within(session: &Session, transcript: &Transcript) -> bool {
     let time = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
     let span = (transcript.started_at.as_deref().and_then(time), transcript.ended_at.as_deref().and_then(time));
@@ -287,8 +268,8 @@ fn began_within(session: &Session, transcript: &Transcript) -> bool {
     }
 }
 
-/// What is known of the transcript from these sessions.
-fn known_of<'s>(
+/// The parts of the transcript already in these sessions.
+fn collected_before<'s>(
     context: &CommandContext<'_>,
     sessions: impl Iterator<Item = &'s SessionId>,
     transcript: &Transcript,
@@ -296,7 +277,7 @@ fn known_of<'s>(
 ) -> Result<CollectedTranscript> {
     let index = context.index()?;
     let mut all: Vec<Collected> = Vec::new();
-    let distinct: std::collections::BTreeSet<&SessionId> = sessions.collect();
+    let distinct: BTreeSet<&SessionId> = sessions.collect();
     for session in distinct {
         let scan = index.kinds(&["transcript"], RecordQuery { session: Some(session), newest: None })?;
         all.extend(scan.records().filter_map(|record| match &record.body {
@@ -308,8 +289,13 @@ fn known_of<'s>(
     Ok(known(&all).pop().unwrap_or_default())
 }
 
-/// The beginning of a session that is made for a transcript: when that began, on the commit that was there then.
-fn begun(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transcript, id: &str) -> Result<Record> {
+/// The start of a session for a transcript: at its start, on the commit of that time.
+fn session_start(
+    context: &CommandContext<'_>,
+    who: &WorkingSession,
+    transcript: &Transcript,
+    id: &str,
+) -> Result<Record> {
     let paths = context.store.paths();
     let is_here = match (&transcript.cwd, context.repo.work_tree()) {
         (Some(cwd), Some(root)) => {
@@ -321,13 +307,13 @@ fn begun(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transc
     };
     let task = transcript.task.as_deref().and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
     let start = SessionStart {
-        task: task.map(|line| line.chars().take(TASK).collect()),
+        task: task.map(|line| line.chars().take(MAX_TASK).collect()),
         kind: None,
         external_id: Some(id.to_owned()),
         from: None,
         from_handoff: None,
         worktree: paths.worktree().to_owned(),
-        // what was made elsewhere is no work of this place
+        // work elsewhere gets another place
         place: if is_here {
             paths.place()
         } else {
@@ -340,21 +326,17 @@ fn begun(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transc
         let named = transcript.commit.as_deref().and_then(parse_oid).filter(|commit| context.repo.is_commit(*commit));
         let then = || history::at_time(context.repo, began).ok().flatten();
         if let Some(commit) = named.or_else(then) {
-            stand_on(context, &mut record.head, commit);
+            if let Ok(tree) = context.repo.tree_of(commit) {
+                record.head.commit = Some(commit.to_string());
+                record.head.tree = Some(tree.to_string());
+            }
         }
     }
     Ok(record)
 }
 
-fn stand_on(context: &CommandContext<'_>, head: &mut Envelope, commit: Oid) {
-    if let Ok(tree) = context.repo.tree_of(commit) {
-        head.commit = Some(commit.to_string());
-        head.tree = Some(tree.to_string());
-    }
-}
-
-/// Its end: when the transcript ends, so far.
-fn ended(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transcript) -> Record {
+/// The end of such a session: at the end of the transcript so far.
+fn session_end(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transcript) -> Record {
     let reason = Some("its transcript was collected".to_owned());
     let mut record = context.store.new_record(&who.id, &who.ai, Body::SessionEnd(SessionEnd { reason }));
     if let Some(end) = &transcript.ended_at {
@@ -363,7 +345,7 @@ fn ended(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transc
     record
 }
 
-/// A time as records have it, to the millisecond.
+/// A time in the format of records, to the millisecond.
 fn in_records(time: &str) -> String {
     let parsed = chrono::DateTime::parse_from_rfc3339(time).ok();
     let utc = parsed.map(|time| time.to_utc().to_rfc3339_opts(chrono::SecondsFormat::Millis, true));

@@ -1,61 +1,44 @@
-//! The handoff in its forms: Markdown, JSON, the seed's compact JSON.
+//! Views of a handoff: Markdown, JSON, and compact JSON.
 
-use empirica_notes::model::{Id, SessionId};
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 
 use crate::context::handoffs::ListedHandoff;
 use crate::fold::assessment::gaps::FINDING;
 use crate::fold::assessment::trajectory::{OVERALL, alone, deltas};
 use crate::fold::handoff_report::duration;
 use crate::handoff::build::next_steps;
-use crate::handoff::check;
 use crate::handoff::check::view::ValidationView;
-use crate::handoff::managed;
 use crate::handoff::managed::payload;
 use crate::handoff::write::HandoffOutcome;
-use crate::render::answer::Answer;
-use crate::render::answer::count;
-use crate::render::answer::keys;
-use crate::render::format;
+use crate::handoff::{check, managed};
+use crate::render::answer::{Answer, count, keys};
 use crate::render::format::short_commit;
 use crate::render::template::Templates;
+use crate::render::{format, safe};
+use crate::text::list::add_new;
 use empirica_notes::error::{Command, Result, empirica, text};
-use empirica_notes::model::Body;
-use empirica_notes::model::Envelope;
-use empirica_notes::model::Handoff;
-use empirica_notes::model::Phase;
-use empirica_notes::model::Record;
-use empirica_notes::model::goal::GoalState;
-use empirica_notes::model::handoff::Assessed;
-use empirica_notes::model::handoff::CONTEXT;
-use empirica_notes::model::handoff::Calibration;
-use empirica_notes::model::handoff::Clarification;
-use empirica_notes::model::handoff::Gap;
-use empirica_notes::model::handoff::HandoffDeadEnd;
-use empirica_notes::model::handoff::HandoffDecision;
-use empirica_notes::model::handoff::HandoffEvidence;
-use empirica_notes::model::handoff::HandoffMistake;
-use empirica_notes::model::handoff::Item;
-use empirica_notes::model::handoff::MadeIn;
-use empirica_notes::model::handoff::Missed;
-use empirica_notes::model::handoff::Relevant;
-use empirica_notes::model::handoff::Trajectory;
+use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::handoff::{
+    Assessed, CONTEXT, Calibration, Clarification, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence,
+    HandoffMistake, Item, MadeIn, Missed, Relevant, Trajectory,
+};
+use empirica_notes::model::{Body, Envelope, Handoff, Id, Phase, Record, SessionId, Vector};
 
-/// The whole handoff report as Markdown.
+/// The Markdown of a handoff.
 pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
     let Body::Handoff(handoff) = &record.body else { return Ok(String::new()) };
     let head = &record.head;
-    let mut data = serde_json::to_value(handoff.as_ref()).unwrap_or_default();
-    for (shown, goal) in data["goals"].as_array_mut().into_iter().flatten().zip(&handoff.goals) {
+    let mut data = json!(handoff);
+    let goal = |goal: &&GoalState| {
+        let mut shown = json!(goal);
         shown["progress"] = json!(goal.progress());
-    }
-    if let Some(goals) = data["goals"].as_array_mut() {
-        let mut idle = handoff.goals.iter().map(GoalState::is_idle_suggestion);
-        goals.retain(|_| idle.next() != Some(true));
-    }
+        shown
+    };
+    data["goals"] = goals(handoff).iter().map(goal).collect();
     let document = handoff.payload.as_ref().filter(|_| handoff.kind == CONTEXT);
     let text = templates.render(
         template(handoff),
@@ -73,8 +56,8 @@ pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
             "commit": short_commit(head.commit.as_deref()),
             "git": handoff.git.as_ref().map(git_line),
             "regenerates": handoff.regenerates.as_ref().map(Id::short),
-            "way": way(handoff),
-            "alone": alone(&handoff.trajectory).map(empirica_notes::model::Vector::name),
+            "way": compared(handoff),
+            "alone": alone(&handoff.trajectory).map(Vector::name),
             "h": data,
             "sections": managed::view::sections(handoff),
             "accomplished": accomplished(handoff),
@@ -86,7 +69,7 @@ pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
     Ok(text.trim_end().to_owned() + "\n")
 }
 
-/// The template a handoff is shown by.
+/// The template of a handoff.
 pub fn template(handoff: &Handoff) -> &'static str {
     match handoff.kind == CONTEXT && handoff.payload.is_some() {
         true => "context.md",
@@ -94,13 +77,18 @@ pub fn template(handoff: &Handoff) -> &'static str {
     }
 }
 
-/// What was learned, without what stands among what bears on the task.
+/// The findings that are not among the relevant records.
 fn learned(handoff: &Handoff) -> Vec<&Item> {
-    let elsewhere: Vec<&Id> = handoff.relevant.iter().map(|relevant| &relevant.id).collect();
-    handoff.findings.iter().filter(|item| !item.id.as_ref().is_some_and(|id| elsewhere.contains(&id))).collect()
+    let relevant: Vec<&Id> = handoff.relevant.iter().map(|relevant| &relevant.id).collect();
+    handoff.findings.iter().filter(|item| !item.id.as_ref().is_some_and(|id| relevant.contains(&id))).collect()
 }
 
-/// What stands before something that bears on the task, by what it is for it.
+/// The goals, without suggestions not taken up.
+fn goals(handoff: &Handoff) -> Vec<&GoalState> {
+    handoff.goals.iter().filter(|goal| !goal.is_idle_suggestion()).collect()
+}
+
+/// The labels of relevant records by sign.
 fn signs() -> Value {
     json!({
         "decided": "decided", "worked": "worked before", "failed": "**known failure, avoid**", "open": "open question",
@@ -108,37 +96,32 @@ fn signs() -> Value {
     })
 }
 
-/// The state of git in a line: the branch, how far it is from its upstream, what was not committed.
+/// The state of git in a line: branch, distance from its upstream, uncommitted files.
 fn git_line(git: &MadeIn) -> String {
     let mut parts = vec![git.branch.clone().map_or_else(|| "no branch".to_owned(), |branch| format!("on {branch}"))];
-    let far = [(git.ahead, "ahead"), (git.behind, "behind")];
-    parts.extend(far.into_iter().filter_map(|(n, word)| n.filter(|n| *n > 0).map(|n| format!("{n} {word}"))));
-    let loose = [(git.modified, "modified"), (git.added, "new"), (git.deleted, "deleted")];
-    let loose: Vec<String> = loose.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-    parts.push(match loose.is_empty() {
+    let distance = [(git.ahead, "ahead"), (git.behind, "behind")];
+    parts.extend(distance.into_iter().filter_map(|(n, word)| n.filter(|n| *n > 0).map(|n| format!("{n} {word}"))));
+    let uncommitted = [(git.modified, "modified"), (git.added, "new"), (git.deleted, "deleted")];
+    let uncommitted: Vec<String> =
+        uncommitted.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    parts.push(match uncommitted.is_empty() {
         true => "everything committed".to_owned(),
-        false => format!("not committed: {}", loose.join(", ")),
+        false => format!("not committed: {}", uncommitted.join(", ")),
     });
     parts.join("; ")
 }
 
-/// The state of git that a handoff was made in.
+/// The state of git when a handoff was written.
 #[derive(Serialize, JsonSchema)]
 struct GitStateView<'a> {
     #[serde(flatten)]
     git: &'a MadeIn,
-    /// Whether anything was not committed.
+    /// Whether there were uncommitted changes.
     dirty: bool,
 }
 
-impl<'a> From<&'a MadeIn> for GitStateView<'a> {
-    fn from(git: &'a MadeIn) -> Self {
-        GitStateView { git, dirty: git.modified + git.added + git.deleted > 0 }
-    }
-}
-
-/// Which assessments the trajectory compares.
-fn way(handoff: &Handoff) -> String {
+/// The assessments that the trajectory compares.
+fn compared(handoff: &Handoff) -> String {
     let Some(last) = handoff.assessments.last() else { return "PREFLIGHT → POSTFLIGHT".to_owned() };
     match (last.phase, last.round) {
         (Phase::Postflight, _) => "PREFLIGHT → POSTFLIGHT".to_owned(),
@@ -147,11 +130,10 @@ fn way(handoff: &Handoff) -> String {
     }
 }
 
-/// What was done: in the agent's words, the goals that were reached, the commits. What was to be investigated is not a
-/// thing done: it stands among the goals.
+/// The agent's accomplishments, reached goals except suggested ones, and commits.
 pub fn accomplished(handoff: &Handoff) -> Vec<String> {
     let mut out = handoff.accomplished.clone();
-    let done = handoff.goals.iter().filter(|goal| goal.status.name() == "done" && goal.vector.is_none());
+    let done = handoff.goals.iter().filter(|goal| goal.status == GoalStatus::Done && goal.vector.is_none());
     out.extend(done.map(|goal| match &goal.evidence {
         Some(evidence) => format!("{} ({evidence})", goal.text),
         None => goal.text.clone(),
@@ -160,36 +142,33 @@ pub fn accomplished(handoff: &Handoff) -> Vec<String> {
     out
 }
 
-/// The tools used: activity categories with their number, the programs of the evidence, the sources.
+/// The tools used: activity categories with their number, programs of the evidence, sources.
 pub fn tools(handoff: &Handoff) -> Vec<String> {
     let counted = |tool: &empirica_notes::model::handoff::ToolUse| match tool.count {
         1 => tool.tool.clone(),
         many => format!("{} ×{many}", tool.tool),
     };
     let mut out: Vec<String> = handoff.tools.iter().map(counted).collect();
-    let program = |proof: &empirica_notes::model::handoff::HandoffEvidence| {
-        Some(proof.command.split_whitespace().next()?.to_owned())
-    };
+    let program = |proof: &HandoffEvidence| Some(proof.command.split_whitespace().next()?.to_owned());
     let programs: Vec<String> = handoff.evidence.iter().filter_map(program).collect();
-    crate::text::list::add_new(&mut out, programs.iter().chain(&handoff.sources));
+    add_new(&mut out, programs.iter().chain(&handoff.sources));
     out
 }
 
-/// What to do next: the agent's own steps, then those of the rules.
+/// The agent's next steps, then derived ones.
 pub fn next_steps(handoff: &Handoff) -> Vec<String> {
     handoff.next_steps.iter().cloned().chain(next_steps::steps(handoff)).collect()
 }
 
-/// What was settled: questions with their answers, and findings that settle something. What only the vectors tell stands
-/// among the deltas.
+/// The gaps filled by answers and findings, with their texts. Those derived from vectors only are among the deltas.
 pub fn settled(handoff: &Handoff) -> impl Iterator<Item = (&Gap, String)> {
-    let told = handoff.gaps_filled.iter().filter(|gap| gap.confidence_change.is_none());
+    let filled = handoff.gaps_filled.iter().filter(|gap| gap.confidence_change.is_none());
     let text = |gap: &Gap| match (gap.gap.as_str(), gap.before.as_str()) {
         (FINDING, _) => gap.after.clone(),
         (gap_filled, "Unknown" | "") => format!("{gap_filled} → {}", gap.after),
         (gap_filled, before) => format!("{gap_filled}: {before} → {}", gap.after),
     };
-    told.map(move |gap| (gap, text(gap)))
+    filled.map(move |gap| (gap, text(gap)))
 }
 
 /// The deltas by vector, overall confidence last.
@@ -197,7 +176,7 @@ pub fn delta_map(rows: &[Trajectory]) -> Map<String, Value> {
     deltas(rows).into_iter().map(|(name, delta)| (name, json!(delta))).collect()
 }
 
-/// The growth of overall confidence; `None` when it was not assessed on both sides.
+/// The growth of overall confidence; `None` unless assessed before and after.
 pub fn growth(handoff: &Handoff) -> Option<f64> {
     handoff.trajectory.iter().find(|row| row.vector == OVERALL).and_then(|row| row.delta)
 }
@@ -214,77 +193,77 @@ pub struct HandoffView<'a> {
     session_id: Option<&'a SessionId>,
     /// Its agent.
     ai_id: &'a str,
-    /// When.
+    /// Its time.
     timestamp: &'a str,
-    /// HEAD then; null when it was unborn.
+    /// HEAD then; null if unborn.
     commit: Option<&'a str>,
-    /// How long the session was until then, in words: `2 h 5 min`.
+    /// The duration of the session until then: `2 h 5 min`.
     duration: String,
-    /// The same in seconds.
+    /// Likewise in seconds.
     duration_seconds: u64,
-    /// `active` or `ended`, then.
+    /// The state of the session then, `active` or `ended`.
     session_status: &'a str,
-    /// What was to be done.
+    /// The task.
     task: &'a str,
-    /// How far each vector moved; `overall_confidence` last.
+    /// The change of each vector; `overall_confidence` last.
     #[schemars(with = "BTreeMap<String, f64>")]
     epistemic_deltas: Map<String, Value>,
     /// Each vector before and after, then overall confidence.
     trajectory: &'a [Trajectory],
-    /// Whether knowing and doubting moved together.
+    /// Whether `know` and `uncertainty` moved consistently.
     calibration_status: Calibration,
-    /// What was done: in the agent's words, goals done, commits.
+    /// Accomplishments of the agent, goals done, commits.
     accomplished: Vec<String>,
-    /// What was learned.
+    /// The findings.
     key_findings: Vec<&'a str>,
-    /// Doubts that were settled.
+    /// The gaps filled.
     knowledge_gaps_filled: &'a [Gap],
-    /// What is still unknown.
+    /// The open questions.
     remaining_unknowns: Vec<&'a str>,
-    /// What was tried and failed.
+    /// The dead ends.
     dead_ends: &'a [HandoffDeadEnd],
-    /// What was decided.
+    /// The decisions.
     decisions: &'a [HandoffDecision],
-    /// What was done wrong.
+    /// The mistakes.
     mistakes: &'a [HandoffMistake],
-    /// What was checked.
+    /// The evidence.
     evidence: &'a [HandoffEvidence],
-    /// The goals, without suggestions that nobody took up.
+    /// The goals, without suggestions not taken up.
     goals: Vec<&'a GoalState>,
     /// Activity categories, programs of the evidence, sources.
     investigation_tools: Vec<String>,
-    /// What the next session must know.
+    /// Context for the next session.
     next_session_context: &'a str,
-    /// The agent's own, then those that a rule adds: checks that failed last; when the agent named no step, also unfinished goals and
-    /// open questions, 3 at most.
+    /// Next steps of the agent, then up to 3 derived ones: failed checks, and without steps of the agent, unfinished goals and open
+    /// questions.
     next_steps: Vec<String>,
-    /// How many of them, at the end, a rule added.
+    /// The number of derived ones.
     next_steps_by_rule: usize,
     /// Files made or changed.
     artifacts_created: &'a [String],
     /// The assessments, oldest first.
     assessments: &'a [Assessed],
-    /// The state of git then; null when it is not known.
+    /// The state of git then; null if unknown.
     git_state: Option<GitStateView<'a>>,
-    /// The handoff that it supersedes with answers to what its receivers asked.
+    /// The handoff that it revises.
     regenerates: Option<&'a Id>,
-    /// What receivers of that handoff asked.
+    /// The questions of the receivers of that handoff.
     clarifications: &'a [Clarification],
-    /// What receivers of that handoff missed.
+    /// The gaps reported by the receivers of that handoff.
     missed: &'a [Missed],
-    /// What was logged before and bears on the task, the most relevant first.
+    /// Earlier records relevant to the task, the most relevant first.
     relevant: &'a [Relevant],
-    /// What was left out to fit the size, a text each.
+    /// The parts left out to fit the budget, a text each.
     left_out: &'a [String],
-    /// The handoff since which it tells what changed; null when it tells everything.
+    /// The previous handoff, if it has only changes since that; otherwise null.
     since: Option<&'a Id>,
-    /// The agent it is for; null for whoever comes.
+    /// The receiving agent; null for any.
     to: Option<&'a str>,
     /// The task of a managed handoff.
     task_id: Option<&'a str>,
     /// The round of a managed handoff, from 1.
     iteration: Option<u64>,
-    /// Of a managed handoff: the document of its format, whole.
+    /// The document of a managed handoff.
     payload: Option<Map<String, Value>>,
 }
 
@@ -294,6 +273,7 @@ impl<'a> HandoffView<'a> {
         fn texts(items: &[Item]) -> Vec<&str> {
             items.iter().map(|item| item.text.as_str()).collect()
         }
+        let git = handoff.git.as_ref();
         HandoffView {
             handoff_id: &head.id,
             kind: &handoff.kind,
@@ -316,14 +296,14 @@ impl<'a> HandoffView<'a> {
             decisions: &handoff.decisions,
             mistakes: &handoff.mistakes,
             evidence: &handoff.evidence,
-            goals: handoff.goals.iter().filter(|goal| !goal.is_idle_suggestion()).collect(),
+            goals: goals(handoff),
             investigation_tools: tools(handoff),
             next_session_context: &handoff.context,
             next_steps: next_steps(handoff),
             next_steps_by_rule: next_steps::steps(handoff).len(),
             artifacts_created: &handoff.artifacts,
             assessments: &handoff.assessments,
-            git_state: handoff.git.as_ref().map(GitStateView::from),
+            git_state: git.map(|git| GitStateView { git, dirty: git.modified + git.added + git.deleted > 0 }),
             regenerates: handoff.regenerates.as_ref(),
             clarifications: &handoff.clarifications,
             missed: &handoff.missed,
@@ -338,7 +318,7 @@ impl<'a> HandoffView<'a> {
     }
 }
 
-/// A handoff as JSON, whole.
+/// The JSON of a handoff.
 pub fn json_of(head: &Envelope, handoff: &Handoff) -> Value {
     json!(HandoffView::of(head, handoff))
 }
@@ -350,30 +330,30 @@ fn cut(text: &str, most: usize) -> String {
 /// A handoff with short keys and short texts. Without `--json`, `--format json` and `--format compact` print the same keys without `ok`.
 #[derive(Serialize, JsonSchema)]
 pub struct CompactView<'a> {
-    /// The session, its short id.
+    /// The short ID of the session.
     s: Option<&'a str>,
     /// Its agent.
     ai: &'a str,
-    /// When.
+    /// Its time.
     ts: &'a str,
-    /// What was to be done, at most 200 characters.
+    /// The task, at most 200 characters.
     task: String,
-    /// How far vectors moved, those of 0.10 or more either way, 2 decimals.
+    /// Changes of vectors by at least 0.10, 2 decimals.
     #[schemars(with = "BTreeMap<String, f64>")]
     deltas: Map<String, Value>,
-    /// What was learned, at most 5 of 150 characters.
+    /// The findings, at most 5 of 150 characters.
     findings: Vec<String>,
-    /// What is still unknown, at most 5 of 100 characters.
+    /// The open questions, at most 5 of 100 characters.
     unknowns: Vec<String>,
-    /// What the next session must know, at most 300 characters.
+    /// Context for the next session, at most 300 characters.
     next: String,
-    /// What to do next, at most 3 of 100 characters.
+    /// Next steps, at most 3 of 100 characters.
     recommend: Vec<String>,
-    /// Whether knowing and doubting moved together.
+    /// Whether `know` and `uncertainty` moved consistently.
     calibrated: Calibration,
 }
 
-/// A handoff as compact JSON.
+/// The compact JSON of a handoff.
 pub fn compact(head: &Envelope, handoff: &Handoff) -> Value {
     let texts = |items: &[Item], most| items.iter().take(5).map(|item| cut(&item.text, most)).collect();
     let significant = deltas(&handoff.trajectory).into_iter().filter(|(_, delta)| delta.abs() >= 0.10);
@@ -391,18 +371,18 @@ pub fn compact(head: &Envelope, handoff: &Handoff) -> Value {
     })
 }
 
-/// Something that a good handoff has.
+/// A missing part of a good handoff.
 #[derive(Serialize, JsonSchema)]
 struct MissingView<'a> {
-    /// Task, findings, unknowns, context or artifacts.
+    /// `task`, `findings`, `unknowns`, `context` or `artifacts`.
     missing: &'a str,
     /// The command that adds it.
     #[schemars(with = "String")]
     command: &'a Command,
 }
 
-/// A handoff that was written. If a check of `--validate` finds an error, nothing is stored: the document is a failure that has these
-/// keys, too, and the exit code is 3.
+/// A written handoff. If a check of `--validate` fails, nothing is stored: the document is a failure with these keys, and the exit code
+/// is 3.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "HandoffWrittenView")]
 pub struct WrittenView<'a> {
@@ -412,7 +392,7 @@ pub struct WrittenView<'a> {
     report_id: &'a Id,
     /// Its session.
     session_id: Option<&'a SessionId>,
-    /// HEAD; null when it is unborn.
+    /// HEAD; null if unborn.
     commit: Option<&'a str>,
     /// Its type.
     #[serde(rename = "type")]
@@ -421,21 +401,21 @@ pub struct WrittenView<'a> {
     task_id: Option<&'a str>,
     /// The round of a managed handoff, from 1.
     iteration: Option<u64>,
-    /// The note that it is in, or goes to while `storage` is not `git_notes`; null with `--dry-run`.
+    /// Its note, or the future one while `storage` is not `git_notes`; null with `--dry-run`.
     storage_location: Option<String>,
     /// Whether it is stored.
     stored: bool,
-    /// The tokens of this document, an estimate.
+    /// Estimated tokens of this document.
     token_count: usize,
-    /// The handoff in the built-in Markdown, without the footer.
+    /// The built-in Markdown of the handoff, without footer.
     markdown: &'a str,
-    /// What a good handoff still lacks.
+    /// The missing parts of a good handoff.
     missing: Vec<MissingView<'a>>,
-    /// With `--regenerate`: the handoff that it supersedes.
+    /// With `--regenerate`: the revised handoff.
     regenerates: Option<&'a Id>,
-    /// With `--sign`: its signature; null, with a warning, when git could not sign.
+    /// With `--sign`: its signature; null, with a warning, if git cannot sign.
     signature_id: Option<&'a Id>,
-    /// With `--validate`: what the checks found.
+    /// With `--validate`: the results of the checks.
     validation: Option<ValidationView<'a>>,
 }
 
@@ -469,18 +449,17 @@ pub fn outcome_json(outcome: &HandoffOutcome, built_in: &mut Templates) -> Resul
 pub fn answer(outcome: &HandoffOutcome, terminal: &mut Templates) -> Result<Answer> {
     let (json, built_in) = outcome_json(outcome, &mut Templates::built_in())?;
     let mut answer = Answer::new(json).stored(&outcome.stored);
-    let name = outcome.handoff().map_or("handoff.md", template);
-    let shown = if terminal.is_built_in(name) { None } else { Some(markdown(terminal, &outcome.record)) };
-    answer = match shown {
-        None => answer.text(built_in),
-        Some(Ok(text)) => answer.text(text),
-        // it is stored; a template of the user's that is broken takes nothing from that
-        Some(Err(error)) if outcome.is_stored => answer.text(built_in).warn([error.to_string()]),
-        Some(Err(error)) => return Err(error),
+    let is_built_in = terminal.is_built_in(outcome.handoff().map_or("handoff.md", template));
+    let own = (!is_built_in).then(|| markdown(terminal, &outcome.record));
+    answer = match own.transpose() {
+        Ok(own) => answer.text(own.unwrap_or(built_in)),
+        // a broken template of the user does not undo the stored handoff
+        Err(error) if outcome.is_stored => answer.text(built_in).warn([error.to_string()]),
+        Err(error) => return Err(error),
     };
     let head = &outcome.record.head;
     answer = if outcome.is_stored {
-        let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "the commit to come".to_owned());
+        let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "the next commit".to_owned());
         answer.say(format!("Stored handoff {} on {on}.", head.id.short()))
     } else {
         let why = match check::view::stops(outcome.checks.as_deref()) {
@@ -496,7 +475,7 @@ pub fn answer(outcome: &HandoffOutcome, terminal: &mut Templates) -> Result<Answ
     })
 }
 
-/// Names what a good handoff still lacks, with the one command that adds it. `place` is that of the handoff in the document.
+/// Hints at the missing parts, with one command that adds all. `place` is the pointer to the handoff in the document.
 pub fn hint_missing(mut answer: Answer, outcome: &HandoffOutcome, place: &str) -> Answer {
     for (at, (_, command)) in outcome.missing.iter().enumerate() {
         answer = answer.remedy(format!("{place}/missing/{at}/command"), command.clone());
@@ -520,7 +499,7 @@ struct ListedView<'a> {
     session_id: Option<&'a SessionId>,
     /// Its agent.
     ai_id: &'a str,
-    /// When.
+    /// Its time.
     timestamp: &'a str,
     /// HEAD then.
     commit: Option<&'a str>,
@@ -529,13 +508,13 @@ struct ListedView<'a> {
     kind: &'a str,
     /// The task of a managed handoff.
     task_id: Option<&'a str>,
-    /// The agent it is for.
+    /// The receiving agent.
     to: Option<&'a str>,
-    /// What it is about.
+    /// Its task or title.
     task: &'a str,
-    /// Whether knowing and doubting moved together.
+    /// Whether `know` and `uncertainty` moved consistently.
     calibration_status: Calibration,
-    /// How far overall confidence grew, from -1 to 1; null when it was not assessed on both sides.
+    /// The growth of overall confidence, from -1 to 1; null unless assessed before and after.
     epistemic_growth: Option<f64>,
 }
 
@@ -562,7 +541,7 @@ impl<'a> From<&'a ListedHandoff> for ListedView<'a> {
 pub struct ListView<'a> {
     /// The handoffs, newest first.
     handoffs: Vec<ListedView<'a>>,
-    /// How many they are.
+    /// Their number.
     total_found: usize,
 }
 
@@ -573,8 +552,8 @@ pub fn list(handoffs: &[ListedHandoff], warnings: Vec<String>) -> Answer {
             "{} {} {:<12} {}\n",
             listed.head.id.short(),
             format::date(&listed.head.at),
-            crate::render::safe::line(&listed.head.ai),
-            crate::render::safe::line(&listed.handoff.task)
+            safe::line(&listed.head.ai),
+            safe::line(&listed.handoff.task)
         )
     };
     let text: String = handoffs.iter().map(line).collect();

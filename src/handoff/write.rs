@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::collect;
+use crate::collect::{self, CollectRequest};
 use crate::context::records::gather;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, paths};
@@ -88,7 +88,9 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
         None => managed::prepared(context, &request.managed)?,
     };
     let collected = match &request.transcript {
-        Some(path) => Some(collect::prepared(context, &collect::CollectRequest::of(path))?),
+        Some(path) => {
+            Some(collect::prepared(context, &CollectRequest { path: Some(path.clone()), ..CollectRequest::default() })?)
+        }
         None => None,
     };
     let who = match (&revision, &collected) {

@@ -1,11 +1,10 @@
 //! Tasks: their handoffs, events and states.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::context::tasks::{about, standing};
-use crate::context::{CommandContext, names};
-use crate::fold::task::state;
-use crate::fold::task::state::TaskState;
+use crate::context::{CommandContext, names, tasks};
+use crate::fold::task::state::{TaskState, TaskStatus};
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::{Body, Id, Record};
 
@@ -13,15 +12,15 @@ use empirica_notes::model::{Body, Id, Record};
 #[derive(Debug)]
 pub struct Task {
     pub task_id: String,
-    pub standing: TaskState,
+    pub state: TaskState,
 }
 
 /// One task.
 pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(Task, Vec<String>)> {
     let warnings = context.store.reconcile();
     let task_id = names::task(context, given)?;
-    let standing = standing(context, &task_id)?.ok_or_else(Error::unstored)?;
-    Ok((Task { task_id, standing }, warnings))
+    let state = tasks::standing(context, &task_id)?.ok_or_else(Error::unstored)?;
+    Ok((Task { task_id, state }, warnings))
 }
 
 /// All tasks, most recent event first; with `open_only` without complete ones.
@@ -30,8 +29,8 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>,
     let index = context.index()?;
     let found = index.of_tasks(None)?;
     let ids: Vec<Id> = found.iter().map(|(_, id)| id.clone()).collect();
-    let (scan, aside) = (about(&index, &ids)?, index.superseded(&ids)?);
-    // task of the handoff that an acknowledgement or answer refers to
+    let (scan, superseded) = (tasks::about(&index, &ids)?, index.superseded(&ids)?);
+    // replies belong to the task of their handoff
     let task_of: BTreeMap<&Id, &str> = found.iter().map(|(task, id)| (id, task.as_str())).collect();
     let mut accepted: BTreeMap<&Id, &str> = BTreeMap::new();
     let mut of_task: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
@@ -48,16 +47,12 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>,
             of_task.entry(task).or_default().push(record);
         }
     }
-    let standing = |(task, records): (&str, Vec<&Record>)| Task {
+    let task = |(task, records): (&str, Vec<&Record>)| Task {
         task_id: task.to_owned(),
-        standing: state::task_state(&records, &aside),
+        state: task_state(&records, &superseded),
     };
-    let mut out: Vec<Task> = of_task.into_iter().map(standing).collect();
-    out.retain(|task| !open_only || task.standing.status != state::TaskStatus::Complete);
-    out.sort_by(|a, b| last(b).cmp(&last(a)));
+    let mut out: Vec<Task> = of_task.into_iter().map(task).collect();
+    out.retain(|task| !open_only || task.state.status != TaskStatus::Complete);
+    out.sort_by_cached_key(|task| Reverse(task.state.steps.last().map(|step| step.head.id.clone())));
     Ok((out, warnings))
-}
-
-fn last(task: &Task) -> Option<&Id> {
-    task.standing.steps.last().map(|step| &step.head.id)
 }

@@ -1,4 +1,4 @@
-//! The answers about tasks: their history, and where they stand.
+//! The answers of `task list` and `task show`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,69 +20,69 @@ use empirica_notes::model::{Id, SessionId, Verdict};
 struct TaskView<'a> {
     /// The task.
     task_id: &'a str,
-    /// Whether work can go on, a person must resolve it first, or it is done.
+    /// Whether work can continue, a person must decide first, or it is done.
     status: TaskStatus,
-    /// What its first handoff that names it is about; can be empty.
+    /// Its title, from the first handoff with one; may be empty.
     title: &'a str,
     /// The round that was reported last; 0 before the first.
     iteration: u64,
     /// The last decision.
     decision: Option<Verdict>,
-    /// Whose it was.
+    /// Its agent.
     decided_by: Option<&'a str>,
-    /// `a person` while it is escalated, else the receiver of its newest handoff, if that was named.
+    /// `a person` while it is escalated, otherwise the receiver of its newest handoff, if named.
     waits_for: Option<String>,
-    /// How many questions nobody answered.
+    /// The number of open questions.
     open_questions: usize,
-    /// When something happened last.
+    /// The time of its last event.
     updated_at: Option<&'a str>,
-    /// Whose it was.
+    /// The agent of its last event.
     updated_by: Option<&'a str>,
 }
 
 impl<'a> From<&'a Task> for TaskView<'a> {
-    fn from(Task { task_id, standing }: &'a Task) -> Self {
-        let decided = standing.decided.map(|at| &standing.steps[at]);
-        let newest = standing.steps.last();
+    fn from(Task { task_id, state }: &'a Task) -> Self {
+        let decided = state.decided.map(|at| &state.steps[at]);
+        let newest = state.steps.last();
         TaskView {
             task_id,
-            status: standing.status,
-            title: &standing.title,
-            iteration: standing.round,
+            status: state.status,
+            title: &state.title,
+            iteration: state.round,
             decision: decided.and_then(TaskEvent::decision),
             decided_by: decided.map(|step| step.head.ai.as_str()),
-            waits_for: waits_for(standing),
-            open_questions: standing.open_questions().count(),
+            waits_for: waits_for(state),
+            open_questions: state.open_questions().count(),
             updated_at: newest.map(|step| step.head.at.as_str()),
             updated_by: newest.map(|step| step.head.ai.as_str()),
         }
     }
 }
 
-/// The tasks, those of which something happened last first.
+/// The tasks, most recent event first.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TaskListView")]
 pub struct ListView<'a> {
     /// The tasks.
     tasks: Vec<TaskView<'a>>,
-    /// How many they are.
+    /// Their number.
     total_found: usize,
 }
 
-/// A task and all that happened to it.
+/// A task with its events.
 #[derive(Serialize, JsonSchema)]
 pub struct ShownView<'a> {
     #[serde(flatten)]
     task: TaskView<'a>,
-    /// The files that its reports and handoffs name.
+    /// The files of its reports and handoffs.
     files: &'a [String],
-    /// What its receivers asked.
+    /// The questions of its receivers.
     questions: Vec<QuestionView<'a>>,
-    /// What happened, oldest first.
+    /// Its events, oldest first.
     history: Vec<StepView<'a>>,
 }
 
-/// Something that happened to a task.
+/// An event of a task.
 #[derive(Serialize, JsonSchema)]
 struct StepView<'a> {
     /// The record.
@@ -94,25 +94,25 @@ struct StepView<'a> {
     handoff_type: Option<&'a str>,
     /// The round of a handoff.
     iteration: Option<u64>,
-    /// When.
+    /// Its time.
     timestamp: &'a str,
-    /// Who.
+    /// Its agent.
     ai_id: &'a str,
-    /// In which session.
+    /// Its session.
     session_id: Option<&'a SessionId>,
     /// HEAD then.
     commit: Option<&'a str>,
     /// The receiver of a handoff.
     to: Option<&'a str>,
-    /// The handoff; of an acknowledgement the one that was taken up; null for an answer.
+    /// The handoff, or that of an acknowledgement; null for an answer.
     handoff_id: Option<&'a Id>,
-    /// The decision that it states.
+    /// Its decision.
     decision: Option<Verdict>,
-    /// Whether a newer handoff took its place.
+    /// Whether a newer handoff superseded it.
     superseded: bool,
-    /// What it says, a text each.
+    /// Its texts.
     said: Vec<String>,
-    /// Of a handoff: the document of its format, null when its type has none.
+    /// Of a handoff: the document of its format, null if its type has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<Option<Map<String, Value>>>,
     /// Of an acknowledgement: all of it.
@@ -139,17 +139,17 @@ impl<'a> From<&'a TaskEvent> for StepView<'a> {
             handoff_id: Some(&head.id),
             decision: step.decision(),
             superseded: false,
-            said: said(step),
+            said: texts(step),
             payload: None,
             acknowledgement: None,
             question_id: None,
         };
         match &step.action {
-            TaskAction::Handoff(handoff, aside) => {
+            TaskAction::Handoff(handoff, superseded) => {
                 view.handoff_type = Some(&handoff.kind);
                 view.iteration = handoff.iteration;
                 view.to = handoff.to.as_deref();
-                view.superseded = *aside;
+                view.superseded = *superseded;
                 view.payload = Some(payload::document(handoff, &head.at));
             }
             TaskAction::Accept(accept) => {
@@ -167,20 +167,20 @@ impl<'a> From<&'a TaskEvent> for StepView<'a> {
     }
 }
 
-/// Whom it waits for: a person while it is escalated, else the receiver of its newest handoff.
-fn waits_for(standing: &TaskState) -> Option<String> {
-    match standing.status {
+fn waits_for(state: &TaskState) -> Option<String> {
+    match state.status {
         TaskStatus::Escalated => Some("a person".to_owned()),
-        _ => standing.waits_for().map(str::to_owned),
+        _ => state.waits_for().map(str::to_owned),
     }
 }
 
-/// What a step says, a text each.
-fn said(step: &TaskEvent) -> Vec<String> {
+/// The texts of an event with their titles.
+fn texts(step: &TaskEvent) -> Vec<String> {
     let titled = |title: &str, text: Option<&str>| text.map(|text| format!("{title}: {text}"));
     match &step.action {
         TaskAction::Handoff(handoff, _) => {
             let of = |title: &str, pointer: &str| titled(title, handoffs::text(handoff, pointer));
+            let own_task = Some(handoff.task.as_str()).filter(|task| handoff.payload.is_none() && !task.is_empty());
             let all = [
                 of("instructions", "/instructions"),
                 of("status", "/worker_report/status"),
@@ -189,85 +189,89 @@ fn said(step: &TaskEvent) -> Vec<String> {
                 of("escalated", "/escalation_details/description"),
                 of("recommendation", "/escalation_details/recommendation"),
                 of("next", "/continuation_instructions"),
-                titled(
-                    "task",
-                    Some(handoff.task.as_str()).filter(|task| handoff.payload.is_none() && !task.is_empty()),
-                ),
+                titled("task", own_task),
             ];
             all.into_iter().flatten().collect()
         }
-        TaskAction::Accept(said) => {
+        TaskAction::Accept(accept) => {
             let all = [
-                titled("understood", said.understanding.as_deref()),
-                titled("resolution", said.resolution.as_deref()),
-                titled("instructions", said.instructions.as_deref()),
+                titled("understood", accept.understanding.as_deref()),
+                titled("resolution", accept.resolution.as_deref()),
+                titled("instructions", accept.instructions.as_deref()),
             ];
-            let asked = (1..).zip(&said.questions).map(|(number, text)| format!("question {number}: {text}"));
-            all.into_iter().flatten().chain(asked).chain(said.gaps.iter().map(|text| format!("gap: {text}"))).collect()
+            let questions = (1..).zip(&accept.questions).map(|(number, text)| format!("question {number}: {text}"));
+            all.into_iter()
+                .flatten()
+                .chain(questions)
+                .chain(accept.gaps.iter().map(|text| format!("gap: {text}")))
+                .collect()
         }
         TaskAction::Answer(answer) => vec![answer.text.clone()],
     }
 }
 
-/// What a step is, in a few words.
+/// An event in a few words.
 fn name(step: &TaskEvent) -> String {
     let decided = step.decision().map(|decision| format!(", {}", decision.name())).unwrap_or_default();
     match &step.action {
-        TaskAction::Handoff(handoff, aside) => {
+        TaskAction::Handoff(handoff, superseded) => {
             let round = handoff.iteration.map(|round| format!(" {round}")).unwrap_or_default();
             let to = handoff.to.as_ref().map(|to| format!(" to {}", safe::line(to))).unwrap_or_default();
-            let aside = if *aside { ", rewritten since" } else { "" };
-            // that an escalation escalates need not be said
+            let superseded = if *superseded { ", superseded" } else { "" };
+            // the type of an escalation implies its decision
             let decided = if handoff.kind == "escalation" { String::new() } else { decided };
-            format!("{}{round}{to}{decided}{aside}", safe::line(&handoff.kind).replace('_', " "))
+            format!("{}{round}{to}{decided}{superseded}", safe::line(&handoff.kind).replace('_', " "))
         }
-        TaskAction::Accept(said) => format!("{}{}", said.of.short(), acceptance::accepted(said)),
+        TaskAction::Accept(accept) => format!("{}{}", accept.of.short(), acceptance::accepted(accept)),
         TaskAction::Answer(answer) => format!("answer to {}", questions::name(&answer.of, answer.question)),
     }
 }
 
 fn step_text(step: &TaskEvent) -> String {
-    let (head, mut out) = (&step.head, String::new());
-    let (short, date) = (head.id.short(), format::date(&head.at));
-    out.push_str(&format!("{short} {date} {}: {}\n", safe::line(&head.ai), name(step)));
-    for text in said(step) {
+    let head = &step.head;
+    let mut out = format!("{} {} {}: {}\n", head.id.short(), format::date(&head.at), safe::line(&head.ai), name(step));
+    for text in texts(step) {
         out.push_str(&format!("    {}\n", safe::indented(&text, 6)));
     }
     out
 }
 
-fn line(task: &Task) -> String {
-    let standing = &task.standing;
-    let round = if standing.round == 0 { String::new() } else { format!(", iteration {}", standing.round) };
-    let waits = waits_for(standing).map(|whom| format!(", waits for {}", safe::line(&whom))).unwrap_or_default();
-    let open = match standing.open_questions().count() {
+/// ID and title of a task.
+fn heading(Task { task_id, state }: &Task) -> String {
+    let title = if state.title.is_empty() { String::new() } else { format!(": {}", safe::line(&state.title)) };
+    format!("{}{title}", safe::line(task_id))
+}
+
+fn line(Task { state, .. }: &Task) -> String {
+    let round = if state.round == 0 { String::new() } else { format!(", iteration {}", state.round) };
+    let waits = waits_for(state).map(|whom| format!(", waits for {}", safe::line(&whom))).unwrap_or_default();
+    let open = match state.open_questions().count() {
         0 => String::new(),
         open => format!(", {}", format::count(open, "open question")),
     };
-    format!("{}{round}{waits}{open}", standing.status.name())
+    format!("{}{round}{waits}{open}", state.status.name())
 }
 
 /// The answer of `task show`.
 pub fn shown(task: &Task, warnings: Vec<String>) -> Answer {
-    let standing = &task.standing;
+    let state = &task.state;
     let view = ShownView {
         task: TaskView::from(task),
-        files: &standing.files,
-        questions: standing.questions.iter().map(QuestionView::from).collect(),
-        history: standing.steps.iter().map(StepView::from).collect(),
+        files: &state.files,
+        questions: state.questions.iter().map(QuestionView::from).collect(),
+        history: state.steps.iter().map(StepView::from).collect(),
     };
-    let title = if standing.title.is_empty() { String::new() } else { format!(": {}", safe::line(&standing.title)) };
-    let mut text = format!("Task {}{title}\n{}\n\n", safe::line(&task.task_id), line(task));
-    standing.steps.iter().for_each(|step| text.push_str(&step_text(step)));
-    if !standing.questions.is_empty() {
+    let mut text = format!("Task {}\n{}\n\n", heading(task), line(task));
+    state.steps.iter().for_each(|step| text.push_str(&step_text(step)));
+    if !state.questions.is_empty() {
         text.push_str("\nQuestions:\n");
-        standing.questions.iter().for_each(|question| text.push_str(&question_lines(question)));
+        state.questions.iter().for_each(|question| text.push_str(&question_lines(question)));
     }
     let mut answer = Answer::new(view).text(text).warn(warnings).paged();
-    if let Some(command) = resolve_command(standing) {
+    if let Some(command) = resolve_command(state) {
         answer = answer.hint(command);
     }
-    for question in standing.open_questions() {
+    for question in state.open_questions() {
         answer = answer.hint(question.command());
     }
     answer
@@ -275,14 +279,7 @@ pub fn shown(task: &Task, warnings: Vec<String>) -> Answer {
 
 /// The answer of `task list`.
 pub fn list(tasks: &[Task], open_only: bool, warnings: Vec<String>) -> Answer {
-    let entry = |task: &Task| {
-        let title = if task.standing.title.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", safe::line(&task.standing.title))
-        };
-        format!("{}{title}\n    {}\n", safe::line(&task.task_id), line(task))
-    };
+    let entry = |task: &Task| format!("{}\n    {}\n", heading(task), line(task));
     let answer = Answer::new(ListView { tasks: tasks.iter().map(TaskView::from).collect(), total_found: tasks.len() })
         .text(tasks.iter().map(entry).collect::<String>())
         .warn(warnings)

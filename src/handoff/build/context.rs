@@ -1,6 +1,6 @@
 //! The session-context document (agent handoff service, "HandoffContext"), and its reduction to a budget of tokens.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::session_state::SessionRecords;
@@ -11,7 +11,7 @@ use crate::text::list::add_new;
 use crate::text::shorten::short;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
-use empirica_notes::model::handoff::{CONTEXT, HandoffDeadEnd, HandoffMistake, Item, Relevant};
+use empirica_notes::model::handoff::CONTEXT;
 use empirica_transcripts::model::{Exchange, Role, ToolSummary, Transcript};
 
 /// Length of a shortened message, in characters.
@@ -19,25 +19,24 @@ const MESSAGE: usize = 300;
 /// Length of a shortened summary, in characters.
 const SUMMARY: usize = 400;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Tool {
     category: String,
     count: u64,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Message {
     role: String,
     content: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
 }
 
 /// The parts of the document without a fixed size.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Serialize)]
 struct Lists {
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
@@ -135,65 +134,73 @@ fn summary(handoff: &Handoff, source: &Source<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-/// The parts of a handoff and its document that can be reduced.
-#[derive(Debug, Clone, Default)]
-struct Long {
-    lists: Lists,
-    relevant: Vec<Relevant>,
-    findings: Vec<Item>,
-    unknowns: Vec<Item>,
-    dead_ends: Vec<HandoffDeadEnd>,
-    mistakes: Vec<HandoffMistake>,
+/// A list of a handoff that can be reduced, with the noun of its entries. The oldest entries of lists ordered by time go first, and
+/// the last ones of others.
+#[derive(Clone, Copy)]
+struct List {
+    pointer: &'static str,
+    noun: &'static str,
+    is_by_time: bool,
 }
 
-/// A reduction. Each removes entries down to `keep`, one at a time.
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    Messages { keep: usize },
-    ShortMessages,
-    Samples { keep: usize },
-    Relevant { keep: usize },
-    Findings { keep: usize },
-    DeadEnds { keep: usize },
-    Mistakes { keep: usize },
-    Unknowns { keep: usize },
-    Decisions { keep: usize },
-    Files { keep: usize },
-    Pending { keep: usize },
-    ShortSummary,
+const fn list(pointer: &'static str, noun: &'static str, is_by_time: bool) -> List {
+    List { pointer, noun, is_by_time }
 }
+
+const MESSAGES: List = list("/payload/recent_messages", "message", true);
+const DECISIONS: List = list("/payload/decisions", "decision", true);
+const FILES: List = list("/payload/files_modified", "file", false);
+const PENDING: List = list("/payload/pending_tasks", "pending task", false);
+const RELEVANT: List = list("/relevant", "relevant record", false);
+const FINDINGS: List = list("/findings", "finding", true);
+const UNKNOWNS: List = list("/unknowns", "unknown", true);
+const DEAD_ENDS: List = list("/dead_ends", "dead end", true);
+const MISTAKES: List = list("/mistakes", "mistake", true);
+const TOOLS: &str = "/payload/tool_summaries";
+
+/// A reduction, applied to one entry or text after the other.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Drops entries beyond that many.
+    Entries(List, usize),
+    /// Drops samples of each tool beyond that many.
+    Samples(usize),
+    LongMessages,
+    Summary,
+}
+use Step::{Entries, LongMessages, Samples, Summary};
 
 /// In the order of application; the last two only if nothing else is enough.
 const STEPS: [Step; 29] = [
-    Step::Messages { keep: 4 },
-    Step::ShortMessages,
-    Step::Samples { keep: 2 },
-    Step::Files { keep: 40 },
-    Step::Findings { keep: 10 },
-    Step::Relevant { keep: 5 },
-    Step::Decisions { keep: 8 },
-    Step::DeadEnds { keep: 5 },
-    Step::Mistakes { keep: 5 },
-    Step::Unknowns { keep: 8 },
-    Step::Files { keep: 20 },
-    Step::Messages { keep: 2 },
-    Step::Samples { keep: 1 },
-    Step::Findings { keep: 4 },
-    Step::Relevant { keep: 2 },
-    Step::Decisions { keep: 4 },
-    Step::Files { keep: 8 },
-    Step::ShortSummary,
-    Step::Messages { keep: 0 },
-    Step::Samples { keep: 0 },
-    Step::Relevant { keep: 0 },
-    Step::Findings { keep: 0 },
-    Step::Mistakes { keep: 0 },
-    Step::Pending { keep: 8 },
-    Step::Files { keep: 0 },
-    Step::DeadEnds { keep: 0 },
-    Step::Unknowns { keep: 0 },
-    Step::Decisions { keep: 0 },
-    Step::Pending { keep: 0 },
+    Entries(MESSAGES, 4),
+    LongMessages,
+    Samples(2),
+    Entries(FILES, 40),
+    Entries(FINDINGS, 10),
+    Entries(RELEVANT, 5),
+    Entries(DECISIONS, 8),
+    Entries(DEAD_ENDS, 5),
+    Entries(MISTAKES, 5),
+    Entries(UNKNOWNS, 8),
+    Entries(FILES, 20),
+    Entries(MESSAGES, 2),
+    Samples(1),
+    Entries(FINDINGS, 4),
+    Entries(RELEVANT, 2),
+    Entries(DECISIONS, 4),
+    Entries(FILES, 8),
+    Summary,
+    Entries(MESSAGES, 0),
+    Samples(0),
+    Entries(RELEVANT, 0),
+    Entries(FINDINGS, 0),
+    Entries(MISTAKES, 0),
+    Entries(PENDING, 8),
+    Entries(FILES, 0),
+    Entries(DEAD_ENDS, 0),
+    Entries(UNKNOWNS, 0),
+    Entries(DECISIONS, 0),
+    Entries(PENDING, 0),
 ];
 
 /// Reduces a handoff with a context document to a budget of tokens, as `measure` counts them. Removes no more entries than
@@ -202,145 +209,119 @@ pub fn fit(handoff: &mut Handoff, budget: usize, measure: &dyn Fn(&Handoff) -> u
     if measure(handoff) <= budget {
         return;
     }
-    let whole = Long::of(handoff);
+    let whole = json!(handoff);
     let mut now = whole.clone();
     for step in STEPS {
-        let most = now.possible(step);
-        let with = |times: usize| {
-            let mut tried = now.clone();
-            tried.apply(step, times);
-            tried
+        let reduced = |times: usize| {
+            let mut value = now.clone();
+            step.apply(&mut value, times);
+            value["left_out"] = json!(left_out(&value, &whole));
+            serde_json::from_value(value).ok().filter(|handoff| measure(handoff) <= budget)
         };
-        let fits = |times: usize| {
-            let mut tried = handoff.clone();
-            with(times).put_in(&mut tried, &whole);
-            measure(&tried) <= budget
-        };
-        if most > 0 && fits(most) {
+        let most = step.possible(&now);
+        if most > 0
+            && let Some(mut best) = reduced(most)
+        {
             // binary search, as each measurement renders the whole document
             let (mut low, mut high) = (0, most);
             while high - low > 1 {
                 let middle = low + (high - low) / 2;
-                if fits(middle) { high = middle } else { low = middle }
+                match reduced(middle) {
+                    Some(larger) => (best, high) = (larger, middle),
+                    None => low = middle,
+                }
             }
-            return with(high).put_in(handoff, &whole);
+            *handoff = best;
+            return;
         }
-        now.apply(step, most);
+        step.apply(&mut now, most);
     }
-    now.put_in(handoff, &whole);
+    now["left_out"] = json!(left_out(&now, &whole));
+    if let Ok(smallest) = serde_json::from_value(now) {
+        *handoff = smallest;
+    }
 }
 
-impl Long {
-    fn of(handoff: &Handoff) -> Self {
-        let payload = handoff.payload.clone().map(Value::Object);
-        Long {
-            lists: payload.and_then(|payload| serde_json::from_value(payload).ok()).unwrap_or_default(),
-            relevant: handoff.relevant.clone(),
-            findings: handoff.findings.clone(),
-            unknowns: handoff.unknowns.clone(),
-            dead_ends: handoff.dead_ends.clone(),
-            mistakes: handoff.mistakes.clone(),
+fn entries<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
+    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn entries_mut<'v>(value: &'v mut Value, pointer: &str) -> Option<&'v mut Vec<Value>> {
+    value.pointer_mut(pointer).and_then(Value::as_array_mut)
+}
+
+fn is_longer(text: &Value, most: usize) -> bool {
+    text.as_str().is_some_and(|text| text.chars().count() > most)
+}
+
+fn shorten(text: &mut Value, most: usize) {
+    *text = json!(short(text.as_str().unwrap_or_default(), most));
+}
+
+impl Step {
+    /// How often the step can be applied.
+    fn possible(self, handoff: &Value) -> usize {
+        match self {
+            Entries(list, keep) => entries(handoff, list.pointer).len().saturating_sub(keep),
+            Samples(keep) => {
+                let samples = entries(handoff, TOOLS).iter().map(|tool| entries(tool, "/samples").len());
+                samples.map(|samples| samples.saturating_sub(keep)).sum()
+            }
+            LongMessages => {
+                let messages = entries(handoff, MESSAGES.pointer).iter();
+                messages.filter(|message| is_longer(&message["content"], MESSAGE)).count()
+            }
+            Summary => usize::from(is_longer(&handoff["payload"]["summary"], SUMMARY)),
         }
     }
 
-    fn long_messages(&self) -> impl Iterator<Item = usize> {
-        let messages = self.lists.recent_messages.iter().enumerate();
-        messages.filter(|(_, message)| message.content.chars().count() > MESSAGE).map(|(at, _)| at)
-    }
-
-    /// How often a step can be applied.
-    fn possible(&self, step: Step) -> usize {
-        let Lists { summary, tool_summaries, files_modified, pending_tasks, decisions, recent_messages } = &self.lists;
-        match step {
-            Step::Messages { keep } => recent_messages.len().saturating_sub(keep),
-            Step::ShortMessages => self.long_messages().count(),
-            Step::Samples { keep } => tool_summaries.iter().map(|tool| tool.samples.len().saturating_sub(keep)).sum(),
-            Step::Relevant { keep } => self.relevant.len().saturating_sub(keep),
-            Step::Findings { keep } => self.findings.len().saturating_sub(keep),
-            Step::DeadEnds { keep } => self.dead_ends.len().saturating_sub(keep),
-            Step::Mistakes { keep } => self.mistakes.len().saturating_sub(keep),
-            Step::Unknowns { keep } => self.unknowns.len().saturating_sub(keep),
-            Step::Decisions { keep } => decisions.len().saturating_sub(keep),
-            Step::Files { keep } => files_modified.len().saturating_sub(keep),
-            Step::Pending { keep } => pending_tasks.len().saturating_sub(keep),
-            Step::ShortSummary => usize::from(summary.as_ref().is_some_and(|text| text.chars().count() > SUMMARY)),
-        }
-    }
-
-    /// Applies a step so many times. In lists ordered by time, the newest entries stay.
-    fn apply(&mut self, step: Step, times: usize) {
-        fn oldest<T>(list: &mut Vec<T>, times: usize) {
-            list.drain(..times.min(list.len()));
-        }
-        fn last<T>(list: &mut Vec<T>, times: usize) {
-            list.truncate(list.len().saturating_sub(times));
-        }
-        match step {
-            Step::Messages { .. } => oldest(&mut self.lists.recent_messages, times),
-            Step::ShortMessages => {
-                for at in self.long_messages().take(times).collect::<Vec<_>>() {
-                    let message = &mut self.lists.recent_messages[at];
-                    message.content = short(&message.content, MESSAGE);
+    /// Applies the step at most so many times.
+    fn apply(self, handoff: &mut Value, mut times: usize) {
+        match self {
+            Entries(list, _) => {
+                let Some(entries) = entries_mut(handoff, list.pointer) else { return };
+                let begin = if list.is_by_time { 0 } else { entries.len() - times };
+                entries.drain(begin..begin + times);
+            }
+            Samples(keep) => {
+                for tool in entries_mut(handoff, TOOLS).into_iter().flatten().rev() {
+                    let Some(samples) = entries_mut(tool, "/samples") else { continue };
+                    let gone = times.min(samples.len().saturating_sub(keep));
+                    times -= gone;
+                    samples.truncate(samples.len() - gone);
+                    if let (true, Some(tool)) = (samples.is_empty(), tool.as_object_mut()) {
+                        tool.shift_remove("samples");
+                    }
                 }
             }
-            Step::Samples { keep } => {
-                let mut left = times;
-                for tool in self.lists.tool_summaries.iter_mut().rev() {
-                    let gone = left.min(tool.samples.len().saturating_sub(keep));
-                    last(&mut tool.samples, gone);
-                    left -= gone;
-                }
+            LongMessages => {
+                let messages = entries_mut(handoff, MESSAGES.pointer).into_iter().flatten();
+                let long = messages.map(|message| &mut message["content"]).filter(|text| is_longer(text, MESSAGE));
+                long.take(times).for_each(|text| shorten(text, MESSAGE));
             }
-            Step::Relevant { .. } => last(&mut self.relevant, times),
-            Step::Findings { .. } => oldest(&mut self.findings, times),
-            Step::DeadEnds { .. } => oldest(&mut self.dead_ends, times),
-            Step::Mistakes { .. } => oldest(&mut self.mistakes, times),
-            Step::Unknowns { .. } => oldest(&mut self.unknowns, times),
-            Step::Decisions { .. } => oldest(&mut self.lists.decisions, times),
-            Step::Files { .. } => last(&mut self.lists.files_modified, times),
-            Step::Pending { .. } => last(&mut self.lists.pending_tasks, times),
-            Step::ShortSummary if times > 0 => {
-                self.lists.summary = self.lists.summary.as_ref().map(|text| short(text, SUMMARY));
-            }
-            Step::ShortSummary => {}
+            Summary if times > 0 => shorten(&mut handoff["payload"]["summary"], SUMMARY),
+            Summary => {}
         }
     }
+}
 
-    /// Puts the remaining parts into a handoff, and lists those missing from the `whole`.
-    fn put_in(&self, handoff: &mut Handoff, whole: &Long) {
-        let gone = |noun: &str, before: usize, now: usize| (before > now).then(|| count(before - now, noun));
-        let samples = |long: &Long| long.lists.tool_summaries.iter().map(|tool| tool.samples.len()).sum();
-        let (own, all) = (&self.lists, &whole.lists);
-        let left_out = [
-            gone("message", all.recent_messages.len(), own.recent_messages.len()),
-            gone("sample", samples(whole), samples(self)),
-            gone("relevant record", whole.relevant.len(), self.relevant.len()),
-            gone("finding", whole.findings.len(), self.findings.len()),
-            gone("unknown", whole.unknowns.len(), self.unknowns.len()),
-            gone("dead end", whole.dead_ends.len(), self.dead_ends.len()),
-            gone("mistake", whole.mistakes.len(), self.mistakes.len()),
-            gone("decision", all.decisions.len(), own.decisions.len()),
-            gone("file", all.files_modified.len(), own.files_modified.len()),
-            gone("pending task", all.pending_tasks.len(), own.pending_tasks.len()),
-            (own.summary != all.summary).then(|| "the rest of the summary".to_owned()),
-            own.recent_messages
-                .iter()
-                .rev()
-                .zip(all.recent_messages.iter().rev())
-                .any(|(own, all)| own.content != all.content)
-                .then(|| "the rest of long messages".to_owned()),
-        ];
-        handoff.left_out = left_out.into_iter().flatten().collect();
-        handoff.relevant.clone_from(&self.relevant);
-        handoff.findings.clone_from(&self.findings);
-        handoff.unknowns.clone_from(&self.unknowns);
-        handoff.dead_ends.clone_from(&self.dead_ends);
-        handoff.mistakes.clone_from(&self.mistakes);
-        let payload = handoff.payload.get_or_insert_default();
-        if let Ok(Value::Object(fields)) = serde_json::to_value(own) {
-            payload.extend(fields);
-        }
-    }
+/// The parts of the `whole` missing from a reduced handoff, a text each.
+fn left_out(handoff: &Value, whole: &Value) -> Vec<String> {
+    let gone = |noun: &str, size: &dyn Fn(&Value) -> usize| {
+        let number = size(whole) - size(handoff);
+        (number > 0).then(|| count(number, noun))
+    };
+    let of_list = |list: List| gone(list.noun, &|handoff| entries(handoff, list.pointer).len());
+    let samples = |handoff: &Value| entries(handoff, TOOLS).iter().map(|tool| entries(tool, "/samples").len()).sum();
+    let mut out = vec![of_list(MESSAGES), gone("sample", &samples)];
+    let lists = [RELEVANT, FINDINGS, UNKNOWNS, DEAD_ENDS, MISTAKES, DECISIONS, FILES, PENDING];
+    out.extend(lists.map(of_list));
+    let summary = |handoff: &Value| handoff.pointer("/payload/summary").cloned();
+    out.push((summary(handoff) != summary(whole)).then(|| "the rest of the summary".to_owned()));
+    let (messages, all) = (entries(handoff, MESSAGES.pointer), entries(whole, MESSAGES.pointer));
+    let is_cut = messages.iter().rev().zip(all.iter().rev()).any(|(message, whole)| message != whole);
+    out.push(is_cut.then(|| "the rest of long messages".to_owned()));
+    out.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -177,7 +177,7 @@ fn a_grown_transcript_adds_only_new_rows() {
     assert_eq!((&torn["added"], &torn["skipped_rows"]), (&Value::Null, &json!(1)));
     // cut off, it takes nothing back
     let cut = collect(10);
-    assert!(cut["warnings"].to_string().contains("shorter than what was collected"), "{cut}");
+    assert!(cut["warnings"].to_string().contains("shorter than its collected part"), "{cut}");
     assert_eq!(repo.json(["session", "show", &session])["transcripts"], told);
 }
 
@@ -198,7 +198,7 @@ fn a_dry_run_of_a_handoff_warns_as_storing_does() {
     repo.json(["accept", id, "--session", &reader, "--gap", "how the cache is emptied at midnight"]);
     let hand_over = ["handoff", "--transcript", file, "--artifact", "absent.rs", "--next", "Go"];
     let dry = repo.json(hand_over.iter().chain(&["--dry-run"]))["warnings"].clone();
-    for part in ["shorter than what was collected", "artifact absent.rs", "emptied at midnight"] {
+    for part in ["shorter than its collected part", "artifact absent.rs", "emptied at midnight"] {
         assert!(dry.to_string().contains(part), "{part}: {dry}");
     }
     assert_eq!(repo.json(hand_over)["warnings"], dry);
