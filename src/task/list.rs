@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::context::{CommandContext, names, tasks};
-use crate::fold::task::state::{TaskState, TaskStatus};
+use crate::fold::task::state::{TaskState, TaskStatus, task_state};
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::{Body, Id, Record};
 
