@@ -1,4 +1,4 @@
-//! Handoffs: build, check, write, show, accept, and what became of them.
+//! Handoffs: build, check, write, show, accept, and changes since.
 
 pub mod arrival;
 pub mod build;

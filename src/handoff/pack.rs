@@ -88,6 +88,8 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<BudgetList> {
         shown.rank = if goal.vector.is_some() { DERIVED } else { 0 };
         shown
     };
+    let deltas = |text| entry(text, Value::Object(delta_map(&handoff.trajectory)));
+    let gap = |(gap, text): (&Gap, String)| entry(safe::item_of(text), json!(gap));
     let fields = managed::view::lines(handoff);
     let mut out = vec![
         list("next_steps", "Next steps", next),
@@ -107,9 +109,9 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<BudgetList> {
             "Context",
             Some(&handoff.context).filter(|c| !c.is_empty()).map(|c| plain(c)).into_iter().collect(),
         ),
-        list("epistemic_deltas", "Deltas", delta_entries(handoff)),
+        list("epistemic_deltas", "Deltas", delta_text(handoff).map(deltas).into_iter().collect()),
         list("accomplished", "Accomplished", accomplished(handoff).iter().map(|t| plain(t)).collect()),
-        list("knowledge_gaps_filled", "Gaps filled", gap_entries(handoff)),
+        list("knowledge_gaps_filled", "Gaps filled", gaps(handoff).map(gap).collect()),
     ];
     if !fields.is_empty() {
         out.insert(0, list("handed_over", "Handed over", fields.iter().map(|text| must(plain(text))).collect()));
@@ -222,14 +224,6 @@ pub enum PackedAssessment<'a> {
 /// A goal without the rationale of its suggestion.
 fn goal_json(goal: &GoalState) -> Value {
     json!(PackedGoal::Whole(Box::new(GoalState { rationale: None, vector: None, ..goal.clone() })))
-}
-
-fn delta_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
-    delta_text(handoff).map(|text| entry(text, Value::Object(delta_map(&handoff.trajectory)))).into_iter().collect()
-}
-
-fn gap_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
-    gaps(handoff).map(|(gap, text)| entry(safe::item_of(text), json!(gap))).collect()
 }
 
 fn assessment_entries(handoff: &Handoff) -> Vec<BudgetEntry> {

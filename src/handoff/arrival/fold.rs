@@ -45,24 +45,23 @@ pub struct StaleCheck {
 }
 
 /// The state of a handoff's commit.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct CommitState {
-    /// Commits of HEAD not reachable from it; `None` if unknown.
-    pub commits_since: Option<usize>,
-    /// Whether it is HEAD or an ancestor; `None` if unknown.
-    pub reachable: Option<bool>,
-    /// Whether it is in this clone; `None` for a handoff without a commit.
-    pub here: Option<bool>,
-}
-
-/// The changes since a handoff.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Arrival {
     /// How many commits of HEAD the handoff's commit lacks; null if either is not in this clone, or beyond the end of a shallow
     /// history.
     pub commits_since: Option<usize>,
     /// Whether that commit is HEAD or in its history; null for a handoff without a commit, and beyond the end of a shallow history.
     pub reachable: Option<bool>,
+    /// Whether it is in this clone; `None` for a handoff without a commit.
+    #[serde(skip)]
+    pub is_here: Option<bool>,
+}
+
+/// The changes since a handoff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Arrival {
+    #[serde(flatten)]
+    pub commit: CommitState,
     /// Artifacts with different content; null if none could be compared.
     pub changed_artifacts: Option<Vec<String>>,
     /// Artifacts that no longer exist; null if none could be compared.
@@ -73,9 +72,6 @@ pub struct Arrival {
     pub resolved_unknowns: Vec<AnsweredQuestion>,
     /// Passed evidence whose files, or without files the artifacts, changed or are missing; null if none of them could be compared.
     pub stale_evidence: Option<Vec<StaleCheck>>,
-    /// Whether its commit is in this clone; `None` for a handoff without a commit.
-    #[serde(skip)]
-    pub here: Option<bool>,
 }
 
 /// The report. Calls `judge` once for each file that the handoff names.
@@ -108,14 +104,12 @@ pub fn arrival<'a>(
     });
     let stale_known = passed().next().is_none() || passed().any(|proof| judged(&covered(proof)));
     Arrival {
-        commits_since: commit.commits_since,
-        reachable: commit.reachable,
+        commit,
         changed_artifacts: is_known.then(|| which(&handoff.artifacts, &[FileState::Changed])),
         missing_artifacts: is_known.then(|| which(&handoff.artifacts, &[FileState::Missing])),
         unjudged_artifacts: which(&handoff.artifacts, &[FileState::Unjudged]).len(),
         resolved_unknowns: resolved(handoff, records),
         stale_evidence: stale_known.then(|| stale.filter(|stale| !stale.files.is_empty()).collect()),
-        here: commit.here,
     }
 }
 

@@ -68,7 +68,7 @@ impl Commit {
         CommitState {
             commits_since: counted.filter(|_| !is_cut_off),
             reachable: (!is_cut_off).then_some(reached),
-            here: Some(self.is_here),
+            is_here: Some(self.is_here),
         }
     }
 }

@@ -153,7 +153,8 @@ fn text(kept: &Arrival, arrival: &Arrival) -> String {
         unjudged(arrival),
     ];
     let mut parts: Vec<String> = lists.into_iter().flatten().collect();
-    let is_unchanged = parts.is_empty() && arrival.commits_since == Some(0) && arrival.reachable == Some(true);
+    let is_at_head = arrival.commit.commits_since == Some(0) && arrival.commit.reachable == Some(true);
+    let is_unchanged = parts.is_empty() && is_at_head;
     if let Some(commits) = commits(arrival)
         && !is_unchanged
     {
@@ -174,8 +175,8 @@ fn unjudged(arrival: &Arrival) -> Option<String> {
 
 /// The commits since, in words; `None` if unknown.
 fn commits(arrival: &Arrival) -> Option<String> {
-    let count = arrival.commits_since?;
-    Some(match (count, arrival.reachable) {
+    let count = arrival.commit.commits_since?;
+    Some(match (count, arrival.commit.reachable) {
         (0, _) => "no commit".to_owned(),
         (_, Some(true)) => format::count(count, "commit"),
         _ => format!("HEAD has {}", format::count(count, "other commit")),
@@ -185,7 +186,7 @@ fn commits(arrival: &Arrival) -> Option<String> {
 /// The place of a commit outside HEAD's history, with a remedy.
 fn lost(arrival: &Arrival) -> Option<String> {
     let doctor = empirica("doctor");
-    Some(match (arrival.reachable, arrival.here?) {
+    Some(match (arrival.commit.reachable, arrival.commit.is_here?) {
         (Some(true), _) => return None,
         (Some(false), true) => format!("Its commit is not in HEAD's history; if that was rewritten: {doctor}"),
         (Some(false), false) => format!("Its commit is not in this clone; fetch it, or: {doctor}"),

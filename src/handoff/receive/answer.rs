@@ -32,21 +32,21 @@ pub fn run(context: &CommandContext<'_>, given: &str, text: &str) -> Result<Answ
         None => (given.trim(), None),
     };
     let is_accept = |record: &Record| matches!(record.body, Body::Accept(_));
-    let Record { head: asked, body: Body::Accept(accept) } =
+    let Record { head: accepted, body: Body::Accept(accept) } =
         context.record(name, "acknowledgement", &[Namespace::Handoffs], is_accept)?
     else {
         return Err(unknown(given, "no acknowledgement has that id"));
     };
     let mut questions = accept::of(context, &accept.of)?.questions;
-    let at = chosen(given, &asked, number, &questions)?;
+    let at = chosen(given, &accepted, number, &questions)?;
     let question = questions.remove(at);
     questions.retain(|question| question.answer.is_none());
     let who = context.writing()?;
     let mut concerns: Vec<SessionId> =
-        asked.session.into_iter().chain(accept.concerns).filter(|id| *id != who.id).collect();
+        accepted.session.into_iter().chain(accept.concerns).filter(|id| *id != who.id).collect();
     concerns.sort();
     concerns.dedup();
-    let answer = Answer { of: asked.id, question: question.number, text: text.to_owned(), concerns };
+    let answer = Answer { of: accepted.id, question: question.number, text: text.to_owned(), concerns };
     let (records, stored) = context.store(&who, vec![Body::Answer(answer)], FlushTiming::Now)?;
     match records.into_iter().next() {
         Some(Record { head, body: Body::Answer(answer) }) => {
@@ -57,8 +57,8 @@ pub fn run(context: &CommandContext<'_>, given: &str, text: &str) -> Result<Answ
 }
 
 /// The index of the question; without a number, that of the only open one, otherwise the only one.
-fn chosen(given: &str, asked: &Envelope, number: Option<u32>, questions: &[Question]) -> Result<usize> {
-    let is_own = |(_, question): &(usize, &Question)| question.asked.id == asked.id;
+fn chosen(given: &str, accepted: &Envelope, number: Option<u32>, questions: &[Question]) -> Result<usize> {
+    let is_own = |(_, question): &(usize, &Question)| question.asked.id == accepted.id;
     let own: Vec<(usize, &Question)> = questions.iter().enumerate().filter(is_own).collect();
     let open: Vec<(usize, &Question)> = own.iter().copied().filter(|(_, question)| question.answer.is_none()).collect();
     let found = match number {

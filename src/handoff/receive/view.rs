@@ -27,7 +27,7 @@ pub struct AcceptView<'a> {
     decision: Option<Verdict>,
     /// The task in its own words.
     understanding: Option<&'a str>,
-    /// What to do next.
+    /// Instructions for the next round.
     instructions: Option<&'a str>,
     /// Its questions.
     questions: &'a [String],

@@ -25,7 +25,7 @@ fn proof(exit: i32) -> HandoffEvidence {
     HandoffEvidence { command: "make test".into(), exit, files: Vec::new(), runs: 1 }
 }
 
-/// What a check finds: in a commit that has `there`, with `changed` files.
+/// The level of a check, in a commit with the file `there` and `changed` files.
 fn look(handoff: &Handoff, name: &str, changed: &[&str], chain: &[&Handoff]) -> Level {
     let changed: Vec<String> = changed.iter().map(|path| path.to_string()).collect();
     let place = |path: &str| match path {
@@ -139,7 +139,7 @@ fn the_scope_is_one_iteration() {
 }
 
 #[test]
-fn what_it_rests_on_is_there() {
+fn dependencies_exist() {
     let name = "dependencies_present";
     let added = |list: Value| of("progress", json!({"context_updates": {"dependencies_added": list}}));
     let found = |list: Value| look(&added(list), name, &[], &[]);
@@ -205,7 +205,7 @@ fn tests_are_reported() {
 }
 
 #[test]
-fn what_git_knows_to_be_changed_is_documented() {
+fn changes_are_documented() {
     let name = "files_documented";
     let report = |files: Value| of("progress", json!({"worker_report": {"files_modified": files}}));
     let one = json!([{"path": "a.rs", "description": "the form"}]);

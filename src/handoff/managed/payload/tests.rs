@@ -27,7 +27,7 @@ fn chosen(value: &Value, at: usize) -> Value {
     }
 }
 
-/// The values a document has, with their paths as [`Violation`] has them; empty lists and objects as well.
+/// The values of a document with their paths as [`Violation`] has them; empty lists and objects as well.
 fn leaves(value: &Value, path: &str, out: &mut Vec<(String, Value)>) {
     match value {
         Value::Array(entries) => {
@@ -38,12 +38,12 @@ fn leaves(value: &Value, path: &str, out: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Whether a document is as a schema says, as far as ours go; a keyword this does not know is a failure.
+/// Whether a document is valid by a schema, for the keywords in use; panics on others.
 fn allows(schema: &Value, value: &Value) -> bool {
     schema.as_object().expect("a schema").iter().all(|(keyword, wanted)| match keyword.as_str() {
         "$schema" | "title" | "description" => true,
         "x-filled-in" => wanted == &json!(true),
-        // each of them fits, where a single value is asked for
+        // each example is valid
         "examples" => {
             let mut bare = schema.clone();
             bare.as_object_mut().expect("a schema").shift_remove("examples");
@@ -81,7 +81,7 @@ fn allows(schema: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn the_examples_of_the_specification_fit_with_each_word_and_have_our_fields_in_our_order() {
+fn examples_of_the_specification_are_valid_and_have_the_same_fields_in_order() {
     for (name, text) in SEED {
         let format = named(name).expect(name);
         let seed: Value = serde_json::from_str(text).expect(name);
@@ -127,7 +127,7 @@ fn the_examples_of_the_specification_fit_with_each_word_and_have_our_fields_in_o
 }
 
 #[test]
-fn a_choice_that_was_not_made_is_named_with_what_was_expected() {
+fn an_unresolved_choice_is_a_violation() {
     let progress = named("progress").expect("a format");
     let seed: Value = serde_json::from_str(SEED[1].1).expect("JSON");
     let found: Vec<String> = violations(progress, &seed).iter().map(Violation::line).collect();
@@ -141,7 +141,7 @@ fn a_choice_that_was_not_made_is_named_with_what_was_expected() {
 }
 
 #[test]
-fn what_is_missing_unknown_or_of_another_kind_is_named_with_its_path() {
+fn violations_name_path_and_expected_value() {
     let progress = named("progress").expect("a format");
     let given = json!({
         "handoff_type": "initialization",
@@ -177,7 +177,7 @@ fn what_is_missing_unknown_or_of_another_kind_is_named_with_its_path() {
 }
 
 #[test]
-fn an_example_can_be_stored_as_it_is_and_is_what_single_values_make() {
+fn examples_are_valid_and_settable_by_single_values() {
     for format in FORMATS.iter() {
         let whole = example(format);
         assert_eq!(violations(format, &whole), [], "{}", format.name);
@@ -198,7 +198,7 @@ fn an_example_can_be_stored_as_it_is_and_is_what_single_values_make() {
 }
 
 #[test]
-fn a_single_value_goes_where_its_path_says_or_is_refused() {
+fn a_single_value_is_set_at_its_path_or_refused() {
     let format = named("progress").expect("a format");
     let mut made = json!({});
     let mut put = |path: &str, text: &str| set(format, &mut made, path, text, false).map_err(|wrong| wrong.line());
@@ -244,7 +244,7 @@ fn a_single_value_goes_where_its_path_says_or_is_refused() {
 }
 
 #[test]
-fn what_stands_where_a_value_is_put_is_not_written_over() {
+fn setting_a_value_overwrites_nothing() {
     let format = named("progress").expect("a format");
     for there in [json!("x"), json!([]), json!({"worker_report": 1}), json!({"worker_report": {"issues": "one"}})] {
         let mut made = there.clone();
@@ -254,7 +254,7 @@ fn what_stands_where_a_value_is_put_is_not_written_over() {
     }
 }
 
-/// What can stand somewhere by mistake.
+/// Misplaced values.
 fn anything() -> impl Strategy<Value = Value> {
     select(vec![
         json!(null),
@@ -278,7 +278,7 @@ fn anything() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// Puts a value at some place of a document, instead of what is there or beside it, or takes something away.
+/// Replaces, adds or removes a value at some place of a document.
 fn mutate(value: &mut Value, at: Index, how: u8, new: &Value) {
     match value {
         Value::Object(map) if !map.is_empty() && how > 0 => {
@@ -299,7 +299,7 @@ fn mutate(value: &mut Value, at: Index, how: u8, new: &Value) {
 
 proptest! {
     #[test]
-    fn what_the_schema_allows_is_what_is_not_wrong(
+    fn a_document_without_violations_is_valid_by_schema(
         format in select(FORMATS.to_vec()), changes in prop::collection::vec((any::<Index>(), 0u8..12, anything()), 0..4), seed: bool, at in 0usize..6,
     ) {
         let mut given = example(&format);
