@@ -168,11 +168,13 @@ fn continue_from(
         NamedObject::Record(handoff) => match handoff.head.session.clone() {
             Some(session) => (session, Some(handoff.head.id)),
             None => {
-                return Err(Error::refused(format!("the handoff {} belongs to no session", handoff.head.id.short()))
-                    .provided(given)
-                    .reason("only a session can be continued")
-                    .suggest(text!["Start without ", option("--from"), ", and accept the handoff."])
-                    .command(empirica("accept").arg(handoff.head.id.short())));
+                return Err(Error::refused(format!(
+                    "cannot continue handoff {}: it belongs to no session",
+                    handoff.head.id.short()
+                ))
+                .provided(given)
+                .suggest(text!["Start without ", option("--from"), ", and accept the handoff."])
+                .command(empirica("accept").arg(handoff.head.id.short())));
             }
         },
     };
@@ -191,8 +193,8 @@ fn continue_from(
         None => {
             let owner = WorkingSession { id: id.clone(), ai: session.ai.clone(), note: None };
             let managed = CheckedHandoff::context(Some(by));
-            let what = Content { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..Content::default() };
-            let written = handoff::write::write(context, &owner, HandoffInput::default(), &what)?;
+            let content = Content { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..Content::default() };
+            let written = handoff::write::write(context, &owner, HandoffInput::default(), &content)?;
             stored.before(written.stored);
             written.record.head.id
         }
@@ -208,8 +210,8 @@ fn escalation_warning(context: &CommandContext<'_>, handoff: &Id) -> Result<Opti
         _ => None,
     });
     let Some(task_id) = task_id else { return Ok(None) };
-    let standing = tasks::standing(context, &task_id)?;
-    let is_escalated = standing.is_some_and(|standing| standing.status == TaskStatus::Escalated);
+    let task = tasks::standing(context, &task_id)?;
+    let is_escalated = task.is_some_and(|task| task.status == TaskStatus::Escalated);
     Ok(is_escalated.then(|| {
         format!("the task '{task_id}' is escalated and waits for a person: {}", tasks::show_command(&task_id))
     }))
@@ -234,15 +236,15 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
     let who = context.working()?;
     if let Some(named) = context.selection.ai.as_deref().filter(|_| who.note.is_some()) {
         // another agent's session is not ended
-        return Err(Error::not_found(format!("{named} has no active session here"))
+        return Err(Error::not_found(format!("cannot end a session of {named}: none is active here"))
             .provided(named)
-            .reason("another agent's session is active here, and ends by its own name or its id")
+            .reason("the active session is another agent's")
             .suggest(text!["Name the session with ", option("--session"), ", or leave ", option("--ai"), " out."])
             .command(empirica("session list")));
     }
     let gathered = gather(context, &who.id)?;
     if let Some(ended) = &gathered.session.ended_at {
-        return Err(Error::refused(format!("the session {} has ended already", who.id.short()))
+        return Err(Error::refused(format!("cannot end session {}: it has already ended", who.id.short()))
             .reason(format!("it ended at {ended}"))
             .suggest("Start a new one for new work.")
             .command(names::start_command(Some(&who.ai))));

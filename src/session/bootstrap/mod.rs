@@ -59,9 +59,9 @@ pub fn run(context: &CommandContext<'_>, request: &BootstrapRequest) -> Result<B
     let records: Vec<&Record> = scan.records().collect();
     let mut overview = overview(&records, &sessions, own.as_ref());
     (overview.sessions, overview.agents) = (index.count_sessions()?, index.agents()?.len());
-    for handed in &mut overview.handoffs {
-        if let Some(placed) = index.placed(std::slice::from_ref(&handed.head.id))?.pop() {
-            handed.head = placed.head;
+    for handoff in &mut overview.handoffs {
+        if let Some(placed) = index.placed(std::slice::from_ref(&handoff.handoff_id))?.pop() {
+            handoff.commit = placed.head.commit;
         }
     }
     let memory = load_memory(&index, &overview)?;
@@ -98,7 +98,7 @@ fn load_memory(index: &Index<'_>, overview: &Overview) -> Result<Memory> {
         scan.merge(index.memory(kind, 2 * memory::TEXTS)?);
     }
     let own = overview.active_sessions.iter().find(|active| active.own).or(overview.active_sessions.first());
-    Ok(memory::memory(scan.records(), own.and_then(|active| active.session.task.clone())))
+    Ok(memory::memory(scan.records(), own.and_then(|active| active.task.clone())))
 }
 
 /// The session that `--session` names, or `EMPIRICA_SESSION` without `--ai`, else the newest active one here of the named
