@@ -182,7 +182,7 @@ const CASES: &[Case] = &[
     ("an id of nothing", with_handoff, &["show", "ffffffff"], 1, "no handoff, session or commit", &[Shown]),
     ("no handoff to show", active, &["show"], 1, "no handoff", &[Shown]),
     ("no checkpoint to show", nothing, &["checkpoint", "show"], 1, "no checkpoint", &[Shown]),
-    ("a session without open goals", other_without_goals, &["goal", "take", "latest:ada"], 1, "no open goal", &[Shown]),
+    ("a session without open goals", other_without_goals, &["goal", "take", "latest:ada"], 1, "none is open", &[Shown]),
     ("its own session", closed_goal, &["goal", "take", "latest"], 1, "it is this session", &[Shown, Shown]),
     ("a revision that git does not know", active, &["log", "no-such-branch"], 1, "no-such-branch", &[Shown]),
     (

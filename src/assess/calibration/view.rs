@@ -362,7 +362,7 @@ pub fn answer(outcome: &CalibrationOutcome) -> Answer {
     let message = match (outcome.sessions.is_empty(), outcome.any) {
         (false, _) => None,
         (true, true) => Some("No session that is stored here fits."),
-        (true, false) => Some("No session is stored here."),
+        (true, false) => Some("Nothing is stored here yet: there is no session to judge."),
     };
     let answer = Answer::new(CalibrationView {
         sessions: outcome.sessions.iter().map(OneView::from).collect(),
