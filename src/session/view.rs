@@ -62,35 +62,10 @@ pub fn started(outcome: &StartOutcome) -> Answer {
     )
 }
 
-/// The session that ended.
-#[derive(Serialize, JsonSchema)]
-pub struct EndedView<'a> {
-    /// The session.
-    session_id: &'a SessionId,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it ended.
-    ended_at: &'a str,
-    /// How long it was, in words: `2 h 5 min`.
-    duration: String,
-    /// The same in seconds.
-    duration_seconds: u64,
-    /// Whether a handoff of it is stored.
-    handoff: bool,
-}
-
 /// The answer of `session end`.
 pub fn ended(outcome: &EndOutcome) -> Answer {
-    let view = EndedView {
-        session_id: &outcome.session_id,
-        ai_id: &outcome.ai_id,
-        ended_at: &outcome.ended_at,
-        duration: duration(outcome.duration_seconds),
-        duration_seconds: outcome.duration_seconds,
-        handoff: outcome.has_handoff,
-    };
-    let answer = Answer::new(view)
-        .text(format!("Session {} ended after {}.\n", outcome.session_id.short(), duration(outcome.duration_seconds)))
+    let answer = Answer::new(outcome)
+        .text(format!("Session {} ended after {}.\n", outcome.session_id.short(), outcome.duration))
         .stored(&outcome.stored);
     if outcome.has_handoff || !outcome.has_entries {
         return answer;

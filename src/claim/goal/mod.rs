@@ -97,17 +97,17 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
             who = context.writing()?;
             Body::GoalDrop(GoalDrop { concerns: found.others(&who), of: found.id, why })
         }
-        GoalRequest::Take { from: given } => {
+        GoalRequest::Take { from: name } => {
             // the newest id takes them: fetched records come first
             warnings = context.store.reconcile();
-            let (from, single) = source(context, &given)?;
+            let (from, single) = source(context, &name)?;
             who = context.writing()?;
             if from == who.id && single.is_none() {
                 return Err(Error::refused(format!(
                     "cannot take goals of session {}: it is this session",
                     from.short()
                 ))
-                .provided(given)
+                .provided(name)
                 .suggest("Name the session that left them open.")
                 .command(empirica("session list"))
                 .command(empirica("goal list").flag("--open")));
@@ -151,16 +151,16 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
 }
 
 /// The session to take goals from, and the goal if a single one is named.
-fn source(context: &CommandContext<'_>, given: &str) -> Result<(SessionId, Option<Id>)> {
+fn source(context: &CommandContext<'_>, name: &str) -> Result<(SessionId, Option<Id>)> {
     if let NamedObject::Session(session) =
-        names::thing(context, given, "session or goal", &[Namespace::Journal], is_goal)?
+        names::thing(context, name, "session or goal", &[Namespace::Journal], is_goal)?
     {
         return Ok((session.id, None));
     }
-    let found = find(context, given, is_goal)?.open(given)?;
+    let found = find(context, name, is_goal)?.open(name)?;
     let scan = context.index()?.goals([&found.goal])?;
-    let session = goals(scan.records()).into_iter().find(|owned| owned.goal.id == found.goal).and_then(|o| o.session);
-    let none = || names::no_record(given, "session", "the goal is of none");
+    let session = owned_goal(&scan, &found.goal).and_then(|owned| owned.session);
+    let none = || names::no_record(name, "session", "the goal is of none");
     Ok((session.ok_or_else(none)?, Some(found.goal)))
 }
 
@@ -217,22 +217,26 @@ impl NamedGoal {
     }
 
     /// Refuses a closed one.
-    fn open(self, given: &str) -> Result<Self> {
+    fn open(self, name: &str) -> Result<Self> {
         let Some((at, ai)) = &self.closed else { return Ok(self) };
-        Err(Error::refused(format!("cannot change goal '{given}': {ai} closed it at {at}"))
+        Err(Error::refused(format!("cannot change goal '{name}': {ai} closed it at {at}"))
             .suggest("List what is open.")
             .command(empirica("goal list").flag("--open")))
     }
 }
 
-fn find(context: &CommandContext<'_>, given: &str, fits: fn(&Record) -> bool) -> Result<NamedGoal> {
-    let record = context.record(given, "goal", &[Namespace::Journal], fits)?;
+fn owned_goal(scan: &Scan, id: &Id) -> Option<OwnedGoal> {
+    goals(scan.records()).into_iter().find(|owned| owned.goal.id == *id)
+}
+
+fn find(context: &CommandContext<'_>, name: &str, fits: fn(&Record) -> bool) -> Result<NamedGoal> {
+    let record = context.record(name, "goal", &[Namespace::Journal], fits)?;
     let scan = context.index()?.goals([&record.head.id])?;
     let goal = match &record.body {
         Body::Subtask(subtask) => subtask.of.clone(),
         _ => record.head.id.clone(),
     };
-    let owned = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);
+    let owned = owned_goal(&scan, &goal);
     let setter = scan.get(&goal).and_then(|entry| entry.record.head.session.clone());
     let mut sessions: Vec<SessionId> = setter.into_iter().chain(owned.and_then(|owned| owned.session)).collect();
     sessions.sort();
@@ -280,10 +284,10 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<OwnedG
 }
 
 /// One goal.
-pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(OwnedGoal, Vec<String>)> {
+pub fn show(context: &CommandContext<'_>, name: &str) -> Result<(OwnedGoal, Vec<String>)> {
     let warnings = context.store.reconcile();
-    let goal = find(context, given, is_goal_or_subtask)?.goal;
+    let goal = find(context, name, is_goal_or_subtask)?.goal;
     let scan = context.index()?.goals([&goal])?;
-    let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);
-    found.map(|owned| (owned, warnings)).ok_or_else(|| names::no_record(given, "goal", "its goal is not stored here"))
+    let none = || names::no_record(name, "goal", "its goal is not stored here");
+    Ok((owned_goal(&scan, &goal).ok_or_else(none)?, warnings))
 }

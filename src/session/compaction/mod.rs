@@ -28,7 +28,7 @@ pub struct CompactionOutcome {
 
 /// Compares a checkpoint after a compaction with the one before it.
 pub fn run(context: &CommandContext<'_>, taken: &Taken) -> Result<CompactionOutcome> {
-    let bootstrap = bootstrap::run(context, &bootstrap::BootstrapRequest { own: Some(taken.session_id.clone()) })?;
+    let bootstrap = bootstrap::run(context, Some(taken.session_id.clone()))?;
     let index = context.index()?;
     let scan = index.ids(&taken.checkpoint.compared_with)?;
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {

@@ -16,12 +16,6 @@ use empirica_notes::error::Result;
 use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Envelope, Handoff, SessionId};
 
-#[derive(Debug, Clone)]
-pub struct ResumeRequest {
-    /// How many of the newest, 1 to 5.
-    pub last: usize,
-}
-
 /// A session to resume from.
 #[derive(Debug, Clone)]
 pub struct ResumedSession {
@@ -69,9 +63,9 @@ pub struct ResumeOutcome {
     pub warnings: Vec<String>,
 }
 
-/// The session of `--session`, or the newest ones, of `--ai` if given. Skips sessions without entries, and those that only
+/// The session of `--session`, or the `last` newest ones (1 to 5), of `--ai` if given. Skips sessions without entries, and those that only
 /// assessed themselves unless there is no other.
-pub fn run(context: &CommandContext<'_>, request: &ResumeRequest) -> Result<ResumeOutcome> {
+pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
     let (mut out, mut without_work): (Vec<ResumedSession>, Vec<(ResumedSession, bool)>) = (Vec::new(), Vec::new());
@@ -85,7 +79,7 @@ pub fn run(context: &CommandContext<'_>, request: &ResumeRequest) -> Result<Resu
             let silent = silent && session.head.is_none();
             without_work.push((session, silent));
         }
-        Ok(out.len() < request.last)
+        Ok(out.len() < last)
     };
     if let Some(name) = &context.selection.session {
         take(&names::session(context, name)?.id, true)?;
@@ -93,7 +87,7 @@ pub fn run(context: &CommandContext<'_>, request: &ResumeRequest) -> Result<Resu
         let ai = context.selection.ai.as_deref();
         let mut seen = 0;
         'all: loop {
-            let next = index.last_heard(ai, seen, request.last)?;
+            let next = index.last_heard(ai, seen, last)?;
             for row in &next {
                 if !take(&row.session.id, false)? {
                     break 'all;
@@ -107,9 +101,7 @@ pub fn run(context: &CommandContext<'_>, request: &ResumeRequest) -> Result<Resu
     }
     let mut assessed_since = None;
     if out.is_empty() {
-        out.extend(
-            without_work.into_iter().filter(|(_, silent)| !silent).map(|(session, _)| session).take(request.last),
-        );
+        out.extend(without_work.into_iter().filter(|(_, silent)| !silent).map(|(session, _)| session).take(last));
     } else {
         let with_vectors = |session: &ResumedSession| !session.handoff.assessments.is_empty();
         assessed_since = without_work.into_iter().map(|(session, _)| session).find(with_vectors);

@@ -29,7 +29,7 @@ impl Resume {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let budget = self.budget.map(|budget| budget as usize);
         let wanted = view::ResumeForm { detail: self.detail, budget, form: context.form() };
-        let outcome = resume::run(&context.open(self.filter)?, &resume::ResumeRequest { last: self.last as usize })?;
+        let outcome = resume::run(&context.open(self.filter)?, self.last as usize)?;
         view::answer(&outcome, wanted, &mut context.templates()?)
     }
 }
