@@ -1,4 +1,4 @@
-//! Drift of a session, at any time: has confidence moved without reason?
+//! The drift of a session at any time: confidence that moved without a reason.
 
 use crate::context::CommandContext;
 use crate::fold::assessment::gate::Gate;
@@ -6,7 +6,6 @@ use crate::fold::assessment::session_gate::gate;
 use empirica_notes::error::Result;
 use empirica_notes::model::SessionId;
 
-/// The drift of a session.
 #[derive(Debug)]
 pub struct DriftOutcome {
     pub session_id: SessionId,
@@ -15,7 +14,7 @@ pub struct DriftOutcome {
     pub warnings: Vec<String>,
 }
 
-/// Looks at the last `window` assessments (2 or more) of the session the command works in.
+/// Measures the last `window` assessments (2 or more) of the session of the command.
 pub fn run(context: &CommandContext<'_>, window: usize) -> Result<DriftOutcome> {
     let warnings = context.store.reconcile();
     let who = context.working()?;

@@ -1,17 +1,15 @@
-//! Assessments: how sure the agent is before, during and after its work.
+//! Assessments: an agent's vectors before, during and after its work.
 
 use std::collections::BTreeMap;
 
 use crate::assess::goal_suggestions;
 use crate::context::records::gather_from;
 use crate::context::stored::StoreReport;
-use crate::context::{CommandContext, WorkingSession, active};
-use crate::fold::assessment::confidence::overall;
+use crate::context::{CommandContext, WorkingSession, active, names};
 use crate::fold::assessment::gate::{Gate, GateDecision};
 use crate::fold::assessment::{calibration, drift, gate, trajectory};
 use crate::fold::handoff_report::HandoffInput;
 use crate::fold::journal;
-use crate::fold::session_state::SessionRecords;
 use crate::handoff;
 use crate::handoff::build::Content;
 use crate::handoff::write::HandoffOutcome;
@@ -26,7 +24,7 @@ use empirica_notes::store::FlushTiming;
 use serde_json::Map;
 use serde_json::Value;
 
-/// What is assessed.
+/// An assessment to store.
 #[derive(Debug, Clone, Default)]
 pub struct AssessRequest {
     pub vectors: Vectors,
@@ -51,27 +49,23 @@ pub struct AssessOutcome {
     pub phase: Phase,
     pub round: u32,
     pub vectors: Vectors,
-    pub overall_confidence: Option<f64>,
     pub confidence: Option<f64>,
-    pub uncertainty_score: Option<f64>,
-    /// Uncertainty above 0.6.
-    pub uncertainty_detected: bool,
-    /// Before the work: `investigate` or `proceed`; before acting also `recalibrate_before_acting` or `stop`.
+    /// PREFLIGHT: `investigate` or `proceed`; CHECK: also `recalibrate_before_acting` or `stop`.
     pub recommendation: Option<&'static str>,
-    /// Before the work: what to investigate.
+    /// PREFLIGHT: the suggested goals.
     pub goals: Vec<GoalState>,
-    /// After that: the proposed goals that it ends.
+    /// CHECK and POSTFLIGHT: the suggested goals that it ends.
     pub goals_reached: Vec<GoalDone>,
     /// The first one after a compaction: its vectors beside those of the snapshot before it.
     pub compaction: Option<compaction::SinceSnapshot>,
-    /// Before acting: drift, and whether to act.
+    /// CHECK: drift and decision.
     pub gate: Option<Gate>,
     pub next_step: Text,
     /// Against the first PREFLIGHT; empty before it.
     pub since: Vec<Trajectory>,
-    /// After the work.
+    /// POSTFLIGHT.
     pub calibration_status: Option<Calibration>,
-    /// After the work: the handoff, or why there is none.
+    /// POSTFLIGHT: the handoff, or why there is none.
     pub handoff: Option<Result<Box<HandoffOutcome>, Error>>,
     pub stored: StoreReport,
 }
@@ -80,21 +74,21 @@ pub struct AssessOutcome {
 pub fn postflight(
     context: &CommandContext<'_>,
     request: AssessRequest,
-    mut said: HandoffInput,
+    mut input: HandoffInput,
     hand_over: bool,
 ) -> Result<AssessOutcome> {
     let request = AssessRequest {
-        findings: std::mem::take(&mut said.findings),
-        unknowns: std::mem::take(&mut said.unknowns),
-        task: said.task.clone(),
+        findings: std::mem::take(&mut input.findings),
+        unknowns: std::mem::take(&mut input.unknowns),
+        task: input.task.clone(),
         ..request
     };
-    handoff::write::check(context, &said)?;
-    run(context, Phase::Postflight, request, hand_over.then_some(said))
+    handoff::write::check(context, &input)?;
+    run(context, Phase::Postflight, request, hand_over.then_some(input))
 }
 
 /// Stores an assessment of `phase`, its findings and unknowns first. A POSTFLIGHT writes the handoff as well unless
-/// `hand_over` is `None`; when that fails the assessment stands all the same.
+/// `hand_over` is `None`; if that fails, the assessment stays stored.
 pub fn run(
     context: &CommandContext<'_>,
     phase: Phase,
@@ -102,7 +96,7 @@ pub fn run(
     hand_over: Option<HandoffInput>,
 ) -> Result<AssessOutcome> {
     if request.vectors.is_empty() {
-        return Err(no_vectors());
+        return Err(vector_error(&VectorError::Empty));
     }
     for text in &request.findings {
         context.text("finding", text)?;
@@ -116,16 +110,18 @@ pub fn run(
     let scan = context.session(&who.id)?;
     let gathered = gather_from(&scan, &who.id)?;
     if !gathered.session.is_active() {
-        return Err(ended(&gathered));
+        return Err(Error::refused(format!("cannot assess session {}: it has ended", who.id.short()))
+            .suggest("Start a new session.")
+            .command(names::start_command(Some(&gathered.session.ai))));
     }
-    // what was said of a session after it began
+    // a session can get its task after it began
     let later = || active::anywhere(context, who.id.as_str()).and_then(|session| session.task);
     request.task = request.task.or_else(|| gathered.session.task.is_none().then(later).flatten());
     let round = gathered.next_round(phase);
     let mut proposed = goal_suggestions::GoalChanges::default();
     if phase == Phase::Preflight {
-        let said = (request.task.as_deref(), request.reasoning.as_deref(), request.unknowns.as_slice());
-        proposed = goal_suggestions::run(context, &who, &gathered, &request.vectors, said)?;
+        let evidence = (request.task.as_deref(), request.reasoning.as_deref(), request.unknowns.as_slice());
+        proposed = goal_suggestions::run(context, &who, &gathered, &request.vectors, evidence)?;
     }
     let finding = |text: String| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
     let unknown = |text: String| Body::Unknown(Unknown { text, led_from: None });
@@ -154,11 +150,11 @@ pub fn run(
         return Err(Error::unstored());
     };
     let goals = proposed.in_order(journal::goals(&records).into_iter().map(|owned| owned.goal));
-    let said: Vec<&Record> = scan.records().chain(&records).collect();
-    let gate = gate::gate(&drift::steps(said.iter().copied(), &who.id), drift::WINDOW);
+    let all_records: Vec<&Record> = scan.records().chain(&records).collect();
+    let gate = gate::gate(&drift::steps(all_records.iter().copied(), &who.id), drift::WINDOW);
     let mut goals_reached = Vec::new();
     if phase != Phase::Preflight && !gate.drift.is_inflated() {
-        goals_reached = goal_suggestions::reached(&said, &who, &gathered, &assessment);
+        goals_reached = goal_suggestions::reached(&all_records, &who, &gathered, &assessment);
         let bodies: Vec<Body> = goals_reached.iter().cloned().map(Body::GoalDone).collect();
         if !bodies.is_empty() {
             stored.degraded_mode |= context.store(&who, bodies, FlushTiming::Later)?.1.degraded_mode;
@@ -166,12 +162,12 @@ pub fn run(
     }
     let gate = (phase == Phase::Check).then_some(gate);
     let compaction = compaction::since(context, &gathered, &assessed, &assessment).unwrap_or_else(|error| {
-        // the assessment stands all the same
-        stored.warnings.push(format!("the vectors are not compared with those before the compaction: {error}"));
+        // the assessment stays stored
+        stored.warnings.push(format!("cannot compare the vectors with those before the compaction: {error}"));
         None
     });
     let vectors = assessment.vectors;
-    let handoff = hand_over.map(|said| written(context, &who, said, request.sign));
+    let handoff = hand_over.map(|input| write_handoff(context, &who, input, request.sign));
     let before = gathered.before();
     let first = (phase == Phase::Preflight).then(|| {
         if gate::triggers(&vectors).is_empty() { GateDecision::Proceed } else { GateDecision::Investigate }.name()
@@ -182,10 +178,7 @@ pub fn run(
         checkpoint_id: assessed.id,
         phase,
         round,
-        overall_confidence: overall(&vectors),
         confidence: assessment.confidence,
-        uncertainty_score: vectors.get(Vector::Uncertainty),
-        uncertainty_detected: gate::is_uncertain(&vectors),
         next_step: next_step(phase, recommendation, handoff.as_ref().is_some_and(Result::is_ok)),
         recommendation,
         goals,
@@ -201,13 +194,13 @@ pub fn run(
     })
 }
 
-fn written(
+fn write_handoff(
     context: &CommandContext<'_>,
     who: &WorkingSession,
-    said: HandoffInput,
+    input: HandoffInput,
     sign: bool,
 ) -> Result<Box<HandoffOutcome>, Error> {
-    let mut outcome = handoff::write::write(context, who, said, &Content::default())?;
+    let mut outcome = handoff::write::write(context, who, input, &Content::default())?;
     if sign {
         handoff::write::sign(context, who, &mut outcome);
     }
@@ -240,8 +233,8 @@ fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> T
     }
 }
 
-/// Vectors out of texts such as `know=0.6,uncertainty=0.4`. A name that is none, one given twice, and a value that is no number from
-/// 0 to 1 are usage errors.
+/// Parses texts such as `know=0.6,uncertainty=0.4`. An unknown name, a repeated one, and a value that is no number from 0 to 1 are
+/// usage errors.
 pub fn vectors_of(texts: impl IntoIterator<Item = String>) -> Result<Vectors> {
     let mut out = Vectors::default();
     for pairs in texts {
@@ -250,31 +243,19 @@ pub fn vectors_of(texts: impl IntoIterator<Item = String>) -> Result<Vectors> {
     Ok(out)
 }
 
-/// The texts for [`vectors_of`] out of a document, which is a JSON object or has NAME=VALUE pairs.
+/// The texts for [`vectors_of`] in a document: a JSON object or NAME=VALUE pairs.
 pub fn vector_pairs(document: &str) -> Result<Vec<String>> {
     if !document.trim_start().starts_with('{') {
         return Ok(vec![document.split_whitespace().collect::<Vec<_>>().join(",")]);
     }
     let map: Map<String, Value> = serde_json::from_str(document).map_err(|error| {
-        Error::usage("the vectors are not valid JSON")
+        Error::usage("cannot read the vectors: invalid JSON")
             .suggest("Write them as {\"know\": 0.6, \"uncertainty\": 0.4}.")
             .caused_by(error)
     })?;
     Ok(map.into_iter().map(|(name, value)| format!("{name}={value}")).collect())
 }
 
-fn no_vectors() -> Error {
-    vector_error(&VectorError::Empty)
-}
-
-fn ended(gathered: &SessionRecords) -> Error {
-    Error::refused(format!("the session {} has ended", gathered.session.id.short()))
-        .reason("an assessment belongs to work that is going on")
-        .suggest("Start a new session.")
-        .command(crate::context::names::start_command(Some(&gathered.session.ai)))
-}
-
-/// A wrong vector argument as an error for the user.
 fn vector_error(error: &VectorError) -> Error {
     let names: Vec<&str> = Vector::ALL.iter().map(|vector| vector.name()).collect();
     let base = Error::usage(error.to_string());
@@ -290,9 +271,9 @@ fn vector_error(error: &VectorError) -> Error {
             .provided(value.clone())
             .reason("a vector says how sure you are, from 0 (not at all) to 1 (entirely)")
             .suggest("Give a number from 0 to 1, with a point: 0.7."),
-        VectorError::Form(given) => base
-            .provided(given.clone())
-            .reason("a vector is given as NAME=VALUE, several with commas between them")
+        VectorError::Form(text) => base
+            .provided(text.clone())
+            .reason("vectors are written as NAME=VALUE, several with commas between them")
             .suggest("Write it as know=0.6,uncertainty=0.4."),
         VectorError::Twice(_) => {
             base.reason("it is not known which of the two values is meant").suggest("Give each vector once.")

@@ -1,40 +1,34 @@
 //! The answers of the workflow: assessments with their goals and gates, and drift.
 
-use crate::assess;
-use crate::assess::drift as drifts;
-use crate::assess::goal_suggestions;
-use crate::fold::assessment::drift::Drift;
-use crate::fold::assessment::gate::Gate;
-use crate::handoff::view::WrittenView;
-use crate::handoff::view::delta_map;
-use crate::handoff::view::hint_missing;
-use crate::handoff::view::outcome_json;
-use crate::render::answer::Answer;
-use crate::render::drift::drift_line;
-use crate::render::format;
-use crate::render::safe;
-use crate::render::template::Templates;
-use crate::session::compaction::SinceSnapshot;
-use empirica_notes::error::Result;
-use empirica_notes::error::Text;
-use empirica_notes::model::Phase;
-use empirica_notes::model::Vectors;
-use empirica_notes::model::goal::GoalState;
-use empirica_notes::model::goal::Priority;
-use empirica_notes::model::handoff::Calibration;
-use empirica_notes::model::{Id, SessionId};
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Map;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use serde_json::{Map, Value};
+
+use crate::assess::drift::DriftOutcome;
+use crate::assess::goal_suggestions::GoalSuggestions;
+use crate::assess::submit::AssessOutcome;
+use crate::fold::assessment::confidence::overall;
+use crate::fold::assessment::drift::Drift;
+use crate::fold::assessment::gate::{self, Gate};
+use crate::handoff::view::{WrittenView, delta_map, hint_missing, outcome_json};
+use crate::render::answer::Answer;
+use crate::render::drift::drift_line;
+use crate::render::template::Templates;
+use crate::render::{format, safe};
+use crate::session::compaction::SinceSnapshot;
+use empirica_notes::error::{Result, Text};
+use empirica_notes::model::goal::{GoalState, Priority};
+use empirica_notes::model::handoff::Calibration;
+use empirica_notes::model::{Id, Phase, SessionId, Vector, Vectors};
 
 /// A goal that was suggested for a weak vector.
 #[derive(Serialize, JsonSchema)]
 struct SuggestedGoalView<'a> {
     /// The goal.
     id: &'a Id,
-    /// What is to be reached.
+    /// Its text.
     description: &'a str,
     /// Of know, uncertainty and state high where they recommend to investigate; of other vectors high below 0.50, medium below 0.60.
     priority: Priority,
@@ -57,7 +51,7 @@ fn goal_lines(goals: &[GoalState]) -> String {
     if list.is_empty() { list } else { format!("Suggested goals:\n{list}") }
 }
 
-/// Drift with what it was seen from.
+/// Drift with the assessments it was measured over.
 fn drift_lines(drift: &Drift) -> String {
     let line = drift_line(drift);
     if drift.analyzed < 2 {
@@ -82,9 +76,9 @@ struct ProposedView<'a> {
     vectors: &'a Vectors,
 }
 
-/// Goals that were proposed for the weak vectors, weakest first.
-pub fn proposed(outcome: &goal_suggestions::GoalSuggestions) -> Answer {
-    let goal_suggestions::GoalSuggestions { session_id, goals, vectors, .. } = outcome;
+/// The answer of a suggestion of goals, weakest vector first.
+pub fn proposed(outcome: &GoalSuggestions) -> Answer {
+    let GoalSuggestions { session_id, goals, vectors, .. } = outcome;
     let answer = Answer::new(ProposedView { session_id, goals: goals.iter().map(Into::into).collect(), vectors })
         .text(goal_lines(&outcome.goals))
         .stored(&outcome.stored);
@@ -109,7 +103,7 @@ pub struct DriftedView<'a> {
 }
 
 /// The answer of `check --drift`.
-pub fn drifted(outcome: &drifts::DriftOutcome) -> Answer {
+pub fn drifted(outcome: &DriftOutcome) -> Answer {
     let gate = &outcome.gate;
     let view = DriftedView {
         session_id: &outcome.session_id,
@@ -154,7 +148,7 @@ pub struct AssessedView<'a> {
     uncertainty_detected: bool,
     /// Uncertainty, from 0 to 1; null when it was not given.
     uncertainty_score: Option<f64>,
-    /// What to do next, a sentence.
+    /// The next step, a sentence.
     #[schemars(with = "String")]
     next_step: &'a Text,
     /// Preflight: `investigate` or `proceed`; check: also `recalibrate_before_acting` or `stop`.
@@ -170,7 +164,7 @@ pub struct AssessedView<'a> {
     /// more; that of uncertainty not while the session has an open question.
     #[serde(skip_serializing_if = "Option::is_none")]
     goals_reached: Option<Vec<GoalReachedView<'a>>>,
-    /// The first assessment after a compaction: what became of the vectors; absent when the checkpoint after it had its own.
+    /// The first assessment after a compaction: the change of the vectors; absent when the checkpoint after it had its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     since_compaction: Option<&'a SinceSnapshot>,
     // of a check
@@ -198,7 +192,7 @@ pub struct HandedOverView {
 }
 
 /// The answer of `preflight`, `check`, `postflight`.
-pub fn assessed(outcome: &assess::submit::AssessOutcome) -> Result<Answer> {
+pub fn assessed(outcome: &AssessOutcome) -> Result<Answer> {
     let (is_first, is_last) = (outcome.phase == Phase::Preflight, outcome.phase == Phase::Postflight);
     let reached = outcome.goals_reached.iter();
     let reached = reached.map(|done| GoalReachedView { id: &done.of, evidence: done.evidence.as_deref() });
@@ -208,9 +202,9 @@ pub fn assessed(outcome: &assess::submit::AssessOutcome) -> Result<Answer> {
         phase: outcome.phase,
         round: outcome.round,
         vectors: &outcome.vectors,
-        overall_confidence: outcome.overall_confidence,
-        uncertainty_detected: outcome.uncertainty_detected,
-        uncertainty_score: outcome.uncertainty_score,
+        overall_confidence: overall(&outcome.vectors),
+        uncertainty_detected: gate::is_uncertain(&outcome.vectors),
+        uncertainty_score: outcome.vectors.get(Vector::Uncertainty),
         next_step: &outcome.next_step,
         recommendation: outcome.recommendation,
         auto_generated_goals: is_first.then(|| outcome.goals.iter().map(Into::into).collect()),
@@ -226,7 +220,7 @@ pub fn assessed(outcome: &assess::submit::AssessOutcome) -> Result<Answer> {
         outcome.phase.name(),
         outcome.round,
         outcome.session_id.short(),
-        format::value(outcome.overall_confidence),
+        format::value(view.overall_confidence),
         format::vectors(&outcome.vectors)
     );
     if let Some(recommendation) = outcome.recommendation {
@@ -259,7 +253,7 @@ pub fn assessed(outcome: &assess::submit::AssessOutcome) -> Result<Answer> {
     if let Some(calibration) = outcome.calibration_status {
         text.push_str(&format!("Self-assessment: {}\n", calibration.word()));
     }
-    // the handoff is stored after the assessment: it says where both are
+    // the handoff is stored after the assessment, and its place is the place of both
     let mut answer = Answer::new(view).stored(&outcome.stored);
     answer.stops = outcome.gate.as_ref().is_some_and(|gate| !gate.drift.is_safe());
     if is_last {

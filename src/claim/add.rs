@@ -21,12 +21,11 @@ pub struct AddedClaim {
     pub kind: &'static str,
     /// Its session.
     pub session_id: SessionId,
-    /// What storing left to say.
     #[serde(skip)]
     pub stored: StoreReport,
 }
 
-/// Stores one entry in the session the command works in. It may name the record that led to it.
+/// Stores one entry in the session of the command. It may name the record that led to it.
 pub fn log(context: &CommandContext<'_>, mut entry: Body, led_from: Option<&str>) -> Result<AddedClaim> {
     entry.set_led_from(context.led_from(led_from)?);
     check(context, &mut entry)?;
@@ -73,7 +72,7 @@ pub fn log_each(context: &CommandContext<'_>, findings: Vec<String>, unknowns: V
     entries.try_for_each(|entry| log(context, entry, None).map(drop))
 }
 
-/// Refuses a second answer: an unknown is resolved once, unless another answer is wanted.
+/// Refuses a second answer.
 fn refuse_resolved(context: &CommandContext<'_>, resolve: &Resolve) -> Result<()> {
     let answers = context.index()?.naming([&resolve.of], &["resolve"])?;
     let Some(Record { head, body: Body::Resolve(earlier) }) = answers.records().next_back() else { return Ok(()) };
@@ -86,7 +85,7 @@ fn refuse_resolved(context: &CommandContext<'_>, resolve: &Resolve) -> Result<()
         .command(empirica("resolve").arg(unknown).arg(&*resolve.text).flag("--again")))
 }
 
-/// How much of an answer is quoted, in characters.
+/// The longest quotation of an answer, in characters.
 const ANSWER: usize = 300;
 
 /// Refuses blank texts and unknown words; writes a category in lower case.
@@ -103,41 +102,41 @@ fn check(context: &CommandContext<'_>, entry: &mut Body) -> Result<()> {
         context.text(name, text)?;
     }
     match entry {
-        Body::Finding(Finding { memory: Some(memory), .. }) => known_memory(memory),
+        Body::Finding(Finding { memory: Some(memory), .. }) => check_memory(memory),
         Body::Evidence(Evidence { files, .. }) => {
             files.iter().try_for_each(|file| context.text("file", file).map(drop))
         }
         Body::Activity(Activity { category, files, .. }) => {
-            *category = known_category(category)?;
+            *category = parse_category(category)?;
             files.iter().try_for_each(|file| context.text("file", file).map(drop))
         }
         _ => Ok(()),
     }
 }
 
-fn known_memory(memory: &str) -> Result<()> {
+fn check_memory(memory: &str) -> Result<()> {
     if journal::MEMORY.contains(&memory) {
         return Ok(());
     }
-    let error = Error::usage(format!("nothing is kept in mind as '{memory}'")).provided(memory);
+    let error = Error::usage(format!("unknown kind of memory '{memory}'")).provided(memory);
     Err(journal::MEMORY.iter().fold(
-        error.reason(format!("the words are {}", journal::MEMORY.join(", "))).suggest("Use one of them."),
-        |error, word| error.alternative(*word),
+        error.reason(format!("the kinds are {}", journal::MEMORY.join(", "))).suggest("Use one of them."),
+        |error, kind| error.alternative(*kind),
     ))
 }
 
-fn known_category(given: &str) -> Result<String> {
-    let lower = given.to_ascii_lowercase();
+fn parse_category(name: &str) -> Result<String> {
+    let lower = name.to_ascii_lowercase();
     if journal::CATEGORIES.contains(&lower.as_str()) {
         return Ok(lower);
     }
-    let mut error = Error::usage(format!("there is no activity category '{given}'"))
-        .provided(given)
+    let mut error = Error::usage(format!("unknown activity category '{name}'"))
+        .provided(name)
         .reason(format!("the categories are {}", journal::CATEGORIES.join(", ")));
     if let Some(near) = similar::get_close_matches(lower.as_str(), journal::CATEGORIES, 1, 0.5).first() {
         error = error.suggest(format!("Did you mean '{near}'?")).alternative(*near);
     } else {
-        error = error.suggest("Use mcp for a tool that fits none of the others.").alternative("mcp");
+        error = error.suggest("Use mcp for any other tool.").alternative("mcp");
     }
     Err(error)
 }

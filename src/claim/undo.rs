@@ -1,4 +1,4 @@
-//! The last thing a session logged, taken back.
+//! Undo of the last record that a session logged.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +10,22 @@ use empirica_notes::model::record::Retract;
 use empirica_notes::model::{Assessment, Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
-/// What was taken back.
 #[derive(Debug)]
 pub struct UndoOutcome {
-    /// The session that had logged it.
+    /// The session that logged it.
     pub session_id: SessionId,
     pub record: Record,
     /// The goals that a rule had set or closed with it.
     pub goals: usize,
-    /// Whether it had not reached the notes, so that nothing of it is left.
+    /// Whether it was still in the log only, and is deleted.
     pub dropped: bool,
-    /// What is left to say.
     pub stored: StoreReport,
 }
 
-/// Takes back the last thing that the session logged: out of the log, else by a record that says so.
+/// Takes back the last record that the session logged: deletes it from the log, else stores a `retract` record.
 pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
     let _turn = context.store.decision_lock();
-    let nothing = |why: String| Error::not_found("there is nothing to undo").reason(why);
+    let nothing = |why: String| Error::not_found("cannot undo: nothing is logged").reason(why);
     let Some(who) = context.own_session()? else {
         return Err(nothing("no session of yours is active here".to_owned())
             .suggest("Name the session with --session.")
@@ -45,18 +43,14 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
         })
     };
     let Some(last) = own.iter().rev().find(|record| is_logged(&record.body) && !by_rule(record)) else {
-        return Err(nothing(format!(
-            "session {} of {} has logged nothing that is still there",
-            who.id.short(),
-            who.ai
-        ))
-        .suggest("See what was logged here.")
-        .command(empirica("log").flag("--journal")));
+        return Err(nothing(format!("session {} of {} has no record that is not retracted", who.id.short(), who.ai))
+            .suggest("List the records.")
+            .command(empirica("log").flag("--journal")));
     };
     if let Body::Handoff(_) = last.body {
         let short = last.head.id.short();
         return Err(Error::refused(format!("cannot undo handoff {short}: it was handed over, not logged"))
-            .reason("it is the last thing the session did; what was logged before it is told there")
+            .reason("it is the session's last record, and contains those logged before it")
             .suggest("Hand over again: a handoff with as much in it supersedes the one before.")
             .command(empirica("handoff")));
     }
@@ -75,7 +69,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
     let index = context.index()?;
     let is_alone = ids.iter().try_fold(true, |alone, id| Ok::<_, Error>(alone && !index.is_named(id)?))?;
     let is_there = |id: &Id| context.index().and_then(|index| index.has(id));
-    // one that a flush left in the notes as well is still there
+    // a flush can have left it in the notes as well
     if is_alone
         && context.store.withdraw(&ids)
         && !ids.iter().try_fold(false, |any, id| Ok::<_, Error>(any || is_there(id)?))?
@@ -92,7 +86,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
     Ok(out)
 }
 
-/// Whether it is a thing that a session logs, or hands over, and not one that follows from others.
+/// Whether a session logs or hands over such records, rather than a rule or a hook.
 fn is_logged(body: &Body) -> bool {
     use Body::{Accept, Checkpoint, Digest, Redacted, SessionEnd, SessionStart, Transcript};
     let follows = matches!(

@@ -41,9 +41,9 @@ pub struct UndoneView<'a> {
 /// The answer of `undo`.
 pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
     let undo::UndoOutcome { session_id, record, goals, dropped, stored } = outcome;
-    let (id, said) = (&record.head.id, record_line::text(record));
+    let (id, text) = (&record.head.id, record_line::text(record));
     let (kind, short) = (record.body.kind(), id.short());
-    let what = match &record.body {
+    let object = match &record.body {
         Body::Assessment(made) => format!("{} {}", made.phase.name(), made.round),
         Body::Resolve(_) => "answer".to_owned(),
         _ => kind.replace('_', " "),
@@ -53,7 +53,7 @@ pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
         (_, 1..) if kind == "assessment" => format!("So {} that it suggested.", format::count(*goals, "goal")),
         _ => String::new(),
     };
-    Answer::new(UndoneView { id, kind, session_id, text: &said, dropped: *dropped })
-        .text(format!("Took back {what} {short}: {said}\n{also}{}", if also.is_empty() { "" } else { "\n" }))
+    Answer::new(UndoneView { id, kind, session_id, text: &text, dropped: *dropped })
+        .text(format!("Took back {object} {short}: {text}\n{also}{}", if also.is_empty() { "" } else { "\n" }))
         .stored(stored)
 }

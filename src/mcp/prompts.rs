@@ -74,7 +74,7 @@ pub fn get(call: &mut CallContext<'_>, name: &str, given: &JsonObject) -> Result
         RESUME => {
             only(name, given, ["ai_id", "session_id"])?;
             let context = call.reading(text(given, "ai_id")?, text(given, "session_id")?.map(Alias))?;
-            let outcome = resume::run(&context, &resume::ResumeRequest { last: 1 })?;
+            let outcome = resume::run(&context, 1)?;
             let session = outcome.sessions.first().map(|resumed| resumed.session_id.clone());
             let handoff =
                 outcome.sessions.first().and_then(|resumed| resumed.head.as_ref()).map(|head| head.id.clone());

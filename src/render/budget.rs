@@ -240,6 +240,7 @@ fn most<T>(
 
 /// The JSON of a list's entries, each a `T`, possibly shortened.
 #[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(transparent, bound = "")]
 pub struct Entries<T> {
     #[schemars(with = "Vec<T>")]

@@ -8,7 +8,7 @@ use crate::context::names::NamedObject;
 use crate::context::records::{gather, nothing_of};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, active, handoffs, names, session, tasks};
-use crate::fold::handoff_report::HandoffInput;
+use crate::fold::handoff_report::{HandoffInput, duration};
 use crate::fold::session_state::SessionRecords;
 use crate::fold::task::state::TaskStatus;
 use crate::handoff;
@@ -120,7 +120,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     let who = WorkingSession { id: SessionId::random(), ai: context.author(None), note: None };
     let mut first = StoreReport::default();
     let continues = match &request.from {
-        Some(given) => Some(continue_from(context, given, &who.ai, &mut first)?),
+        Some(name) => Some(continue_from(context, name, &who.ai, &mut first)?),
         None => None,
     };
     let body = SessionStart {
@@ -164,23 +164,20 @@ fn session_of_hook<'a>(active: &'a [ActiveSession], ai: &str, since_ms: u64) -> 
 }
 
 /// Resolves the session or handoff to continue. If the session has no handoff, a context handoff is written in it.
-fn continue_from(
-    context: &CommandContext<'_>,
-    given: &str,
-    by: &str,
-    stored: &mut StoreReport,
-) -> Result<Continuation> {
+fn continue_from(context: &CommandContext<'_>, name: &str, by: &str, stored: &mut StoreReport) -> Result<Continuation> {
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
-    let (id, named) = match names::thing(context, given, "session or handoff", &[Namespace::Handoffs], is_handoff)? {
+    let (id, named) = match names::thing(context, name, "session or handoff", &[Namespace::Handoffs], is_handoff)? {
         NamedObject::Session(session) => (session.id, None),
         NamedObject::Record(handoff) => match handoff.head.session.clone() {
             Some(session) => (session, Some(handoff.head.id)),
             None => {
-                return Err(Error::refused(format!("the handoff {} belongs to no session", handoff.head.id.short()))
-                    .provided(given)
-                    .reason("only a session can be continued")
-                    .suggest(text!["Start without ", option("--from"), ", and accept the handoff."])
-                    .command(empirica("accept").arg(handoff.head.id.short())));
+                return Err(Error::refused(format!(
+                    "cannot continue handoff {}: it belongs to no session",
+                    handoff.head.id.short()
+                ))
+                .provided(name)
+                .suggest(text!["Start without ", option("--from"), ", and accept the handoff."])
+                .command(empirica("accept").arg(handoff.head.id.short())));
             }
         },
     };
@@ -199,8 +196,8 @@ fn continue_from(
         None => {
             let owner = WorkingSession { id: id.clone(), ai: session.ai.clone(), note: None };
             let managed = CheckedHandoff::context(Some(by));
-            let what = Content { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..Content::default() };
-            let written = handoff::write::write(context, &owner, HandoffInput::default(), &what)?;
+            let content = Content { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..Content::default() };
+            let written = handoff::write::write(context, &owner, HandoffInput::default(), &content)?;
             stored.before(written.stored);
             written.record.head.id
         }
@@ -216,23 +213,35 @@ fn escalation_warning(context: &CommandContext<'_>, handoff: &Id) -> Result<Opti
         _ => None,
     });
     let Some(task_id) = task_id else { return Ok(None) };
-    let standing = tasks::standing(context, &task_id)?;
-    let is_escalated = standing.is_some_and(|standing| standing.status == TaskStatus::Escalated);
+    let task = tasks::standing(context, &task_id)?;
+    let is_escalated = task.is_some_and(|task| task.status == TaskStatus::Escalated);
     Ok(is_escalated.then(|| {
         format!("the task '{task_id}' is escalated and waits for a person: {}", tasks::show_command(&task_id))
     }))
 }
 
 /// A session that ended.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "EndedView")]
 pub struct EndOutcome {
+    /// The session.
     pub session_id: SessionId,
+    /// Its agent.
     pub ai_id: String,
+    /// When it ended.
     pub ended_at: String,
+    /// How long it was, in words: `2 h 5 min`.
+    pub duration: String,
+    /// The same in seconds.
     pub duration_seconds: u64,
+    /// Whether a handoff of it is stored.
+    #[serde(rename = "handoff")]
     pub has_handoff: bool,
     /// Whether it has entries for a handoff.
+    #[serde(skip)]
     pub has_entries: bool,
+    /// Warnings and remedies of storing.
+    #[serde(skip)]
     pub stored: StoreReport,
 }
 
@@ -242,15 +251,15 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
     let who = context.working()?;
     if let Some(named) = context.selection.ai.as_deref().filter(|_| who.note.is_some()) {
         // another agent's session is not ended
-        return Err(Error::not_found(format!("{named} has no active session here"))
+        return Err(Error::not_found(format!("cannot end a session of {named}: none is active here"))
             .provided(named)
-            .reason("another agent's session is active here, and ends by its own name or its id")
+            .reason("the active session is another agent's")
             .suggest(text!["Name the session with ", option("--session"), ", or leave ", option("--ai"), " out."])
             .command(empirica("session list")));
     }
     let gathered = gather(context, &who.id)?;
     if let Some(ended) = &gathered.session.ended_at {
-        return Err(Error::refused(format!("the session {} has ended already", who.id.short()))
+        return Err(Error::refused(format!("cannot end session {}: it has already ended", who.id.short()))
             .reason(format!("it ended at {ended}"))
             .suggest("Start a new one for new work.")
             .command(names::start_command(Some(&who.ai))));
@@ -258,8 +267,10 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
     let (records, stored) = context.store(&who, vec![Body::SessionEnd(SessionEnd { reason })], FlushTiming::Now)?;
     active::end(context, &who.id);
     let ended_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
+    let duration_seconds = seconds_between(&gathered.session.started_at, &ended_at);
     Ok(EndOutcome {
-        duration_seconds: seconds_between(&gathered.session.started_at, &ended_at),
+        duration: duration(duration_seconds),
+        duration_seconds,
         session_id: who.id,
         ai_id: who.ai,
         ended_at,
@@ -301,10 +312,10 @@ pub fn is_active(context: &CommandContext<'_>, id: &str) -> bool {
 }
 
 /// The records of one session; without a name, of the session of the command.
-pub fn show(context: &CommandContext<'_>, given: Option<&str>) -> Result<(SessionRecords, Vec<String>)> {
+pub fn show(context: &CommandContext<'_>, name: Option<&str>) -> Result<(SessionRecords, Vec<String>)> {
     let warnings = context.store.reconcile();
-    let id = match given {
-        Some(given) => names::session(context, given)?.id,
+    let id = match name {
+        Some(name) => names::session(context, name)?.id,
         None => context.working()?.id,
     };
     Ok((gather(context, &id)?, warnings))

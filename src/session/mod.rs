@@ -1,4 +1,4 @@
-//! Sessions: begin, end, list, resume, and where each stands.
+//! Sessions: begin, end, list, resume, status.
 
 pub mod bootstrap;
 pub mod compaction;

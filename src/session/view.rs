@@ -28,13 +28,13 @@ use empirica_transcripts::model::ToolSummary;
 
 /// The answer of `session start`.
 pub fn started(outcome: &StartOutcome) -> Answer {
-    let word = if outcome.resumed { "goes on" } else { "started" };
+    let word = if outcome.resumed { "resumed" } else { "started" };
     let mut answer = Answer::new(outcome)
         .text(format!("{}\n", outcome.session_id))
         .say(format!("Session {} of {} {word}.", outcome.session_id.short(), safe::line(&outcome.ai_id)))
         .stored(&outcome.stored);
     if let Some(from) = &outcome.continues {
-        let written = if from.is_written { ", whose context was handed over just now" } else { "" };
+        let written = if from.is_written { ", whose context handoff was written now" } else { "" };
         answer = answer
             .say(format!("It continues {}'s session {}{written}.", safe::line(&from.ai_id), from.session_id.short()))
             .hint(text!["read it: ", empirica("show").arg(from.handoff_id.short())]);
@@ -45,13 +45,13 @@ pub fn started(outcome: &StartOutcome) -> Answer {
             more => format!("{}'s session {} and {more} more are", safe::line(&first.ai), first.id.short()),
         };
         answer = answer.warn([text![
-            format!("{others} still active in this worktree; end what is over: "),
+            format!("{others} still active in this worktree; end those that are over: "),
             empirica("session end").option("--session", first.id.short())
         ]]);
     }
     if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {
         answer = answer.hint(format!(
-            "say who you are in every command: export EMPIRICA_AI={}",
+            "name yourself in every command: export EMPIRICA_AI={}",
             empirica_notes::git::repository::quote(&outcome.ai_id)
         ));
     }
@@ -62,35 +62,10 @@ pub fn started(outcome: &StartOutcome) -> Answer {
     )
 }
 
-/// The session that ended.
-#[derive(Serialize, JsonSchema)]
-pub struct EndedView<'a> {
-    /// The session.
-    session_id: &'a SessionId,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it ended.
-    ended_at: &'a str,
-    /// How long it was, in words: `2 h 5 min`.
-    duration: String,
-    /// The same in seconds.
-    duration_seconds: u64,
-    /// Whether a handoff of it is stored.
-    handoff: bool,
-}
-
 /// The answer of `session end`.
 pub fn ended(outcome: &EndOutcome) -> Answer {
-    let view = EndedView {
-        session_id: &outcome.session_id,
-        ai_id: &outcome.ai_id,
-        ended_at: &outcome.ended_at,
-        duration: duration(outcome.duration_seconds),
-        duration_seconds: outcome.duration_seconds,
-        handoff: outcome.has_handoff,
-    };
-    let answer = Answer::new(view)
-        .text(format!("Session {} ended after {}.\n", outcome.session_id.short(), duration(outcome.duration_seconds)))
+    let answer = Answer::new(outcome)
+        .text(format!("Session {} ended after {}.\n", outcome.session_id.short(), outcome.duration))
         .stored(&outcome.stored);
     if outcome.has_handoff || !outcome.has_entries {
         return answer;
@@ -114,7 +89,7 @@ pub struct SessionView<'a> {
     ended_at: Option<&'a str>,
     /// Whether it has not ended.
     active: bool,
-    /// What it set out to do.
+    /// Its task.
     task: Option<&'a str>,
     /// The sort of work, in the user's words.
     #[serde(rename = "type")]
@@ -211,7 +186,7 @@ struct AssessmentView<'a> {
     scope: Option<f64>,
     /// Labels.
     tags: &'a [String],
-    /// What else the agent wanted kept, under its own keys.
+    /// The agent's own keys.
     meta: &'a BTreeMap<String, String>,
 }
 
@@ -278,11 +253,11 @@ pub struct ShownView<'a> {
     unknowns: &'a [Item],
     /// Its questions that were answered.
     resolved: &'a [AnsweredUnknown],
-    /// What was tried and failed.
+    /// Dead ends.
     dead_ends: &'a [HandoffDeadEnd],
-    /// What was decided.
+    /// Decisions.
     decisions: &'a [HandoffDecision],
-    /// What was done wrong.
+    /// Mistakes.
     mistakes: &'a [HandoffMistake],
     /// The last run of each check.
     evidence: &'a [HandoffEvidence],
@@ -292,7 +267,7 @@ pub struct ShownView<'a> {
     tools: &'a [ToolUse],
     /// The use of tools, as its agent's transcripts tell, or as it logged when that is more.
     tool_summaries: &'a [ToolSummary],
-    /// What was collected of each of its transcripts.
+    /// Its collected transcripts.
     transcripts: &'a [CollectedTranscript],
     /// The sessions that continue it.
     continued_by: Vec<ContinuationView<'a>>,
@@ -300,7 +275,7 @@ pub struct ShownView<'a> {
     goals: &'a [GoalState],
 }
 
-/// The lines that draw how each vector went, in columns; none without an assessment.
+/// The trajectory of each vector, in columns; none without an assessment.
 fn trajectory(gathered: &SessionRecords) -> Vec<String> {
     let rows = sparkline::rows(gathered.assessments.iter().map(|(_, assessment)| assessment));
     let alone = format::only(alone(gathered.assessments.iter().map(|(_, assessment)| &assessment.vectors)));

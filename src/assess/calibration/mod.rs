@@ -1,4 +1,4 @@
-//! Calibration: whose confidence was justified, session by session, by agent and over all.
+//! Calibration: forecasts of sessions against their outcomes, by session, by agent and overall.
 
 pub mod view;
 
@@ -14,57 +14,52 @@ use empirica_notes::error::Result;
 use empirica_notes::model::Vector;
 use empirica_notes::model::session::Session;
 
-/// One session: how it is calibrated, what it forecast, what came of it.
 #[derive(Debug)]
 pub struct SessionCalibration {
     pub session: Session,
-    /// Whether knowing and doubting moved together, and why.
     pub calibration: Explained,
     /// Forecast and outcome.
     pub entry: TrackEntry,
-    /// What it thought of itself before and after, a vector each.
+    /// The change of each vector from before the work to after it.
     differences: Vec<(Vector, f64)>,
 }
 
 /// Several sessions together.
 #[derive(Debug)]
 pub struct CalibrationSummary {
-    /// How many they are, those that are left out as well.
+    /// How many, judged or not.
     pub sessions: usize,
-    /// How well forecasts and outcomes agree.
     pub score: Score,
-    /// The bias of each vector that was given before and after.
+    /// The bias of each vector assessed before and after the work.
     pub beliefs: Vec<Belief>,
 }
 
-/// What the sessions asked for amount to.
 #[derive(Debug)]
 pub struct CalibrationOutcome {
     /// The sessions, newest start first.
     pub sessions: Vec<SessionCalibration>,
-    /// All of them together; `None` when one session was asked for: nothing follows from one.
+    /// All of them; `None` for a single session, from which nothing follows.
     pub overall: Option<CalibrationSummary>,
-    /// By agent, in order of their names; empty when one session was asked for.
+    /// By agent, in order of their names; empty for a single session.
     pub agents: Vec<(String, CalibrationSummary)>,
     /// Whether any session is stored here.
     pub any: bool,
-    /// What the user should know.
     pub warnings: Vec<String>,
 }
 
-/// Reads everything once. With `--session` that session only, with `--ai` the sessions of that agent; a session's agent
-/// is the one that began it. A session name that fits none is an error; no session at all is none.
+/// Judges all sessions, with `--session` that one, with `--ai` those that agent began. A session name that fits none is an
+/// error; an empty repository is not.
 pub fn run(context: &CommandContext<'_>) -> Result<CalibrationOutcome> {
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
     warnings.extend(index.double_warnings()?);
     let named = match &context.selection.session {
-        Some(given) => Some(names::session(context, given)?.id),
+        Some(name) => Some(names::session(context, name)?.id),
         None => None,
     };
     let all = index.summaries(context.selection.ai.as_deref())?.into_iter().rev();
-    let wanted = all.filter(|(session, _)| named.as_ref().is_none_or(|id| session.id == *id));
-    let sessions: Vec<SessionCalibration> = wanted.map(one).collect();
+    let matching = all.filter(|(session, _)| named.as_ref().is_none_or(|id| session.id == *id));
+    let sessions: Vec<SessionCalibration> = matching.map(SessionCalibration::from).collect();
     let any = !sessions.is_empty() || index.count_sessions()? > 0;
     let (mut overall, mut agents) = (None, Vec::new());
     if named.is_none() {
@@ -78,17 +73,19 @@ pub fn run(context: &CommandContext<'_>) -> Result<CalibrationOutcome> {
     Ok(CalibrationOutcome { sessions, overall, agents, any, warnings })
 }
 
-fn one((session, kept): (Session, SessionSummary)) -> SessionCalibration {
-    SessionCalibration {
-        calibration: explained(kept.before.as_ref(), kept.after.as_ref()),
-        entry: kept.entry,
-        differences: kept.differences,
-        session,
+impl From<(Session, SessionSummary)> for SessionCalibration {
+    fn from((session, summary): (Session, SessionSummary)) -> Self {
+        SessionCalibration {
+            calibration: explained(summary.before.as_ref(), summary.after.as_ref()),
+            entry: summary.entry,
+            differences: summary.differences,
+            session,
+        }
     }
 }
 
 fn summary(mut ones: Vec<&SessionCalibration>) -> CalibrationSummary {
-    // sums are made in one order, whatever clone they are made in
+    // a fixed order, so that all clones get the same sums
     ones.sort_by(|a, b| a.entry.end.cmp(&b.entry.end));
     CalibrationSummary {
         sessions: ones.len(),

@@ -1,4 +1,4 @@
-//! The answer of `calibration`: whose confidence was justified, with a small plot that needs neither colour nor width.
+//! The answer of `calibration`, with a plot of 69 columns without colour.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,15 +11,15 @@ use crate::render::{format, safe};
 use empirica_notes::model::SessionId;
 use empirica_notes::model::handoff::Calibration;
 
-/// The last mark of the plot: a forecast of 1.
+/// The column of a forecast of 1.
 const WIDTH: usize = 40;
 
-/// From where to where a bin goes.
+/// The bounds of a bin.
 fn edges(at: usize) -> (f64, f64) {
     (at as f64 / BINS as f64, (at + 1) as f64 / BINS as f64)
 }
 
-/// How far the numbers can be trusted; `None` from 10 sessions on.
+/// How little follows from so few sessions; `None` from 10 on.
 fn note(score: &Score) -> Option<String> {
     match score.judged {
         0 => Some("No session can be judged yet".to_owned()),
@@ -146,11 +146,11 @@ struct OneView<'a> {
     ended_at: Option<&'a str>,
     /// Whether it has not ended.
     active: bool,
-    /// What it set out to do.
+    /// Its task.
     task: Option<&'a str>,
     /// The self-assessment, from the first PREFLIGHT to the POSTFLIGHT that ended the work (the last assessment).
     calibration_status: Calibration,
-    /// Both moves and how far they are apart, or what is missing, a sentence.
+    /// Both moves and how far they are apart, or the missing values, a sentence.
     why: &'a str,
     /// Δknow; null unless given on both sides.
     know_delta: Option<f64>,
@@ -213,7 +213,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| value.to_string())
 }
 
-/// One line of marks: `○` where the mean forecast is, `●` the share that came true, `◉` both.
+/// A line of marks: `○` the mean forecast, `●` the share of outcomes that were 1, `◉` both.
 fn marks(bin: &ReliabilityBin) -> String {
     let at = |value: Option<f64>| value.map(|value| (value * WIDTH as f64).round() as usize);
     let (forecast, observed) = (at(bin.mean_forecast), at(bin.observed));
@@ -226,7 +226,7 @@ fn marks(bin: &ReliabilityBin) -> String {
     (0..=WIDTH).map(mark).collect()
 }
 
-/// The reliability table as a plot, 69 columns wide: a line for each bin.
+/// The reliability table as a plot, a line for each bin.
 fn plot(score: &Score) -> String {
     let mut out = format!("  forecast     n  {:<21}{:<19}1  mean  true\n", 0, 0.5);
     for (at, bin) in score.reliability.iter().enumerate() {
@@ -255,11 +255,12 @@ fn left_out(why: ExclusionReason) -> &'static str {
 }
 
 fn trend(score: &Score) -> String {
-    let scores =
-        || format!("Brier score {} in the earlier half, {} in the later", number(score.earlier), number(score.later));
+    let (earlier, later) = (number(score.earlier), number(score.later));
     match score.direction {
         ScoreTrend::Unknown => "not known from fewer than 4 sessions".to_owned(),
-        direction => format!("{}: {}", direction.name(), scores()),
+        direction => {
+            format!("{}: Brier score {earlier} in the earlier half, {later} in the later", direction.name())
+        }
     }
 }
 
@@ -327,7 +328,6 @@ fn one_text(one: &SessionCalibration) -> String {
     )
 }
 
-/// The bias per vector of an agent's sessions, or of all.
 #[derive(Serialize)]
 struct BeliefsView<'a> {
     sessions: usize,
@@ -344,7 +344,7 @@ struct AllBeliefsView<'a> {
     total_sessions: usize,
 }
 
-/// What the vectors of all agents, and of each, were found to be off by: the bias per vector alone.
+/// The bias per vector alone, over all and by agent.
 pub fn beliefs(outcome: &CalibrationOutcome) -> Answer {
     fn of<'a>(summary: &'a CalibrationSummary, ai_id: Option<&'a str>) -> BeliefsView<'a> {
         BeliefsView { sessions: summary.sessions, vectors: &summary.beliefs, ai_id }
@@ -357,12 +357,12 @@ pub fn beliefs(outcome: &CalibrationOutcome) -> Answer {
     Answer::new(view).warn(outcome.warnings.clone())
 }
 
-/// Answers.
+/// The answer of `calibration`.
 pub fn answer(outcome: &CalibrationOutcome) -> Answer {
     let message = match (outcome.sessions.is_empty(), outcome.any) {
         (false, _) => None,
         (true, true) => Some("No session that is stored here fits."),
-        (true, false) => Some("Nothing is stored here yet: there is no session to be judged."),
+        (true, false) => Some("Nothing is stored here yet: there is no session to judge."),
     };
     let answer = Answer::new(CalibrationView {
         sessions: outcome.sessions.iter().map(OneView::from).collect(),
@@ -377,7 +377,7 @@ pub fn answer(outcome: &CalibrationOutcome) -> Answer {
     }
     let mut parts: Vec<String> = Vec::new();
     match (&outcome.overall, outcome.agents.as_slice()) {
-        // all there is comes from one agent: the same twice tells nothing
+        // the only agent's summary is that of all
         (Some(overall), [(ai, _)]) => parts.push(summary_text(&safe::line(ai), overall)),
         (overall, agents) => {
             parts.extend(overall.iter().map(|overall| summary_text("Over all", overall)));

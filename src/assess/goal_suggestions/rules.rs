@@ -1,4 +1,4 @@
-//! The goals that a PREFLIGHT proposes: what to investigate, why, and what was tried before.
+//! The goals that a PREFLIGHT suggests: their texts, priorities, criteria and rationales.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use crate::text::similarity::{best, words};
 use empirica_notes::model::goal::{Goal, GoalState, Priority};
 use empirica_notes::model::{Id, SessionId, Vector, Vectors};
 
-/// Below this (less is better: above 1 − this) a vector asks for a goal.
+/// Below this (less is better: above 1 − this) a vector gets a goal.
 const WEAK: f64 = 0.70;
 /// Below this the goal's priority is medium.
 const WEAKER: f64 = 0.60;
@@ -19,11 +19,11 @@ const WEAKER: f64 = 0.60;
 const WEAKEST: f64 = 0.50;
 /// The vectors that recommend to investigate, in the order their goals lead.
 const LEADING: [Vector; 3] = [Vector::Know, Vector::Uncertainty, Vector::State];
-/// Near zero before work by nature: they ask for no goal.
+/// Near zero before work by nature: they get no goal.
 const SILENT: [Vector; 3] = [Vector::Completion, Vector::Change, Vector::Impact];
 /// The most goals.
 const MOST: usize = 5;
-/// The most unknowns that are looked for.
+/// The most unknowns that a goal names or counts.
 const UNKNOWNS: usize = 3;
 /// The longest task or question that a goal names, in characters.
 const NAMED: usize = 90;
@@ -31,10 +31,10 @@ const NAMED: usize = 90;
 const DEAD_ENDS: usize = 3;
 /// The most earlier sessions a rationale names.
 const SESSIONS: usize = 2;
-/// How much is quoted of a text, in characters.
+/// The longest quotation, in characters.
 const QUOTED: usize = 160;
 
-/// Something tried before, wherever it was.
+/// A dead end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EarlierAttempt {
     pub id: Id,
@@ -43,7 +43,7 @@ pub struct EarlierAttempt {
     pub why: String,
 }
 
-/// A session of before.
+/// An earlier session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EarlierSession {
     pub id: SessionId,
@@ -51,26 +51,24 @@ pub struct EarlierSession {
     pub task: String,
 }
 
-/// What is at hand when goals are made.
+/// The material for goals.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SuggestionInput {
-    /// The task; `None` when none was said.
     pub task: Option<String>,
-    /// The agent's reasoning.
     pub reasoning: Option<String>,
     /// The session's own open unknowns, oldest first.
     pub unknowns: Vec<String>,
     /// Other sessions' open unknowns.
     pub others_unknowns: Vec<String>,
-    /// Every dead end that is known, oldest first.
+    /// Dead ends, oldest first.
     pub dead_ends: Vec<EarlierAttempt>,
-    /// Every other session with a task, oldest first.
+    /// Other sessions with a task, oldest first.
     pub sessions: Vec<EarlierSession>,
 }
 
 /// One goal for each vector under 0.70 (uncertainty and density: above 0.30), at most 5: first know, uncertainty and state
 /// where they recommend to investigate, then the others, weakest first. Empty when nothing recommends it.
-pub fn goals(vectors: &Vectors, at_hand: &SuggestionInput) -> Vec<(Vector, Goal)> {
+pub fn goals(vectors: &Vectors, input: &SuggestionInput) -> Vec<(Vector, Goal)> {
     let triggers = gate::triggers(vectors);
     if triggers.is_empty() {
         return Vec::new();
@@ -88,15 +86,15 @@ pub fn goals(vectors: &Vectors, at_hand: &SuggestionInput) -> Vec<(Vector, Goal)
         a.0.cmp(&b.0).then_with(|| if a.0 < LEADING.len() { Ordering::Equal } else { a.1.total_cmp(&b.1) })
     });
     weak.truncate(MOST);
-    let known = RelatedWork::of(at_hand);
-    // what is open is asked once
+    let related = RelatedWork::of(input);
+    // one goal names the open questions
     let asks = if weak.iter().any(|weak| weak.2 == Vector::Uncertainty) { Vector::Uncertainty } else { Vector::Know };
     let make = |(at, (lead, strength, vector, value)): (usize, (usize, f64, Vector, f64))| {
         let goal = Goal {
-            text: description(vector, at_hand.task.as_deref(), if vector == asks { &known.unknowns } else { &[] }),
+            text: description(vector, input.task.as_deref(), if vector == asks { &related.unknowns } else { &[] }),
             criteria: vec![criterion(vector)],
             priority: priority(lead < LEADING.len(), strength),
-            rationale: Some(rationale(vector, value, &known, at == 0)),
+            rationale: Some(rationale(vector, value, &related, at == 0)),
             vector: Some(vector.name().to_owned()),
         };
         (vector, goal)
@@ -104,19 +102,19 @@ pub fn goals(vectors: &Vectors, at_hand: &SuggestionInput) -> Vec<(Vector, Goal)
     weak.into_iter().enumerate().map(make).collect()
 }
 
-/// Whether the value of a goal's vector has reached what the goal's criterion asks for. Not for goals that agents set.
+/// The vector of a goal, and its value if that meets the goal's criterion. Not for goals that agents set.
 pub fn reached(goal: &GoalState, vectors: &Vectors) -> Option<(Vector, f64)> {
     let vector: Vector = goal.vector.as_deref()?.parse().ok()?;
     let value = vectors.get(vector)?;
     (strength(vector, value) >= WEAK).then_some((vector, value))
 }
 
-/// A value as more is better, 4 decimals.
+/// A value, inverted if less is better, 4 decimals.
 fn strength(vector: Vector, value: f64) -> f64 {
     round4(if vector.less_is_better() { 1.0 - value } else { value })
 }
 
-/// High for what recommends to investigate, as in the seed's example (know 0.65); of the others by how weak they are.
+/// High for vectors that recommend to investigate, as in the seed's example (know 0.65); of the others by their strength.
 fn priority(leads: bool, strength: f64) -> Priority {
     match strength {
         s if leads || s < WEAKEST => Priority::High,
@@ -125,7 +123,7 @@ fn priority(leads: bool, strength: f64) -> Priority {
     }
 }
 
-/// What is known already and has to do with the task.
+/// Earlier work similar to the task.
 struct RelatedWork<'a> {
     unknowns: Vec<&'a str>,
     dead_ends: Vec<&'a EarlierAttempt>,
@@ -133,13 +131,13 @@ struct RelatedWork<'a> {
 }
 
 impl<'a> RelatedWork<'a> {
-    fn of(at_hand: &'a SuggestionInput) -> Self {
-        let mut about: BTreeSet<String> = words(at_hand.task.as_deref().unwrap_or_default());
-        about.extend(words(at_hand.reasoning.as_deref().unwrap_or_default()));
-        at_hand.unknowns.iter().for_each(|unknown| about.extend(words(unknown)));
+    fn of(input: &'a SuggestionInput) -> Self {
+        let mut about: BTreeSet<String> = words(input.task.as_deref().unwrap_or_default());
+        about.extend(words(input.reasoning.as_deref().unwrap_or_default()));
+        input.unknowns.iter().for_each(|unknown| about.extend(words(unknown)));
         // the newest of its own, then what others left open about it
-        let own = at_hand.unknowns.iter().rev().map(String::as_str);
-        let others = best(&about, &at_hand.others_unknowns, |text| (*text).clone(), UNKNOWNS);
+        let own = input.unknowns.iter().rev().map(String::as_str);
+        let others = best(&about, &input.others_unknowns, |text| (*text).clone(), UNKNOWNS);
         let mut unknowns: Vec<&str> = Vec::new();
         for unknown in own.chain(others.into_iter().map(String::as_str)) {
             if unknowns.len() < UNKNOWNS && !unknowns.contains(&unknown) {
@@ -148,13 +146,13 @@ impl<'a> RelatedWork<'a> {
         }
         RelatedWork {
             unknowns,
-            dead_ends: best(&about, &at_hand.dead_ends, |tried| format!("{} {}", tried.approach, tried.why), DEAD_ENDS),
-            sessions: best(&about, &at_hand.sessions, |earlier| earlier.task.clone(), SESSIONS),
+            dead_ends: best(&about, &input.dead_ends, |tried| format!("{} {}", tried.approach, tried.why), DEAD_ENDS),
+            sessions: best(&about, &input.sessions, |earlier| earlier.task.clone(), SESSIONS),
         }
     }
 }
 
-/// What is to be done, in an imperative that names the task, or the first of its open questions.
+/// The text of a goal, an imperative that names the task or its first open question.
 fn description(vector: Vector, task: Option<&str>, unknowns: &[&str]) -> String {
     let task = task.map(|task| short(task.lines().next().unwrap_or_default().trim(), NAMED));
     let (to, before) = match task.filter(|task| !task.is_empty()) {
@@ -186,7 +184,7 @@ fn description(vector: Vector, task: Option<&str>, unknowns: &[&str]) -> String 
     }
 }
 
-/// How one knows that it is reached.
+/// The criterion by which a goal is reached.
 fn criterion(vector: Vector) -> String {
     let name = vector.name();
     match vector.less_is_better() {
@@ -195,10 +193,10 @@ fn criterion(vector: Vector) -> String {
     }
 }
 
-/// Why it is a goal. The first one tells what was tried before, the others name it by its ids.
-fn rationale(vector: Vector, value: f64, known: &RelatedWork<'_>, first: bool) -> String {
+/// The rationale of a goal. The first goal quotes earlier work, the others name its ids.
+fn rationale(vector: Vector, value: f64, related: &RelatedWork<'_>, first: bool) -> String {
     let mut out = format!("{} score {value:.2} indicates {}", vector.name().to_uppercase(), lack(vector));
-    for tried in &known.dead_ends {
+    for tried in &related.dead_ends {
         out.push_str(&match first {
             true => {
                 let (approach, why) = (short(&tried.approach, QUOTED), short(&tried.why, QUOTED));
@@ -207,7 +205,7 @@ fn rationale(vector: Vector, value: f64, known: &RelatedWork<'_>, first: bool) -
             false => format!("; dead end {}", tried.id.short()),
         });
     }
-    for earlier in &known.sessions {
+    for earlier in &related.sessions {
         out.push_str(&match first {
             true => {
                 let task = short(&earlier.task, QUOTED);
@@ -238,18 +236,18 @@ fn lack(vector: Vector) -> &'static str {
 mod tests {
     use super::*;
 
-    fn made(text: &str, at_hand: &SuggestionInput) -> Vec<(Vector, Goal)> {
+    fn suggested(text: &str, input: &SuggestionInput) -> Vec<(Vector, Goal)> {
         let mut v = Vectors::default();
         v.add_pairs(text).unwrap();
-        goals(&v, at_hand)
+        goals(&v, input)
     }
 
     fn of(text: &str) -> Vec<(&'static str, &'static str)> {
-        made(text, &SuggestionInput::default()).iter().map(|(v, g)| (v.name(), g.priority.name())).collect()
+        suggested(text, &SuggestionInput::default()).iter().map(|(v, g)| (v.name(), g.priority.name())).collect()
     }
 
     #[test]
-    fn what_triggers_leads_and_is_high() {
+    fn triggers_lead_and_are_high() {
         assert_eq!(of("know=0.9,uncertainty=0.6,do=0.1"), [], "nothing recommends to investigate");
         assert_eq!(of("know=0.6999"), [("know", "high")]);
         assert_eq!(of("know=0.7,uncertainty=0.6001"), [("uncertainty", "high")]);
@@ -287,8 +285,8 @@ mod tests {
     fn they_read_as_people_write_them() {
         let texts = |task: Option<&str>, unknowns: &[&str]| -> Vec<String> {
             let unknowns = unknowns.iter().map(|text| (*text).to_owned()).collect();
-            let at_hand = SuggestionInput { task: task.map(str::to_owned), unknowns, ..SuggestionInput::default() };
-            made("know=0.4,uncertainty=0.8,state=0.4", &at_hand).into_iter().map(|(_, goal)| goal.text).collect()
+            let input = SuggestionInput { task: task.map(str::to_owned), unknowns, ..SuggestionInput::default() };
+            suggested("know=0.4,uncertainty=0.8,state=0.4", &input).into_iter().map(|(_, goal)| goal.text).collect()
         };
         assert_eq!(
             texts(Some("Fix the flaky login test"), &[]),
@@ -307,7 +305,7 @@ mod tests {
             ]
         );
         let sure = SuggestionInput { unknowns: vec!["Why?".into()], ..SuggestionInput::default() };
-        assert_eq!(made("know=0.4", &sure)[0].1.text, "Answer \"Why?\" before you begin");
+        assert_eq!(suggested("know=0.4", &sure)[0].1.text, "Answer \"Why?\" before you begin");
         assert_eq!(texts(None, &[])[1], "List what is unclear before you begin");
         assert_eq!(texts(Some("fix it"), &["a?", "b?", "c?"])[1], "Answer \"c?\" and 2 more before you fix it");
     }
@@ -321,7 +319,7 @@ mod tests {
             approach: approach.into(),
             why: "too slow".into(),
         };
-        let at_hand = SuggestionInput {
+        let input = SuggestionInput {
             task: Some("fix the flaky login test".into()),
             reasoning: None,
             unknowns: vec!["Which clock does it read?".into()],
@@ -329,7 +327,7 @@ mod tests {
             dead_ends: vec![tried(1, "paint it green"), tried(2, "sleeping in the login test")],
             sessions: vec![EarlierSession { id: session, ai: "ada".into(), task: "login tests".into() }],
         };
-        let goals = made("know=0.65,uncertainty=0.8", &at_hand);
+        let goals = suggested("know=0.65,uncertainty=0.8", &input);
         let texts: Vec<&str> = goals.iter().map(|(_, g)| g.text.as_str()).collect();
         assert_eq!(
             texts,

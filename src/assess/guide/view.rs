@@ -1,4 +1,4 @@
-//! What is to be assessed, and how a session stands.
+//! The answers before an assessment: what to rate, and the state of a session.
 
 use serde::Serialize;
 
@@ -8,11 +8,11 @@ use crate::fold::assessment::drift::Drift;
 use crate::fold::assessment::gate::GateDecision;
 use crate::render::answer::Answer;
 use crate::render::safe;
-use empirica_notes::model::goal::{GoalState, Priority};
+use empirica_notes::model::goal::{GoalState, GoalStatus, Priority};
 use empirica_notes::model::handoff::{HandoffDeadEnd, Item};
 use empirica_notes::model::{Id, Phase, SessionId, Vector, Vectors};
 
-/// What a phase asks, in a sentence.
+/// The question of a phase.
 fn question(phase: Phase) -> &'static str {
     match phase {
         Phase::Preflight => {
@@ -22,7 +22,7 @@ fn question(phase: Phase) -> &'static str {
             "Before acting: how sure are you now, after what you investigated? A vector may rise only with what you learned since."
         }
         Phase::Act | Phase::Postflight => {
-            "After the work: how sure are you now? Rate the present state alone, without looking at what you said before."
+            "After the work: how sure are you now? Rate the present state alone, without looking at your earlier values."
         }
     }
 }
@@ -42,7 +42,7 @@ impl<'a> From<&'a GoalState> for OpenGoalView<'a> {
     }
 }
 
-/// What is the same for both: session, task, what is open, and how confidence moved.
+/// Session, task, what is open, and how confidence moved.
 #[derive(Serialize)]
 struct StateView<'a> {
     session_id: &'a SessionId,
@@ -60,13 +60,14 @@ struct StateView<'a> {
 impl<'a> From<&'a GuideOutcome> for StateView<'a> {
     fn from(outcome: &'a GuideOutcome) -> Self {
         let GuideOutcome { gathered, gate, .. } = outcome;
+        let open = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open);
         StateView {
             session_id: &gathered.session.id,
             ai_id: &gathered.session.ai,
             active: gathered.session.is_active(),
             task: outcome.task.as_deref(),
-            open_goals: outcome.goals().map(OpenGoalView::from).collect(),
-            remaining_unknowns: outcome.unknowns(),
+            open_goals: open.map(OpenGoalView::from).collect(),
+            remaining_unknowns: &gathered.unknowns,
             key_findings: &gathered.findings,
             dead_ends: &gathered.dead_ends,
             drift_analysis: &gate.drift,
@@ -83,7 +84,6 @@ struct VectorView {
     better: &'static str,
 }
 
-/// What is to be assessed.
 #[derive(Serialize)]
 struct GuideView<'a> {
     #[serde(flatten)]
@@ -97,7 +97,7 @@ struct GuideView<'a> {
     vectors: [VectorView; 13],
 }
 
-/// What is to be assessed in a phase: each vector with its meaning, the task, and what is open.
+/// The answer of an assessment to come: each vector with its meaning, the task, and what is open.
 pub fn to_assess(outcome: &GuideOutcome, phase: Phase) -> Answer {
     let vector = |vector: Vector| {
         let better = if vector.less_is_better() { "lower" } else { "higher" };
@@ -109,15 +109,14 @@ pub fn to_assess(outcome: &GuideOutcome, phase: Phase) -> Answer {
         round: outcome.gathered.next_round(phase),
         question: question(phase),
         recommendation: (phase == Phase::Check).then_some(outcome.gate.recommendation),
-        // the earlier values would be an anchor: whoever wants them asks for the state
+        // without the earlier values, which would be an anchor
         vectors: Vector::ALL.map(vector),
     };
     Answer::new(view).text(text(outcome)).warn(outcome.warnings.clone())
 }
 
-/// How a session stands.
 #[derive(Serialize)]
-struct StandingView<'a> {
+struct SessionStateView<'a> {
     #[serde(flatten)]
     state: StateView<'a>,
     vectors: &'a Vectors,
@@ -131,11 +130,11 @@ struct StandingView<'a> {
     assessments: usize,
 }
 
-/// How a session stands: its last vectors, what is open, and whether it is safe to act.
-pub fn stands(outcome: &GuideOutcome) -> Answer {
-    let vectors = outcome.vectors();
-    let (head, last) = outcome.last().map(|(head, assessment)| (head, assessment)).unzip();
-    let view = StandingView {
+/// The state of a session: its last vectors, what is open, and whether it is safe to act.
+pub fn state(outcome: &GuideOutcome) -> Answer {
+    let (head, last) = outcome.gathered.assessments.last().map(|(head, assessment)| (head, assessment)).unzip();
+    let vectors = last.map(|assessment| assessment.vectors.clone()).unwrap_or_default();
+    let view = SessionStateView {
         state: StateView::from(outcome),
         overall_confidence: overall(&vectors),
         vectors: &vectors,

@@ -1,4 +1,4 @@
-//! Goals: set, divided, finished, dropped, taken over, listed.
+//! Goals: add, divide, finish, drop, take, list.
 
 pub mod view;
 
@@ -15,7 +15,7 @@ use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{FlushTiming, Scan};
 
-/// What is to happen.
+/// A change to goals.
 #[derive(Debug, Clone)]
 pub enum GoalRequest {
     Add {
@@ -41,19 +41,18 @@ pub enum GoalRequest {
     },
 }
 
-/// What happened.
 #[derive(Debug)]
 pub struct GoalOutcome {
     pub id: Id,
     pub kind: &'static str,
     pub session_id: SessionId,
-    /// The goals concerned, as they stand now.
+    /// The goals concerned, in their new state.
     pub goals: Vec<OwnedGoal>,
     pub stored: StoreReport,
 }
 
-/// How many closed suggestions an error names.
-const LAPSED_SHOWN: usize = 5;
+/// The most closed suggestions that an error names.
+const MOST_LAPSED: usize = 5;
 
 fn is_goal(record: &Record) -> bool {
     matches!(record.body, Body::Goal(_))
@@ -63,7 +62,7 @@ fn is_goal_or_subtask(record: &Record) -> bool {
     matches!(record.body, Body::Goal(_) | Body::Subtask(_))
 }
 
-/// Records what is to happen to goals in the session the command works in.
+/// Records a change to goals in the session of the command.
 pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOutcome> {
     let who;
     let mut concerned: Vec<Id> = Vec::new();
@@ -98,18 +97,20 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
             who = context.writing()?;
             Body::GoalDrop(GoalDrop { concerns: found.others(&who), of: found.id, why })
         }
-        GoalRequest::Take { from: given } => {
-            // who takes last has them: by the id, which comes after all that were fetched
+        GoalRequest::Take { from: name } => {
+            // the newest id takes them: fetched records come first
             warnings = context.store.reconcile();
-            let (from, single) = source(context, &given)?;
+            let (from, single) = source(context, &name)?;
             who = context.writing()?;
             if from == who.id && single.is_none() {
-                return Err(Error::refused(format!("the session {} is the one that would take them", from.short()))
-                    .provided(given)
-                    .reason("goals are taken over from another session")
-                    .suggest("Name the session that left them open.")
-                    .command(empirica("session list"))
-                    .command(empirica("goal list").flag("--open")));
+                return Err(Error::refused(format!(
+                    "cannot take goals of session {}: it is this session",
+                    from.short()
+                ))
+                .provided(name)
+                .suggest("Name the session that left them open.")
+                .command(empirica("session list"))
+                .command(empirica("goal list").flag("--open")));
             }
             let scan = context.index()?.session(&from)?;
             let open = |owned: &OwnedGoal| match &single {
@@ -120,7 +121,7 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
             if concerned.is_empty() {
                 return Err(nothing_to_take(&scan, &from, &who.id));
             }
-            // the goals, and everything that was said of them, are seen from this session now
+            // this session now shows the goals and all records about them
             let of_them = |record: &Record| {
                 concerned.contains(&record.head.id) || record.names().iter().any(|id| concerned.contains(id))
             };
@@ -149,23 +150,23 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
     })
 }
 
-/// The session that goals are taken from, and the goal when a single one is named.
-fn source(context: &CommandContext<'_>, given: &str) -> Result<(SessionId, Option<Id>)> {
+/// The session to take goals from, and the goal if a single one is named.
+fn source(context: &CommandContext<'_>, name: &str) -> Result<(SessionId, Option<Id>)> {
     if let NamedObject::Session(session) =
-        names::thing(context, given, "session or goal", &[Namespace::Journal], is_goal)?
+        names::thing(context, name, "session or goal", &[Namespace::Journal], is_goal)?
     {
         return Ok((session.id, None));
     }
-    let found = find(context, given, is_goal)?.open(given)?;
+    let found = find(context, name, is_goal)?.open(name)?;
     let scan = context.index()?.goals([&found.goal])?;
-    let session = goals(scan.records()).into_iter().find(|owned| owned.goal.id == found.goal).and_then(|o| o.session);
-    let none = || names::no_record(given, "session", "the goal is of none");
+    let session = owned_goal(&scan, &found.goal).and_then(|owned| owned.session);
+    let none = || names::no_record(name, "session", "the goal is of none");
     Ok((session.ok_or_else(none)?, Some(found.goal)))
 }
 
-/// Why a session has no goal that could be taken over: others took those it had, or there is none.
+/// The error for a session without an open goal: others took its goals, or it has none.
 fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
-    let error = Error::not_found(format!("the session {} has no open goal", from.short()));
+    let error = Error::not_found(format!("cannot take goals of session {}: none is open", from.short()));
     let had = |record: &Record, id: &Id| match &record.body {
         Body::Goal(_) => record.head.id == *id,
         Body::GoalTake(take) => take.of.contains(id),
@@ -183,8 +184,8 @@ fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
     let list = empirica("goal list").flag("--open");
     if holders.iter().all(|holder| holder == who) && !lapsed.is_empty() {
         let error =
-            error.reason("those that were suggested to it closed with it").suggest("Take one that you go about.");
-        return error.commands_of(lapsed.into_iter().take(LAPSED_SHOWN));
+            error.reason("those that were suggested to it closed with it").suggest("Take one that you work on.");
+        return error.commands_of(lapsed.into_iter().take(MOST_LAPSED));
     }
     if holders.is_empty() {
         return error.reason("it had none, or all are closed").suggest("List what is open.").command(list);
@@ -193,19 +194,19 @@ fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
     let others = holders.iter().filter(|holder| *holder != who);
     let commands: Vec<Command> = others.map(|holder| empirica("goal take").arg(holder.short())).collect();
     let suggestion = match commands.is_empty() {
-        true => "They are this session's own already: go on with them.",
+        true => "They are this session's own already.",
         false => "Take them from the session that has them.",
     };
     let error = error.reason(format!("those it had are with {} now", names.join(", "))).suggest(suggestion);
     error.commands_of(commands).command(list)
 }
 
-/// A goal or subtask that was named.
+/// A goal or subtask by its name.
 struct NamedGoal {
     id: Id,
     /// The goal it is, or belongs to.
     goal: Id,
-    /// The sessions that see the goal: the one that set it and the one that has it.
+    /// The sessions that show the goal: the one that set it and the one that has it.
     sessions: Vec<SessionId>,
     closed: Option<(String, String)>,
 }
@@ -215,24 +216,27 @@ impl NamedGoal {
         self.sessions.iter().filter(|session| **session != who.id).cloned().collect()
     }
 
-    /// It must not be closed yet.
-    fn open(self, given: &str) -> Result<Self> {
+    /// Refuses a closed one.
+    fn open(self, name: &str) -> Result<Self> {
         let Some((at, ai)) = &self.closed else { return Ok(self) };
-        Err(Error::refused(format!("'{given}' is closed already"))
-            .reason(format!("it was closed at {at} by {ai}"))
+        Err(Error::refused(format!("cannot change goal '{name}': {ai} closed it at {at}"))
             .suggest("List what is open.")
             .command(empirica("goal list").flag("--open")))
     }
 }
 
-fn find(context: &CommandContext<'_>, given: &str, fits: fn(&Record) -> bool) -> Result<NamedGoal> {
-    let record = context.record(given, "goal", &[Namespace::Journal], fits)?;
+fn owned_goal(scan: &Scan, id: &Id) -> Option<OwnedGoal> {
+    goals(scan.records()).into_iter().find(|owned| owned.goal.id == *id)
+}
+
+fn find(context: &CommandContext<'_>, name: &str, fits: fn(&Record) -> bool) -> Result<NamedGoal> {
+    let record = context.record(name, "goal", &[Namespace::Journal], fits)?;
     let scan = context.index()?.goals([&record.head.id])?;
     let goal = match &record.body {
         Body::Subtask(subtask) => subtask.of.clone(),
         _ => record.head.id.clone(),
     };
-    let owned = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);
+    let owned = owned_goal(&scan, &goal);
     let setter = scan.get(&goal).and_then(|entry| entry.record.head.session.clone());
     let mut sessions: Vec<SessionId> = setter.into_iter().chain(owned.and_then(|owned| owned.session)).collect();
     sessions.sort();
@@ -243,11 +247,11 @@ fn find(context: &CommandContext<'_>, given: &str, fits: fn(&Record) -> bool) ->
     Ok(NamedGoal { id: record.head.id, goal, sessions, closed })
 }
 
-/// Goals, oldest first: those of `--session` or `--ai`'s sessions when given, open ones only when asked for.
+/// Goals, oldest first, of `--session` and of `--ai`'s sessions, if given.
 pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<OwnedGoal>, Vec<String>)> {
     let warnings = context.store.reconcile();
     let session = match &context.selection.session {
-        Some(given) => Some(names::session(context, given)?.id),
+        Some(name) => Some(names::session(context, name)?.id),
         None => None,
     };
     let index = context.index()?;
@@ -262,7 +266,7 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<OwnedG
     let mut all = goals(scan.records());
     for id in all.iter().filter_map(|owned| owned.session.as_ref()) {
         if !agents.contains_key(id) {
-            agents.insert(id.clone(), index.session_row(id)?.map(|known| known.session.ai));
+            agents.insert(id.clone(), index.session_row(id)?.map(|row| row.session.ai));
         }
     }
     let setter = |id: &Id| scan.get(id).map(|entry| entry.record.head.ai.clone());
@@ -280,10 +284,10 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<OwnedG
 }
 
 /// One goal.
-pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(OwnedGoal, Vec<String>)> {
+pub fn show(context: &CommandContext<'_>, name: &str) -> Result<(OwnedGoal, Vec<String>)> {
     let warnings = context.store.reconcile();
-    let goal = find(context, given, is_goal_or_subtask)?.goal;
+    let goal = find(context, name, is_goal_or_subtask)?.goal;
     let scan = context.index()?.goals([&goal])?;
-    let found = goals(scan.records()).into_iter().find(|owned| owned.goal.id == goal);
-    found.map(|owned| (owned, warnings)).ok_or_else(|| names::no_record(given, "goal", "its goal is not stored here"))
+    let none = || names::no_record(name, "goal", "its goal is not stored here");
+    Ok((owned_goal(&scan, &goal).ok_or_else(none)?, warnings))
 }

@@ -36,7 +36,7 @@ pub struct ChangedView<'a> {
     kind: &'a str,
     /// The session that made it.
     session_id: &'a SessionId,
-    /// The goals concerned, as they stand now.
+    /// The goals concerned, in their new state.
     goals: Vec<GoalView<'a>>,
 }
 
@@ -58,8 +58,8 @@ pub struct ShownView<'a> {
     goal: GoalView<'a>,
 }
 
-/// A goal and its steps; with `proof` what shows that the steps are done, too.
-fn goal_lines(owned: &OwnedGoal, proof: bool) -> String {
+/// A goal and its steps.
+fn goal_lines(owned: &OwnedGoal, with_evidence: bool) -> String {
     let goal = &owned.goal;
     let progress = goal.progress().map(|p| format!(" ({p})")).unwrap_or_default();
     let mut text = format!(
@@ -76,14 +76,14 @@ fn goal_lines(owned: &OwnedGoal, proof: bool) -> String {
             subtask.status.name(),
             safe::line(&subtask.text)
         ));
-        if let Some(evidence) = subtask.evidence.as_ref().filter(|_| proof) {
+        if let Some(evidence) = subtask.evidence.as_ref().filter(|_| with_evidence) {
             text.push_str(&evidence_line(subtask.status, evidence, 4));
         }
     }
     text
 }
 
-/// What shows that it is done, or why it was dropped.
+/// The evidence of a goal that is done, or the reason of a dropped one.
 fn evidence_line(status: GoalStatus, evidence: &str, indent: usize) -> String {
     let title = if status == GoalStatus::Dropped { "why" } else { "evidence" };
     format!("{:indent$}{title}: {}\n", "", safe::indented(evidence, indent))
@@ -93,8 +93,8 @@ fn evidence_line(status: GoalStatus, evidence: &str, indent: usize) -> String {
 pub fn changed(outcome: &goal::GoalOutcome) -> Answer {
     let goals = outcome.goals.iter().map(GoalView::from).collect();
     let view = ChangedView { id: &outcome.id, kind: outcome.kind, session_id: &outcome.session_id, goals };
-    let said: String = outcome.goals.iter().map(|goal| goal_lines(goal, false)).collect();
-    Answer::new(view).text(format!("{}\n", outcome.id.short())).say(said.trim_end().to_owned()).stored(&outcome.stored)
+    let lines: String = outcome.goals.iter().map(|goal| goal_lines(goal, false)).collect();
+    Answer::new(view).text(format!("{}\n", outcome.id.short())).say(lines.trim_end().to_owned()).stored(&outcome.stored)
 }
 
 /// The answer of `goal list`.

@@ -125,7 +125,7 @@ commands! {
         #[command(subcommand)]
         Session(session::SessionCommand) => {
             ["session start"], "": session::lifecycle::StartOutcome + StoredView;
-            ["session end"], "": session::view::EndedView + StoredView;
+            ["session end"], "": session::lifecycle::EndOutcome + StoredView;
             ["session list"], "": session::view::ListView;
             ["session show"], "": session::view::ShownView, history::show::trust::CommittersView;
         }

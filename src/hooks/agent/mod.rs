@@ -163,7 +163,7 @@ fn begins(context: &mut CommandContext<'_>, event: &HookEvent, source: StartSour
         return Ok(None);
     }
     let goes_on = went_on || source == StartSource::Resume;
-    let project = bootstrap::run(context, &bootstrap::BootstrapRequest { own: Some(id.clone()) })?;
+    let project = bootstrap::run(context, Some(id.clone()))?;
     let listed = handoffs::newest(&context.index()?, &HandoffQuery::default())?;
     let arrivals = arrival::of(context, &listed.iter().collect::<Vec<_>>())?.0;
     let scan = context.session(&id)?;

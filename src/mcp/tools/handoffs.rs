@@ -194,7 +194,7 @@ impl Call for Resume {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let (last, session) = self.chosen()?;
         let detail = self.detail_level.map_or(Detail::Summary, |word| word.0);
-        let outcome = resume::run(&call.reading(self.ai_id, session)?, &resume::ResumeRequest { last })?;
+        let outcome = resume::run(&call.reading(self.ai_id, session)?, last)?;
         let wanted = resume::view::ResumeForm { detail, budget: None, form: OutputForm::Json };
         let mut answer = resume::view::answer(&outcome, wanted, &mut call.templates)?;
         let sessions = answer.json.get_mut("sessions").and_then(Value::as_array_mut).into_iter().flatten();

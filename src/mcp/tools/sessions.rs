@@ -132,7 +132,7 @@ impl Call for BootstrapProject {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let budget = least("budget", self.budget.unwrap_or(1000), 100)?;
         let context = call.working(self.ai_id, self.session_id)?;
-        let outcome = bootstrap::run(&context, &bootstrap::BootstrapRequest::default())?;
+        let outcome = bootstrap::run(&context, None)?;
         bootstrap::view::answer(&outcome, budget, OutputForm::Json, &mut call.templates)
     }
 }

@@ -214,7 +214,7 @@ impl Call for State {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let context = call.working(None, self.session_id)?;
-        Ok(guide::view::stands(&guide::run(&context, None, None)?))
+        Ok(guide::view::state(&guide::run(&context, None, None)?))
     }
 }
 

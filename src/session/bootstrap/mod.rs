@@ -18,13 +18,6 @@ use empirica_notes::model::journal::MEMORY;
 use empirica_notes::model::{Record, SessionId};
 use empirica_notes::store::Scan;
 
-/// The requesting session.
-#[derive(Debug, Clone, Default)]
-pub struct BootstrapRequest {
-    /// Its entries come first. `None`: the one the user named, else the active one here, if there is only one agent's.
-    pub own: Option<SessionId>,
-}
-
 /// The state of the project.
 #[derive(Debug)]
 pub struct BootstrapOutcome {
@@ -39,12 +32,14 @@ pub struct BootstrapOutcome {
 /// The most records of a kind, the newest ones. Of findings, older ones have less than a sixth of their importance.
 const NEWEST_PER_KIND: usize = 250;
 
-/// Reads the state of the project. A repository without records has an empty overview.
-pub fn run(context: &CommandContext<'_>, request: &BootstrapRequest) -> Result<BootstrapOutcome> {
+/// Reads the state of the project for the session `own`, else for the one that the user named, else for the active one here.
+/// A repository without records has an empty overview.
+pub fn run(context: &CommandContext<'_>, own: Option<SessionId>) -> Result<BootstrapOutcome> {
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
-    let own = match &request.own {
-        Some(own) => Some(own.clone()),
+    let named = own.is_none() && (context.selection.session.is_some() || context.selection.ai.is_some());
+    let own = match own {
+        Some(own) => Some(own),
         None => requesting_session(context, &index, &mut warnings)?,
     };
     let scan = overview_records(&index, own.as_ref())?;
@@ -59,13 +54,12 @@ pub fn run(context: &CommandContext<'_>, request: &BootstrapRequest) -> Result<B
     let records: Vec<&Record> = scan.records().collect();
     let mut overview = overview(&records, &sessions, own.as_ref());
     (overview.sessions, overview.agents) = (index.count_sessions()?, index.agents()?.len());
-    for handed in &mut overview.handoffs {
-        if let Some(placed) = index.placed(std::slice::from_ref(&handed.head.id))?.pop() {
-            handed.head = placed.head;
+    for handoff in &mut overview.handoffs {
+        if let Some(placed) = index.placed(std::slice::from_ref(&handoff.handoff_id))?.pop() {
+            handoff.commit = placed.head.commit;
         }
     }
     let memory = load_memory(&index, &overview)?;
-    let named = request.own.is_none() && (context.selection.session.is_some() || context.selection.ai.is_some());
     Ok(BootstrapOutcome { overview, memory, named, warnings })
 }
 
@@ -98,7 +92,7 @@ fn load_memory(index: &Index<'_>, overview: &Overview) -> Result<Memory> {
         scan.merge(index.memory(kind, 2 * memory::TEXTS)?);
     }
     let own = overview.active_sessions.iter().find(|active| active.own).or(overview.active_sessions.first());
-    Ok(memory::memory(scan.records(), own.and_then(|active| active.session.task.clone())))
+    Ok(memory::memory(scan.records(), own.and_then(|active| active.task.clone())))
 }
 
 /// The session that `--session` names, or `EMPIRICA_SESSION` without `--ai`, else the newest active one here of the named
@@ -108,12 +102,12 @@ fn requesting_session(
     index: &Index<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Option<SessionId>> {
-    if let Some(given) = &context.selection.session {
-        return Ok(Some(names::session(context, given)?.id));
+    if let Some(name) = &context.selection.session {
+        return Ok(Some(names::session(context, name)?.id));
     }
     let in_environment = context.env.get("EMPIRICA_SESSION").filter(|_| context.selection.ai.is_none());
-    if let Some(given) = in_environment {
-        match names::session(context, given) {
+    if let Some(name) = in_environment {
+        match names::session(context, name) {
             Ok(session) => return Ok(Some(session.id)),
             // the variable may be set for many repositories
             Err(error) => warnings.push(format!("EMPIRICA_SESSION ignored: {error}")),

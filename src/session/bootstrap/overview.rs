@@ -3,14 +3,17 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::fold::assessment::calibration;
 use crate::fold::assessment::confidence::{overall, round4};
 use crate::fold::journal::{OwnedGoal, answers, goals};
-use empirica_notes::model::goal::{GoalState, GoalStatus};
+use empirica_notes::model::goal::{GoalStatus, Priority};
 use empirica_notes::model::handoff::Calibration;
 use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::handoff::superseded::superseded;
-use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Unknown};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Assessment, Body, Envelope, Handoff, Id, Phase, Record, SessionId};
 
@@ -37,91 +40,234 @@ pub struct Overview {
     /// priority, those of active sessions first, then the newest.
     pub goals: Vec<OpenGoal>,
     /// The open questions, newest first.
-    pub unknowns: Vec<DatedClaim<Unknown>>,
+    pub unknowns: Vec<DatedClaim<OpenQuestion>>,
     /// Findings, most important first, then newest.
-    pub findings: Vec<LearnedItem>,
+    pub findings: Vec<DatedClaim<LearnedItem>>,
     /// Dead ends, newest first.
-    pub dead_ends: Vec<DatedClaim<DeadEnd>>,
+    pub dead_ends: Vec<DatedClaim<FailedApproach>>,
     /// Mistakes, newest first.
-    pub mistakes: Vec<DatedClaim<Mistake>>,
+    pub mistakes: Vec<DatedClaim<PastMistake>>,
     /// Decisions, newest first.
-    pub decisions: Vec<DatedClaim<Decision>>,
+    pub decisions: Vec<DatedClaim<PastDecision>>,
     /// The last handoff in force of each agent, newest first.
     pub handoffs: Vec<HandoffLine>,
 }
 
-/// An active session.
-#[derive(Debug, Clone, PartialEq)]
+/// A session that has not ended.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ActiveSession")]
 pub struct RecentSession {
-    pub session: Session,
-    /// Phase and round of its last assessment; `None` before the first.
-    pub phase: Option<(Phase, u32)>,
-    /// The overall confidence of its last assessment, in [0, 1]; `None` without one.
+    /// The session.
+    #[serde(skip_serializing_if = "never")]
+    pub session_id: SessionId,
+    /// Its agent.
+    pub ai_id: String,
+    /// Its task.
+    pub task: Option<String>,
+    /// Of its last assessment; so are the next two.
+    #[serde(skip_serializing_if = "never")]
+    pub phase: Option<Phase>,
+    /// Which one of its phase, from 1.
+    #[serde(skip_serializing_if = "never")]
+    pub round: Option<u32>,
+    /// From 0 to 1.
+    #[serde(skip_serializing_if = "never")]
     pub overall_confidence: Option<f64>,
-    /// The time of its last record, RFC 3339 UTC.
+    /// When it began.
+    #[serde(skip_serializing_if = "never")]
+    pub started_at: String,
+    /// The worktree it began in.
+    #[serde(skip_serializing_if = "never")]
+    pub worktree: Option<String>,
+    /// When its last record was made.
+    #[serde(skip_serializing_if = "never")]
     pub last_seen: String,
     /// Whether it is the requesting session.
+    #[serde(skip)]
     pub own: bool,
 }
 
-/// An agent, by its newest session.
-#[derive(Debug, Clone, PartialEq)]
+/// An agent, as its newest session shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "TeamMember")]
 pub struct AgentWork {
+    /// The agent.
+    pub ai_id: String,
     /// Its newest session.
-    pub session: Session,
+    #[serde(skip_serializing_if = "never")]
+    pub session_id: SessionId,
+    /// Its task.
+    pub task: Option<String>,
+    /// Whether the session has not ended.
+    pub active: bool,
+    /// The self-assessment, of the first PREFLIGHT against a POSTFLIGHT that nothing followed.
     pub calibration_status: Calibration,
-    /// The overall confidence of its last assessment, in [0, 1]; `None` without one.
+    /// Of its last assessment, from 0 to 1.
+    #[serde(skip_serializing_if = "never")]
     pub overall_confidence: Option<f64>,
-    /// The first next step of its handoff in force, else its first open goal, else `None`.
+    /// The first next step of its handoff in force, else its first open goal.
     pub next_step: Option<String>,
-    /// The time of its last record, RFC 3339 UTC.
+    /// When its last record was made.
+    #[serde(skip_serializing_if = "never")]
     pub last_seen: String,
     /// Whether it is the agent of the requesting session.
+    #[serde(skip)]
     pub own: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// A goal that is open.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OpenGoal {
-    pub goal: GoalState,
-    /// The session that has it now; `None` if none is named.
-    pub session: Option<SessionId>,
-    /// That session's agent; `None` if nothing else is stored of it.
-    pub ai: Option<String>,
-    pub active: bool,
-    /// Whether the requesting session has it.
-    pub own: bool,
-    /// How many goals have this text, 1 or more.
+    /// The goal.
+    #[serde(skip_serializing_if = "never")]
+    pub id: Id,
+    /// Its text.
+    pub text: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// "2/4 subtasks"; null without subtasks.
+    #[serde(skip_serializing_if = "never")]
+    pub progress: Option<String>,
+    /// The criteria for reaching it.
+    #[serde(skip_serializing_if = "never")]
+    pub criteria: Vec<String>,
+    /// The session that has it now.
+    #[serde(skip_serializing_if = "never")]
+    pub session_id: Option<SessionId>,
+    /// The agent of that session.
+    #[serde(skip_serializing_if = "never")]
+    pub ai_id: Option<String>,
+    /// active or ended.
+    #[serde(skip_serializing_if = "never")]
+    pub session_status: Option<&'static str>,
+    /// How many goals have this text but for case and outer white space; this is the first.
+    #[serde(skip_serializing_if = "never")]
     pub count: usize,
+    /// Whether the requesting session has it.
+    #[serde(skip)]
+    pub own: bool,
 }
 
 /// A claim of the journal.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "{T}")]
 pub struct DatedClaim<T> {
-    pub head: Envelope,
+    /// The record.
+    #[serde(skip_serializing_if = "never")]
+    pub id: Id,
+    /// Its agent.
+    #[serde(skip_serializing_if = "never")]
+    pub ai_id: String,
+    /// Its session.
+    #[serde(skip_serializing_if = "never")]
+    pub session_id: Option<SessionId>,
+    /// When.
+    #[serde(skip_serializing_if = "never")]
+    pub timestamp: String,
+    /// How many records have this text but for case and outer white space; this is the first.
+    #[serde(skip_serializing_if = "never")]
+    pub count: usize,
+    #[serde(flatten)]
     pub body: T,
     /// Whether the requesting session logged it.
+    #[serde(skip)]
     pub own: bool,
-    /// How many records have this text, 1 or more.
-    pub count: usize,
+}
+
+/// The text of an entry.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OpenQuestion {
+    /// Its text.
+    pub text: String,
 }
 
 /// A finding.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Finding")]
 pub struct LearnedItem {
-    pub noted: DatedClaim<Finding>,
-    /// Its present [`importance`], in [0, 1].
+    /// Its text.
+    pub text: String,
+    /// How much it matters, from 0 to 1, as the agent gave it.
+    #[serde(skip_serializing_if = "never")]
+    pub impact: Option<f64>,
+    /// The impact (0.5 when none was given) / (1 + newer / 50), with the number of newer findings, 4 decimals.
+    #[serde(skip_serializing_if = "never")]
     pub importance: f64,
+    /// HEAD when it was logged.
+    #[serde(skip_serializing_if = "never")]
+    pub commit: Option<String>,
 }
 
-/// An agent's last handoff.
-#[derive(Debug, Clone, PartialEq)]
+/// A dead end.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "DeadEnd")]
+pub struct FailedApproach {
+    /// The approach that was tried.
+    pub approach: String,
+    /// Why it failed.
+    pub why: String,
+}
+
+/// A mistake.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Mistake")]
+pub struct PastMistake {
+    /// Its text.
+    pub text: String,
+    /// How to prevent it.
+    #[serde(skip_serializing_if = "never")]
+    pub prevention: Option<String>,
+}
+
+/// A decision.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Decision")]
+pub struct PastDecision {
+    /// Its text.
+    pub text: String,
+    /// Why.
+    pub why: String,
+    /// The alternatives it was chosen over.
+    #[serde(skip_serializing_if = "never")]
+    pub alternatives: Vec<String>,
+}
+
+/// The last handoff in force of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "LastHandoff")]
 pub struct HandoffLine {
-    /// Its envelope.
-    pub head: Envelope,
+    /// The handoff.
+    #[serde(skip_serializing_if = "never")]
+    pub handoff_id: Id,
+    /// Its session.
+    #[serde(skip_serializing_if = "never")]
+    pub session_id: Option<SessionId>,
+    /// Its agent.
+    pub ai_id: String,
+    /// When it was written.
+    #[serde(skip_serializing_if = "never")]
+    pub timestamp: String,
+    /// The commit it is attached to.
+    #[serde(skip_serializing_if = "never")]
+    pub commit: Option<String>,
+    /// Its task.
     pub task: String,
+    /// The self-assessment.
+    #[serde(skip_serializing_if = "never")]
     pub calibration_status: Calibration,
     /// Whether the requesting session wrote it.
+    #[serde(skip)]
     pub own: bool,
+}
+
+/// Marks a key that only whole entries have.
+pub fn never<T>(_: &T) -> bool {
+    false
+}
+
+/// `active` or `ended`.
+pub fn status(active: bool) -> &'static str {
+    if active { "active" } else { "ended" }
 }
 
 /// The importance of a finding: its impact, else [`DEFAULT_IMPACT`], weighed with its age by rank: halved by [`HALVED_BY`]
@@ -165,11 +311,14 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
         steps.entry(head.session.as_ref()).or_insert(handoff.next_steps.first());
     }
     let next_step = |session: &Session| {
-        let goal = || open.iter().find(|goal| goal.session.as_ref() == Some(&session.id)).map(|goal| &goal.goal.text);
+        let goal = || open.iter().find(|goal| goal.session_id.as_ref() == Some(&session.id)).map(|goal| &goal.text);
         steps.get(&Some(&session.id)).copied().flatten().or_else(goal).cloned()
     };
     let team = team.iter().map(|(session, state)| AgentWork {
-        session: (*session).clone(),
+        ai_id: session.ai.clone(),
+        session_id: session.id.clone(),
+        task: session.task.clone(),
+        active: session.is_active(),
         calibration_status: state.calibration(),
         overall_confidence: state.confidence(),
         next_step: next_step(session),
@@ -177,9 +326,14 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
         own: Some(&session.ai) == own_ai,
     });
     let active_sessions = active.iter().map(|(session, state)| RecentSession {
-        session: (*session).clone(),
-        phase: state.newest.map(|assessment| (assessment.phase, assessment.round)),
+        session_id: session.id.clone(),
+        ai_id: session.ai.clone(),
+        task: session.task.clone(),
+        phase: state.newest.map(|assessment| assessment.phase),
+        round: state.newest.map(|assessment| assessment.round),
         overall_confidence: state.confidence(),
+        started_at: session.started_at.clone(),
+        worktree: session.worktree.clone(),
         last_seen: state.last_seen.to_owned(),
         own: is_own(Some(&session.id)),
     });
@@ -191,7 +345,9 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
             records,
             own_id,
             |record| match &record.body {
-                Body::Unknown(unknown) if !answered.contains_key(&record.head.id) => Some(unknown),
+                Body::Unknown(unknown) if !answered.contains_key(&record.head.id) => {
+                    Some(OpenQuestion { text: unknown.text.clone() })
+                }
                 _ => None,
             },
             |unknown| folded(&[&unknown.text]),
@@ -200,23 +356,38 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
         dead_ends: claims(
             records,
             own_id,
-            |record| if let Body::DeadEnd(dead_end) = &record.body { Some(dead_end) } else { None },
+            |record| match &record.body {
+                Body::DeadEnd(DeadEnd { approach, why, .. }) => {
+                    Some(FailedApproach { approach: approach.clone(), why: why.clone() })
+                }
+                _ => None,
+            },
             |dead_end| folded(&[&dead_end.approach, &dead_end.why]),
         ),
         mistakes: claims(
             records,
             own_id,
-            |record| if let Body::Mistake(mistake) = &record.body { Some(mistake) } else { None },
+            |record| match &record.body {
+                Body::Mistake(Mistake { text, prevention, .. }) => {
+                    Some(PastMistake { text: text.clone(), prevention: prevention.clone() })
+                }
+                _ => None,
+            },
             |mistake| folded(&[&mistake.text, mistake.prevention.as_deref().unwrap_or_default()]),
         ),
         decisions: claims(
             records,
             own_id,
-            |record| if let Body::Decision(decision) = &record.body { Some(decision) } else { None },
+            |record| match &record.body {
+                Body::Decision(Decision { text, why, alternatives, .. }) => {
+                    Some(PastDecision { text: text.clone(), why: why.clone(), alternatives: alternatives.clone() })
+                }
+                _ => None,
+            },
             |decision| folded(&[&decision.text, &decision.why]),
         ),
         handoffs: last_of_each(handoffs, is_own),
-        goals: once(open, |goal| folded(&[&goal.goal.text]), |goal| goal.count += 1),
+        goals: once(open, |goal| folded(&[&goal.text]), |goal| goal.count += 1),
         own,
         ..Overview::default()
     }
@@ -253,47 +424,56 @@ impl<'a> SessionState<'a> {
 
 /// The open goals in their order, with repetitions.
 fn open_goals(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Option<&SessionId>) -> Vec<OpenGoal> {
-    let open = goals(records.iter().copied()).into_iter().filter(|owned| owned.goal.status == GoalStatus::Open);
-    let mut out: Vec<OpenGoal> = open
-        .map(|OwnedGoal { session, goal, .. }| {
-            let of = session.as_ref().and_then(|id| all.get(id));
-            OpenGoal {
-                goal,
-                ai: of.map(|session| session.ai.clone()),
-                active: of.is_some_and(Session::is_active),
-                own: own.is_some() && session.as_ref() == own,
-                session,
-                count: 1,
-            }
-        })
-        .collect();
-    out.sort_by(|a, b| {
-        let key = |goal: &OpenGoal| (!goal.own, goal.goal.vector.is_some(), goal.goal.priority, !goal.active);
-        key(a).cmp(&key(b)).then_with(|| b.goal.id.cmp(&a.goal.id))
+    let holder = |owned: &OwnedGoal| owned.session.as_ref().and_then(|id| all.get(id));
+    let is_own = |owned: &OwnedGoal| own.is_some() && owned.session.as_ref() == own;
+    let mut open = goals(records.iter().copied());
+    open.retain(|owned| owned.goal.status == GoalStatus::Open);
+    open.sort_by_cached_key(|owned| {
+        let (goal, active) = (&owned.goal, holder(owned).is_some_and(Session::is_active));
+        (!is_own(owned), goal.vector.is_some(), goal.priority, !active, Reverse(goal.id.clone()))
     });
-    out
+    let line = |owned: OwnedGoal| {
+        let of = holder(&owned);
+        OpenGoal {
+            progress: owned.goal.progress(),
+            ai_id: of.map(|session| session.ai.clone()),
+            session_status: owned.session.as_ref().map(|_| status(of.is_some_and(Session::is_active))),
+            own: is_own(&owned),
+            id: owned.goal.id,
+            text: owned.goal.text,
+            priority: owned.goal.priority,
+            criteria: owned.goal.criteria,
+            session_id: owned.session,
+            count: 1,
+        }
+    };
+    open.into_iter().map(line).collect()
 }
 
 /// The claims of a kind, newest first, with repetitions.
-fn dated<'a, T: Clone + 'a>(
-    records: &[&'a Record],
-    own: Option<&SessionId>,
-    kind: impl Fn(&'a Record) -> Option<&'a T>,
-) -> Vec<DatedClaim<T>> {
-    let own = |record: &Record| own.is_some() && record.head.session.as_ref() == own;
-    let claim = |record: &&'a Record| {
-        Some(DatedClaim { head: record.head.clone(), body: kind(record)?.clone(), own: own(record), count: 1 })
+fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record) -> Option<T>) -> Vec<DatedClaim<T>> {
+    let claim = |record: &&Record| {
+        let head = &record.head;
+        Some(DatedClaim {
+            id: head.id.clone(),
+            ai_id: head.ai.clone(),
+            session_id: head.session.clone(),
+            timestamp: head.at.clone(),
+            count: 1,
+            body: kind(record)?,
+            own: own.is_some() && head.session.as_ref() == own,
+        })
     };
     let mut out: Vec<DatedClaim<T>> = records.iter().filter_map(claim).collect();
-    out.sort_by(|a, b| b.head.id.cmp(&a.head.id));
+    out.sort_by(|a, b| b.id.cmp(&a.id));
     out
 }
 
 /// The claims of a kind, each text once: the own session's first, then newest first.
-fn claims<'a, T: Clone + 'a>(
-    records: &[&'a Record],
+fn claims<T>(
+    records: &[&Record],
     own: Option<&SessionId>,
-    kind: impl Fn(&'a Record) -> Option<&'a T>,
+    kind: impl Fn(&Record) -> Option<T>,
     key: impl Fn(&T) -> String,
 ) -> Vec<DatedClaim<T>> {
     let mut all = dated(records, own, kind);
@@ -302,19 +482,22 @@ fn claims<'a, T: Clone + 'a>(
     once(all, |claim| key(&claim.body), |claim| claim.count += 1)
 }
 
-fn findings(records: &[&Record], own: Option<&SessionId>) -> Vec<LearnedItem> {
-    let all = dated(records, own, |record| match &record.body {
-        Body::Finding(finding) => Some(finding),
+fn findings(records: &[&Record], own: Option<&SessionId>) -> Vec<DatedClaim<LearnedItem>> {
+    let mut all = dated(records, own, |record| match &record.body {
+        Body::Finding(finding) => Some(LearnedItem {
+            text: finding.text.clone(),
+            impact: finding.impact,
+            importance: 0.0,
+            commit: record.head.commit.clone(),
+        }),
         _ => None,
     });
-    let weighed = |(newer, noted): (usize, DatedClaim<Finding>)| LearnedItem {
-        importance: importance(noted.body.impact, newer),
-        noted,
-    };
-    let mut out: Vec<LearnedItem> = all.into_iter().enumerate().map(weighed).collect();
+    for (newer, finding) in all.iter_mut().enumerate() {
+        finding.body.importance = importance(finding.body.impact, newer);
+    }
     // the sort is stable: newest first among equals
-    out.sort_by(|a, b| b.noted.own.cmp(&a.noted.own).then(b.importance.total_cmp(&a.importance)));
-    once(out, |learned| folded(&[&learned.noted.body.text]), |learned| learned.noted.count += 1)
+    all.sort_by(|a, b| b.own.cmp(&a.own).then(b.body.importance.total_cmp(&a.body.importance)));
+    once(all, |finding| folded(&[&finding.body.text]), |finding| finding.count += 1)
 }
 
 /// The handoffs that none supersedes, newest first.
@@ -338,7 +521,11 @@ fn last_of_each(
     handoffs.retain(|(head, _)| seen.insert(&head.ai));
     handoffs.sort_by_key(|(head, _)| (!is_own(head.session.as_ref()), Reverse(&head.id)));
     let line = |(head, handoff): (&Envelope, &Handoff)| HandoffLine {
-        head: head.clone(),
+        handoff_id: head.id.clone(),
+        session_id: head.session.clone(),
+        ai_id: head.ai.clone(),
+        timestamp: head.at.clone(),
+        commit: head.commit.clone(),
         task: handoff.task.clone(),
         calibration_status: handoff.calibration_status,
         own: is_own(head.session.as_ref()),

@@ -11,10 +11,11 @@ use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::bootstrap::BootstrapOutcome;
-use crate::session::bootstrap::sections::{
-    self, ActiveView, DecidedView, EntryView, FailedView, GoalView, HandoffView, LearnedView, LongTermMemoryView,
-    MemberView, MistakeView, NotedView, TextView, WorkingMemoryView, lists,
+use crate::session::bootstrap::overview::{
+    AgentWork, DatedClaim, FailedApproach, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, PastDecision, PastMistake,
+    RecentSession,
 };
+use crate::session::bootstrap::sections::{self, EntryView, LongTermMemoryView, WorkingMemoryView, lists};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
 use empirica_notes::model::SessionId;
@@ -54,7 +55,7 @@ struct StoredCountsView {
     agents: usize,
 }
 
-/// What was left out to fit `--budget`.
+/// The omissions to fit `--budget`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "LeftOutOfProjectView")]
 struct OmittedView<'a> {
@@ -71,11 +72,11 @@ struct OmittedView<'a> {
 
 /// The project within `--budget` tokens (1,000; 100 or more). Warnings count; the document is larger only if they alone take more.
 ///
-/// Every entry has `own`: whether the session that asks logged it (in `team`: whether it is that session's agent); these come first
-/// in every list. In goals and in what stands in the journal, texts that are the same but for case and outer white space are one
+/// Every entry has `own`: whether the requesting session logged it (in `team`: whether it is that session's agent); these come first
+/// in every list. In goals and in claims, texts that are the same but for case and outer white space are one
 /// entry, the first; `count` says how many there are.
 ///
-/// What is too much goes in this order: first entries give up everything but their texts (`short_id`, the short form of the id,
+/// The answer is reduced in this order: first entries give up everything but their texts (`short_id`, the short form of the id,
 /// instead of the ids; no `own_session_id`; `own` only where it is true), then long texts are cut with `…`, then entries go. Entries
 /// stay in rounds, in each so many of a list: goals 3, unknowns 3, mistakes 2, team 3, findings 4, dead ends 2, working memory 4,
 /// handoffs 2, long-term memory 3, decisions 1, active sessions 2; in a round the first of each list, in this order, before the
@@ -84,46 +85,46 @@ struct OmittedView<'a> {
 pub struct ProjectView<'a> {
     /// How much is stored.
     project: StoredCountsView,
-    /// The session that asks; null when it is not known.
+    /// The requesting session; null if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_session_id: Option<Option<&'a SessionId>>,
     /// When nothing is stored: how to begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     message: Option<&'a Text>,
-    /// What decisions and `finding --as` say of the work in hand.
+    /// Of the work at hand, from decisions and `finding --as`.
     #[serde(skip_serializing_if = "Option::is_none")]
     working_memory: Option<WorkingMemoryView>,
-    /// What they say of the project.
+    /// Of the project, from `finding --as`.
     #[serde(skip_serializing_if = "Option::is_none")]
     long_term_memory: Option<LongTermMemoryView>,
     /// Sessions that have not ended, last seen first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    active_sessions: Option<Entries<EntryView<ActiveView<'a>>>>,
+    active_sessions: Option<Entries<EntryView<RecentSession>>>,
     /// The agents, each by its newest session, active ones first, then last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
-    team: Option<Entries<EntryView<MemberView<'a>>>>,
+    team: Option<Entries<EntryView<AgentWork>>>,
     /// Open goals of all sessions, by priority, those of active sessions first, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    goals: Option<Entries<EntryView<GoalView<'a>>>>,
+    goals: Option<Entries<EntryView<OpenGoal>>>,
     /// Open questions, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unknowns: Option<Entries<EntryView<NotedView<'a, TextView<'a>>>>>,
+    unknowns: Option<Entries<EntryView<DatedClaim<OpenQuestion>>>>,
     /// Findings, by importance, then newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    findings: Option<Entries<EntryView<NotedView<'a, LearnedView<'a>>>>>,
+    findings: Option<Entries<EntryView<DatedClaim<LearnedItem>>>>,
     /// Dead ends, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dead_ends: Option<Entries<EntryView<NotedView<'a, FailedView<'a>>>>>,
+    dead_ends: Option<Entries<EntryView<DatedClaim<FailedApproach>>>>,
     /// Mistakes, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mistakes: Option<Entries<EntryView<NotedView<'a, MistakeView<'a>>>>>,
+    mistakes: Option<Entries<EntryView<DatedClaim<PastMistake>>>>,
     /// Decisions, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    decisions: Option<Entries<EntryView<NotedView<'a, DecidedView<'a>>>>>,
+    decisions: Option<Entries<EntryView<DatedClaim<PastDecision>>>>,
     /// The last handoff in force of each agent, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    handoffs: Option<Entries<EntryView<HandoffView<'a>>>>,
+    handoffs: Option<Entries<EntryView<HandoffLine>>>,
     /// How many entries were left out, by list; under `entries` those of all lists, where there is no room for more. Absent if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<OmittedView<'a>>,
@@ -340,24 +341,18 @@ impl Project<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::bootstrap::overview::{DatedClaim, Overview};
-    use empirica_notes::model::journal::Mistake;
-    use empirica_notes::model::{Envelope, Id};
+    use crate::session::bootstrap::overview::Overview;
+    use empirica_notes::model::Id;
 
     fn outcome(mistakes: u64) -> BootstrapOutcome {
         let mistake = |n: u64| DatedClaim {
-            head: Envelope {
-                v: 1,
-                id: Id::at(1_700_000_000_000 + n),
-                session: None,
-                ai: "ada".to_owned(),
-                at: "2026-03-01T12:00:00.000Z".to_owned(),
-                commit: None,
-                tree: None,
-            },
-            body: Mistake { text: format!("Forgot the index of table {n}"), prevention: None, led_from: None },
-            own: false,
+            id: Id::at(1_700_000_000_000 + n),
+            ai_id: "ada".to_owned(),
+            session_id: None,
+            timestamp: "2026-03-01T12:00:00.000Z".to_owned(),
             count: 1,
+            body: PastMistake { text: format!("Forgot the index of table {n}"), prevention: None },
+            own: false,
         };
         let mistakes = (0..mistakes).map(mistake).collect();
         let overview = Overview { sessions: 1, agents: 1, mistakes, ..Default::default() };

@@ -1,4 +1,4 @@
-//! After a compaction: what was lost since the snapshot before it, and what a new context needs.
+//! After a compaction: the comparison with the snapshot before it, and the project for the new context.
 
 pub mod view;
 
@@ -19,18 +19,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a new context is told.
 #[derive(Debug)]
 pub struct CompactionOutcome {
-    /// The comparison with the snapshot before the compaction; `None` when there is none.
+    /// The comparison with the snapshot before the compaction; `None` without one.
     pub compared: Option<diff::DiffOutcome>,
-    /// The project.
     pub bootstrap: bootstrap::BootstrapOutcome,
 }
 
-/// Looks at what a checkpoint after a compaction found.
+/// Compares a checkpoint after a compaction with the one before it.
 pub fn run(context: &CommandContext<'_>, taken: &Taken) -> Result<CompactionOutcome> {
-    let bootstrap = bootstrap::run(context, &bootstrap::BootstrapRequest { own: Some(taken.session_id.clone()) })?;
+    let bootstrap = bootstrap::run(context, Some(taken.session_id.clone()))?;
     let index = context.index()?;
     let scan = index.ids(&taken.checkpoint.compared_with)?;
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {
@@ -58,8 +56,8 @@ pub struct SinceSnapshot {
     pub vector_deltas: Option<BTreeMap<Vector, f64>>,
 }
 
-/// Compares an assessment that is the session's first one after a compaction with the snapshot before that, when it had
-/// vectors; `None` for any other assessment. `gathered` is the session before it.
+/// Compares the session's first assessment after a compaction with the snapshot before that, if that has vectors; `None` for
+/// any other assessment. `gathered` is the session before it.
 pub(crate) fn since(
     context: &CommandContext<'_>,
     gathered: &SessionRecords,
@@ -71,7 +69,7 @@ pub(crate) fn since(
         checkpoint.trigger == Trigger::PostCompact && last.is_none_or(|last| head.id > *last)
     };
     let Some((post, checkpoint)) = gathered.checkpoints.iter().rev().find(after) else { return Ok(None) };
-    // vectors of its own were compared when it was taken
+    // a checkpoint's own vectors were compared when it was taken
     let own_vectors = checkpoint.vectors_from.is_none() && !checkpoint.vectors.is_empty();
     let Some(pre) = checkpoint.compared_with.clone().filter(|_| !own_vectors) else { return Ok(None) };
     let scan = context.index()?.ids([&pre])?;
@@ -82,7 +80,7 @@ pub(crate) fn since(
     }) else {
         return Ok(None);
     };
-    // only the vectors: everything else was compared at once
+    // the rest was compared when the checkpoint was taken
     let a = Operand { vectors, session: head.session.clone(), ..Operand::default() };
     let b = Operand { vectors: assessment.vectors.clone(), session: head.session.clone(), ..Operand::default() };
     let Comparison { summary, vector_deltas, .. } = compare(&a, &b, &HistoryBetween::default(), &|_| true);

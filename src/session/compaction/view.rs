@@ -1,4 +1,4 @@
-//! The answer of a checkpoint after a compaction: one block of context, ready to be injected.
+//! The answer of a checkpoint after a compaction: one block of context for injection.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,14 +19,14 @@ use crate::text::tokens;
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::model::Id;
 
-/// What the block may take when nothing else is said, in tokens.
+/// The most tokens of the block without `--budget`.
 pub const BUDGET: usize = 1500;
-/// How much of a text is quoted, in characters.
+/// The longest quotation, in characters.
 const QUOTED: usize = 300;
-/// The least that is left to the project, in tokens.
+/// The fewest tokens for the project.
 const LEAST: usize = 60;
 
-/// What a compaction lost.
+/// The loss of a compaction.
 #[derive(Serialize, JsonSchema)]
 struct LostView<'a> {
     #[serde(flatten)]
@@ -35,10 +35,10 @@ struct LostView<'a> {
     pre_checkpoint_id: Option<&'a Id>,
 }
 
-/// What `checkpoint --trigger post_compact` answers beside the checkpoint.
+/// The keys of `checkpoint --trigger post_compact` beside those of the checkpoint.
 #[derive(Serialize, JsonSchema)]
 pub struct CompactionView<'a> {
-    /// What was lost since the session's newest checkpoint with `--trigger pre_compact`, else since the newest such of an agent
+    /// The difference from the session's newest checkpoint with `--trigger pre_compact`, else from the newest such of an agent
     /// of that name in this worktree; null without one.
     compaction: Option<LostView<'a>>,
     /// The project, with the keys of `status --all` but `token_count`.
@@ -47,8 +47,8 @@ pub struct CompactionView<'a> {
     context: &'a str,
 }
 
-/// The block as text, and in JSON beside the checkpoint's keys. It takes `budget` tokens at most; what was lost comes
-/// first, the project gets the rest.
+/// The block as text, and in JSON beside the checkpoint's keys, of `budget` tokens at most: the report of the loss, then the
+/// project in the rest.
 pub fn answer(
     taken: &Taken,
     outcome: &CompactionOutcome,
@@ -73,7 +73,7 @@ pub fn answer(
     Ok(answer)
 }
 
-/// Where the work stood before: phase, task, goal and the last reasoning.
+/// The state before: phase, task, goal and the last reasoning.
 fn place(before: &Operand) -> String {
     let phase = before.phase.map(|phase| match before.round {
         Some(round) => format!("{} {round}", phase.name()),
@@ -91,7 +91,7 @@ fn place(before: &Operand) -> String {
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }
 
-/// What was lost, as much of it as half of the budget holds.
+/// The report of the loss, within half of the budget.
 fn report(outcome: &CompactionOutcome, budget: usize) -> String {
     let Some(compared) = &outcome.compared else {
         return format!(

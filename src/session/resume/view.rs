@@ -27,7 +27,7 @@ use empirica_notes::model::handoff::{
 };
 use empirica_notes::model::{Body, Id, Phase, Record, SessionId};
 
-/// How the answer is wanted.
+/// The detail, size and form of the answer.
 #[derive(Debug, Clone, Copy)]
 pub struct ResumeForm {
     pub detail: Detail,
@@ -36,10 +36,10 @@ pub struct ResumeForm {
     pub form: OutputForm,
 }
 
-/// What others handed over.
+/// The newest sessions that handed work over.
 #[derive(Serialize, JsonSchema)]
 pub struct ResumeView<'a> {
-    /// Sessions that handed something over, newest first; those that only assessed themselves when no other is known. Each takes 400
+    /// Sessions that handed something over, newest first; those that only assessed themselves if there is no other. Each takes 400
     /// tokens at most with `--detail summary`, 800 with `detailed`, 1,250 with `full`.
     sessions: Vec<ResumedView<'a>>,
     /// How many they are, with those for which there was no room.
@@ -89,7 +89,7 @@ struct AssessedSinceView<'a> {
     overall_confidence: Option<f64>,
 }
 
-/// A session to go on from. One that had to be shortened leaves out what is optional here.
+/// A session to continue from. A shortened one lacks optional keys.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ResumedSessionView")]
 struct ResumedView<'a> {
@@ -116,19 +116,19 @@ struct ResumedView<'a> {
     /// How many records it made after the handoff. Absent when it is shortened and none.
     #[serde(skip_serializing_if = "Option::is_none")]
     since_handoff: Option<usize>,
-    /// The commit the handoff is at home on; null without one.
+    /// The commit that the handoff is attached to; null without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<Option<&'a str>>,
-    /// What it is about, 60 tokens at most.
+    /// The task, 60 tokens at most.
     task: String,
     /// The self-assessment.
     calibration_status: Calibration,
     #[serde(flatten)]
     lists: ListsView,
-    /// What became of the handoff since; null without a handoff, absent then when it is shortened.
+    /// The state of the handoff since; null without a handoff, absent then when it is shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     arrival: Option<Option<PackedArrivalView>>,
-    /// What is not there; absent when all is.
+    /// What was left out; absent if nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<OmittedView>,
     /// With `full`: the whole Markdown of the handoff as it was written; null when there is no room for it.
@@ -136,7 +136,7 @@ struct ResumedView<'a> {
     full_markdown: Option<Option<String>>,
 }
 
-/// What is not there of a session: by key, how many entries; by `derived` how many of `epistemic_deltas`, `accomplished`,
+/// The omissions of a session: by key, how many entries; by `derived` how many of `epistemic_deltas`, `accomplished`,
 /// `knowledge_gaps_filled`, `artifacts_created`, `investigation_tools` and `assessments` together. Of `arrival` the entries are counted
 /// under their own keys, `stale_evidence` with the files of its entries.
 #[derive(Default, Serialize, JsonSchema)]
@@ -157,7 +157,7 @@ struct ListsView {
     /// Of a managed handoff: its fields, a line each.
     #[serde(skip_serializing_if = "Option::is_none")]
     handed_over: Option<Entries<String>>,
-    /// What to do next: the agent's own, then those that a rule adds.
+    /// The next steps: the agent's own, then those that a rule adds.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_steps: Option<Entries<String>>,
     /// How many of them, at the end, a rule added; absent when none.
@@ -166,25 +166,25 @@ struct ListsView {
     /// The questions that are still open.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining_unknowns: Option<Entries<String>>,
-    /// The last run of each check, what failed first; of a shortened one `command` and `exit`.
+    /// The last run of each check, failed ones first; of a shortened one `command` and `exit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<Entries<HandoffEvidence>>,
-    /// What was found.
+    /// Findings.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_findings: Option<Entries<String>>,
-    /// What was tried and failed.
+    /// Dead ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     dead_ends: Option<Entries<HandoffDeadEnd>>,
-    /// What was decided.
+    /// Decisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     decisions: Option<Entries<HandoffDecision>>,
-    /// What was done wrong.
+    /// Mistakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     mistakes: Option<Entries<HandoffMistake>>,
     /// The goals, open ones first; of a shortened one `text` and `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     goals: Option<Entries<PackedGoal<'static>>>,
-    /// What the next session should know.
+    /// The agent's context for the next session.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     next_session_context: Option<Value>,
@@ -192,10 +192,10 @@ struct ListsView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, f64>>")]
     epistemic_deltas: Option<Value>,
-    /// What was done: as the agent put it, goals that were done, commits.
+    /// The agent's own list, goals that were done, commits.
     #[serde(skip_serializing_if = "Option::is_none")]
     accomplished: Option<Entries<String>>,
-    /// What was settled.
+    /// Questions and vectors before and after.
     #[serde(skip_serializing_if = "Option::is_none")]
     knowledge_gaps_filled: Option<Entries<Gap>>,
     /// With `detailed` and `full`: the files that were made or changed.
@@ -240,7 +240,7 @@ impl ListsView {
     }
 }
 
-/// A session as it is shown.
+/// A packed session.
 struct Shown<'a> {
     view: ResumedView<'a>,
     lists: Vec<BudgetList>,
@@ -248,35 +248,35 @@ struct Shown<'a> {
     omitted: String,
 }
 
-/// The least a session is worth showing with, in tokens.
+/// The fewest tokens for a session.
 const LEAST: usize = 90;
 
-/// Packs the sessions and answers. What is left of one session's share goes to those after it.
-pub fn answer(outcome: &ResumeOutcome, wanted: ResumeForm, terminal: &mut Templates) -> Result<Answer> {
+/// Packs the sessions and answers. The rest of a session's share goes to those after it.
+pub fn answer(outcome: &ResumeOutcome, options: ResumeForm, terminal: &mut Templates) -> Result<Answer> {
     let all = outcome.sessions.len();
     // short texts can take a little more than estimated
-    let asked = wanted.budget.map_or(usize::MAX, |budget| budget - budget / 25 - 2);
-    let most = asked.min(wanted.detail.budget() * all.max(1));
+    let requested = options.budget.map_or(usize::MAX, |budget| budget - budget / 25 - 2);
+    let most = requested.min(options.detail.budget() * all.max(1));
     let since = assessed_since(outcome);
-    let frame = match wanted.form {
+    let frame = match options.form {
         OutputForm::Text => tokens::estimate(&since),
         OutputForm::Json => {
-            tokens::estimate(&safe::json(&document(outcome, wanted, Vec::new(), 0).document(&Shell).into())) + 2
+            tokens::estimate(&safe::json(&document(outcome, options, Vec::new(), 0).document(&Shell).into())) + 2
         }
     };
     let room = most.saturating_sub(frame);
     let mut shown = Vec::new();
-    // rather fewer sessions than heads without a body, and the newest ones
+    // the newest ones, each with more than its head
     for count in (1..=all.min(room / LEAST + 1)).rev() {
         // a line for those that do not fit at all
         let line = if count < all { tokens::estimate(&left_out(all)) + 10 } else { 0 };
-        shown = together(&outcome.sessions[..count], wanted, room.saturating_sub(line), terminal)?;
+        shown = together(&outcome.sessions[..count], options, room.saturating_sub(line), terminal)?;
         if !shown.is_empty() {
             break;
         }
     }
     let missing = all - shown.len();
-    let (text, sessions) = match wanted.form {
+    let (text, sessions) = match options.form {
         OutputForm::Text if shown.is_empty() && missing > 0 => (left_out(missing) + "\n", Vec::new()),
         OutputForm::Text => {
             let rest = if missing > 0 { format!("\n{}\n", left_out(missing)) } else { String::new() };
@@ -284,27 +284,27 @@ pub fn answer(outcome: &ResumeOutcome, wanted: ResumeForm, terminal: &mut Templa
         }
         OutputForm::Json => (String::new(), shown.into_iter().map(|shown| shown.view).collect()),
     };
-    Ok(document(outcome, wanted, sessions, missing).text(text))
+    Ok(document(outcome, options, sessions, missing).text(text))
 }
 
-/// All of these sessions within `room` tokens, or none when they do not fit together.
+/// All of these sessions within `room` tokens; none if they do not fit together.
 fn together<'a>(
     sessions: &'a [ResumedSession],
-    wanted: ResumeForm,
+    options: ResumeForm,
     mut room: usize,
     terminal: &mut Templates,
 ) -> Result<Vec<Shown<'a>>> {
     let mut shown = Vec::new();
     for (at, session) in sessions.iter().enumerate() {
-        let share = (room / (sessions.len() - at)).min(wanted.detail.budget());
-        let Some(packed) = packed(session, wanted, share, terminal)? else { return Ok(Vec::new()) };
-        room = room.saturating_sub(measured(&packed, wanted.form, terminal)?);
+        let share = (room / (sessions.len() - at)).min(options.detail.budget());
+        let Some(packed) = packed(session, options, share, terminal)? else { return Ok(Vec::new()) };
+        room = room.saturating_sub(measured(&packed, options.form, terminal)?);
         shown.push(packed);
     }
     Ok(shown)
 }
 
-/// What is said of sessions for which there was no room.
+/// The line for sessions without room.
 fn left_out(sessions: usize) -> String {
     format!("Left out: {}. All of them: {}", format::count(sessions, "session"), empirica("session list"))
 }
@@ -315,7 +315,7 @@ fn last_assessed(outcome: &ResumeOutcome) -> Option<(&ResumedSession, &Assessed)
     Some((session, session.handoff.assessments.last()?))
 }
 
-/// The same in a line.
+/// The same as a line; empty without one.
 fn assessed_since(outcome: &ResumeOutcome) -> String {
     let Some((session, last)) = last_assessed(outcome) else { return String::new() };
     let vectors = last.vectors.iter().take(3).map(|(vector, value)| format!("{} {value:.2}", vector.name()));
@@ -329,7 +329,7 @@ fn assessed_since(outcome: &ResumeOutcome) -> String {
     )
 }
 
-/// That there is nothing, or nothing of the agent that was asked for.
+/// The message without sessions.
 fn nothing(outcome: &ResumeOutcome) -> Text {
     match &outcome.ai {
         Some(ai) => text![
@@ -342,7 +342,7 @@ fn nothing(outcome: &ResumeOutcome) -> Text {
 
 fn document<'a>(
     outcome: &'a ResumeOutcome,
-    wanted: ResumeForm,
+    options: ResumeForm,
     sessions: Vec<ResumedView<'a>>,
     missing: usize,
 ) -> Answer {
@@ -357,7 +357,7 @@ fn document<'a>(
     let view = ResumeView {
         sessions,
         total_sessions: outcome.sessions.len(),
-        detail_level: wanted.detail.name(),
+        detail_level: options.detail.name(),
         assessed_since,
         message: outcome.sessions.is_empty().then(|| nothing(outcome)),
         omitted: (missing > 0).then(|| NoRoomView { sessions: missing, command: empirica("session list") }),
@@ -370,26 +370,25 @@ fn document<'a>(
     commands.fold(answer, |answer, (at, command)| answer.remedy(format!("/sessions/{at}/omitted/command"), command))
 }
 
-/// A session within its budget. It is pressed harder until it fits, and gives up the entries that matter least;
-/// `None` when not even its head fits.
+/// A session within its budget; `None` if not even its head fits.
 fn packed<'a>(
     session: &'a ResumedSession,
-    wanted: ResumeForm,
+    options: ResumeForm,
     budget: usize,
     terminal: &mut Templates,
 ) -> Result<Option<Shown<'a>>> {
-    let all = lists(&session.remaining(), wanted.detail);
+    let all = lists(&session.remaining(), options.detail);
     // an entry takes a token at least
     let all = budget::truncated(&all, budget);
     let longest = (budget / 8).max(24);
     let mut attempt = |lists: Vec<BudgetList>, how: Press, less: bool| {
-        let shown = assembled(session, lists, less, how, wanted);
-        let spent = measured(&shown, wanted.form, terminal)?;
+        let shown = assembled(session, lists, less, how, options);
+        let spent = measured(&shown, options.form, terminal)?;
         Ok((spent <= budget).then_some((shown, spent)))
     };
     let whole = [Press::Nothing, Press::Brief, Press::Texts(longest)].map(|how| (how, Keep::All));
-    if let Some((mut shown, spent)) = budget::fit(&all, wanted.form, &whole, &mut attempt)? {
-        if wanted.detail == Detail::Full && wanted.form == OutputForm::Json {
+    if let Some((mut shown, spent)) = budget::fit(&all, options.form, &whole, &mut attempt)? {
+        if options.detail == Detail::Full && options.form == OutputForm::Json {
             place_markdown(&mut shown, full_markdown(session)?, budget.saturating_sub(spent), session);
         }
         return Ok(Some(shown));
@@ -400,7 +399,7 @@ fn packed<'a>(
         (Press::Musts(longest, 16), Keep::Musts),
         (Press::Musts(longest, 12), Keep::OnlyMusts(0)),
     ];
-    Ok(budget::fit(&all, wanted.form, &steps, attempt)?.map(|(shown, _)| shown))
+    Ok(budget::fit(&all, options.form, &steps, attempt)?.map(|(shown, _)| shown))
 }
 
 fn measured(shown: &Shown<'_>, form: OutputForm, terminal: &mut Templates) -> Result<usize> {
@@ -416,7 +415,7 @@ fn full_markdown(session: &ResumedSession) -> Result<String> {
     markdown(&mut Templates::built_in(), &record)
 }
 
-/// The whole Markdown when there is room for it; else its place names the command that shows it.
+/// The whole Markdown if there is room for it; else null, and counted as omitted.
 fn place_markdown(shown: &mut Shown<'_>, markdown: String, room: usize, session: &ResumedSession) {
     let fits = !markdown.is_empty() && tokens::estimate(&Value::from(markdown.as_str()).to_string()) + 4 <= room;
     shown.view.full_markdown = Some(fits.then_some(markdown));
@@ -434,7 +433,7 @@ fn command(session: &ResumedSession) -> Command {
     }
 }
 
-/// A task as the head of a session shows it: its first 60 tokens.
+/// The first 60 tokens of a task.
 pub(crate) fn shortened(task: &str) -> String {
     match tokens::truncate_to(task, 60) {
         (whole, false) => whole.to_owned(),
@@ -447,15 +446,15 @@ fn assembled<'a>(
     lists: Vec<BudgetList>,
     mut is_shortened: bool,
     how: Press,
-    wanted: ResumeForm,
+    options: ResumeForm,
 ) -> Shown<'a> {
     let is_pressed = how != Press::Nothing;
-    // the brief head leaves out what the commands of this program find again
-    let brief = is_pressed && wanted.form == OutputForm::Json;
+    // the brief head leaves out the keys that `omitted.command` shows
+    let brief = is_pressed && options.form == OutputForm::Json;
     let whole = !brief;
     let (head, handoff) = (session.head.as_ref(), &session.handoff);
-    // where texts are cut, the duration in words is enough
-    let is_cut = wanted.form == OutputForm::Json && matches!(how, Press::Texts(_) | Press::Musts(..));
+    // where texts are cut, the duration in words suffices
+    let is_cut = options.form == OutputForm::Json && matches!(how, Press::Texts(_) | Press::Musts(..));
     let mut view = ResumedView {
         session_id: &session.session_id,
         ai_id: shortened(&session.ai_id),
@@ -479,7 +478,7 @@ fn assembled<'a>(
     for list in &lists {
         if list.omitted > 0 {
             let key = if brief && is_derived(list) { "derived" } else { list.key };
-            match counts.iter_mut().find(|(known, _)| *known == key) {
+            match counts.iter_mut().find(|(counted, _)| *counted == key) {
                 Some((_, count)) => *count += list.omitted,
                 None => counts.push((key, list.omitted)),
             }
@@ -487,7 +486,7 @@ fn assembled<'a>(
     }
     let mut arrived = String::new();
     if let Some(arrival) = &session.arrival {
-        let packed = arrival::view::packed(arrival, wanted.detail, how, wanted.form);
+        let packed = arrival::view::packed(arrival, options.detail, how, options.form);
         view.arrival = Some(Some(packed.view));
         arrived = packed.text;
         is_shortened |= packed.shortened;
@@ -499,7 +498,7 @@ fn assembled<'a>(
     } else if whole {
         view.arrival = Some(None);
     }
-    // the brief head is less than the whole one, too
+    // the brief head is shortened, too
     let is_shortened = is_shortened || (brief && counts.is_empty());
     left.extend(is_shortened.then(|| "the rest of shortened texts".to_owned()));
     let mut text = String::new();
@@ -507,7 +506,7 @@ fn assembled<'a>(
         view.omitted =
             Some(OmittedView { counts: Pairs(counts), shortened: is_shortened, command: Some(command(session)) });
         text = format!("Left out: {}. All of it: {}", left.join(", "), command(session));
-    } else if wanted.detail != Detail::Full && wanted.form == OutputForm::Text {
+    } else if options.detail != Detail::Full && options.form == OutputForm::Text {
         text = format!("All of it: {}", command(session));
     }
     Shown { view, lists, arrival: arrived, omitted: text }

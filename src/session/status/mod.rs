@@ -1,4 +1,4 @@
-//! Where things stand: the sessions of this worktree, what waits, what is stored.
+//! The status: sessions of this worktree, pending records, stored records.
 
 pub mod pending;
 pub mod view;
@@ -17,16 +17,14 @@ use crate::session::status::pending::{PendingRecords, Unsynced};
 use crate::setup::record::SetupRecord;
 use empirica_notes::error::{Command, Result, blank, empirica};
 
-/// A session somebody works in.
+/// An active session.
 #[derive(Debug)]
 pub struct WorkingState {
-    /// What it said.
     pub gathered: SessionRecords,
-    /// How its confidence moved, and what that means for acting.
     pub gate: Gate,
 }
 
-/// A command that makes sense next.
+/// A command to run next.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct NextStep {
     /// The command.
@@ -36,7 +34,6 @@ pub struct NextStep {
     pub reason: String,
 }
 
-/// Where things stand.
 #[derive(Debug)]
 pub struct StatusOutcome {
     /// The branch; `None` when detached.
@@ -50,22 +47,19 @@ pub struct StatusOutcome {
     pub total_sessions: usize,
     /// How many handoffs are in force.
     pub handoffs: usize,
-    /// The records that wait in the logs.
     pub waiting: PendingRecords,
-    /// The records that have not reached a remote; `None` when none is set to go anywhere, or it cannot be told.
+    /// The records that a remote lacks; `None` if none is synced, or it is not known.
     pub unsynced: Option<Unsynced>,
-    /// Whether `init` set the clone up.
     pub is_set_up: bool,
-    /// The commands that make sense next, at most two.
+    /// The commands to run next, at most [`NEXT`].
     pub next: Vec<NextStep>,
-    /// What the user should know.
     pub warnings: Vec<String>,
 }
 
-/// How many commands are named.
+/// The most next commands.
 const NEXT: usize = 2;
 
-/// What makes sense next: first what is not done at all, then what others need.
+/// The commands to run next: first setup, then the session, then sync.
 fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
     let mut out = Vec::new();
     let finding = || empirica("finding").arg(blank("<what you learned>"));
@@ -75,16 +69,16 @@ fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
     }
     match outcome.sessions.first() {
         Some(WorkingState { gathered, .. }) => {
-            let said = gathered.findings.len() + gathered.decisions.len() + gathered.dead_ends.len();
-            let is_told = gathered.session.task.is_some()
+            let claims = gathered.findings.len() + gathered.decisions.len() + gathered.dead_ends.len();
+            let has_task = gathered.session.task.is_some()
                 || gathered.assessments.iter().any(|(_, assessment)| assessment.task.is_some());
             let lacks = [
-                (said > 0, "a finding, decision or dead end"),
-                (is_told, "the task (-m)"),
+                (claims > 0, "a finding, decision or dead end"),
+                (has_task, "the task (-m)"),
                 (false, "next steps (--next)"),
             ];
-            let lacks: Vec<&str> = lacks.iter().filter(|(there, _)| !there).map(|(_, what)| *what).collect();
-            match said {
+            let lacks: Vec<&str> = lacks.iter().filter(|(has, _)| !has).map(|(_, missing)| *missing).collect();
+            match claims {
                 0 => add(finding(), "the session has nothing to hand over yet".to_owned()),
                 _ if gathered.in_force() > 0 => {}
                 _ => add(empirica("handoff"), format!("hands the session over; add {}", lacks.join(", "))),
@@ -102,7 +96,7 @@ fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
     out
 }
 
-/// Looks at everything once.
+/// Reads the status.
 pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     let mut warnings = context.store.reconcile();
     let mut active = Vec::new();
@@ -116,7 +110,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     let index = context.index()?;
     warnings.extend(index.double_warnings()?);
     let unsynced = pending::unsynced(context).unwrap_or_else(|error| {
-        warnings.push(format!("what has not reached the remotes cannot be told: {}", error.in_one_line()));
+        warnings.push(format!("cannot compare with the remotes: {}", error.in_one_line()));
         None
     });
     let head = context.store.head();
@@ -131,7 +125,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
         sessions: active,
         total_sessions: index.count_sessions()?,
         handoffs: index.count_handoffs()?,
-        waiting: PendingRecords::look(context),
+        waiting: PendingRecords::new(context),
         unsynced,
         is_set_up: set_up.is_some_and(|record| record.is_set_up()),
         next: Vec::new(),

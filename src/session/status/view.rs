@@ -1,4 +1,4 @@
-//! The answer of `status`: where things stand, on one screen.
+//! The answer of `status`, on one screen.
 
 use minijinja::{Value, context};
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ fn bar(value: f64) -> String {
     "█".repeat(full.min(BAR)) + &"░".repeat(BAR - full.min(BAR))
 }
 
-/// Where the clone, its active sessions and its records stand.
+/// The state of the clone, its active sessions and its records.
 #[derive(Serialize, JsonSchema)]
 pub struct StatusView<'a> {
     /// The branch; null when HEAD is detached.
@@ -121,12 +121,12 @@ impl<'a> From<&'a WorkingState> for AtWorkView<'a> {
 struct WaitingView<'a> {
     #[serde(flatten)]
     counted: &'a PendingCounts,
-    /// Why a flush would leave them; null when nothing is in its way.
+    /// Why a flush would leave them; null without an obstacle.
     reason: Option<String>,
     /// The command that writes them; null when none waits.
     #[schemars(with = "Option<String>")]
     command: Option<Command>,
-    /// The commands that remove what is in its way.
+    /// The commands that remove the obstacle.
     #[schemars(with = "Vec<String>")]
     recovery_commands: &'a [Command],
 }
@@ -160,9 +160,9 @@ impl<'a> From<&'a PendingRecords> for WaitingView<'a> {
     }
 }
 
-/// How many goals and unknowns the screen names, each.
+/// The most goals, and the most unknowns, on the screen.
 const NAMED: usize = 4;
-/// How much of their texts, in characters.
+/// The longest of their texts, in characters.
 const NAMED_TEXT: usize = 160;
 
 fn session_lines(WorkingState { gathered, gate }: &WorkingState) -> Value {
@@ -213,7 +213,7 @@ fn session_lines(WorkingState { gathered, gate }: &WorkingState) -> Value {
     }
 }
 
-/// Where records wait, since when, why, and what writes them; `None` when none does.
+/// The pending records by log, their age, the obstacle, and the command that writes them; `None` without any.
 fn waiting_text(waiting: &PendingRecords) -> Option<String> {
     let counted = &waiting.counted;
     let places = [
@@ -228,10 +228,10 @@ fn waiting_text(waiting: &PendingRecords) -> Option<String> {
     (!places.is_empty()).then(|| format!("{}{since}{why}; to write them: {}", places.join(", "), empirica("flush")))
 }
 
-/// What each remote lacks, as far as is known here; `None` when none lacks anything.
+/// The records that each remote lacks; `None` if none lacks any.
 fn unsynced_text(unsynced: &Unsynced) -> Option<String> {
     let lacking = unsynced.remotes.iter().filter(|remote| remote.records > 0);
-    let said: Vec<String> = lacking
+    let parts: Vec<String> = lacking
         .map(|RemoteLacks { remote, records, handoffs }| {
             let among = if *handoffs > 0 {
                 format!(", {} among them,", format::count(*handoffs, "handoff"))
@@ -241,10 +241,10 @@ fn unsynced_text(unsynced: &Unsynced) -> Option<String> {
             format!("{}{among} not on {remote} yet", format::count(*records, "record"))
         })
         .collect();
-    (!said.is_empty()).then(|| format!("{}; to send them: {}", said.join("; "), empirica("sync")))
+    (!parts.is_empty()).then(|| format!("{}; to send them: {}", parts.join("; "), empirica("sync")))
 }
 
-/// Answers.
+/// The answer of `status`.
 pub fn answer(outcome: &StatusOutcome, terminal: &mut Templates) -> Result<Answer> {
     let data = context! {
         branch => outcome.branch.as_deref(),

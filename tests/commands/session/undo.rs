@@ -92,7 +92,7 @@ fn pending_records_are_dropped_and_stored_ones_marked() {
     assert_eq!((of("retract"), of("finding")), (3, 4), "dropped is gone, marked is kept: {lines:#?}");
     assert_eq!(undone(&repo)["text"], "stays");
     let said = repo.fails(1, ["undo", "--session", "latest"]);
-    assert_eq!(said["error"], "there is nothing to undo");
+    assert_eq!(said["error"], "cannot undo: nothing is logged");
     repo.fsck();
 }
 
@@ -129,7 +129,7 @@ fn each_of_two_agents_undoes_only_its_own_records() {
     repo.json_with_env(&[("EMPIRICA_AI", "bob")], ["finding", "of bob"]);
     assert_eq!(repo.json_with_env(&[("EMPIRICA_AI", "ada")], ["undo"])["text"], "of ada");
     let ran = repo.run_with_env(&[("EMPIRICA_AI", "ada")], ["undo"]).code(1);
-    assert!(ran.err.contains("there is nothing to undo"), "{}", ran.err);
+    assert!(ran.err.contains("cannot undo: nothing is logged"), "{}", ran.err);
     // without a session here nothing is undone
     let ran = repo.run_with_env(&[("EMPIRICA_AI", "eve")], ["undo"]).code(1);
     assert!(ran.err.contains("no session of yours is active here"), "{}", ran.err);

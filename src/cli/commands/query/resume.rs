@@ -28,8 +28,8 @@ pub struct Resume {
 impl Resume {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let budget = self.budget.map(|budget| budget as usize);
-        let form = view::ResumeForm { detail: self.detail, budget, form: context.form() };
-        let outcome = resume::run(&context.open(self.filter)?, &resume::ResumeRequest { last: self.last as usize })?;
-        view::answer(&outcome, form, &mut context.templates()?)
+        let wanted = view::ResumeForm { detail: self.detail, budget, form: context.form() };
+        let outcome = resume::run(&context.open(self.filter)?, self.last as usize)?;
+        view::answer(&outcome, wanted, &mut context.templates()?)
     }
 }

@@ -30,7 +30,7 @@ impl Status {
         let mut templates = context.templates()?;
         match self.budget.or(self.all.then_some(bootstrap::view::BUDGET)) {
             Some(budget) => {
-                let outcome = bootstrap::run(&opened, &bootstrap::BootstrapRequest::default())?;
+                let outcome = bootstrap::run(&opened, None)?;
                 bootstrap::view::answer(&outcome, budget as usize, context.form(), &mut templates)
             }
             None => status::view::answer(&status::run(&opened)?, &mut templates),
