@@ -94,8 +94,8 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: OutputForm) -
     let is_pressed = how != Press::Nothing;
     let only_filled = |key: &str| is_pressed || omitted.iter().any(|(omitted, _)| *omitted == key);
     let view = PackedArrivalView {
-        commits_since: kept.commits_since,
-        reachable: Some(kept.reachable).filter(|reachable| !is_pressed || *reachable != Some(true)),
+        commits_since: kept.commit.commits_since,
+        reachable: Some(kept.commit.reachable).filter(|reachable| !is_pressed || *reachable != Some(true)),
         changed_artifacts: present(kept.changed_artifacts, only_filled("changed_artifacts")),
         missing_artifacts: present(kept.missing_artifacts, only_filled("missing_artifacts")),
         unjudged_artifacts: Some(kept.unjudged_artifacts).filter(|unjudged| !is_pressed || *unjudged > 0),
