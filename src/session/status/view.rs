@@ -49,7 +49,7 @@ pub struct StatusView<'a> {
     /// The records that wait in logs.
     waiting: WaitingView<'a>,
     /// The records that have not reached a remote they go to, as far as the tracking refs tell. Null without such a remote, and
-    /// when that cannot be told.
+    /// if they are not known.
     unsynced: Option<&'a Unsynced>,
     /// Whether `init` set this clone up.
     set_up: bool,

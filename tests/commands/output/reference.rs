@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::format::schemas::{FORMS, holds};
 
 /// Stands where a key has no doc comment.
-const UNSAID: &str = "(no doc comment)";
+const UNDOCUMENTED: &str = "(no doc comment)";
 
 const INTRODUCTION: &str = "\
 # JSON of the commands
@@ -127,7 +127,7 @@ fn table(root: &Value, schema: &Value, without: &Value) -> String {
     let properties = schema["properties"].as_object().into_iter().flatten();
     for (key, value) in properties.filter(|(key, _)| without["properties"].get(key).is_none()) {
         let about = value["description"].as_str().unwrap_or_default();
-        let about = if about.is_empty() { UNSAID } else { about };
+        let about = if about.is_empty() { UNDOCUMENTED } else { about };
         let kind = kind(root, value);
         let kind = match required.contains(key.as_str()) {
             true => kind,
@@ -264,8 +264,8 @@ fn the_reference_matches_the_views() {
     let folder = folder();
     let page = page();
     current(&folder.join("json.md"), &page);
-    let unsaid: Vec<&str> = page.lines().filter(|line| line.contains(UNSAID)).collect();
-    assert!(unsaid.is_empty(), "{unsaid:#?}");
+    let undocumented: Vec<&str> = page.lines().filter(|line| line.contains(UNDOCUMENTED)).collect();
+    assert!(undocumented.is_empty(), "{undocumented:#?}");
     let schemas = schemas();
     schemas.iter().for_each(|(name, text)| current(&folder.join("schema").join(name), text));
     let there = std::fs::read_dir(folder.join("schema")).expect("a folder").count();
