@@ -44,7 +44,9 @@ pub fn rounds<'s>(steps: impl Iterator<Item = &'s TaskEvent>) -> Vec<Value> {
                         instructions = text("/instructions");
                         continue;
                     }
-                    "progress" => (handoffs::told(handoff), text("/manager_decision").map(|word| word.to_lowercase())),
+                    "progress" => {
+                        (handoffs::report_text(handoff), text("/manager_decision").map(|word| word.to_lowercase()))
+                    }
                     "error_recovery" => {
                         let number = |key| handoffs::number(handoff, key).unwrap_or_default();
                         let attempt = format!("retry {} of {}", number("/retry_count"), number("/max_retries"));
