@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::context::active;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, names};
-use crate::fold::collected::{CollectedTranscript, added, known};
+use crate::fold::collected::{CollectedTranscript, added, by_transcript};
 use crate::index::RecordQuery;
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::git::{Oid, history, parse_oid};
@@ -305,7 +305,7 @@ fn known_of<'s>(
         }));
     }
     all.retain(|one| one.agent == transcript.agent.name() && one.transcript == id);
-    Ok(known(&all).pop().unwrap_or_default())
+    Ok(by_transcript(&all).pop().unwrap_or_default())
 }
 
 /// The beginning of a session that is made for a transcript: when that began, on the commit that was there then.

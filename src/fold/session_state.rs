@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::fold::collected::{CollectedTranscript, activity, add_tool, known};
+use crate::fold::collected::{CollectedTranscript, activity, add_tool, by_transcript};
 use crate::fold::journal::{answers, goals, sessions};
 use crate::text::shorten::short;
 use empirica_notes::model::goal::GoalState;
@@ -219,7 +219,7 @@ impl SessionRecords {
         let mut evidence: Vec<(usize, HandoffEvidence)> = evidence.into_values().collect();
         evidence.sort_by_key(|(at, _)| *at);
         out.evidence = evidence.into_iter().map(|(_, check)| check).collect();
-        out.transcripts = known(collections);
+        out.transcripts = by_transcript(collections);
         for transcript in &out.transcripts {
             let new = transcript.files.iter().filter(|file| touched.insert(*file));
             out.touched_files.extend(new.cloned());
@@ -237,7 +237,7 @@ impl SessionRecords {
             Body::Transcript(collected) => Some(collected.as_ref()),
             _ => None,
         });
-        for old in known(before) {
+        for old in by_transcript(before) {
             self.touched_files.retain(|file| !old.files.contains(file));
             let own =
                 self.transcripts.iter_mut().find(|own| (&own.agent, &own.transcript) == (&old.agent, &old.transcript));
