@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::context::active;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, names};
-use crate::fold::collected::{CollectedTranscript, added, known};
+use crate::fold::collected::{CollectedTranscript, added, by_transcript};
 use crate::index::RecordQuery;
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::git::{history, parse_oid};
@@ -286,7 +286,7 @@ fn collected_before<'s>(
         }));
     }
     all.retain(|one| one.agent == transcript.agent.name() && one.transcript == id);
-    Ok(known(&all).pop().unwrap_or_default())
+    Ok(by_transcript(&all).pop().unwrap_or_default())
 }
 
 /// The start of a session for a transcript: at its start, on the commit of that time.

@@ -18,7 +18,7 @@ const SAMPLES: usize = 3;
 pub struct CollectedTranscript {
     /// The agent that wrote it, as `collect --agent` names it.
     pub agent: String,
-    /// The transcript: the agent's own id of its session, or what stands for it.
+    /// The transcript: the agent's own id of its session, or a substitute.
     #[serde(rename = "transcript_id")]
     pub transcript: String,
     /// The last branch.
@@ -121,10 +121,10 @@ fn in_order(tools: &mut [ToolSummary]) {
 /// first.
 pub fn activity(logged: Vec<ToolSummary>, transcripts: &[CollectedTranscript]) -> Vec<ToolSummary> {
     let mut out: Vec<ToolSummary> = Vec::new();
-    transcripts.iter().flat_map(|known| &known.tools).for_each(|tool| add_tool(&mut out, tool));
+    transcripts.iter().flat_map(|collected| &collected.tools).for_each(|tool| add_tool(&mut out, tool));
     for tool in logged {
-        match out.iter_mut().find(|known| known.category == tool.category) {
-            Some(known) if known.count < tool.count => *known = tool,
+        match out.iter_mut().find(|other| other.category == tool.category) {
+            Some(other) if other.count < tool.count => *other = tool,
             Some(_) => {}
             None => out.push(tool),
         }
@@ -137,29 +137,25 @@ pub fn activity(logged: Vec<ToolSummary>, transcripts: &[CollectedTranscript]) -
 ///
 /// Two clones may have collected the same part of a transcript, and a session may have only some parts: of
 /// overlapping parts, those that cover most together count, so that nothing counts twice.
-pub fn known<'a>(all: impl IntoIterator<Item = &'a Collected>) -> Vec<CollectedTranscript> {
+pub fn by_transcript<'a>(all: impl IntoIterator<Item = &'a Collected>) -> Vec<CollectedTranscript> {
     let mut of: BTreeMap<(&str, &str), Vec<&Collected>> = BTreeMap::new();
     for collected in all {
         of.entry((&collected.agent, &collected.transcript)).or_default().push(collected);
     }
-    let mut out: Vec<CollectedTranscript> = Vec::new();
-    for ((agent, transcript), collections) in of {
-        let mut known = CollectedTranscript {
-            agent: agent.into(),
-            transcript: transcript.into(),
-            ..CollectedTranscript::default()
-        };
-        chain(&collections).into_iter().for_each(|collected| known.add(collected));
-        in_order(&mut known.tools);
-        out.push(known);
-    }
-    out
+    let sum = |((agent, transcript), collections): ((&str, &str), Vec<&Collected>)| {
+        let (agent, transcript) = (agent.into(), transcript.into());
+        let mut sum = CollectedTranscript { agent, transcript, ..CollectedTranscript::default() };
+        chain(&collections).into_iter().for_each(|part| sum.add(part));
+        in_order(&mut sum.tools);
+        sum
+    };
+    of.into_iter().map(sum).collect()
 }
 
 /// The non-overlapping collections, in order, that cover most together.
 fn chain<'a>(collections: &[&'a Collected]) -> Vec<&'a Collected> {
     let mut by_end: Vec<&Collected> = collections.iter().copied().filter(|one| one.to > one.from).collect();
-    // the first of equals is kept
+    // keeps the first of equal ranges
     by_end.sort_by_key(|one| (one.to, one.from));
     by_end.dedup_by_key(|one| (one.to, one.from));
     // per prefix, the largest coverage, and whether its last collection is included
@@ -185,69 +181,70 @@ fn chain<'a>(collections: &[&'a Collected]) -> Vec<&'a Collected> {
 
 /// The uncollected part of a transcript; `None` if the transcript is neither longer nor ends later (a shorter one
 /// may, after a part was reverted). Numbers that decreased add nothing.
-pub fn added(transcript: &Transcript, id: &str, known: &CollectedTranscript) -> Option<Collected> {
-    if transcript.size <= known.to && !ends_later(transcript, known) {
+pub fn added(transcript: &Transcript, id: &str, collected: &CollectedTranscript) -> Option<Collected> {
+    if transcript.size <= collected.to && !ends_later(transcript, collected) {
         return None;
     }
     let files: Vec<String> = transcript.all_files_modified().into_iter().map(str::to_owned).collect();
-    let new = |list: &[String], known: &[String]| -> Vec<String> {
-        let known: BTreeSet<&String> = known.iter().collect();
-        list.iter().filter(|text| !known.contains(text)).cloned().collect()
+    let new = |list: &[String], collected: &[String]| -> Vec<String> {
+        let collected: BTreeSet<&String> = collected.iter().collect();
+        list.iter().filter(|text| !collected.contains(text)).cloned().collect()
     };
-    let changed = |now: &Option<String>, known: &Option<String>| now.clone().filter(|now| Some(now) != known.as_ref());
+    let changed =
+        |now: &Option<String>, collected: &Option<String>| now.clone().filter(|now| Some(now) != collected.as_ref());
     let numbered = (0..).zip(&transcript.subagents);
-    let subagents = numbered.filter(|(at, subagent)| known.subagents.get(*at) != Some(*subagent));
+    let subagents = numbered.filter(|(at, subagent)| collected.subagents.get(*at) != Some(*subagent));
     Some(Collected {
         agent: transcript.agent.name().to_owned(),
         transcript: id.to_owned(),
-        from: known.to,
-        to: transcript.size.max(known.to.saturating_add(1)),
-        rows: transcript.rows.saturating_sub(known.rows),
+        from: collected.to,
+        to: transcript.size.max(collected.to.saturating_add(1)),
+        rows: transcript.rows.saturating_sub(collected.rows),
         // a torn last row is complete the next time
         skipped_rows: transcript
             .skipped_rows
             .saturating_sub(u64::from(transcript.torn))
-            .saturating_sub(known.skipped_rows),
-        branch: changed(&transcript.branch, &known.branch),
-        model: changed(&transcript.model, &known.model),
-        started_at: transcript.started_at.clone().filter(|_| known.started_at.is_none()),
-        ended_at: changed(&transcript.ended_at, &known.ended_at),
-        tools: transcript.tools.iter().filter_map(|tool| more(tool, &known.tools)).collect(),
-        files: new(&files, &known.files),
-        files_outside: transcript.files_outside.saturating_sub(known.files_outside),
-        pending_tasks: (transcript.pending_tasks != known.pending_tasks).then(|| transcript.pending_tasks.clone()),
-        decisions: new(&transcript.decisions, &known.decisions),
-        tokens: less(transcript.tokens, known.tokens),
-        context_tokens: transcript.context_tokens.filter(|now| Some(*now) != known.context_tokens),
+            .saturating_sub(collected.skipped_rows),
+        branch: changed(&transcript.branch, &collected.branch),
+        model: changed(&transcript.model, &collected.model),
+        started_at: transcript.started_at.clone().filter(|_| collected.started_at.is_none()),
+        ended_at: changed(&transcript.ended_at, &collected.ended_at),
+        tools: transcript.tools.iter().filter_map(|tool| more(tool, &collected.tools)).collect(),
+        files: new(&files, &collected.files),
+        files_outside: transcript.files_outside.saturating_sub(collected.files_outside),
+        pending_tasks: (transcript.pending_tasks != collected.pending_tasks).then(|| transcript.pending_tasks.clone()),
+        decisions: new(&transcript.decisions, &collected.decisions),
+        tokens: less(transcript.tokens, collected.tokens),
+        context_tokens: transcript.context_tokens.filter(|now| Some(*now) != collected.context_tokens),
         subagents: subagents
             .map(|(at, subagent)| NumberedSubagent { at: at as u64, subagent: subagent.clone() })
             .collect(),
     })
 }
 
-/// Whether a transcript ends after the known end.
-fn ends_later(transcript: &Transcript, known: &CollectedTranscript) -> bool {
+/// Whether a transcript ends after its collected part.
+fn ends_later(transcript: &Transcript, collected: &CollectedTranscript) -> bool {
     let time = |text: &Option<String>| chrono::DateTime::parse_from_rfc3339(text.as_deref()?).ok();
-    time(&transcript.ended_at).zip(time(&known.ended_at)).is_some_and(|(now, before)| now > before)
+    time(&transcript.ended_at).zip(time(&collected.ended_at)).is_some_and(|(now, before)| now > before)
 }
 
 /// New tool use of a category; `None` if there is none.
-fn more(tool: &ToolSummary, known: &[ToolSummary]) -> Option<ToolSummary> {
+fn more(tool: &ToolSummary, collected: &[ToolSummary]) -> Option<ToolSummary> {
     let nothing = ToolSummary::default();
-    let known = known.iter().find(|known| known.category == tool.category).unwrap_or(&nothing);
-    let count = tool.count.saturating_sub(known.count);
-    let errors = tool.errors.saturating_sub(known.errors);
-    let free = SAMPLES.saturating_sub(known.samples.len());
-    let samples = tool.samples.iter().filter(|text| !known.samples.contains(text)).take(free).cloned().collect();
+    let collected = collected.iter().find(|collected| collected.category == tool.category).unwrap_or(&nothing);
+    let count = tool.count.saturating_sub(collected.count);
+    let errors = tool.errors.saturating_sub(collected.errors);
+    let free = SAMPLES.saturating_sub(collected.samples.len());
+    let samples = tool.samples.iter().filter(|text| !collected.samples.contains(text)).take(free).cloned().collect();
     (count + errors > 0).then(|| ToolSummary { category: tool.category.clone(), count, errors, samples })
 }
 
-fn less(now: Tokens, known: Tokens) -> Tokens {
+fn less(now: Tokens, collected: Tokens) -> Tokens {
     Tokens {
-        input: now.input.saturating_sub(known.input),
-        output: now.output.saturating_sub(known.output),
-        cache_read: now.cache_read.saturating_sub(known.cache_read),
-        cache_write: now.cache_write.saturating_sub(known.cache_write),
+        input: now.input.saturating_sub(collected.input),
+        output: now.output.saturating_sub(collected.output),
+        cache_read: now.cache_read.saturating_sub(collected.cache_read),
+        cache_write: now.cache_write.saturating_sub(collected.cache_write),
     }
 }
 
@@ -271,13 +268,13 @@ mod tests {
     }
 
     fn only(all: &[Collected]) -> CollectedTranscript {
-        let mut known = known(all);
+        let mut known = by_transcript(all);
         assert_eq!(known.len(), 1);
         known.remove(0)
     }
 
     #[test]
-    fn what_is_added_is_what_was_not_known() {
+    fn only_the_uncollected_part_is_added() {
         let first = added(&transcript(100, 2), "x", &CollectedTranscript::default()).expect("something");
         let one = only(std::slice::from_ref(&first));
         assert_eq!((one.to, one.rows, one.tools[0].count, one.files.len()), (100, 10, 2, 2));
@@ -324,14 +321,14 @@ mod tests {
     }
 
     #[test]
-    fn transcripts_are_told_apart() {
+    fn transcripts_are_summed_separately() {
         let of = |agent: &str, id: &str| Collected {
             agent: agent.into(),
             transcript: id.into(),
             to: 1,
             ..Default::default()
         };
-        assert_eq!(known(&[of("codex", "x"), of("codex", "y"), of("gemini", "x")]).len(), 3);
-        assert_eq!(known(&[]).len(), 0);
+        assert_eq!(by_transcript(&[of("codex", "x"), of("codex", "y"), of("gemini", "x")]).len(), 3);
+        assert_eq!(by_transcript(&[]).len(), 0);
     }
 }

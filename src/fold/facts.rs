@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::fold::session_state::SessionRecords;
-use empirica_notes::model::{Envelope, Id, SessionId, Verdict};
+use empirica_notes::model::{Accept, Envelope, Handoff, Id, SessionId, Verdict};
 
 /// Facts of a session for metrics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,20 +86,20 @@ pub struct Inquiry {
     pub text: String,
 }
 
-/// The facts of a session out of its records; superseded handoffs (`aside`) are left out.
-pub fn facts(gathered: &SessionRecords, aside: &BTreeSet<Id>) -> SessionFacts {
+/// The facts of a session.
+pub fn facts(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFacts {
     let session = &gathered.session;
     let began_ms = at_ms(&session.started_at, &session.began);
     // if its start is stored, its worktree is known
     let first = gathered.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
-    let given = |(head, handoff): &(Envelope, empirica_notes::model::Handoff)| HandoffFacts {
+    let given = |(head, handoff): &(Envelope, Handoff)| HandoffFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
-        in_force: !aside.contains(&head.id),
+        in_force: !superseded.contains(&head.id),
         paths: handoff.artifacts.iter().map(|path| plain(path)).collect(),
     };
     let handoffs: Vec<HandoffFacts> = gathered.handoffs.iter().map(given).collect();
-    let taken = |(head, accept): &(Envelope, empirica_notes::model::Accept)| AcceptFacts {
+    let taken = |(head, accept): &(Envelope, Accept)| AcceptFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
         of: accept.of.clone(),
@@ -164,7 +164,7 @@ mod tests {
     use empirica_notes::model::journal::{Activity, DeadEnd, Finding, Resolve, Unknown};
     use empirica_notes::model::record::VERSION;
     use empirica_notes::model::session::SessionStart;
-    use empirica_notes::model::{Accept, Body, Handoff, Record};
+    use empirica_notes::model::{Body, Record};
 
     const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -195,9 +195,9 @@ mod tests {
     }
 
     fn of(records: &[Record]) -> SessionFacts {
-        let aside = empirica_notes::model::handoff::superseded::superseded(records);
+        let superseded = empirica_notes::model::handoff::superseded::superseded(records);
         let session = records[0].head.session.clone().expect("a session");
-        facts(&SessionRecords::collect(records, &session).expect("its start"), &aside)
+        facts(&SessionRecords::collect(records, &session).expect("its start"), &superseded)
     }
 
     fn finding(second: u64) -> Record {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_entry_is_the_first_thing_the_agent_said_itself() {
+    fn the_first_entry_is_the_first_that_was_not_suggested() {
         assert_eq!(of(&[started(), proposed(2), finding(7), finding(9)]).to_first_entry_ms, Some(7000));
         assert_eq!(of(&[started(), proposed(2)]).to_first_entry_ms, None);
         assert_eq!(of(&[started()]).to_first_entry_ms, None);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_question_was_asked_all_the_same() {
+    fn answered_questions_count_as_inquiries() {
         let unknown = record(1, Body::Unknown(Unknown { text: "u?".into(), led_from: None }));
         let answer = Resolve { of: unknown.head.id.clone(), text: "so".into(), concerns: Vec::new() };
         let failed = DeadEnd { approach: "a".into(), why: "w".into(), led_from: None };
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_those_of_handoffs_and_of_what_was_written() {
+    fn paths_are_those_of_handoffs_and_written_files() {
         let handoff = |second, artifacts: &[&str]| {
             let artifacts = artifacts.iter().map(|path| (*path).to_owned()).collect();
             let handoff = Handoff { kind: "epistemic".into(), artifacts, ..Default::default() };

@@ -100,18 +100,7 @@ pub fn report(gathered: &SessionRecords, work: GitWork, input: HandoffInput, now
     let started = DateTime::parse_from_rfc3339(&gathered.session.started_at).ok();
     Handoff {
         kind: "epistemic".to_owned(),
-        to: None,
-        task_id: None,
-        iteration: None,
-        payload: None,
-        regenerates: None,
-        clarifications: Vec::new(),
-        missed: Vec::new(),
-        relevant: Vec::new(),
-        left_out: Vec::new(),
-        since: None,
         git: work.git,
-        automatic: false,
         task: task.unwrap_or_default(),
         started_at: gathered.session.started_at.clone(),
         duration_seconds: started.map_or(0, |t| (now - t.with_timezone(&Utc)).num_seconds().max(0) as u64),
@@ -120,8 +109,6 @@ pub fn report(gathered: &SessionRecords, work: GitWork, input: HandoffInput, now
         calibration_status,
         accomplished,
         commits: work.commits,
-        // derived from the open items
-        recommendations: Vec::new(),
         findings,
         gaps_filled,
         unknowns,
@@ -136,9 +123,8 @@ pub fn report(gathered: &SessionRecords, work: GitWork, input: HandoffInput, now
         next_steps,
         artifacts,
         named_artifacts,
-        // set when it is stored
-        uncommitted: Vec::new(),
         assessments: gathered.assessed(),
+        ..Handoff::default()
     }
 }
 

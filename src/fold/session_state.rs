@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::fold::collected::{CollectedTranscript, activity, add_tool, known};
+use crate::fold::collected::{CollectedTranscript, activity, add_tool, by_transcript};
 use crate::fold::journal::{answers, goals, sessions};
 use crate::text::shorten::short;
 use empirica_notes::model::goal::GoalState;
@@ -68,7 +68,7 @@ pub struct SessionRecords {
     pub logged: Vec<ToolSummary>,
     /// Distinct files written or edited, from activities or transcripts.
     pub touched_files: Vec<String>,
-    /// Its goals, whoever set them.
+    /// Its goals, set by any session.
     pub goals: Vec<GoalState>,
     /// Number of its journal entries.
     pub entries: usize,
@@ -134,13 +134,11 @@ impl SessionRecords {
         let (mut consulted, mut touched) = (BTreeSet::new(), BTreeSet::new());
         // last run of each command, and its position
         let mut evidence: BTreeMap<&str, (usize, HandoffEvidence)> = BTreeMap::new();
-        for record in own {
+        for (at, record) in own.iter().enumerate() {
             out.last_at.clone_from(&record.head.at);
             if !record.body.is_meta() && !matches!(record.body, Body::Digest(_)) {
                 out.end.clone_from(&record.head.id);
             }
-            out.entries += 1;
-            let before = out.entries;
             let item = |text: &str| Item { id: Some(record.head.id.clone()), text: text.to_owned() };
             match &record.body {
                 Body::Unknown(unknown) => match answers.get(&record.head.id) {
@@ -152,13 +150,14 @@ impl SessionRecords {
                     None => out.unknowns.push(item(&unknown.text)),
                 },
                 Body::DeadEnd(dead_end) => {
-                    out.dead_ends
-                        .push(HandoffDeadEnd { approach: dead_end.approach.clone(), why: dead_end.why.clone() });
+                    let (approach, why) = (dead_end.approach.clone(), dead_end.why.clone());
+                    out.dead_ends.push(HandoffDeadEnd { approach, why });
                     out.dead_end_ids.push(record.head.id.clone());
                 }
-                Body::Mistake(mistake) => out
-                    .mistakes
-                    .push(HandoffMistake { text: mistake.text.clone(), prevention: mistake.prevention.clone() }),
+                Body::Mistake(mistake) => {
+                    let (text, prevention) = (mistake.text.clone(), mistake.prevention.clone());
+                    out.mistakes.push(HandoffMistake { text, prevention });
+                }
                 Body::Decision(decision) => out.decisions.push(HandoffDecision {
                     text: decision.text.clone(),
                     why: decision.why.clone(),
@@ -168,84 +167,59 @@ impl SessionRecords {
                     out.sources.extend(consulted.insert(&source.location).then(|| source.location.clone()));
                 }
                 Body::Evidence(run) => {
-                    let runs = evidence.get(run.command.as_str()).map_or(0, |(_, proof)| proof.runs);
+                    let runs = 1 + evidence.get(run.command.as_str()).map_or(0, |(_, check)| check.runs);
                     let (command, files) = (run.command.clone(), run.files.clone());
-                    let proof = HandoffEvidence { command, exit: run.exit, files, runs: runs + 1 };
-                    evidence.insert(&run.command, (out.entries, proof));
+                    evidence.insert(&run.command, (at, HandoffEvidence { command, exit: run.exit, files, runs }));
                 }
                 Body::Activity(activity) => {
-                    let samples = vec![short(&activity.text, SAMPLE)];
-                    add_tool(
-                        &mut logged,
-                        &ToolSummary {
-                            category: activity.category.clone(),
-                            count: 1,
-                            errors: u64::from(activity.failed),
-                            samples,
-                        },
-                    );
+                    let (category, samples) = (activity.category.clone(), vec![short(&activity.text, SAMPLE)]);
+                    let use_once = ToolSummary { category, count: 1, errors: u64::from(activity.failed), samples };
+                    add_tool(&mut logged, &use_once);
                     if matches!(activity.category.as_str(), "write" | "edit") {
                         let new = activity.files.iter().filter(|file| touched.insert(*file));
                         out.touched_files.extend(new.cloned());
                     }
                 }
                 Body::Assessment(assessment) => {
-                    out.entries -= 1;
                     out.assessments.push((record.head.clone(), (**assessment).clone()));
                 }
                 Body::Checkpoint(checkpoint) => {
-                    out.entries -= 1;
                     out.checkpoints.push((record.head.clone(), (**checkpoint).clone()));
                 }
-                Body::Handoff(handoff) => {
-                    out.entries -= 1;
-                    out.handoffs.push((record.head.clone(), (**handoff).clone()));
-                }
-                Body::Accept(accept) => {
-                    out.entries -= 1;
-                    out.accepts.push((record.head.clone(), accept.clone()));
-                }
-                Body::Transcript(collected) => {
-                    out.entries -= 1;
-                    collections.push(collected.as_ref());
-                }
-                Body::SessionStart(_)
-                | Body::SessionEnd(_)
-                | Body::Digest(_)
-                | Body::Answer(_)
-                | Body::Attach(_)
-                | Body::Retract(_)
-                | Body::Supersede(_) => out.entries -= 1,
+                Body::Handoff(handoff) => out.handoffs.push((record.head.clone(), (**handoff).clone())),
+                Body::Accept(accept) => out.accepts.push((record.head.clone(), accept.clone())),
+                Body::Transcript(collected) => collections.push(collected.as_ref()),
                 // a finding, or a claim that has no list of its own
                 body => out.findings.extend(body.claim().map(|claim| match body {
                     Body::Finding(_) => item(claim.text),
                     _ => item(&format!("{}: {}", body.kind().replace('_', " "), claim.line())),
                 })),
             }
-            let is_proposed = matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());
-            if out.first_entry_at.is_none() && out.entries == before && !is_proposed {
-                out.first_entry_at = Some(record.head.at.clone());
-            }
-            let by_itself = matches!(
-                record.body,
+            match &record.body {
                 Body::Handoff(_)
-                    | Body::Digest(_)
-                    | Body::Accept(_)
-                    | Body::Answer(_)
-                    | Body::Transcript(_)
-                    | Body::Supersede(_)
-                    | Body::Retract(_)
-                    | Body::Attach(_)
-                    | Body::SessionEnd(_)
-            );
-            if !by_itself {
-                out.entry_ids.push(record.head.id.clone());
+                | Body::Digest(_)
+                | Body::Accept(_)
+                | Body::Answer(_)
+                | Body::Transcript(_)
+                | Body::Supersede(_)
+                | Body::Retract(_)
+                | Body::Attach(_)
+                | Body::SessionEnd(_) => continue,
+                Body::SessionStart(_) | Body::Assessment(_) | Body::Checkpoint(_) => {}
+                body => {
+                    out.entries += 1;
+                    let is_suggested = matches!(body, Body::Goal(goal) if goal.vector.is_some());
+                    if out.first_entry_at.is_none() && !is_suggested {
+                        out.first_entry_at = Some(record.head.at.clone());
+                    }
+                }
             }
+            out.entry_ids.push(record.head.id.clone());
         }
         let mut evidence: Vec<(usize, HandoffEvidence)> = evidence.into_values().collect();
         evidence.sort_by_key(|(at, _)| *at);
-        out.evidence = evidence.into_iter().map(|(_, proof)| proof).collect();
-        out.transcripts = known(collections);
+        out.evidence = evidence.into_iter().map(|(_, check)| check).collect();
+        out.transcripts = by_transcript(collections);
         for transcript in &out.transcripts {
             let new = transcript.files.iter().filter(|file| touched.insert(*file));
             out.touched_files.extend(new.cloned());
@@ -258,16 +232,12 @@ impl SessionRecords {
 
     /// Subtracts transcript parts collected up to a record; `all` has the records of the session.
     pub fn leave_out_collected(&mut self, all: &[&Record], upto: &Id) {
-        let collected = |record: &&&Record| {
-            matches!(record.body, Body::Transcript(_)) && record.head.session.as_ref() == Some(&self.session.id)
-        };
-        let before = all.iter().filter(collected).filter(|record| record.head.id <= *upto).filter_map(|record| {
-            match &record.body {
-                Body::Transcript(collected) => Some(collected.as_ref()),
-                _ => None,
-            }
+        let own = all.iter().filter(|record| record.head.session.as_ref() == Some(&self.session.id));
+        let before = own.filter(|record| record.head.id <= *upto).filter_map(|record| match &record.body {
+            Body::Transcript(collected) => Some(collected.as_ref()),
+            _ => None,
         });
-        for old in known(before) {
+        for old in by_transcript(before) {
             self.touched_files.retain(|file| !old.files.contains(file));
             let own =
                 self.transcripts.iter_mut().find(|own| (&own.agent, &own.transcript) == (&old.agent, &old.transcript));

@@ -25,10 +25,10 @@ pub struct SessionSummary {
     pub differences: Vec<(Vector, f64)>,
 }
 
-/// Summarises a session. `aside` has its superseded handoffs.
-pub fn kept(gathered: &SessionRecords, aside: &BTreeSet<Id>) -> SessionSummary {
+/// Summarises a session, given its superseded handoffs.
+pub fn kept(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionSummary {
     SessionSummary {
-        facts: facts(gathered, aside),
+        facts: facts(gathered, superseded),
         before: gathered.before().cloned(),
         after: gathered.after().cloned(),
         entry: TrackEntry::of(gathered),

@@ -37,7 +37,7 @@ pub struct StoredView<'a> {
     secrets_allowed: &'a [Replaced],
 }
 
-/// A session that began.
+/// A started session.
 #[derive(Serialize, JsonSchema)]
 struct BegunView<'a> {
     /// The session.
@@ -48,11 +48,11 @@ struct BegunView<'a> {
 
 impl<'a> From<&'a StoreReport> for StoredView<'a> {
     fn from(stored: &'a StoreReport) -> Self {
-        let begun = stored.session_started.as_ref();
+        let started = stored.session_started.as_ref();
         StoredView {
             degraded_mode: stored.degraded_mode,
             storage: stored.storage,
-            session_started: begun.map(|(session_id, ai_id)| BegunView { session_id, ai_id }),
+            session_started: started.map(|(session_id, ai_id)| BegunView { session_id, ai_id }),
             recovery_commands: stored.degraded_mode.then(|| commands(&stored.remedies)),
             redacted: &stored.redacted,
             secrets_allowed: &stored.allowed,
@@ -270,12 +270,12 @@ pub struct FailureView {
 pub fn failure(error: &Error, terms: &dyn Terms) -> Map<String, Value> {
     let mut out = keys(FailureView {
         ok: false,
-        error: told(&error.message().render(terms)),
-        reason: told(&error.reason_text().render(terms)),
-        suggestion: told(&error.suggestion_text().render(terms)),
-        alternatives: error.alternatives().iter().map(|text| told(text)).collect(),
+        error: redacted_text(&error.message().render(terms)),
+        reason: redacted_text(&error.reason_text().render(terms)),
+        suggestion: redacted_text(&error.suggestion_text().render(terms)),
+        alternatives: error.alternatives().iter().map(|text| redacted_text(text)).collect(),
         recovery_commands: Vec::new(),
-        provided: error.provided_text().map(told),
+        provided: error.provided_text().map(redacted_text),
     });
     recovery(&mut out, error.commands(), terms);
     out
@@ -292,7 +292,7 @@ fn recovery(document: &mut Map<String, Value>, commands: &[Command], terms: &dyn
             None if command.arguments.contains(&Argument::Flag("-h")) => continue,
             None => (&mut lines, command.to_string()),
         };
-        let line = told(&line);
+        let line = redacted_text(&line);
         if !list.contains(&line) {
             list.push(line);
         }
@@ -304,32 +304,31 @@ fn recovery(document: &mut Map<String, Value>, commands: &[Command], terms: &dyn
 }
 
 /// Removes secrets from a text of an error, as errors repeat input and end up in logs and transcripts.
-pub fn told(text: &str) -> String {
+pub fn redacted_text(text: &str) -> String {
     redact_text(text).map_or_else(|| text.to_owned(), |(text, _)| text)
 }
 
 /// A failure for people: message, cause, advice.
 pub fn failure_text(error: &Error) -> String {
-    let shown = |text: &str| safe::lines(&told(text));
+    let shown = |text: &str| safe::lines(&redacted_text(text));
     let mut out = format!("error: {}\n", shown(&error.to_string()));
-    let causes = error.causes();
     let reason = error.reason_text().to_string();
     if !reason.is_empty() {
         out.push_str(&format!("reason: {}\n", shown(&reason)));
     }
     if error.has_reason() {
-        causes.iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", shown(cause))));
+        error.causes().iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", shown(cause))));
     }
     // commands need no further advice
     let suggestion = error.suggestion_text().to_string();
     let is_needed = error.has_suggestion() || error.commands().is_empty();
-    let others = error.alternatives().iter().filter(|other| !suggestion.contains(&format!("'{other}'")));
-    let commands: Vec<String> = error.commands().iter().map(ToString::to_string).collect();
-    let below = others.chain(&commands);
     let indent = if is_needed { "  " } else { "" };
     if is_needed {
         out.push_str(&format!("hint: {}\n", shown(&suggestion)));
     }
-    below.for_each(|line| out.push_str(&format!("hint: {indent}{}\n", shown(line))));
+    let others = error.alternatives().iter().filter(|other| !suggestion.contains(&format!("'{other}'"))).cloned();
+    for line in others.chain(error.commands().iter().map(ToString::to_string)) {
+        out.push_str(&format!("hint: {indent}{}\n", shown(&line)));
+    }
     out
 }

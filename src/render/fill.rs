@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_counted() {
+    fn omitted_entries_are_counted() {
         assert_eq!(filled(&["one", "two", "three"], 2, 30), ["- Open: one", "- Open: two (+1 more)"]);
         assert_eq!(filled(&["one", "two"], 2, 30), ["- Open: one", "- Open: two"]);
         assert_eq!(filled(&["one two three four", "five"], 1, 30), ["- Open: one two … (+1 more)"]);
     }
 
     #[test]
-    fn a_text_goes_on_below_and_no_word_is_broken() {
+    fn a_text_continues_below_without_splitting_words() {
         let text = "see src/a/very/long/path.rs first";
         assert_eq!(filled(&[text], 2, 30), ["- Open: see", "  src/a/very/long/path.rs …"]);
         assert_eq!(filled(&[text], 3, 30), ["- Open: see", "  src/a/very/long/path.rs", "  first"]);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use chrono::DateTime;
 
-use crate::fold::assessment::trajectory;
-use crate::fold::assessment::trajectory::{NOTHING_SHARED, OVERALL};
+use crate::fold::assessment::trajectory::{self, NOTHING_SHARED, OVERALL};
+use crate::render::safe;
 use empirica_notes::error::empirica;
 use empirica_notes::git::parse_oid;
 use empirica_notes::model::handoff::{Calibration, Trajectory};
@@ -15,7 +15,7 @@ use empirica_notes::model::{Vector, Vectors};
 pub fn date(text: &str) -> String {
     match DateTime::parse_from_rfc3339(text) {
         Ok(time) => time.to_utc().format("%Y-%m-%d %H:%M UTC").to_string(),
-        Err(_) => crate::render::safe::line(text),
+        Err(_) => safe::line(text),
     }
 }
 
@@ -90,7 +90,7 @@ pub fn count(number: usize, noun: &str) -> String {
 pub fn unreadable(notes: &[empirica_notes::git::Oid]) -> Option<String> {
     let first = notes.first()?;
     let more = if notes.len() > 1 { format!(", and {} more", notes.len() - 1) } else { String::new() };
-    Some(format!("the note {first} cannot be read{more}; {} says how it comes back", empirica("doctor")))
+    Some(format!("cannot read the note {first}{more}; {} shows how to recover it", empirica("doctor")))
 }
 
 /// A decision in one text: what, why, and what was rejected.

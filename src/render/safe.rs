@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_or_turns_text_is_named_and_escaped_for_programs() {
+    fn hidden_and_bidirectional_characters_are_named_and_escaped_in_json() {
         for c in ['\u{61c}', '\u{180e}', '\u{202e}', '\u{200b}', '\u{e0041}', '\u{9b}'] {
             let text = format!("a{c}b");
             assert_eq!(clean(&text), format!("a<U+{:04X}>b", c as u32));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_is_shown_as_by_the_long_way() {
+    fn the_fast_path_gives_the_same_text() {
         // a final line feed forces the general path, and is trimmed
         let long = |text: &str, shown: fn(&str) -> String| shown(&format!("{text}\n")).trim_end().to_owned();
         for text in [

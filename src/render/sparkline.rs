@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_assessed_once_has_no_line() {
+    fn a_single_value_has_no_line() {
         let all = [
             assessed(Phase::Preflight, "know=0.2,do=0.5,uncertainty=0.9"),
             assessed(Phase::Check, "know=0.6"),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::checkpoint::compare::operand::{KnownItems, Operand};
+use crate::checkpoint::compare::operand::{JournalItems, Operand};
 use crate::checkpoint::snapshot::fold::STEPS;
 use crate::fold::assessment::confidence::round4;
 use crate::text::shorten::short;
@@ -113,10 +113,10 @@ impl Changes {
 
     /// Compares journal entries. Between sessions, only entries of the project can be missing, and complete lists of both
     /// only differ.
-    pub fn known(&mut self, noun: Noun, a: &KnownItems, b: &KnownItems, exists: &dyn Fn(&Id) -> bool) {
+    pub fn journal(&mut self, noun: Noun, a: &JournalItems, b: &JournalItems, exists: &dyn Fn(&Id) -> bool) {
         let dimension = "breadcrumbs";
         self.compared.push(dimension);
-        let only = |a: &KnownItems, b: &KnownItems| -> Vec<String> {
+        let only = |a: &JournalItems, b: &JournalItems| -> Vec<String> {
             let ids: BTreeSet<&Id> = b.listed.iter().filter_map(|(id, _)| id.as_ref()).collect();
             let texts: BTreeSet<&String> = b.listed.iter().map(|(_, text)| text).collect();
             let named = |id: &Option<Id>, text| id.as_ref().is_some_and(|id| ids.contains(id)) || texts.contains(text);

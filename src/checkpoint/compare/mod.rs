@@ -56,7 +56,7 @@ pub fn compare(a: &Operand, b: &Operand, history: &HistoryBetween, exists: &dyn 
         (("decision", "decisions"), &a.decisions, &b.decisions),
     ] {
         if let (Some(a), Some(b)) = (a, b) {
-            all.known(noun, a, b, exists);
+            all.journal(noun, a, b, exists);
         }
     }
     all.number("breadcrumbs", ("answer", "answers"), a.resolved, b.resolved);

@@ -10,7 +10,7 @@ use empirica_notes::model::{Assessment, Checkpoint, Envelope, Handoff, Id, Phase
 
 /// Journal entries of a kind.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct KnownItems {
+pub struct JournalItems {
     /// Number of the session's; `None` if unknown.
     pub session: Option<u64>,
     /// Number of the project's; `None` if unknown.
@@ -20,14 +20,14 @@ pub struct KnownItems {
     pub whole: bool,
 }
 
-impl KnownItems {
+impl JournalItems {
     fn counted<'s>(session: u64, total: u64, recent: impl Iterator<Item = (&'s Id, &'s String)>) -> Option<Self> {
         let listed = recent.map(|(id, text)| (Some(id.clone()), text.clone())).collect();
-        Some(KnownItems { session: Some(session), total: Some(total), listed, whole: false })
+        Some(JournalItems { session: Some(session), total: Some(total), listed, whole: false })
     }
 
     fn whole(listed: Vec<(Option<Id>, String)>) -> Self {
-        KnownItems { session: Some(listed.len() as u64), total: None, listed, whole: true }
+        JournalItems { session: Some(listed.len() as u64), total: None, listed, whole: true }
     }
 }
 
@@ -72,13 +72,13 @@ pub struct Operand {
     /// The assessment of each vector, by name, if known.
     pub vector_sources: BTreeMap<String, Id>,
     pub git: Option<GitState>,
-    pub findings: Option<KnownItems>,
-    pub unknowns: Option<KnownItems>,
+    pub findings: Option<JournalItems>,
+    pub unknowns: Option<JournalItems>,
     /// Number of the project's answered unknowns.
     pub resolved: Option<u64>,
-    pub dead_ends: Option<KnownItems>,
-    pub mistakes: Option<KnownItems>,
-    pub decisions: Option<KnownItems>,
+    pub dead_ends: Option<JournalItems>,
+    pub mistakes: Option<JournalItems>,
+    pub decisions: Option<JournalItems>,
     pub goals: Option<OperandGoals>,
     /// Number of handoffs in force.
     pub handoffs: Option<u64>,
@@ -137,14 +137,14 @@ impl Operand {
     fn add_snapshot(&mut self, s: &Snapshot) {
         let Breadcrumbs { findings, unknowns, dead_ends, mistakes } = &s.breadcrumbs;
         let recent = findings.recent.iter().map(|seen| (&seen.id, &seen.finding));
-        self.findings = KnownItems::counted(findings.session, findings.total, recent);
+        self.findings = JournalItems::counted(findings.session, findings.total, recent);
         let recent = unknowns.recent.iter().map(|seen| (&seen.id, &seen.unknown));
-        self.unknowns = KnownItems::counted(unknowns.session, unknowns.total, recent);
+        self.unknowns = JournalItems::counted(unknowns.session, unknowns.total, recent);
         self.resolved = Some(unknowns.resolved);
         let recent = dead_ends.recent.iter().map(|seen| (&seen.id, &seen.approach));
-        self.dead_ends = KnownItems::counted(dead_ends.session, dead_ends.total, recent);
+        self.dead_ends = JournalItems::counted(dead_ends.session, dead_ends.total, recent);
         let recent = mistakes.recent.iter().map(|seen| (&seen.id, &seen.mistake));
-        self.mistakes = KnownItems::counted(mistakes.session, mistakes.total, recent);
+        self.mistakes = JournalItems::counted(mistakes.session, mistakes.total, recent);
         let current = s.goals.current.iter().map(|goal| OperandGoal {
             id: goal.id.clone(),
             text: goal.objective.clone(),
@@ -201,8 +201,8 @@ impl Operand {
 
     pub fn handoff(head: &Envelope, handoff: &Handoff) -> Self {
         let items =
-            |list: &[Item]| KnownItems::whole(list.iter().map(|item| (item.id.clone(), item.text.clone())).collect());
-        let texts = |list: Vec<String>| KnownItems::whole(list.into_iter().map(|text| (None, text)).collect());
+            |list: &[Item]| JournalItems::whole(list.iter().map(|item| (item.id.clone(), item.text.clone())).collect());
+        let texts = |list: Vec<String>| JournalItems::whole(list.into_iter().map(|text| (None, text)).collect());
         let open = open(&handoff.goals);
         let last = handoff.assessments.last();
         let mut context = vec![handoff.task.clone(), handoff.context.clone()];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::checkpoint::compare::operand::{KnownItems, OperandGoal, OperandGoals};
+use crate::checkpoint::compare::operand::{JournalItems, OperandGoal, OperandGoals};
 use crate::checkpoint::compare::*;
 use empirica_notes::model::snapshot::{GitState, Uncommitted};
 use empirica_notes::model::{SessionId, Vectors};
@@ -31,13 +31,13 @@ fn texts(comparison: &Comparison, kind: ChangeKind) -> Vec<&str> {
     comparison.of(kind).map(|change| change.what.as_str()).collect()
 }
 
-fn known(session: u64, total: u64, listed: &[u32]) -> Option<KnownItems> {
+fn items(session: u64, total: u64, listed: &[u32]) -> Option<JournalItems> {
     let listed = listed.iter().map(|n| (Some(id(*n)), format!("text {n}"))).collect();
-    Some(KnownItems { session: Some(session), total: Some(total), listed, whole: false })
+    Some(JournalItems { session: Some(session), total: Some(total), listed, whole: false })
 }
 
-fn whole(listed: &[u32]) -> Option<KnownItems> {
-    Some(KnownItems { total: None, whole: true, ..known(listed.len() as u64, 0, listed)? })
+fn whole(listed: &[u32]) -> Option<JournalItems> {
+    Some(JournalItems { total: None, whole: true, ..items(listed.len() as u64, 0, listed)? })
 }
 
 fn git(paths: &[&str]) -> Option<GitState> {
@@ -59,13 +59,13 @@ fn goals(total: u64, completed: u64, open: &[(u32, Option<(u64, u64)>)]) -> Opti
 #[test]
 fn the_seeds_sentence() {
     let a = Operand {
-        findings: known(8, 125, &[8, 7, 6, 5, 4]),
+        findings: items(8, 125, &[8, 7, 6, 5, 4]),
         git: git(&["a", "b", "c"]),
         goals: goals(3, 1, &[(1, Some((2, 4)))]),
         ..side()
     };
     let b = Operand {
-        findings: known(5, 122, &[5, 4]),
+        findings: items(5, 122, &[5, 4]),
         git: git(&["c"]),
         goals: goals(3, 1, &[(1, Some((0, 4)))]),
         ..side()
@@ -83,11 +83,11 @@ fn the_seeds_sentence() {
 fn a_side_beside_itself_has_changed_in_nothing() {
     let full = Operand {
         vectors: vectors("know=0.5"),
-        findings: known(8, 125, &[8, 7]),
-        unknowns: known(1, 2, &[3]),
+        findings: items(8, 125, &[8, 7]),
+        unknowns: items(1, 2, &[3]),
         resolved: Some(1),
-        dead_ends: known(1, 1, &[4]),
-        mistakes: known(0, 0, &[]),
+        dead_ends: items(1, 1, &[4]),
+        mistakes: items(0, 0, &[]),
         git: git(&["a"]),
         goals: goals(3, 1, &[(1, None)]),
         handoffs: Some(1),
@@ -121,7 +121,7 @@ fn numbers_that_fall_are_lost_and_those_that_rise_are_gained() {
         }
     }
     let one = |was: u64, is: u64| {
-        kind(Operand { unknowns: known(was, was, &[]), ..side() }, Operand { unknowns: known(is, is, &[]), ..side() })
+        kind(Operand { unknowns: items(was, was, &[]), ..side() }, Operand { unknowns: items(is, is, &[]), ..side() })
     };
     assert_eq!(one(2, 1), ("1 question is missing".into(), String::new()));
     assert_eq!(one(1, 3), (String::new(), "2 questions more".into()));
@@ -139,8 +139,8 @@ fn numbers_that_fall_are_lost_and_those_that_rise_are_gained() {
 
 #[test]
 fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
-    let a = Operand { findings: known(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..side() };
-    let b = Operand { findings: known(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..side() };
+    let a = Operand { findings: items(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..side() };
+    let b = Operand { findings: items(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..side() };
     let comparison = compare(&a, &b, &here(), &|id| [1, 3].map(crate::checkpoint::compare::tests::id).contains(id));
     assert_eq!(comparison.summary, "1 finding is missing, 1 goal is missing");
     assert_eq!(comparison.changes[0].items, ["text 2"]);
@@ -218,8 +218,8 @@ fn reasoning_goes_on_or_breaks_off() {
 
 #[test]
 fn two_sessions_differ_and_open_goals_are_to_be_taken_over() {
-    let a = Operand { findings: known(8, 9, &[1]), goals: goals(1, 0, &[(1, None)]), ..side() };
-    let b = Operand { session: session(2), findings: known(0, 9, &[1]), goals: goals(0, 0, &[]), ..side() };
+    let a = Operand { findings: items(8, 9, &[1]), goals: goals(1, 0, &[(1, None)]), ..side() };
+    let b = Operand { session: session(2), findings: items(0, 9, &[1]), goals: goals(0, 0, &[]), ..side() };
     let comparison = of(&a, &b, &here());
     assert_eq!(comparison.summary, "1 open goal was not taken over");
     assert_eq!(texts(&comparison, ChangeKind::Changed), ["session: 00000001 of ada → 00000002 of ada"]);
@@ -267,7 +267,7 @@ fn handoffs_name_everything_and_are_compared_by_it() {
     );
     // beside a snapshot, which names the newest only, the numbers count
     let mixed = of(
-        &Operand { findings: known(5, 9, &[5]), ..side() },
+        &Operand { findings: items(5, 9, &[5]), ..side() },
         &handoff(&[1, 2], session(1)),
         &HistoryBetween::default(),
     );

@@ -14,7 +14,7 @@ const PRIOR_SD: f64 = 0.2;
 pub const FEWEST: usize = 3;
 
 empirica_notes::words! {
-    /// What can be said of a bias.
+    /// Conclusion about a bias.
     pub enum Tendency {
         /// The mean is more than 2 sd above 0.
         Overestimates = "overestimates",
@@ -43,7 +43,7 @@ pub struct Belief {
     pub mean: f64,
     /// Its standard deviation: 0.2 / √(n + 1).
     pub sd: f64,
-    /// What follows.
+    /// The conclusion.
     pub tendency: Tendency,
 }
 
@@ -122,7 +122,7 @@ mod tests {
         // (0.3 − 0.1) / 3 and 0.2 / √3
         let two = of(&[0.3, -0.1]);
         assert_eq!((two.n, two.bias, two.mean, two.sd), (2, 0.1, 0.0667, 0.1155));
-        assert!(beliefs(&[]).is_empty(), "what nobody gave is not listed");
+        assert!(beliefs(&[]).is_empty(), "a vector without differences is not listed");
     }
 
     #[test]

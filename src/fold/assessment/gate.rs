@@ -1,4 +1,4 @@
-//! The gates: may one go on without investigating, may one act?
+//! The gates: whether to investigate first, and whether to act.
 
 use crate::fold::assessment::confidence::{overall, round4};
 use crate::fold::assessment::drift::{Drift, EvidenceGained, Severity, of_session};
@@ -6,22 +6,20 @@ use empirica_notes::model::{Assessment, Envelope, Vector, Vectors};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Above this the uncertainty is high.
+/// Most uncertainty to proceed.
 const UNCERTAIN: f64 = 0.6;
-/// Below this too little is known to proceed.
+/// Least values of `know` and `state` to proceed without investigating.
 const KNOWING: f64 = 0.7;
-/// Below this the state of things is too little understood to proceed.
 const STATE: f64 = 0.6;
-/// From this confidence on one may act.
+/// Least confidence to act.
 const CONFIDENT: f64 = 0.70;
 
-/// Whether the uncertainty is above 0.6. Not given, it is not.
+/// Whether an uncertainty above 0.6 is given.
 pub fn is_uncertain(vectors: &Vectors) -> bool {
     vectors.get(Vector::Uncertainty).is_some_and(|value| round4(value) > UNCERTAIN)
 }
 
-/// The vectors that recommend to investigate before the work: uncertainty above 0.6, know below 0.7, state below 0.6,
-/// of those given. Empty: proceed.
+/// The given vectors that recommend investigating first: uncertainty above 0.6, know below 0.7, state below 0.6.
 pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
     let below = |vector, least: f64| vectors.get(vector).is_some_and(|value| round4(value) < least);
     [
@@ -35,15 +33,15 @@ pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
 }
 
 empirica_notes::words! {
-    /// What a check decides.
+    /// Decision of a check.
     pub enum GateDecision {
         Proceed = "proceed",
         Investigate = "investigate",
     }
 }
 
-/// The confidence an assessment would act with: the one it claims, else its overall confidence. `None` when it claims
-/// none and gives nothing but uncertainty.
+/// The confidence to act of an assessment: as claimed, otherwise its overall confidence. `None` if it claims none and has
+/// no vector but uncertainty.
 pub fn confidence(assessment: &Assessment) -> Option<f64> {
     assessment.confidence.or_else(|| overall(&assessment.vectors))
 }
@@ -56,10 +54,10 @@ pub struct Gate {
     pub drift: Drift,
     /// Whether the drift is not severe; if it is, the exit code is 3.
     pub safe_to_proceed: bool,
-    /// `proceed` if `confidence` (else `overall_confidence`) is 0.70 or more, the drift is not severe and the newest uncertainty
-    /// that the session gave is 0.6 or less; null without an assessment.
+    /// `proceed` if `confidence` (else `overall_confidence`) is 0.70 or more, the drift is not severe and the session's newest
+    /// uncertainty is 0.6 or less; null without an assessment.
     pub decision: Option<GateDecision>,
-    /// What decided, with its value: `uncertainty 0.99 is above 0.60`; null without an assessment.
+    /// Why, with the value: `uncertainty 0.99 is above 0.60`; null without an assessment.
     #[serde(rename = "decision_reason")]
     pub reason: Option<String>,
     /// proceed, investigate, recalibrate_before_acting or stop; `None` without an assessment.
@@ -67,8 +65,7 @@ pub struct Gate {
     pub recommendation: Option<&'static str>,
 }
 
-/// The gate after the last of a session's assessments. The uncertainty is the newest one given: an assessment that
-/// leaves it out takes no doubt back.
+/// The gate after the last of a session's assessments. An assessment without uncertainty leaves the newest one in effect.
 pub fn gate(steps: &[(&Envelope, &Assessment, EvidenceGained)], window: usize) -> Gate {
     let drift = of_session(steps, window);
     let safe_to_proceed = drift.is_safe();
@@ -81,8 +78,8 @@ pub fn gate(steps: &[(&Envelope, &Assessment, EvidenceGained)], window: usize) -
     Gate { drift, safe_to_proceed, decision: Some(decision), reason: Some(reason), recommendation }
 }
 
-/// Proceed from a confidence of 0.70, unless the drift is severe or the uncertainty above 0.6. Without any confidence
-/// there is nothing to act on. `doubt` is the uncertainty with the assessment that gave it.
+/// Proceeds from a confidence of 0.70 on, unless the drift is severe or the uncertainty above 0.6. `doubt` is the newest
+/// uncertainty with its assessment.
 fn decide(last: &Assessment, doubt: Option<(f64, &Assessment)>, drift: &Drift) -> (GateDecision, String) {
     if !drift.is_safe() {
         return (GateDecision::Investigate, "the drift is severe".to_owned());
@@ -102,12 +99,12 @@ fn decide(last: &Assessment, doubt: Option<(f64, &Assessment)>, drift: &Drift) -
     }
 }
 
-/// A value with two decimals; near an edge with four, so that what decided is seen.
+/// A value with two decimals, or four near a threshold, to show its side.
 fn near(value: f64, edge: f64) -> String {
     if (value - edge).abs() < 0.005 { format!("{:.4}", round4(value)) } else { format!("{value:.2}") }
 }
 
-/// What to do now: stop on severe drift, recalibrate on moderate, else as decided.
+/// Stop on severe drift, recalibrate on moderate drift, otherwise the decision.
 fn recommend(decision: GateDecision, drift: &Drift) -> &'static str {
     match drift.severity {
         Severity::Severe => "stop",
@@ -178,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn one_acts_with_confidence_and_without_much_doubt() {
+    fn acting_needs_confidence_without_much_doubt() {
         let of = |given: &str, confidence| decided(&[(given, confidence)]);
         let (yes, no) = (GateDecision::Proceed, GateDecision::Investigate);
         for (given, confidence, decision, reason) in [
@@ -196,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn a_doubt_stands_until_another_uncertainty_is_given() {
+    fn a_doubt_lasts_until_another_uncertainty_is_given() {
         let (decision, reason) = decided(&[("know=0.8,uncertainty=0.9", None), ("know=0.8", None)]);
         assert_eq!(
             (decision, reason.as_str()),
             (GateDecision::Investigate, "uncertainty 0.90 of CHECK 1 is above 0.60")
         );
-        let way = [("know=0.8,uncertainty=0.7", None), ("know=0.8,uncertainty=0.6", None), ("know=0.8", None)];
-        assert_eq!(decided(&way).0, GateDecision::Proceed);
+        let lower = [("know=0.8,uncertainty=0.7", None), ("know=0.8,uncertainty=0.6", None), ("know=0.8", None)];
+        assert_eq!(decided(&lower).0, GateDecision::Proceed);
     }
 
     #[test]

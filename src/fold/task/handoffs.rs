@@ -26,12 +26,12 @@ pub fn next_round(chain: &[&Handoff]) -> u64 {
 /// Unsuccessful recovery attempts at the end of the chain, oldest first. New instructions, an escalation, or progress
 /// without failure reset them.
 fn attempts<'h>(chain: &[&'h Handoff]) -> Vec<&'h Handoff> {
-    let goes_on = |handoff: &&&Handoff| match handoff.kind.as_str() {
+    let continues = |handoff: &&&Handoff| match handoff.kind.as_str() {
         "initialization" | "escalation" => false,
         "progress" => text(handoff, "/worker_report/status") == Some("FAILED"),
         _ => true,
     };
-    let mut out: Vec<&Handoff> = chain.iter().rev().take_while(goes_on).copied().collect();
+    let mut out: Vec<&Handoff> = chain.iter().rev().take_while(continues).copied().collect();
     out.retain(|handoff| handoff.kind == "error_recovery");
     out.reverse();
     out
@@ -76,7 +76,7 @@ pub fn texts(handoff: &Handoff, pointer: &str) -> Vec<String> {
 }
 
 /// A worker's report as text: status, work done, obstacles.
-pub fn told(handoff: &Handoff) -> Option<String> {
+pub fn report_text(handoff: &Handoff) -> Option<String> {
     let mut out = text(handoff, "/worker_report/status")?.to_owned();
     for (before, pointer) in [(": ", "/worker_report/accomplished"), ("; issues: ", "/worker_report/issues")] {
         let entries = texts(handoff, pointer);
@@ -124,10 +124,10 @@ pub fn title(handoff: &Handoff) -> Option<String> {
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// The ids of handoffs that somebody of another session than theirs took up, among these records.
+/// IDs of the handoffs that another session acknowledged.
 pub fn taken_up<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Id> {
     let by_others = records.into_iter().filter_map(|record| match &record.body {
-        // whose own handoff it is, it concerns no other session
+        // an acknowledgement of the session's own handoff concerns no other session
         Body::Accept(accept) if !accept.concerns.is_empty() => Some(accept.of.clone()),
         _ => None,
     });
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_titles_are_those_that_are_named() {
+    fn files_and_titles_are_read_from_payloads() {
         let start = handoff(json!({"handoff_type": "initialization", "task_id": "t", "instructions": "\n begin\nnow"}));
         let (one, two) = (progress(1, "PARTIAL"), error(1, 3));
         assert_eq!(files(&[&start, &one, &two]), ["x", "y"]);

@@ -390,8 +390,7 @@ mod tests {
             answer(5, 7, "what?"),
         ];
         let state = task_state(&all.iter().collect::<Vec<_>>(), &BTreeSet::new());
-        let questions: Vec<_> =
-            state.questions.iter().map(|q| (q.name(), q.answer.as_ref().map(|a| &*a.1))).collect();
+        let questions: Vec<_> = state.questions.iter().map(|q| (q.name(), q.answer.as_ref().map(|a| &*a.1))).collect();
         assert_eq!(questions, [("00000002.1".to_owned(), None), ("00000002.2".to_owned(), Some("now"))]);
         assert_eq!(state.open_questions().count(), 1);
         assert_eq!((state.round, state.steps.len()), (1, 5));

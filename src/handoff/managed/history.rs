@@ -37,7 +37,7 @@ pub fn rounds<'s>(steps: impl Iterator<Item = &'s TaskEvent>) -> Vec<Value> {
                         continue;
                     }
                     "progress" => {
-                        (handoffs::told(handoff).unwrap_or_default(), text("/manager_decision").to_lowercase())
+                        (handoffs::report_text(handoff).unwrap_or_default(), text("/manager_decision").to_lowercase())
                     }
                     "error_recovery" => {
                         let number = |key| handoffs::number(handoff, key).unwrap_or_default();

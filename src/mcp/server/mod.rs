@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::mcp::call_context::{CallContext, ConversationState};
 use crate::mcp::tools::Offered;
 use crate::mcp::{prompts, resources, tools};
-use crate::render::answer::{count, failure, told};
+use crate::render::answer::{count, failure, redacted_text};
 use crate::render::template::Templates;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Kind, Result, empirica};
@@ -96,7 +96,7 @@ fn refused(error: &Error) -> ErrorData {
     let mut document = failure(error, &Offered { all: true, called: None });
     ended(&mut document);
     let data = Some(document.into());
-    let message = told(&error.in_one_line());
+    let message = redacted_text(&error.in_one_line());
     match error.kind() {
         Kind::NotFound => ErrorData::resource_not_found(message, data),
         Kind::Usage => ErrorData::invalid_params(message, data),

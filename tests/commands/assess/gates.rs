@@ -352,7 +352,7 @@ fn status_shows_it_all_on_one_screen() {
     repo.start("ada", "t");
     assert!(!repo.run(["status"]).ok().out.contains("Drift"), "nothing was assessed");
     repo.json(["preflight", "-v", "know=0.8"]);
-    assert!(repo.run(["status"]).ok().out.contains("  Drift: none yet; it takes two assessments\n"));
+    assert!(repo.run(["status"]).ok().out.contains("  Drift: none yet; it needs two assessments\n"));
     check(&repo, 0, "know=0.95", &[]);
     let mut goals = Vec::new();
     for n in 0..9 {

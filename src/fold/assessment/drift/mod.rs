@@ -1,4 +1,4 @@
-//! Drift: confidence that moves without reason, found by comparing the newest assessment with those before it.
+//! Drift: unfounded moves of confidence between the newest assessment and those before it.
 
 #[cfg(test)]
 mod tests;
@@ -25,21 +25,20 @@ const COUNTED: [Vector; 8] = [
     Vector::Signal,
     Vector::Uncertainty,
 ];
-/// From this move on there is drift.
+/// Least move that is drift, and that is moderate drift.
 const DETECTED: f64 = 0.05;
-/// From this move on it is moderate.
 const MODERATE: f64 = 0.15;
-/// Above this move it is severe, and a gain needs more than one claim.
+/// Greatest move that is not severe, and greatest gain that a single claim supports.
 const SEVERE: f64 = 0.30;
-/// So many different claims support a gain of any size.
+/// Number of different claims that support a gain of any size.
 const SEVERAL: usize = 3;
-/// A fall below this is one of the patterns (the Python tool's drift monitor).
+/// A change below this counts as a fall in a pattern (the Python tool's drift monitor).
 const FALLEN: f64 = -0.15;
-/// A rise above this shows that complexity was discovered.
+/// A rise of clarity above this shows that complexity was discovered.
 const CLEARER: f64 = 0.10;
 
 empirica_notes::words! {
-    /// How much was moved.
+    /// Size of the drift.
     #[derive(PartialOrd, Ord, Default)]
     pub enum Severity {
         #[default]
@@ -63,27 +62,27 @@ impl Severity {
 }
 
 empirica_notes::words! {
-    /// What sort of move it is. A label: the severity goes by size alone.
+    /// Pattern of the moves; independent of the severity.
     #[derive(Default)]
     pub enum Kind {
         /// Nothing moved by 0.05.
         #[default]
         None = "none",
-        /// Confidence rose and nothing was learned, or too little for so large a gain.
+        /// Confidence rose without evidence, or with too little for the size of the gain.
         Overconfidence = "overconfidence",
-        /// Knowledge, clarity and context fell together: what was known is no longer there.
+        /// Knowledge, clarity and context fell together: knowledge may be lost.
         TrueDrift = "true_drift",
-        /// Confidence rose with what was learned, or knowledge fell as the matter became clearer.
+        /// Confidence rose with evidence, or knowledge fell as clarity rose.
         Learning = "learning",
         /// Knowledge fell as the task grew.
         ScopeDrift = "scope_drift",
-        /// Something fell.
+        /// Other falls.
         Decline = "decline",
     }
 }
 
 impl Kind {
-    /// The pattern, a sentence.
+    /// A sentence.
     pub fn pattern(self) -> &'static str {
         match self {
             Kind::None => "Confidence is steady",
@@ -96,22 +95,21 @@ impl Kind {
     }
 }
 
-/// What was learned between an assessment and the one before it.
+/// Evidence between two assessments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EvidenceGained {
-    /// Findings, answers to its questions, decisions and sources that say something new.
+    /// Findings, answers to its questions, decisions and sources with new texts.
     pub claims: usize,
     /// Whether a check passed.
     pub passed: bool,
 }
 
 impl EvidenceGained {
-    /// Whether it was nothing.
     pub fn is_nothing(self) -> bool {
         self == EvidenceGained::default()
     }
 
-    /// Whether it supports a gain above 0.30: a check that passed, or 3 claims.
+    /// Whether it supports a gain above 0.30: a passed check, or 3 claims.
     pub fn supports_much(self) -> bool {
         self.passed || self.claims >= SEVERAL
     }
@@ -121,66 +119,64 @@ impl EvidenceGained {
     }
 }
 
-/// An assessment on its way.
+/// An assessment in a series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AssessmentStep<'a> {
-    /// Its values.
     pub vectors: &'a Vectors,
-    /// What was learned between the assessment before it and this one.
+    /// Evidence since the assessment before it.
     pub learned: EvidenceGained,
 }
 
-/// How confidence moved: the newest assessment of the window against the mean of those before it. Counted are engagement, know, do,
-/// context, clarity, coherence, signal and uncertainty. A fall counts; a gain counts as far as it goes beyond the assessments since
-/// which nothing was learned (no finding, answer, decision or source with a new text, and no evidence that passed). Where
-/// something was learned, a gain above 0.30 counts unless evidence passed or three such claims were logged since.
+/// How confidence moved: the newest assessment of the window against the mean of those before it. Counted vectors are engagement,
+/// know, do, context, clarity, coherence, signal and uncertainty. A fall counts. A gain counts against assessments without evidence
+/// since: no finding, answer, decision or source with a new text, and no passed check. With evidence, a gain above 0.30 counts
+/// unless a check passed or three such claims were logged since.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Drift {
     /// Whether a counted move is 0.05 or more.
     pub detected: bool,
-    /// The sort of move.
+    /// The pattern of the moves.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// The sort of move, a sentence.
+    /// The pattern, a sentence.
     pub pattern: &'static str,
     /// By the largest counted move: minor below 0.15, moderate to 0.30, severe above.
     pub severity: Severity,
-    /// How many assessments were to be compared.
+    /// Number of assessments to compare.
     #[serde(rename = "window_size")]
     pub window: usize,
-    /// How many were there.
+    /// Number of assessments compared.
     #[serde(rename = "assessments_analyzed")]
     pub analyzed: usize,
-    /// The moves of the counted vectors that are given on both sides, 4 decimals.
+    /// The moves of the counted vectors given on both sides, 4 decimals.
     #[serde(rename = "vector_deltas")]
     pub deltas: BTreeMap<Vector, f64>,
-    /// What was learned since the assessment before the newest.
+    /// Evidence since the assessment before the newest.
     #[serde(skip)]
     pub learned: EvidenceGained,
-    /// Whether a gain above 0.30 has too little behind it.
+    /// Whether a gain above 0.30 has too little evidence.
     #[serde(skip)]
     pub is_undersupported: bool,
 }
 
-/// The pattern where nothing could be compared.
+/// The pattern without a comparison.
 const NOTHING: &str = "There is nothing to compare yet";
 
 impl Drift {
-    /// Whether one may act: not on severe drift.
+    /// Whether the drift is not severe.
     pub fn is_safe(&self) -> bool {
         self.severity != Severity::Severe
     }
 
-    /// Whether confidence rose by 0.15 or more while nothing was learned, or above 0.30 with little.
+    /// Whether confidence rose by 0.15 or more without evidence, or by more than 0.30 with little.
     pub fn is_inflated(&self) -> bool {
         self.kind == Kind::Overconfidence && self.severity >= Severity::Moderate
     }
 }
 
-/// Compares the last of the steps with the mean of those before it in the window (2 or more). Falls count. A
-/// gain counts as far as it goes beyond the assessments since which nothing was learned. Where something was learned, it
-/// counts only above 0.30, as a moderate drift, unless a check passed or 3 claims were made since. Fewer than two steps
-/// show nothing.
+/// Compares the last step with the mean of those before it in the window (2 or more). A fall counts. A gain counts against
+/// steps without evidence since; with evidence, it counts only above 0.30, as a moderate drift, unless a check passed or 3
+/// claims were logged since. Fewer than two steps show no drift.
 pub fn analyse(steps: &[AssessmentStep<'_>], window: usize) -> Drift {
     let steps = &steps[steps.len().saturating_sub(window.max(2))..];
     let mut drift = Drift { window, analyzed: steps.len(), pattern: NOTHING, ..Drift::default() };
@@ -227,7 +223,7 @@ fn mean(steps: &[AssessmentStep<'_>], vector: Vector) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// What sort of fall it is, by the patterns of the Python tool's monitor.
+/// The pattern of a fall, as in the Python tool's monitor.
 fn falling(deltas: &BTreeMap<Vector, f64>) -> Kind {
     let delta = |vector| deltas.get(&vector).copied().unwrap_or_default();
     let fell = |vector| delta(vector) < FALLEN;
@@ -242,7 +238,7 @@ fn falling(deltas: &BTreeMap<Vector, f64>) -> Kind {
     }
 }
 
-/// The assessments of a session with their envelopes, and what lies between them, out of records in order of id.
+/// The assessments of a session with their envelopes and the evidence since the one before, from records in order of ID.
 pub fn steps<'r>(
     records: impl IntoIterator<Item = &'r Record>,
     session: &SessionId,
@@ -251,7 +247,7 @@ pub fn steps<'r>(
     let mut learned = EvidenceGained::default();
     let mut known = SessionEvidence::default();
     for record in records {
-        learned = learned.and(teaches(record, session, &mut known));
+        learned = learned.and(evidence_of(record, session, &mut known));
         if let Body::Assessment(assessment) = &record.body
             && record.head.session.as_ref() == Some(session)
         {
@@ -262,26 +258,30 @@ pub fn steps<'r>(
     out
 }
 
-/// The newest record by which a session learned anything, out of records in order of id; `None` when there is none.
+/// The newest record that is evidence for a session, from records in order of ID.
 pub fn last_learned<'r>(records: impl IntoIterator<Item = &'r Record>, session: &SessionId) -> Option<&'r Id> {
     let mut known = SessionEvidence::default();
-    // every record is looked at: questions are asked before they are answered
-    records.into_iter().filter(|r| !teaches(r, session, &mut known).is_nothing()).map(|record| &record.head.id).max()
+    // reads every record, as questions precede their answers
+    records
+        .into_iter()
+        .filter(|r| !evidence_of(r, session, &mut known).is_nothing())
+        .map(|record| &record.head.id)
+        .max()
 }
 
-/// What a session has said so far.
+/// Earlier questions and claims of a session.
 #[derive(Default)]
 struct SessionEvidence<'r> {
     questions: BTreeSet<&'r Id>,
     claims: BTreeSet<&'r str>,
 }
 
-/// What a session learns by a record: a finding, an answer to its question, a decision, a source, each text once; evidence
-/// that passed.
-fn teaches<'r>(record: &'r Record, session: &SessionId, known: &mut SessionEvidence<'r>) -> EvidenceGained {
+/// Evidence of a record for a session: a finding, an answer to its question, a decision or a source with a new text, or a
+/// passed check.
+fn evidence_of<'r>(record: &'r Record, session: &SessionId, known: &mut SessionEvidence<'r>) -> EvidenceGained {
     let own = record.head.session.as_ref() == Some(session);
     let text = match &record.body {
-        // an answer to its question is learned from whoever gives it
+        // any session may answer its question
         Body::Resolve(answer) if own || known.questions.contains(&answer.of) => &answer.text,
         Body::Finding(finding) if own => &finding.text,
         Body::Decision(decision) if own => &decision.text,

@@ -1,4 +1,4 @@
-//! Tests drift: every edge on both sides, what counts, and what must never depend on what.
+//! Tests drift: every edge on both sides, what counts, and invariants.
 
 use proptest::prelude::*;
 
@@ -10,10 +10,10 @@ fn vectors(text: &str) -> Vectors {
     v
 }
 
-fn drift(way: &[(&str, bool)], window: usize) -> Drift {
-    let way: Vec<(Vectors, bool)> = way.iter().map(|(text, learned)| (vectors(text), *learned)).collect();
+fn drift(series: &[(&str, bool)], window: usize) -> Drift {
+    let series: Vec<(Vectors, bool)> = series.iter().map(|(text, learned)| (vectors(text), *learned)).collect();
     let steps: Vec<AssessmentStep<'_>> =
-        way.iter().map(|(vectors, learned)| AssessmentStep { vectors, learned: claim(*learned) }).collect();
+        series.iter().map(|(vectors, learned)| AssessmentStep { vectors, learned: claim(*learned) }).collect();
     analyse(&steps, window)
 }
 
@@ -49,13 +49,13 @@ fn both_sides_of_each_edge_in_a_fall_and_in_a_gain() {
 
 #[test]
 fn the_baseline_is_the_mean_of_the_earlier_ones_in_the_window() {
-    let way = [("know=0.1", false), ("know=0.6", false), ("know=0.8", false), ("know=0.5", false)];
-    assert_eq!(drift(&way, 3).deltas, [(Vector::Know, -0.2)].into());
-    assert_eq!(drift(&way, 3).analyzed, 3);
-    assert_eq!(drift(&way, 2).deltas, [(Vector::Know, -0.3)].into());
-    assert_eq!(drift(&way, 9).deltas, [(Vector::Know, 0.0)].into());
-    assert_eq!((drift(&way, 9).analyzed, drift(&way, 9).window), (4, 9));
-    // an assessment without the vector has no say
+    let series = [("know=0.1", false), ("know=0.6", false), ("know=0.8", false), ("know=0.5", false)];
+    assert_eq!(drift(&series, 3).deltas, [(Vector::Know, -0.2)].into());
+    assert_eq!(drift(&series, 3).analyzed, 3);
+    assert_eq!(drift(&series, 2).deltas, [(Vector::Know, -0.3)].into());
+    assert_eq!(drift(&series, 9).deltas, [(Vector::Know, 0.0)].into());
+    assert_eq!((drift(&series, 9).analyzed, drift(&series, 9).window), (4, 9));
+    // an assessment without the vector does not count
     assert_eq!(
         drift(&[("know=0.8", false), ("do=0.1", false), ("know=0.5", false)], 3).deltas,
         [(Vector::Know, -0.3)].into()
@@ -88,9 +88,9 @@ fn a_large_gain_needs_a_check_that_passed_or_three_claims() {
     assert_eq!(grown(0, true), (Severity::None, Kind::Learning, false));
     // claims made before the assessment it rose from do not support it
     let (low, high) = (vectors("know=0.3"), vectors("know=0.95"));
-    let way = [(&low, 0), (&low, 5), (&high, 1)];
+    let series = [(&low, 0), (&low, 5), (&high, 1)];
     let steps =
-        way.map(|(vectors, claims)| AssessmentStep { vectors, learned: EvidenceGained { claims, passed: false } });
+        series.map(|(vectors, claims)| AssessmentStep { vectors, learned: EvidenceGained { claims, passed: false } });
     assert_eq!(analyse(&steps, 3).severity, Severity::Moderate);
 }
 
@@ -155,19 +155,19 @@ proptest! {
     }
 
     #[test]
-    fn a_vector_that_is_not_given_changes_nothing(way in proptest::collection::vec((some_vectors(), any::<bool>()), 2..5), at in 0..13usize) {
+    fn a_vector_that_is_not_given_changes_nothing(series in proptest::collection::vec((some_vectors(), any::<bool>()), 2..5), at in 0..13usize) {
         let vector = Vector::ALL[at];
         let without = |vectors: &Vectors| {
             let mut out = Vectors::default();
             vectors.iter().filter(|(v, _)| *v != vector).for_each(|(v, value)| { out.set(v, value); });
             out
         };
-        let bare: Vec<(Vectors, bool)> = way.iter().map(|(v, learned)| (without(v), *learned)).collect();
+        let bare: Vec<(Vectors, bool)> = series.iter().map(|(v, learned)| (without(v), *learned)).collect();
         let mut given_once = bare.clone();
         // given on one side only, it cannot be compared
         given_once.last_mut().unwrap().0.set(vector, 0.5);
-        let of = |way: &[(Vectors, bool)]| {
-            let steps: Vec<AssessmentStep<'_>> = way.iter().map(|(vectors, learned)| AssessmentStep { vectors, learned: claim(*learned) }).collect();
+        let of = |series: &[(Vectors, bool)]| {
+            let steps: Vec<AssessmentStep<'_>> = series.iter().map(|(vectors, learned)| AssessmentStep { vectors, learned: claim(*learned) }).collect();
             analyse(&steps, 3)
         };
         prop_assert_eq!(of(&bare), of(&given_once));
