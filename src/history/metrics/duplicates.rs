@@ -96,7 +96,7 @@ pub fn repeats(inquiries: &[SessionText<'_>]) -> Vec<Repeat> {
             for inquiry in theirs.inquiries.iter().copied().take(2) {
                 match first {
                     None => first = Some((inquiry, other)),
-                    Some((known, _)) if session(known) == session(inquiry) => {}
+                    Some((before, _)) if session(before) == session(inquiry) => {}
                     Some(_) if second.is_none_or(|(known, _)| inquiry < known) => second = Some((inquiry, other)),
                     Some(_) => {}
                 }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_own_session_said_first_hides_nobody() {
+    fn earlier_texts_of_the_own_session_hide_no_others() {
         let texts = [(0, "a b c d e"), (1, "a b c d"), (1, "a b c d e"), (0, "a b c d")];
         assert_eq!(found(&texts), [(1, 0), (2, 0), (3, 1)]);
     }
@@ -251,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_same_is_found_as_by_comparing_all_with_all(
+        fn the_result_equals_a_comparison_of_all_pairs(
             inquiries in prop::collection::vec((0usize..5, prop::collection::vec(0u16..9, 1..14)), 0..50)
         ) {
             let [found, naive] = both(&texts(inquiries));
@@ -259,7 +259,7 @@ mod tests {
         }
 
         #[test]
-        fn the_same_is_found_in_texts_of_all_sizes(
+        fn the_result_equals_it_for_texts_of_all_sizes(
             size in prop::sample::select(vec![3u16, 12, 24, 28, 60, 200, 240]),
             changed in prop::collection::vec((0usize..5, 0u16..60, prop::collection::vec(0u16..300, 0..60)), 2..12)
         ) {
