@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::text::similarity::is_dense;
+use crate::text::similarity::{is_dense, pairs};
 
 /// Texts are similar from a Jaccard index of 4/5 on: 9 shared ≥ 4 (a + b).
 const SHARED: usize = 9;
@@ -38,10 +38,10 @@ pub fn normal(text: &str) -> String {
 fn words(normal: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for word in normal.split(' ').filter(|word| !word.is_empty()) {
-        let letters: Vec<char> = word.chars().collect();
-        match letters.len() > 1 && letters.iter().any(|c| is_dense(*c)) {
-            true => out.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>())),
-            false => drop(out.insert(word.to_owned())),
+        let pairs = if word.chars().any(is_dense) { pairs(word) } else { Vec::new() };
+        match pairs.is_empty() {
+            true => drop(out.insert(word.to_owned())),
+            false => out.extend(pairs),
         }
     }
     out
