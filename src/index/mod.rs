@@ -25,7 +25,6 @@ pub use crate::index::query::handoffs::{HandoffQuery, HandoffRow};
 pub(crate) use crate::index::query::rare_words::{by_rare_words, stems};
 pub use crate::index::query::search::{SearchMatch, SearchQuery, WordSet};
 pub use crate::index::query::sessions::SessionRow;
-use crate::index::texts::Texts;
 use crate::index::update::Filler;
 use crate::index::update::derive;
 use crate::index::update::wanted::WantedNotes;
@@ -210,8 +209,7 @@ impl Opening<'_> {
     fn fill(&self, db: &Connection, held: [Oid; 3]) -> Result<Vec<Oid>, IndexError> {
         let find = "SELECT count(*) = 0 FROM sqlite_schema WHERE name = 'record_kind'";
         let is_new = db.query_row(find, [], |row| row.get(0))?;
-        let texts = Texts::new(self.store.repo());
-        let mut filler = Filler::new(db, self.store.repo(), &texts, is_new)?;
+        let mut filler = Filler::new(db, self.store.repo(), is_new)?;
         let mut done = 0;
         let mut tell = || {
             done += 1;

@@ -48,19 +48,18 @@ pub struct Filter {
 
 impl Filter {
     /// Resolves a filter. Invalid values and unknown names are errors.
-    pub fn resolve(context: &CommandContext<'_>, given: &FilterInput) -> Result<Self> {
-        // first what needs no repository
-        let task = given.task.as_deref().map(pattern).transpose()?;
-        let since = given.since.as_deref().map(|text| date(context, "--since", text, Edge::First)).transpose()?;
-        let until = given.until.as_deref().map(|text| date(context, "--until", text, Edge::Last)).transpose()?;
+    pub fn resolve(context: &CommandContext<'_>, input: &FilterInput) -> Result<Self> {
+        let task = input.task.as_deref().map(pattern).transpose()?;
+        let since = input.since.as_deref().map(|text| date(context, "--since", text, Edge::First)).transpose()?;
+        let until = input.until.as_deref().map(|text| date(context, "--until", text, Edge::Last)).transpose()?;
         if let (Some(since), Some(until)) = (since, until)
             && since > until
         {
             return Err(backwards(since, until));
         }
-        let commits = if given.range.is_empty() { None } else { Some(range::commits(context.repo, &given.range)?) };
+        let commits = if input.range.is_empty() { None } else { Some(range::commits(context.repo, &input.range)?) };
         let session = context.selection.session.as_deref().map(|name| names::session(context, name)).transpose()?;
-        let path = given.path.as_deref().map(|text| path(context, text)).transpose()?;
+        let path = input.path.as_deref().map(|text| path(context, text)).transpose()?;
         let root = context.repo.work_tree();
         // files are recorded relative to the worktree, or absolute
         let named = |path: &String| {
@@ -73,8 +72,8 @@ impl Filter {
             since,
             until,
             task_id: None,
-            kind: given.kind.clone(),
-            calibration: given.calibration.map(|status| status.name().to_owned()),
+            kind: input.kind.clone(),
+            calibration: input.calibration.map(|status| status.name().to_owned()),
             paths: path.iter().filter(|path| !path.is_empty()).flat_map(named).collect(),
         };
         Ok(Filter { wanted, task, commits, is_root: path.is_some_and(|path| path.is_empty()) })
@@ -117,8 +116,8 @@ impl Filter {
                 return Ok(true);
             }
             let Some(whole) = listed(index, std::slice::from_ref(row))?.pop() else { return Ok(false) };
-            let home = whole.head.commit.as_deref().and_then(parse_oid);
-            let is_on = |commits: &BTreeSet<Oid>| home.is_some_and(|home| commits.contains(&home));
+            let commit = whole.head.commit.as_deref().and_then(parse_oid);
+            let is_on = |commits: &BTreeSet<Oid>| commit.is_some_and(|commit| commits.contains(&commit));
             Ok(self.commits.as_ref().is_none_or(is_on) && (!self.is_root || in_tree(&whole)))
         };
         let asks_more = self.task.is_some() || self.commits.is_some() || self.is_root;
@@ -128,7 +127,7 @@ impl Filter {
 
 fn pattern(text: &str) -> Result<regex::Regex> {
     regex::RegexBuilder::new(text).case_insensitive(true).size_limit(1 << 20).build().map_err(|error| {
-        Error::usage(format!("'{text}' is not a regular expression that can be used"))
+        Error::usage(format!("cannot use '{text}' as a regular expression"))
             .provided(text)
             .reason(text![option("--task"), " takes a regular expression"])
             .suggest("Escape characters such as ( [ * + ? with a backslash to find them as they are.")

@@ -17,7 +17,7 @@ const RECORDS: usize = 200;
 /// Most sessions compared.
 const SESSIONS: usize = 50;
 /// Most shared words listed.
-const TOLD: usize = 8;
+const SHARED: usize = 8;
 
 /// Subject of the comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,16 +34,20 @@ pub struct SimilarSession {
     pub ai_id: String,
     pub started_at: String,
     pub active: bool,
-    pub task: Option<String>,
     /// The commit its handoff is attached to, or where it began.
     pub commit: Option<String>,
     /// Similarity in (0, 1].
     pub likeness: f64,
     /// Some shared words, as in the subject, in alphabetical order.
     pub shared: Vec<String>,
-    /// Its handoff in force, if any.
+    pub work: SessionWork,
+}
+
+/// Content of a session: from its handoff in force if any, otherwise its present state.
+#[derive(Debug, Clone, Default)]
+pub struct SessionWork {
     pub handoff: Option<ListedHandoff>,
-    /// Findings from its handoff, otherwise from the journal, with unknowns and dead ends.
+    pub task: Option<String>,
     pub findings: Vec<String>,
     pub unknowns: Vec<String>,
     pub dead_ends: Vec<HandoffDeadEnd>,
@@ -67,23 +71,20 @@ impl SessionText {
 pub(crate) fn run(
     context: &CommandContext<'_>,
     index: &Index<'_>,
-    given: &str,
+    subject: &str,
     most: usize,
 ) -> Result<(LikeQuery, Vec<SimilarSession>, usize)> {
-    if given.trim().is_empty() {
+    if subject.trim().is_empty() {
         return Err(Error::usage("like what?")
-            .provided(given)
+            .provided(subject)
             .reason("a blank text resembles nothing")
-            .suggest("Name a handoff or a session, or say what you are going to do.")
+            .suggest("Name a handoff or a session, or describe what you are going to do.")
             .command(empirica("search").option("--like", "latest"))
             .command(empirica("search").option("--like", blank("Make the login test stable"))));
     }
-    let about = resolve(context, given.trim())?;
+    let about = resolve(context, subject.trim())?;
     let (own, work) = match &about {
-        LikeQuery::Text(text) => {
-            let task = Some(text.clone());
-            (None, SessionWork { handoff: None, task, findings: vec![], unknowns: vec![], dead_ends: vec![] })
-        }
+        LikeQuery::Text(text) => (None, SessionWork { task: Some(text.clone()), ..SessionWork::default() }),
         LikeQuery::Session(id) => (Some(id.clone()), SessionWork::of(context, index, id)?),
         LikeQuery::Handoff(id) => match handoffs::whole(index, std::slice::from_ref(id))?.pop() {
             Some(listed) => (listed.head.session.clone(), SessionWork::handed_over(listed)),
@@ -122,15 +123,6 @@ fn resolve(context: &CommandContext<'_>, given: &str) -> Result<LikeQuery> {
     }
 }
 
-/// Content of a session: from its handoff if any, otherwise its present state.
-struct SessionWork {
-    handoff: Option<ListedHandoff>,
-    task: Option<String>,
-    findings: Vec<String>,
-    unknowns: Vec<String>,
-    dead_ends: Vec<HandoffDeadEnd>,
-}
-
 impl SessionWork {
     fn handed_over(listed: ListedHandoff) -> Self {
         let handoff = &listed.handoff;
@@ -152,13 +144,7 @@ impl SessionWork {
         let scan = index.session(id)?;
         let records: Vec<&Record> = scan.records().collect();
         let Some(gathered) = SessionRecords::collect(records.iter().copied(), id) else {
-            return Ok(SessionWork {
-                handoff: None,
-                task: None,
-                findings: vec![],
-                unknowns: vec![],
-                dead_ends: vec![],
-            });
+            return Ok(SessionWork::default());
         };
         let texts = |items: Vec<Item>| items.into_iter().map(|item| item.text).collect();
         Ok(SessionWork {
@@ -223,21 +209,17 @@ fn compared(
     let work = SessionWork::of(context, index, id)?;
     let other = work.session_text();
     let Some(likeness) = wanted.likeness(&other) else { return Ok(None) };
-    let known = index.session_row(id)?.map(|known| known.session);
+    let session = index.session_row(id)?.map(|row| row.session);
     let head = work.handoff.as_ref().map(|listed| &listed.head);
     Ok(Some(SimilarSession {
         session_id: id.clone(),
-        ai_id: known.as_ref().map(|s| s.ai.clone()).or(head.map(|head| head.ai.clone())).unwrap_or_default(),
-        started_at: known.as_ref().map(|s| s.started_at.clone()).or(head.map(|h| h.at.clone())).unwrap_or_default(),
-        active: known.as_ref().is_some_and(|session| session.is_active()),
-        commit: head.and_then(|head| head.commit.clone()).or(known.and_then(|session| session.commit)),
+        ai_id: session.as_ref().map(|s| s.ai.clone()).or(head.map(|head| head.ai.clone())).unwrap_or_default(),
+        started_at: session.as_ref().map(|s| s.started_at.clone()).or(head.map(|h| h.at.clone())).unwrap_or_default(),
+        active: session.as_ref().is_some_and(|session| session.is_active()),
+        commit: head.and_then(|head| head.commit.clone()).or(session.and_then(|session| session.commit)),
         likeness,
         shared: shared(text, &other.all),
-        task: work.task,
-        findings: work.findings,
-        unknowns: work.unknowns,
-        dead_ends: work.dead_ends,
-        handoff: work.handoff,
+        work,
     }))
 }
 
@@ -249,5 +231,5 @@ fn shared(text: &str, other: &BTreeSet<String>) -> Vec<String> {
             out.insert(word.to_owned());
         }
     }
-    out.into_iter().take(TOLD).collect()
+    out.into_iter().take(SHARED).collect()
 }

@@ -13,9 +13,7 @@ use chrono::DateTime;
 use crate::context::handoffs::{ListedHandoff, listed};
 use crate::context::{CommandContext, names};
 use crate::fold::journal::answers;
-use crate::index::{
-    HandoffQuery, HandoffRow, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable, stems,
-};
+use crate::index::{HandoffQuery, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable, stems};
 use crate::search::filter::{Filter, FilterInput};
 use crate::search::like::{LikeQuery, SimilarSession};
 use crate::text::passage::{Passage, passage, places};
@@ -26,7 +24,7 @@ use empirica_notes::model::snapshot::{Related, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
 /// Most characters of a passage with matches.
-pub const PASSAGE: usize = 200;
+const PASSAGE: usize = 200;
 /// Kind listed first for a plan.
 const FAILED: &str = "dead_end";
 const HANDOFF: &str = "handoff";
@@ -95,49 +93,6 @@ pub enum SearchResults {
     Similar(LikeQuery, Vec<SimilarSession>),
 }
 
-/// A query with names resolved.
-struct ResolvedQuery {
-    words: Vec<Term>,
-    without: Vec<Term>,
-    kinds: Vec<&'static str>,
-    ais: Vec<String>,
-    sessions: Vec<SessionId>,
-    since: Option<i64>,
-    until: Option<i64>,
-    /// Only these handoffs.
-    among: Option<Vec<HandoffRow>>,
-}
-
-impl ResolvedQuery {
-    fn find(&self, index: &Index<'_>, words: &WordSet, kinds: &[&str], most: usize) -> Result<SearchMatch> {
-        index.search(&SearchQuery {
-            words: words.clone(),
-            without: &self.without,
-            kinds,
-            ais: &self.ais,
-            sessions: &self.sessions,
-            since: self.since,
-            until: self.until,
-            among: self.among.as_deref(),
-            most,
-        })
-    }
-
-    /// The best matches, with dead ends first for a plan, and the total.
-    fn page(&self, index: &Index<'_>, words: &WordSet, plan: bool, most: usize) -> Result<SearchMatch> {
-        let all = self.find(index, words, &self.kinds, most)?;
-        if !plan || !(self.kinds.is_empty() || self.kinds.contains(&FAILED)) {
-            return Ok(all);
-        }
-        let mut first = self.find(index, words, &[FAILED], most)?;
-        let failed: Vec<Id> = first.hits.iter().map(|(id, _)| id.clone()).collect();
-        first.hits.extend(all.hits.into_iter().filter(|(id, _)| !failed.contains(id)));
-        first.hits.truncate(most);
-        first.total = all.total;
-        Ok(first)
-    }
-}
-
 /// Finds similar sessions; or handoffs, if there are no words and filters apply to handoffs only; otherwise records
 /// in force with all words or, failing that, with any word in any form.
 pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<SearchOutcome> {
@@ -152,7 +107,7 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
         let filter = Filter::resolve(context, &request.filter)?;
         if filter.asks_handoffs() && request.kinds.iter().any(|kind| *kind != HANDOFF) {
             return Err(Error::usage("only handoffs have a task, a type, files and a self-assessment")
-                .reason("another kind is asked for")
+                .reason("the filter names another kind")
                 .suggest("Leave --kind out, or the filter that only handoffs have."));
         }
         if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
@@ -162,28 +117,32 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
             let mut query = resolve(context, parsed, request, &filter)?;
             if filter.asks_handoffs() {
                 query.kinds = vec![HANDOFF];
-                query.among = Some(filter.handoffs(context, &index, usize::MAX)?.0);
+                let (rows, _) = filter.handoffs(context, &index, usize::MAX)?;
+                query.among = Some(rows.iter().map(|row| row.r).collect());
             }
-            let (words, found, widened) = best(&index, &query, request.plan, request.limit)?;
+            let (words, found, widened) = best(&index, query, request.plan)?;
             (SearchResults::Hits { hits: hits(context, &index, &found, &words)?, widened }, found.total)
         }
     };
     Ok(SearchOutcome { query, plan: request.plan, found, total_found, warnings })
 }
 
+/// A query with names resolved.
 fn resolve(
     context: &CommandContext<'_>,
     query: Query,
     request: &SearchRequest,
     filter: &Filter,
-) -> Result<ResolvedQuery> {
+) -> Result<SearchQuery> {
     let wanted = &filter.wanted;
     let mut sessions: Vec<SessionId> = wanted.session.iter().cloned().collect();
-    for given in &query.sessions {
-        sessions.push(names::session(context, given)?.id);
+    for name in &query.sessions {
+        sessions.push(names::session(context, name)?.id);
     }
-    let query = ResolvedQuery {
-        words: findable(query.wanted),
+    let words = findable(query.wanted);
+    let has_words = !words.is_empty();
+    let query = SearchQuery {
+        words: WordSet::All(words),
         without: findable(query.unwanted),
         kinds: [query.kinds, request.kinds.clone()].concat(),
         ais: query.ais.into_iter().chain(wanted.ai.clone()).collect(),
@@ -191,18 +150,16 @@ fn resolve(
         since: wanted.since,
         until: wanted.until,
         among: None,
+        most: request.limit,
     };
     let has_time = query.since.is_some() || query.until.is_some();
     let is_filtered = has_time
         || filter.asks_handoffs()
         || !(query.kinds.is_empty() && query.ais.is_empty() && query.sessions.is_empty());
-    if query.words.is_empty() && !is_filtered {
+    if !has_words && !is_filtered {
         let (what, why) = match request.words.concat().trim() {
             "" => ("search for what?", "neither a word nor a filter was given"),
-            _ => (
-                "there is no word to search for",
-                "signs are not searched, and what must not be there finds nothing alone",
-            ),
+            _ => ("there is no word to search for", "signs are not searched, and an exclusion alone finds nothing"),
         };
         return Err(Error::usage(what)
             .provided(request.words.join(" "))
@@ -214,17 +171,29 @@ fn resolve(
     Ok(query)
 }
 
-/// Records with all words, otherwise with any: the words, the matches, and whether it was widened.
-fn best(index: &Index<'_>, query: &ResolvedQuery, plan: bool, most: usize) -> Result<(WordSet, SearchMatch, bool)> {
-    let words = WordSet::All(query.words.clone());
-    let found = query.page(index, &words, plan, most)?;
-    if found.total > 0 || query.words.is_empty() {
-        return Ok((words, found, false));
+/// The best matches, with dead ends first for a plan, and the total.
+fn page(index: &Index<'_>, query: &SearchQuery, plan: bool) -> Result<SearchMatch> {
+    let mut found = index.search(query)?;
+    if plan && (query.kinds.is_empty() || query.kinds.contains(&FAILED)) {
+        let failed = index.search(&SearchQuery { kinds: vec![FAILED], ..query.clone() })?.hits;
+        found.hits.retain(|hit| !failed.iter().any(|(id, _)| *id == hit.0));
+        found.hits.splice(0..0, failed);
+        found.hits.truncate(query.most);
     }
-    let wider = WordSet::Any(wider(&query.words));
-    let found = query.page(index, &wider, plan, most)?;
+    Ok(found)
+}
+
+/// Records with all words, otherwise with any: the words, the matches, and whether it was widened.
+fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<(WordSet, SearchMatch, bool)> {
+    let found = page(index, &query, plan)?;
+    let wider = match &query.words {
+        WordSet::All(words) if found.total == 0 && !words.is_empty() => WordSet::Any(wider(words)),
+        _ => return Ok((query.words, found, false)),
+    };
+    let query = SearchQuery { words: wider, ..query };
+    let found = page(index, &query, plan)?;
     let widened = found.total > 0;
-    Ok((wider, found, widened))
+    Ok((query.words, found, widened))
 }
 
 /// Stems of words as prefixes. Insignificant words count only if there are no others.
@@ -237,23 +206,23 @@ fn wider(terms: &[Term]) -> Vec<Term> {
     out
 }
 
-/// What a search adds to a snapshot. A query that is given is one of `search`; for a blank one, records are looked for that
-/// have the rarest words of what the session is about, without those that the snapshot itself quotes.
-pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, given: &str) -> Result<SemanticContext> {
+/// What a search adds to a snapshot: the results of the query; for a blank one, records with the rarest words of the
+/// session's topic, except those that the snapshot quotes.
+pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, query: &str) -> Result<SemanticContext> {
     let index = context.index()?;
-    let (query, words, found) = if given.trim().is_empty() {
-        let (query, quoted) = about(snapshot);
-        let (words, mut found) = by_rare_words(&index, &query, &[], RELATED + quoted.len())?;
+    let (query, words, found) = if query.trim().is_empty() {
+        let (topic, quoted) = topic(snapshot);
+        let (words, mut found) = by_rare_words(&index, &topic, &[], RELATED + quoted.len())?;
         found.hits.retain(|(id, _)| !quoted.contains(&id));
         found.hits.truncate(RELATED);
-        (query, words, found)
+        (topic, words, found)
     } else {
-        let request = SearchRequest { words: vec![given.to_owned()], ..SearchRequest::default() };
+        let request = SearchRequest { words: vec![query.to_owned()], limit: RELATED, ..SearchRequest::default() };
         let wanted = HandoffQuery { ai: context.selection.ai.clone(), ..Default::default() };
         let filter = Filter { wanted, ..Filter::default() };
-        let query = resolve(context, query::parse(given)?, &request, &filter)?;
-        let (words, found, _) = best(&index, &query, false, RELATED)?;
-        (given.trim().to_owned(), words, found)
+        let resolved = resolve(context, query::parse(query)?, &request, &filter)?;
+        let (words, found, _) = best(&index, resolved, false)?;
+        (query.trim().to_owned(), words, found)
     };
     let hits = hits(context, &index, &found, &words)?;
     let first = hits.first().and_then(|hit| hit.score);
@@ -275,7 +244,7 @@ pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, given:
 }
 
 /// The topic of a session as text, and the records it quotes.
-fn about(snapshot: &Snapshot) -> (String, Vec<&Id>) {
+fn topic(snapshot: &Snapshot) -> (String, Vec<&Id>) {
     let crumbs = &snapshot.breadcrumbs;
     let findings = crumbs.findings.recent.iter().map(|seen| (&seen.id, seen.finding.as_str()));
     let open = crumbs.unknowns.recent.iter().filter(|seen| !seen.is_resolved);

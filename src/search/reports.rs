@@ -35,16 +35,16 @@ const ROOM: usize = 24;
 /// Separator of columns.
 const GAP: &str = "  ";
 
-/// The handoffs that were found.
+/// The matching handoffs.
 #[derive(Serialize, JsonSchema)]
 pub struct ReportsView<'a> {
     /// At most `--limit`, newest first; those with an invalid time come last.
     pub(crate) reports: Vec<ReportView<'a>>,
-    /// How many fit, beyond the limit too.
+    /// Number of matches, beyond the limit too.
     pub(crate) total_found: usize,
 }
 
-/// A handoff that was found.
+/// A matching handoff.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ReportView<'a> {
     /// The handoff.
@@ -58,17 +58,17 @@ pub(crate) struct ReportView<'a> {
     ai_id: &'a str,
     /// When it was written.
     timestamp: &'a str,
-    /// The commit it is at home on.
+    /// The commit it is attached to.
     commit: Option<&'a str>,
-    /// What it is about.
+    /// Its task.
     task: &'a str,
-    /// What was found.
+    /// Its findings.
     key_findings: Vec<&'a str>,
     /// The open questions.
     remaining_unknowns: Vec<&'a str>,
     /// The self-assessment.
     calibration_status: Calibration,
-    /// The delta of overall confidence; null when it is not known.
+    /// The delta of overall confidence; null if unknown.
     epistemic_growth: Option<f64>,
 }
 
@@ -107,10 +107,6 @@ fn grown(listed: &ListedHandoff) -> String {
     }
 }
 
-fn self_assessed(listed: &ListedHandoff) -> String {
-    listed.handoff.calibration_status.word().to_owned()
-}
-
 /// A report as a Markdown section.
 fn section(listed: &ListedHandoff) -> String {
     let (head, handoff) = (&listed.head, &listed.handoff);
@@ -133,47 +129,39 @@ fn section(listed: &ListedHandoff) -> String {
     text
 }
 
-/// A column: title, content of a report, and order of giving way to the task: greatest first, 0 never.
-struct Column {
-    title: &'static str,
-    cell: fn(&ListedHandoff) -> String,
-    gives_way: u8,
-}
+/// A column: its title, and its content for a handoff.
+type Column = (&'static str, fn(&ListedHandoff) -> String);
 
 const COLUMNS: [Column; 5] = [
-    Column { title: "HANDOFF", cell: |listed| listed.head.id.short().to_owned(), gives_way: 0 },
-    Column { title: "TIME", cell: |listed| format::date(&listed.head.at), gives_way: 1 },
-    Column { title: "AGENT", cell: |listed| safe::line(&listed.head.ai), gives_way: 0 },
-    Column { title: "GROWTH", cell: grown, gives_way: 2 },
-    Column { title: "SELF-ASSESSMENT", cell: self_assessed, gives_way: 3 },
+    ("HANDOFF", |listed| listed.head.id.short().to_owned()),
+    ("TIME", |listed| format::date(&listed.head.at)),
+    ("AGENT", |listed| safe::line(&listed.head.ai)),
+    ("GROWTH", grown),
+    ("SELF-ASSESSMENT", |listed| listed.handoff.calibration_status.word().to_owned()),
 ];
+/// Columns that give way to the task, the first one first.
+const GIVE_WAY: [&str; 3] = ["SELF-ASSESSMENT", "GROWTH", "TIME"];
 
 /// Reports as a table, task last, findings below. Empty without reports.
 fn table(reports: &[ListedHandoff], width: Option<usize>) -> String {
     if reports.is_empty() {
         return String::new();
     }
-    let mut columns: Vec<(&Column, usize)> = COLUMNS
-        .iter()
-        .map(|column| {
-            let cells = reports.iter().map(|listed| measure(&(column.cell)(listed)));
-            (column, cells.chain([column.title.len()]).max().unwrap_or_default().min(WIDEST))
-        })
-        .collect();
-    let room = |columns: &[(&Column, usize)], width: usize| {
-        width.saturating_sub(columns.iter().map(|(_, wide)| wide + GAP.len()).sum::<usize>())
+    let wide = |(title, cell): Column| {
+        let cells = reports.iter().map(|listed| measure(&cell(listed)));
+        (title, cell, cells.chain([title.len()]).max().unwrap_or_default().min(WIDEST))
     };
-    while width.is_some_and(|width| room(&columns, width) < ROOM) {
-        let least = columns.iter().enumerate().max_by_key(|(_, (column, _))| column.gives_way);
-        match least.filter(|(_, (column, _))| column.gives_way > 0).map(|(at, _)| at) {
-            Some(at) => drop(columns.remove(at)),
-            None => break,
+    let mut columns = COLUMNS.map(wide).to_vec();
+    for least in GIVE_WAY {
+        let taken = columns.iter().map(|(.., wide)| wide + GAP.len()).sum::<usize>();
+        if width.is_some_and(|width| width.saturating_sub(taken) < ROOM) {
+            columns.retain(|(title, ..)| *title != least);
         }
     }
-    let line = |cell: &dyn Fn(&Column) -> String, last: &str| {
+    let line = |listed: Option<&ListedHandoff>, last: &str| {
         let mut line = String::new();
-        for (column, wide) in &columns {
-            let cell = cell(column);
+        for (title, cell, wide) in &columns {
+            let cell = listed.map_or_else(|| (*title).to_owned(), cell);
             // cut long names in a terminal only
             let cell = if width.is_some() { cut(&cell, *wide) } else { cell };
             let padding = wide.saturating_sub(measure(&cell));
@@ -182,9 +170,9 @@ fn table(reports: &[ListedHandoff], width: Option<usize>) -> String {
         line.push_str(last);
         fitted(line.trim_end(), width)
     };
-    let mut text = line(&|column| column.title.to_owned(), "TASK");
+    let mut text = line(None, "TASK");
     for listed in reports {
-        text.push_str(&line(&|column| (column.cell)(listed), &safe::line(&listed.handoff.task)));
+        text.push_str(&line(Some(listed), &safe::line(&listed.handoff.task)));
         for finding in listed.handoff.findings.iter().take(SHOWN) {
             text.push_str(&fitted(&format!("  - {}", safe::line(&finding.text)), width));
         }
@@ -226,7 +214,7 @@ mod tests {
         assert_eq!(lines[2], "  - one ## two");
         // two letters of three bytes and two columns each
         assert_eq!(&lines[3][task + 2..], "short");
-        assert!(lines[1].contains("  unknown  "), "growth that is not known is said to be so: {text}");
+        assert!(lines[1].contains("  unknown  "), "unknown growth is shown as unknown: {text}");
         assert_eq!(table(&[], Some(80)), "");
     }
 

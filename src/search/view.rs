@@ -1,10 +1,10 @@
-//! The answer of `search`: records with the words, handoffs that fit, or sessions that are alike.
+//! The answer of `search`: matching records, matching handoffs, or similar sessions.
 
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
-use crate::search::like::{LikeQuery, SimilarSession};
+use crate::search::like::{LikeQuery, SessionWork, SimilarSession};
 use crate::search::reports::Format;
 use crate::search::reports::{ReportView, ReportsView};
 use crate::search::{SearchHit, SearchOutcome, SearchResults, reports};
@@ -15,14 +15,14 @@ use empirica_notes::model::{Body, Id, Record, SessionId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How wide a text is that goes to no terminal, in columns.
+/// Columns of a text not written to a terminal.
 const WIDTH: usize = 80;
-/// How many lines a passage takes.
+/// Most lines of a passage.
 const LINES: usize = 2;
 const INDENT: &str = "  ";
 
-/// What a record says in its main key: of a dead end what was tried, of a handoff its task.
-pub fn main_text(record: &Record) -> &str {
+/// The main text of a record: the approach of a dead end, the task of a handoff.
+fn main_text(record: &Record) -> &str {
     match &record.body {
         Body::Handoff(body) => &body.task,
         body => body.claim().map_or("", |claim| claim.text),
@@ -37,50 +37,50 @@ fn why(record: &Record) -> Option<&str> {
     }
 }
 
-/// The records that were found.
+/// The matching records.
 #[derive(Serialize, JsonSchema)]
 pub struct HitsView<'a> {
-    /// The query as it was given.
+    /// The query as given.
     query: &'a str,
     /// Whether `--plan` was given: dead ends come first.
     plan: bool,
-    /// Whether nothing has all the words, and these have one of them, in any form.
+    /// Whether no record has all the words, and these have one of them, in any form.
     widened: bool,
     /// At most `--limit` of them, best first; of equal scores, and without words, newest first.
     hits: Vec<HitView<'a>>,
-    /// How many fit, beyond the limit too.
+    /// Number of matches, beyond the limit too.
     total_found: usize,
 }
 
-/// A record that was found.
+/// A matching record.
 #[derive(Serialize, JsonSchema)]
 struct HitView<'a> {
     /// The record.
     id: &'a Id,
     /// finding, unknown, dead_end, decision, mistake or handoff.
     kind: &'a str,
-    /// Its session; null for a record that no session made.
+    /// Its session; null for a record made outside sessions.
     session_id: Option<&'a SessionId>,
     /// Its agent.
     ai_id: &'a str,
     /// When it was made.
     timestamp: &'a str,
-    /// Seconds since then, 0 or more; null when its time cannot be read.
+    /// Its age in seconds, 0 or more; null if its time is invalid.
     age: Option<u64>,
-    /// The commit it is at home on.
+    /// The commit it is attached to.
     commit: Option<&'a str>,
-    /// BM25 over all records that are searched, greater than 0, the greater the better; comparable within one answer. Null when no
-    /// words are asked for.
+    /// BM25 over all searched records, greater than 0, the greater the better; comparable within one answer. Null for a
+    /// query without words.
     score: Option<f64>,
     /// Its text: of a dead end the approach, of a handoff the task.
     text: &'a str,
     /// Of a dead end and a decision: the reason.
     why: Option<&'a str>,
-    /// The part of the record that matches, about 200 characters: its texts joined by ` · `, white space made one space, `…` where
-    /// something is left out.
+    /// The part of the record that matches, about 200 characters: its texts joined by ` · `, white space collapsed, `…` for
+    /// omissions.
     passage: &'a str,
-    /// Where the words are in `passage`, each begin and end (not included) in Unicode code points, in order; of the first 10,000 words
-    /// of the record's text that are among those searched for.
+    /// Positions of the words in `passage`, each begin and end (exclusive) in Unicode code points, in order; of the first
+    /// 10,000 words of the record's text that match.
     highlights: &'a [(usize, usize)],
     /// Of an unknown: whether it was answered.
     resolved: Option<bool>,
@@ -110,18 +110,18 @@ impl<'a> From<&'a SearchHit> for HitView<'a> {
     }
 }
 
-/// The sessions that resemble something.
+/// The sessions that resemble a subject.
 #[derive(Serialize, JsonSchema)]
-pub struct AlikesView<'a> {
-    /// What they are compared with.
+pub struct SimilarSessionsView<'a> {
+    /// The subject.
     about: AboutView<'a>,
-    /// At most `--limit` of them, the most alike first. The session itself, or that of the handoff, is never among them.
-    sessions: Vec<AlikeView<'a>>,
-    /// How many resemble it, of those that were compared.
+    /// At most `--limit` of them, the most similar first, without the session of the subject.
+    sessions: Vec<SimilarSessionView<'a>>,
+    /// Number of similar sessions among those compared.
     total_found: usize,
 }
 
-/// What sessions are compared with.
+/// The subject that sessions are compared with.
 #[derive(Serialize, JsonSchema)]
 struct AboutView<'a> {
     /// handoff, session or text.
@@ -143,9 +143,9 @@ impl<'a> From<&'a LikeQuery> for AboutView<'a> {
     }
 }
 
-/// A session that resembles something.
+/// A similar session.
 #[derive(Serialize, JsonSchema)]
-struct AlikeView<'a> {
+struct SimilarSessionView<'a> {
     /// The session.
     session_id: &'a SessionId,
     /// Its agent.
@@ -154,49 +154,50 @@ struct AlikeView<'a> {
     started_at: &'a str,
     /// Whether it has not ended.
     active: bool,
-    /// What its handoff is about, else what it set out to do.
+    /// The task of its handoff, else of the session.
     task: Option<&'a str>,
-    /// The commit that its handoff is at home on, else the one it began on.
+    /// The commit its handoff is attached to, else the one it began on.
     commit: Option<&'a str>,
-    /// In (0, 1], 4 decimals: the words both share over the geometric mean of their numbers of words; of the tasks alone or of tasks and
-    /// findings, whichever is greater.
+    /// In (0, 1], 4 decimals: the number of shared words over the geometric mean of both numbers of words; of the tasks, or of
+    /// tasks and findings, whichever is greater.
     likeness: f64,
-    /// Words of the asking text that the session has in any form, at most 8, sorted.
+    /// Words of the subject that the session has in any form, at most 8, sorted.
     shared_words: &'a [String],
     /// Its handoff in force.
     handoff_id: Option<&'a Id>,
     /// Of that handoff.
     calibration_status: Option<Calibration>,
-    /// As handed over, else as they are now; so are the next two.
+    /// As handed over, else as they are now, like the next two.
     key_findings: &'a [String],
     /// The open questions.
     remaining_unknowns: &'a [String],
-    /// What was tried and failed.
+    /// Failed approaches.
     dead_ends: &'a [HandoffDeadEnd],
 }
 
-impl<'a> From<&'a SimilarSession> for AlikeView<'a> {
-    fn from(alike: &'a SimilarSession) -> Self {
-        let handoff = alike.handoff.as_ref();
-        AlikeView {
-            session_id: &alike.session_id,
-            ai_id: &alike.ai_id,
-            started_at: &alike.started_at,
-            active: alike.active,
-            task: alike.task.as_deref(),
-            commit: alike.commit.as_deref(),
-            likeness: (alike.likeness * 10_000.0).round() / 10_000.0,
-            shared_words: &alike.shared,
+impl<'a> From<&'a SimilarSession> for SimilarSessionView<'a> {
+    fn from(similar: &'a SimilarSession) -> Self {
+        let work = &similar.work;
+        let handoff = work.handoff.as_ref();
+        SimilarSessionView {
+            session_id: &similar.session_id,
+            ai_id: &similar.ai_id,
+            started_at: &similar.started_at,
+            active: similar.active,
+            task: work.task.as_deref(),
+            commit: similar.commit.as_deref(),
+            likeness: (similar.likeness * 10_000.0).round() / 10_000.0,
+            shared_words: &similar.shared,
             handoff_id: handoff.map(|listed| &listed.head.id),
             calibration_status: handoff.map(|listed| listed.handoff.calibration_status),
-            key_findings: &alike.findings,
-            remaining_unknowns: &alike.unknowns,
-            dead_ends: &alike.dead_ends,
+            key_findings: &work.findings,
+            remaining_unknowns: &work.unknowns,
+            dead_ends: &work.dead_ends,
         }
     }
 }
 
-/// The answer, handoffs in that form, for a terminal of `width` columns; `None` when the text goes to none.
+/// The answer, handoffs in this format, for a terminal of `width` columns; `None` without a terminal.
 pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Option<usize>) -> Answer {
     let columns = width.unwrap_or(WIDTH).max(20);
     let total_found = outcome.total_found;
@@ -218,12 +219,12 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
             (Answer::new(ReportsView { reports, total_found }), text, listed.len(), "fit")
         }
         SearchResults::Similar(about, sessions) => {
-            let view = AlikesView {
+            let view = SimilarSessionsView {
                 about: AboutView::from(about),
-                sessions: sessions.iter().map(AlikeView::from).collect(),
+                sessions: sessions.iter().map(SimilarSessionView::from).collect(),
                 total_found,
             };
-            let text = sessions.iter().map(|alike| alike_text(alike, columns)).collect();
+            let text = sessions.iter().map(|similar| similar_text(similar, columns)).collect();
             (Answer::new(view), text, sessions.len(), "resemble it")
         }
     };
@@ -268,10 +269,10 @@ fn hit_text(hit: &SearchHit, plan: bool, paint: Paint, width: usize) -> String {
     out
 }
 
-/// A passage in lines of `width` columns, what was found in it painted.
+/// A passage in lines of `width` columns, with matches painted.
 fn passage(passage: &Passage, paint: Paint, width: usize) -> String {
     let chars: Vec<char> = passage.text.chars().collect();
-    // words, each with the mark of the space before it and of its characters; one may be shown as several
+    // words: whether the space before is part of a match, and characters, shown as text, with the same
     let mut parts: Vec<(bool, Vec<(String, bool)>)> = vec![Default::default()];
     for (at, c) in chars.iter().enumerate() {
         let is_found = passage.highlights.iter().any(|(begin, end)| (*begin..*end).contains(&at));
@@ -320,28 +321,29 @@ fn painted(line: &[(String, bool)], paint: Paint) -> String {
     out
 }
 
-fn alike_text(alike: &SimilarSession, width: usize) -> String {
-    let task = alike.task.as_deref().map_or_else(|| "no task said".to_owned(), safe::line);
-    let (name, state) = match (&alike.handoff, alike.active) {
+fn similar_text(similar: &SimilarSession, width: usize) -> String {
+    let SessionWork { handoff, task, findings, dead_ends, .. } = &similar.work;
+    let task = task.as_deref().map_or_else(|| "no task".to_owned(), safe::line);
+    let (name, state) = match (handoff, similar.active) {
         (Some(listed), _) => {
             (format!("handoff {}", listed.head.id.short()), format::words(listed.handoff.calibration_status.word()))
         }
-        (None, true) => (format!("session {}", alike.session_id.short()), "still active".to_owned()),
-        (None, false) => (format!("session {}", alike.session_id.short()), "wrote no handoff".to_owned()),
+        (None, true) => (format!("session {}", similar.session_id.short()), "still active".to_owned()),
+        (None, false) => (format!("session {}", similar.session_id.short()), "wrote no handoff".to_owned()),
     };
-    let mut about = vec![format!("{:.2} {name}", alike.likeness), cut(&safe::line(&alike.ai_id), 24)];
-    about.push(format::date(&alike.started_at));
-    about.extend(short_commit(alike.commit.as_deref()));
+    let mut about = vec![format!("{:.2} {name}", similar.likeness), cut(&safe::line(&similar.ai_id), 24)];
+    about.push(format::date(&similar.started_at));
+    about.extend(short_commit(similar.commit.as_deref()));
     about.push(state);
     let mut lines = vec![about.join(" · "), format!("{INDENT}{task}")];
-    if !alike.shared.is_empty() {
-        lines.push(format!("{INDENT}shares: {}", safe::line(&alike.shared.join(", "))));
+    if !similar.shared.is_empty() {
+        lines.push(format!("{INDENT}shares: {}", safe::line(&similar.shared.join(", "))));
     }
-    lines.extend(alike.findings.iter().take(LINES).map(|text| format!("{INDENT}- {}", safe::line(text))));
-    let failed = |f: &empirica_notes::model::handoff::HandoffDeadEnd| {
+    lines.extend(findings.iter().take(LINES).map(|text| format!("{INDENT}- {}", safe::line(text))));
+    let failed = |f: &HandoffDeadEnd| {
         format!("{INDENT}- tried and FAILED: {} — {}", safe::line(&f.approach), safe::line(&f.why))
     };
-    lines.extend(alike.dead_ends.iter().take(LINES).map(failed));
+    lines.extend(dead_ends.iter().take(LINES).map(failed));
     lines.iter().map(|line| cut(line, width) + "\n").collect()
 }
 
@@ -350,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passage_fits_its_columns_and_what_was_found_is_painted() {
+    fn a_passage_fits_its_columns_and_matches_are_painted() {
         let text = "The flaky login test waits";
         let shown = Passage { text: text.to_owned(), highlights: vec![(4, 15), (21, 26)] };
         let plain = passage(&shown, Paint::default(), 80);

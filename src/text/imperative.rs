@@ -42,13 +42,13 @@ pub fn can_judge(text: &str) -> bool {
 /// Number of steps of a text: list entries if it has any, otherwise imperative sentences.
 pub fn steps(text: &str) -> usize {
     let entries = text.lines().filter(|line| is_entry(line.trim_start())).count();
-    if entries > 0 { entries } else { sentences(text).filter(|sentence| is_imperative(sentence)).count() }
+    if entries > 0 { entries } else { sentences(text).iter().filter(|sentence| is_imperative(sentence)).count() }
 }
 
 /// Whether a sentence, or a part after a comma, colon, semicolon or dash, begins with a verb in base form, possibly
 /// after polite or ordering words.
 pub fn has_imperative(text: &str) -> bool {
-    sentences(text).any(is_imperative)
+    sentences(text).iter().any(|sentence| is_imperative(sentence))
 }
 
 fn is_entry(line: &str) -> bool {
@@ -59,25 +59,15 @@ fn is_entry(line: &str) -> bool {
     }
 }
 
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |text: &'_ str| -> Vec<usize> {
-        let mut out = Vec::new();
-        let mut chars = text.char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            let before_space = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
-            if c == '\n' || (before_space && matches!(c, '.' | ';' | ':' | '!' | '?' | ',' | '—' | '–')) {
-                out.push(at + c.len_utf8());
-            }
-        }
-        out
-    };
-    let mut from = 0;
-    let mut parts = Vec::new();
-    for end in ends(text).into_iter().chain([text.len()]) {
-        parts.push(&text[from..end]);
-        from = end;
+/// The words of each sentence, or part up to punctuation.
+fn sentences(text: &str) -> Vec<Vec<&str>> {
+    let mut out = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let parts = words.split_inclusive(|word| word.ends_with(['.', ';', ':', '!', '?', ',', '—', '–']));
+        out.extend(parts.map(<[&str]>::to_vec));
     }
-    parts.into_iter().filter(|part| !part.trim().is_empty())
+    out
 }
 
 /// A word in lower case without surrounding punctuation.
@@ -99,8 +89,8 @@ fn is_verb(word: &str) -> bool {
     is_one(VERBS, word) || word.strip_prefix("re").is_some_and(|rest| is_one(VERBS, rest))
 }
 
-fn is_imperative(sentence: &str) -> bool {
-    let words = sentence.split_whitespace().map(bare).filter(|word| !word.is_empty());
+fn is_imperative(sentence: &[&str]) -> bool {
+    let words = sentence.iter().map(|word| bare(word)).filter(|word| !word.is_empty());
     let mut rest = words.skip_while(|word| {
         let is_number = word.chars().all(|c| c.is_ascii_digit());
         is_number || ((word.ends_with("ly") || is_one(BEFORE, word)) && !is_one(VERBS, word))

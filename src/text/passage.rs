@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use crate::text::query::Term;
 use crate::text::words::{each, words};
 
-/// The most words of a text that are looked at for [`places`]: those after them are found, but not shown.
+/// Most matching words of a text that [`places`] highlights.
 const MOST: usize = 10_000;
 
 /// A part of a text.
@@ -88,14 +88,14 @@ fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize
     (start, end)
 }
 
-/// Where any of the terms are in a text: begin and end in characters, the end not included, in order; what overlaps or
-/// touches is one. Empty for no terms. Of many words that the terms have, the first `MOST` are looked at.
+/// Ranges of the terms in a text, in characters, in order; overlapping and adjacent ones are merged. Of many matching
+/// words, the first `MOST` count.
 pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
     let wanted: Vec<(Vec<String>, bool)> = terms.iter().map(|term| (words(&term.text), term.is_prefix)).collect();
     let all: HashSet<&str> = wanted.iter().flat_map(|(words, _)| words).map(String::as_str).collect();
     let beginnings = wanted.iter().filter(|(_, is_prefix)| *is_prefix).filter_map(|(words, _)| words.last());
     let beginnings: BTreeSet<&str> = beginnings.map(String::as_str).collect();
-    // the words that may matter, with which of all they are, and where
+    // words that may match: the word, its number, begin and end
     let mut met: Vec<(String, usize, usize, usize)> = Vec::new();
     let mut count = 0;
     each(text, |word, begin, end| {
@@ -140,7 +140,7 @@ pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
     out
 }
 
-/// Whether a word begins as one of these do.
+/// Whether a word begins with one of these.
 fn is_begun(beginnings: &BTreeSet<&str>, word: &str) -> bool {
     !beginnings.is_empty()
         && word.char_indices().map(|(at, c)| &word[..at + c.len_utf8()]).any(|begin| beginnings.contains(begin))
@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn found(text: &str, terms: &[&str]) -> Vec<String> {
-        let term = |said: &&str| Term { text: said.trim_end_matches('*').to_owned(), is_prefix: said.ends_with('*') };
+        let term = |word: &&str| Term { text: word.trim_end_matches('*').to_owned(), is_prefix: word.ends_with('*') };
         let chars: Vec<char> = text.chars().collect();
         let places = places(text, &terms.iter().map(term).collect::<Vec<_>>());
         places.into_iter().map(|(begin, end)| chars[begin..end].iter().collect()).collect()

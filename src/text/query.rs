@@ -71,11 +71,10 @@ pub fn parse(text: &str) -> Result<Query> {
     let mut out = Query::default();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        let (term, after) = match rest.strip_prefix('-') {
+        let (term, is_unwanted) = match rest.strip_prefix('-') {
             Some(term) if !term.starts_with(char::is_whitespace) && !term.is_empty() => (term, true),
             _ => (rest, false),
         };
-        let is_unwanted = after;
         if !is_unwanted && let Some((name, value, left)) = field(term) {
             out.add(name, value)?;
             rest = left.trim_start();
@@ -116,7 +115,7 @@ fn no_kind(word: &str) -> Error {
     let error = Error::usage(format!("'{word}' is no kind of record that is searched"))
         .provided(word)
         .reason("kind: takes the name of a kind")
-        .suggest("Use one of these, or put the word into quotes to search for it is.");
+        .suggest("Use one of these, or put the word into quotes to search for it.");
     KINDS.iter().fold(error, |error, kind| error.alternative(format!("kind:{}", name(kind))))
 }
 
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn words_phrases_beginnings_and_exclusions_are_told_apart() {
+    fn words_phrases_prefixes_and_exclusions_are_distinct() {
         assert_eq!(wanted("flaky  login\ttest"), ["flaky", "login", "test"]);
         assert_eq!(wanted("\"flaky login\" test"), ["flaky login", "test"]);
         assert_eq!(wanted("tok* \"flaky lo\"* **"), ["tok*", "flaky lo*"]);

@@ -23,13 +23,18 @@ pub fn words(text: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for word in lower.split(|c: char| !c.is_alphanumeric()) {
         if word.chars().any(is_dense) {
-            let letters: Vec<char> = word.chars().collect();
-            out.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
+            out.extend(pairs(word));
         } else if word.chars().count() > 2 && !COMMON.contains(&word) {
             out.insert(stem(word).to_owned());
         }
     }
     out
+}
+
+/// Pairs of adjacent characters: words of scripts without spaces.
+pub fn pairs(word: &str) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    letters.windows(2).map(|pair| pair.iter().collect()).collect()
 }
 
 /// Whether a script has no spaces between words, or agglutinates: Chinese, Japanese, Korean, Thai, Lao, Burmese,

@@ -95,12 +95,16 @@ pub const CAN_COUNT: bool = cfg!(feature = "exact-tokens");
 /// Without the feature `exact-tokens` it is always an estimate. The first exact count reads the tables, which takes some
 /// tenths of a second.
 pub fn count(text: &str, exact: bool) -> usize {
-    match exact {
-        #[cfg(feature = "exact-tokens")]
-        true => tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len(),
-        _ => estimate(text),
-    }
+    if exact { count_exactly(text) } else { estimate(text) }
 }
+
+#[cfg(feature = "exact-tokens")]
+fn count_exactly(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
+#[cfg(not(feature = "exact-tokens"))]
+use estimate as count_exactly;
 
 /// The longest word that is kept whole, in bytes: a path, not a document without spaces.
 const LONGEST: usize = 128;

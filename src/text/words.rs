@@ -42,7 +42,7 @@ pub fn each(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     }
 }
 
-/// Same for ASCII, where characters are bytes.
+/// [`each`] for ASCII, where characters are bytes.
 fn each_plain(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     let lower = text.to_ascii_lowercase();
     let mut begin = 0;

@@ -204,7 +204,7 @@ commands! {
         Search(query::search::Search) => {
             ["search", "search --handoffs"], "for records": search::view::HitsView;
             ["search", "search --handoffs"], "for handoffs": search::reports::ReportsView;
-            ["search --like"], "": search::view::AlikesView;
+            ["search --like"], "": search::view::SimilarSessionsView;
         }
         Report(query::report::Report) => { ["report"], "": report::view::ReportView; }
     }

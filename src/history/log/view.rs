@@ -282,66 +282,50 @@ fn task(text: &str) -> String {
 
 /// The records as shown by the user's own template.
 fn templated(found: &AnnotatedCommit, terminal: &Terminal<'_>) -> Result<String> {
-    let handoffs: Vec<Value> = found.handoffs.iter().filter_map(handoff_view).collect();
-    let digests: Vec<Value> = found.handoffs.iter().filter_map(digest_view).collect();
-    let accepts = found.handoffs.iter().filter(|record| matches!(record.body, Body::Accept(_)));
-    let accepts: Vec<Value> = accepts
-        .map(|record| json!({"short": record.head.id.short(), "ai": record.head.ai, "text": record_line::text(record)}))
-        .collect();
-    let checkpoints: Vec<Value> = found
-        .checkpoints
-        .iter()
-        .map(|record| {
-            let what = point_name(record);
-            json!({"short": record.head.id.short(), "what": what, "ai": record.head.ai, "values": record_line::text(record)})
-        })
-        .collect();
-    let journal: Vec<Value> = found
-        .journal
-        .iter()
-        .map(|record| {
-            let kind = record.body.kind().replace('_', " ");
-            json!({"short": record.head.id.short(), "kind": kind, "ai": record.head.ai, "text": record_line::text(record)})
-        })
-        .collect();
+    let views = |records: &[Record], fits: fn(&Body) -> bool| -> Value {
+        records.iter().filter(|record| fits(&record.body)).map(template_record).collect()
+    };
     let data = json!({
-        "handoffs": handoffs, "digests": digests, "acknowledgements": accepts, "checkpoints": checkpoints,
-        "journal": journal,
+        "handoffs": views(&found.handoffs, |body| matches!(body, Body::Handoff(_))),
+        "digests": views(&found.handoffs, |body| matches!(body, Body::Digest(_))),
+        "acknowledgements": views(&found.handoffs, |body| matches!(body, Body::Accept(_))),
+        "checkpoints": views(&found.checkpoints, |_| true),
+        "journal": views(&found.journal, |_| true),
     });
     // the output of a thread that panicked is not shown
     let mut templates = terminal.templates.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     templates.render("log.txt", data)
 }
 
-fn digest_view(record: &Record) -> Option<Value> {
-    let Body::Digest(digest) = &record.body else { return None };
-    Some(json!({
-        "short": record.head.id.short(),
-        "ai": record.head.ai,
-        "session": record.head.session.as_ref().map(|id| id.short()),
-        "task": digest.task,
-        "entries": record_line::digest(digest),
-    }))
-}
-
-fn handoff_view(record: &Record) -> Option<Value> {
-    let Body::Handoff(handoff) = &record.body else { return None };
-    let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
-    each_text(handoff, &mut |title, text| match lists.last_mut() {
-        Some((last, entries)) if *last == title => entries.push(text.into_owned()),
-        _ => lists.push((title, vec![text.into_owned()])),
-    });
-    let lists: Vec<Value> =
-        lists.into_iter().map(|(title, entries)| json!({"title": title, "entries": entries})).collect();
-    Some(json!({
-        "short": record.head.id.short(),
-        "ai": record.head.ai,
-        "session": record.head.session.as_ref().map(|id| id.short()),
-        "duration": duration(handoff.duration_seconds),
-        "calibration": handoff.calibration_status.phrase(),
-        "task": handoff.task,
-        "lists": lists,
-    }))
+/// The keys of a record in `log.txt`.
+fn template_record(record: &Record) -> Value {
+    let mut view = match &record.body {
+        Body::Handoff(handoff) => {
+            let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
+            each_text(handoff, &mut |title, text| match lists.last_mut() {
+                Some((last, entries)) if *last == title => entries.push(text.into_owned()),
+                _ => lists.push((title, vec![text.into_owned()])),
+            });
+            let lists: Vec<Value> =
+                lists.into_iter().map(|(title, entries)| json!({"title": title, "entries": entries})).collect();
+            json!({
+                "duration": duration(handoff.duration_seconds),
+                "calibration": handoff.calibration_status.phrase(),
+                "task": handoff.task,
+                "lists": lists,
+            })
+        }
+        Body::Digest(digest) => json!({"task": digest.task, "entries": record_line::digest(digest)}),
+        body => {
+            let text = record_line::text(record);
+            let kind = body.kind().replace('_', " ");
+            json!({"kind": kind, "what": point_name(record), "values": text, "text": text})
+        }
+    };
+    view["short"] = json!(record.head.id.short());
+    view["ai"] = json!(record.head.ai);
+    view["session"] = json!(record.head.session.as_ref().map(|id| id.short()));
+    view
 }
 
 #[cfg(test)]

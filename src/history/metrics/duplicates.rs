@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::text::similarity::is_dense;
+use crate::text::similarity::{is_dense, pairs};
 
 /// Texts are similar from a Jaccard index of 4/5 on: 9 shared ≥ 4 (a + b).
 const SHARED: usize = 9;
@@ -38,10 +38,10 @@ pub fn normal(text: &str) -> String {
 fn words(normal: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for word in normal.split(' ').filter(|word| !word.is_empty()) {
-        let letters: Vec<char> = word.chars().collect();
-        match letters.len() > 1 && letters.iter().any(|c| is_dense(*c)) {
-            true => out.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>())),
-            false => drop(out.insert(word.to_owned())),
+        let pairs = if word.chars().any(is_dense) { pairs(word) } else { Vec::new() };
+        match pairs.is_empty() {
+            true => drop(out.insert(word.to_owned())),
+            false => out.extend(pairs),
         }
     }
     out
@@ -96,7 +96,7 @@ pub fn repeats(inquiries: &[SessionText<'_>]) -> Vec<Repeat> {
             for inquiry in theirs.inquiries.iter().copied().take(2) {
                 match first {
                     None => first = Some((inquiry, other)),
-                    Some((known, _)) if session(known) == session(inquiry) => {}
+                    Some((before, _)) if session(before) == session(inquiry) => {}
                     Some(_) if second.is_none_or(|(known, _)| inquiry < known) => second = Some((inquiry, other)),
                     Some(_) => {}
                 }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_own_session_said_first_hides_nobody() {
+    fn earlier_texts_of_the_own_session_hide_no_others() {
         let texts = [(0, "a b c d e"), (1, "a b c d"), (1, "a b c d e"), (0, "a b c d")];
         assert_eq!(found(&texts), [(1, 0), (2, 0), (3, 1)]);
     }
@@ -251,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_same_is_found_as_by_comparing_all_with_all(
+        fn the_result_equals_a_comparison_of_all_pairs(
             inquiries in prop::collection::vec((0usize..5, prop::collection::vec(0u16..9, 1..14)), 0..50)
         ) {
             let [found, naive] = both(&texts(inquiries));
@@ -259,7 +259,7 @@ mod tests {
         }
 
         #[test]
-        fn the_same_is_found_in_texts_of_all_sizes(
+        fn the_result_equals_it_for_texts_of_all_sizes(
             size in prop::sample::select(vec![3u16, 12, 24, 28, 60, 200, 240]),
             changed in prop::collection::vec((0usize..5, 0u16..60, prop::collection::vec(0u16..300, 0..60)), 2..12)
         ) {

@@ -171,27 +171,27 @@ pub struct Metrics {
 /// An acknowledgement by another session.
 struct Receipt<'f> {
     by: &'f SessionFacts,
-    taken: &'f AcceptFacts,
-    /// The session of the handoff; an unknown handoff stands for itself.
+    accept: &'f AcceptFacts,
+    /// The session of the handoff, or the handoff itself if unknown.
     about: &'f str,
 }
 
 /// The acknowledgements of all sessions in order, except by the handoff's own session.
 fn receipts(all: &[SessionFacts]) -> Vec<Receipt<'_>> {
-    let mut givers: HashMap<&Id, &SessionId> = HashMap::new();
+    let mut sessions: HashMap<&Id, &SessionId> = HashMap::new();
     for facts in all {
-        givers.extend(facts.handoffs.iter().map(|given| (&given.id, &facts.session)));
+        sessions.extend(facts.handoffs.iter().map(|handoff| (&handoff.id, &facts.session)));
     }
     let mut out: Vec<Receipt<'_>> = Vec::new();
     for by in all {
-        for taken in &by.accepts {
-            let from = givers.get(&taken.of).copied().or(taken.from.as_ref());
+        for accept in &by.accepts {
+            let from = sessions.get(&accept.of).copied().or(accept.from.as_ref());
             if from != Some(&by.session) {
-                out.push(Receipt { by, taken, about: from.map_or(taken.of.as_str(), SessionId::as_str) });
+                out.push(Receipt { by, accept, about: from.map_or(accept.of.as_str(), SessionId::as_str) });
             }
         }
     }
-    out.sort_by(|a, b| a.taken.id.cmp(&b.taken.id));
+    out.sort_by(|a, b| a.accept.id.cmp(&b.accept.id));
     out
 }
 
@@ -200,7 +200,7 @@ fn received<'f>(receipts: &[&Receipt<'f>]) -> (Vec<&'f SessionFacts>, bool) {
     let mut known = BTreeSet::new();
     let by = receipts.iter().map(|receipt| receipt.by);
     let by: Vec<&SessionFacts> = by.filter(|facts| known.insert(facts.session.as_str())).collect();
-    (by, receipts.iter().all(|receipt| receipt.taken.is_clear()))
+    (by, receipts.iter().all(|receipt| receipt.accept.is_clear()))
 }
 
 /// Folds the facts of all sessions, in any order.
@@ -217,9 +217,9 @@ pub fn metrics(all: &[SessionFacts], query: &MetricsQuery) -> Metrics {
     // last decision against completion, by session of the handoff
     let mut reopened: HashMap<&str, &Id> = HashMap::new();
     for receipt in &receipts {
-        of_handoff.entry(&receipt.taken.of).or_default().push(receipt);
-        if receipt.taken.decision.is_some_and(|decision| decision != Verdict::Complete) {
-            reopened.insert(receipt.about, &receipt.taken.id);
+        of_handoff.entry(&receipt.accept.of).or_default().push(receipt);
+        if receipt.accept.decision.is_some_and(|decision| decision != Verdict::Complete) {
+            reopened.insert(receipt.about, &receipt.accept.id);
         }
     }
     for facts in all {
@@ -227,17 +227,19 @@ pub fn metrics(all: &[SessionFacts], query: &MetricsQuery) -> Metrics {
             tally.sessions += 1;
             tally.first_entries.extend(facts.to_first_entry_ms);
         });
-        for given in &facts.handoffs {
-            let receipts = of_handoff.get(&given.id).map_or(&[][..], Vec::as_slice);
-            if out.count(query, &facts.ai, given.at_ms, |tally| tally.hand_over(given, receipts)) && given.in_force {
+        for handoff in &facts.handoffs {
+            let receipts = of_handoff.get(&handoff.id).map_or(&[][..], Vec::as_slice);
+            if out.count(query, &facts.ai, handoff.at_ms, |tally| tally.hand_over(handoff, receipts))
+                && handoff.in_force
+            {
                 let (session, ai) = (facts.session.clone(), facts.ai.clone());
-                out.handed.push(HandoffMetrics { id: given.id.clone(), session, ai, at_ms: given.at_ms });
+                out.handed.push(HandoffMetrics { id: handoff.id.clone(), session, ai, at_ms: handoff.at_ms });
             }
         }
     }
-    for receipt in receipts.iter().filter(|receipt| receipt.taken.decision == Some(Verdict::Complete)) {
-        let stays = reopened.get(receipt.about).is_none_or(|id| **id < receipt.taken.id);
-        out.count(query, &receipt.by.ai, receipt.taken.at_ms, |tally| tally.accurate.add(usize::from(stays), 1));
+    for receipt in receipts.iter().filter(|receipt| receipt.accept.decision == Some(Verdict::Complete)) {
+        let stays = reopened.get(receipt.about).is_none_or(|id| **id < receipt.accept.id);
+        out.count(query, &receipt.by.ai, receipt.accept.at_ms, |tally| tally.accurate.add(usize::from(stays), 1));
     }
     for kind in [InquiryKind::Unknown, InquiryKind::DeadEnd] {
         out.duplicates(all, kind, query);
@@ -248,15 +250,15 @@ pub fn metrics(all: &[SessionFacts], query: &MetricsQuery) -> Metrics {
 }
 
 impl Tally {
-    fn hand_over(&mut self, given: &HandoffFacts, receipts: &[&Receipt<'_>]) {
-        self.handoffs += u64::from(given.in_force);
+    fn hand_over(&mut self, handoff: &HandoffFacts, receipts: &[&Receipt<'_>]) {
+        self.handoffs += u64::from(handoff.in_force);
         if receipts.is_empty() {
             return;
         }
         let (by, is_clear) = received(receipts);
         self.complete.add(usize::from(is_clear), 1);
         for facts in by {
-            self.relevant.add(given.paths.intersection(&facts.touched).count(), given.paths.len());
+            self.relevant.add(handoff.paths.intersection(&facts.touched).count(), handoff.paths.len());
         }
     }
 }
@@ -330,17 +332,17 @@ pub struct Reception {
 }
 
 /// How a handoff was received. `all` must include its session and those of its receivers.
-pub fn reception(all: &[SessionFacts], handoff: &Id) -> Reception {
-    let given = all.iter().flat_map(|facts| &facts.handoffs).find(|given| given.id == *handoff);
+pub fn reception(all: &[SessionFacts], id: &Id) -> Reception {
+    let handoff = all.iter().flat_map(|facts| &facts.handoffs).find(|handoff| handoff.id == *id);
     let receipts = receipts(all);
-    let of_it: Vec<&Receipt<'_>> = receipts.iter().filter(|receipt| receipt.taken.of == *handoff).collect();
-    let (Some(given), false) = (given, of_it.is_empty()) else { return Reception::default() };
+    let of_it: Vec<&Receipt<'_>> = receipts.iter().filter(|receipt| receipt.accept.of == *id).collect();
+    let (Some(handoff), false) = (handoff, of_it.is_empty()) else { return Reception::default() };
     let (by, is_clear) = received(&of_it);
     let receiver = |facts: &SessionFacts| Receiver {
         session: facts.session.clone(),
         ai: facts.ai.clone(),
         to_first_entry_ms: facts.to_first_entry_ms,
-        paths: given.paths.iter().map(|path| (path.clone(), facts.touched.contains(path))).collect(),
+        paths: handoff.paths.iter().map(|path| (path.clone(), facts.touched.contains(path))).collect(),
     };
     Reception { receivers: by.into_iter().map(receiver).collect(), is_complete: Some(is_clear) }
 }

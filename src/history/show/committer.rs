@@ -30,18 +30,19 @@ pub struct Committers {
 
 /// Committer of a record.
 pub fn of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
-    let mut scan = context.index()?.ids([id])?;
+    let index = context.index()?;
+    let mut scan = index.ids([id])?;
     let mut start = None;
     if let Some(session) = session {
-        let of_session = context.index()?.session(session)?;
+        let of_session = index.session(session)?;
         start = of_session.records().find(|record| is_start(record, session)).map(|record| record.head.id.clone());
         scan.merge(of_session);
     }
-    let ids = || [Some(id), start.as_ref()].into_iter().flatten();
-    let wanted: Vec<LineQuery> = ids().filter_map(|id| wanted(&scan, id)).collect();
-    let mut brought = context.store.origins(&wanted)?;
-    let start = start.and_then(|start| brought.get(&start).cloned());
-    Ok(Committed { by: brought.remove(id), start })
+    let lines: Vec<LineQuery> =
+        [Some(id), start.as_ref()].into_iter().flatten().filter_map(|id| line(&scan, id)).collect();
+    let mut origins = context.store.origins(&lines)?;
+    let start = start.and_then(|start| origins.get(&start).cloned());
+    Ok(Committed { by: origins.remove(id), start })
 }
 
 /// Committers of a session's records.
@@ -52,13 +53,13 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<C
         record.head.session.as_ref() == Some(session) && !follows
     };
     let own: Vec<&Record> = scan.records().filter(own).collect();
-    let all: Vec<LineQuery> = own.iter().filter_map(|record| wanted(&scan, &record.head.id)).collect();
-    let brought = context.store.origins(&all)?;
-    let start = own.iter().find(|record| is_start(record, session)).and_then(|record| brought.get(&record.head.id));
+    let lines: Vec<LineQuery> = own.iter().filter_map(|record| line(&scan, &record.head.id)).collect();
+    let origins = context.store.origins(&lines)?;
+    let start = own.iter().find(|record| is_start(record, session)).and_then(|record| origins.get(&record.head.id));
     let mut out = Committers::default();
     let mut unknown = 0;
     for record in &own {
-        let Some(by) = brought.get(&record.head.id) else {
+        let Some(by) = origins.get(&record.head.id) else {
             unknown += 1;
             continue;
         };
@@ -80,7 +81,7 @@ fn is_start(record: &Record, session: &SessionId) -> bool {
     matches!(record.body, Body::SessionStart(_)) && record.head.session.as_ref() == Some(session)
 }
 
-fn wanted(scan: &Scan, id: &Id) -> Option<LineQuery> {
+fn line(scan: &Scan, id: &Id) -> Option<LineQuery> {
     let entry = scan.get(id)?;
     let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
     Some(LineQuery { id: id.clone(), namespace, line: scan.line(id)?.to_vec(), on: entry.on.clone() })

@@ -1,4 +1,4 @@
-//! Shows one handoff, session, commit or other record in full.
+//! Shows a handoff, session, commit or other record in full.
 
 pub mod committer;
 pub mod record;
@@ -50,15 +50,15 @@ pub struct Trust {
     pub verification: Option<Verification>,
 }
 
-/// Finds `given`: a session alias, the ID of a handoff or other record, or a revision; by default, the newest
+/// Finds `name`: a session alias, the ID of a handoff or other record, or a revision; by default, the newest
 /// handoff. An ambiguous name is an error unless one object matches exactly. `verify` checks signatures of a handoff;
 /// other objects have none.
-pub fn run(context: &CommandContext<'_>, given: Option<&str>, verify: bool) -> Result<(ShowOutcome, Vec<String>)> {
-    let (mut shown, warnings) = found(context, given)?;
+pub fn run(context: &CommandContext<'_>, name: Option<&str>, verify: bool) -> Result<(ShowOutcome, Vec<String>)> {
+    let (mut shown, warnings) = found(context, name)?;
     if verify {
         let ShowOutcome::Handoff(listed, _, _, trust) = &mut shown else {
             return Err(Error::refused("only a handoff is signed")
-                .reason("what was named is a session, a commit or another record")
+                .reason("the name is that of a session, a commit or another record")
                 .suggest("Name a handoff of the list.")
                 .command(empirica("handoff list")));
         };
@@ -67,9 +67,9 @@ pub fn run(context: &CommandContext<'_>, given: Option<&str>, verify: bool) -> R
     Ok((shown, warnings))
 }
 
-fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutcome, Vec<String>)> {
+fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcome, Vec<String>)> {
     let mut warnings = context.store.reconcile();
-    let Some(given) = given else {
+    let Some(name) = name else {
         return match newest(&context.index()?, &HandoffQuery::default())? {
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
             None => Err(Error::not_found("no handoff is stored here")
@@ -78,29 +78,29 @@ fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutco
                 .command(empirica("session list"))),
         };
     };
-    let thing = names::thing(context, given, "record", &Namespace::ALL, |_| true);
+    let object = names::thing(context, name, "record", &Namespace::ALL, |_| true);
     let mut retracted = false;
-    let thing = thing.or_else(|error| {
-        let record = names::retracted(context, given, error)?;
+    let object = object.or_else(|error| {
+        let record = names::retracted(context, name, error)?;
         retracted = true;
         Ok::<_, Error>(NamedObject::Record(Box::new(record)))
     });
-    let as_commit = context.repo.resolve_commit(given);
+    let as_commit = context.repo.resolve_commit(name);
     let describe = |commit: Oid| {
         format!("commit {}: {}", commit.to_hex_with_len(8), context.repo.subject(commit).unwrap_or_default())
     };
-    let thing = match (thing, as_commit) {
-        (Ok(thing), Some(commit)) if thing.is_abbreviated(given) => {
-            let error = names::ambiguous(given, &[thing.label()]).alternative(thing.id());
+    let object = match (object, as_commit) {
+        (Ok(object), Some(commit)) if object.is_abbreviated(name) => {
+            let error = names::ambiguous(name, &[object.label()]).alternative(object.id());
             let error = names::also(error, &describe(commit), &commit.to_string());
-            return Err(error.command(empirica("show").arg(thing.id())));
+            return Err(error.command(empirica("show").arg(object.id())));
         }
         (Err(error), Some(commit)) if error.kind() == Kind::Refused => {
             return Err(names::also(error, &describe(commit), &commit.to_string()));
         }
-        (thing, _) => thing,
+        (object, _) => object,
     };
-    let shown = match (thing, as_commit) {
+    let shown = match (object, as_commit) {
         (Ok(NamedObject::Session(named)), _) => {
             let gathered = gather(context, &named.id)?;
             let own = of_session(context, &named.id)?;
@@ -111,7 +111,7 @@ fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutco
             Body::Handoff(_) if !retracted => {
                 let placed = context.index()?.placed(std::slice::from_ref(&record.head.id))?.pop();
                 let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(*record) else {
-                    return Err(nothing(given));
+                    return Err(nothing(name));
                 };
                 handoff(context, ListedHandoff { head, handoff: *written }, &mut warnings)?
             }
@@ -125,14 +125,16 @@ fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutco
             let mut here = index.on(commit)?;
             let ids: Vec<Id> = here.records().map(|record| record.head.id.clone()).collect();
             let of_handoffs = here.records().filter(|record| matches!(record.body, Body::Handoff(_)));
-            let aside = index.superseded(of_handoffs.map(|record| &record.head.id))?;
+            let superseded = index.superseded(of_handoffs.map(|record| &record.head.id))?;
             here.merge(index.naming(&ids, &["attach"])?);
             let placements = Placements::new(&here);
-            let entries = here.entries().filter(|entry| entry.on.contains(&commit));
-            let entries = entries.filter(|e| !e.record.body.is_meta());
-            let entries = entries.filter(|e| !aside.contains(&e.record.head.id));
-            let entries = entries.filter(|e| placements.of(&context.store, e) == commit);
-            let records = entries.map(|e| placements.placed(&context.store, e)).collect();
+            let entries = here.entries().filter(|entry| {
+                entry.on.contains(&commit)
+                    && !entry.record.body.is_meta()
+                    && !superseded.contains(&entry.record.head.id)
+                    && placements.of(&context.store, entry) == commit
+            });
+            let records = entries.map(|entry| placements.placed(&context.store, entry)).collect();
             ShowOutcome::Commit {
                 subject: context.repo.subject(commit).unwrap_or_default(),
                 commit: commit.to_string(),
@@ -140,7 +142,7 @@ fn found(context: &CommandContext<'_>, given: Option<&str>) -> Result<(ShowOutco
             }
         }
         (Err(error), None) if error.kind() == Kind::Refused => return Err(error),
-        (Err(_), None) => return Err(nothing(given)),
+        (Err(_), None) => return Err(nothing(name)),
     };
     Ok((shown, warnings))
 }
@@ -156,9 +158,9 @@ fn handoff(context: &CommandContext<'_>, listed: ListedHandoff, warnings: &mut V
     Ok(ShowOutcome::Handoff(Box::new(listed), Box::new(arrival), received, Box::new(trust)))
 }
 
-fn nothing(given: &str) -> Error {
-    Error::not_found(format!("'{given}' is no handoff, session or commit"))
-        .provided(given)
+fn nothing(name: &str) -> Error {
+    Error::not_found(format!("'{name}' is no handoff, session or commit"))
+        .provided(name)
         .reason("no stored id begins or ends with it, and git knows no such revision")
         .suggest("Use an id from the list.")
         .command(empirica("log").flag("--journal"))

@@ -35,7 +35,7 @@ pub struct StoredAssessmentView<'a> {
     envelope: EnvelopeView<'a>,
     #[serde(flatten)]
     assessment: &'a Assessment,
-    /// Null when it gave only uncertainty.
+    /// Null if it assessed only uncertainty.
     overall_confidence: Option<f64>,
 }
 
@@ -55,13 +55,13 @@ pub struct StoredRecordView<'a> {
 struct EnvelopeView<'a> {
     /// Its kind.
     kind: &'a str,
-    /// Its session; null for a record that no session made.
+    /// Its session; null for a record made outside sessions.
     session_id: Option<&'a SessionId>,
     /// Its agent.
     ai_id: &'a str,
     /// When it was made.
     timestamp: &'a str,
-    /// The commit it is at home on; null when HEAD was unborn.
+    /// The commit it is attached to; null if HEAD was unborn.
     commit: Option<&'a str>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> From<&'a Record> for PointView<'a> {
 pub struct PointsView<'a> {
     /// Newest first; checkpoints without `git_state` and snapshot.
     checkpoints: Vec<PointView<'a>>,
-    /// How many they are.
+    /// Number of checkpoints.
     total_found: usize,
 }
 

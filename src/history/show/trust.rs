@@ -18,7 +18,7 @@ fn name(by: &LineOrigin) -> String {
 /// Committer of a record.
 #[derive(Serialize, JsonSchema)]
 pub struct CommittedView<'a> {
-    /// Who committed it to the notes; null if unknown.
+    /// Its committer; null if unknown.
     committed_by: Option<&'a LineOrigin>,
     /// Whether its committer is known to differ from that of its session's start.
     committed_by_other: bool,
@@ -42,7 +42,7 @@ pub struct CommittersView<'a> {
     /// The committers, in order of first record; unknown ones last.
     committers: Vec<CommitterCountView<'a>>,
     /// Records not committed by the committer of the session's start.
-    committed_by_others: Vec<StrangeView<'a>>,
+    committed_by_others: Vec<CommittedByOtherView<'a>>,
 }
 
 /// A committer of records of a session.
@@ -50,23 +50,22 @@ pub struct CommittersView<'a> {
 struct CommitterCountView<'a> {
     /// The name; null if the committer is unknown.
     name: Option<&'a str>,
-    /// The address; null likewise.
+    /// The email address; null likewise.
     email: Option<&'a str>,
-    /// How many records.
+    /// Number of records.
     records: usize,
 }
 
 /// A record not committed by the committer of its session's start.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "CommittedByOtherView")]
-struct StrangeView<'a> {
+struct CommittedByOtherView<'a> {
     /// The record.
     id: &'a Id,
     /// Its kind.
     kind: &'a str,
     /// Its agent, as claimed.
     ai_id: &'a str,
-    /// Who committed it.
+    /// Its committer.
     committed_by: &'a LineOrigin,
 }
 
@@ -76,8 +75,12 @@ pub fn session(answer: Answer, committers: &Committers) -> Answer {
         let (name, email) = by.as_ref().map(|by| (by.name.as_str(), by.email.as_str())).unzip();
         CommitterCountView { name, email, records: *records }
     });
-    let others = committers.others.iter();
-    let others = others.map(|(head, kind, by)| StrangeView { id: &head.id, kind, ai_id: &head.ai, committed_by: by });
+    let others = committers.others.iter().map(|(head, kind, by)| CommittedByOtherView {
+        id: &head.id,
+        kind,
+        ai_id: &head.ai,
+        committed_by: by,
+    });
     let mut answer = answer.with(CommittersView { committers: all.collect(), committed_by_others: others.collect() });
     if !committers.others.is_empty() {
         answer.text.push_str("\nNot committed by the committer of the session's start:\n");
@@ -122,9 +125,9 @@ struct SignatureView<'a> {
     signature_id: &'a Id,
     /// The agent that requested it, as claimed.
     ai_id: &'a str,
-    /// When.
+    /// When it was made.
     timestamp: &'a str,
-    /// What it is worth.
+    /// Its state.
     state: SignatureState,
     /// The signer, as named by git.
     signer: Option<&'a str>,
@@ -163,7 +166,7 @@ pub fn verified<'v>(answer: Answer, verification: &'v Verification) -> Answer {
                 .suggest("If you know the key, tell git so: import it, or add it to the file of allowed signers.")
                 .command("git config --get gpg.ssh.allowedSignersFile || true"),
             SignatureState::Unsigned => {
-                error.suggest("Who made it can sign it still.").command(empirica("handoff sign").arg(id))
+                error.suggest("Its author can still sign it.").command(empirica("handoff sign").arg(id))
             }
             _ => {
                 error.suggest("Do not rely on it before its author has confirmed it.").command(empirica("show").arg(id))

@@ -1,15 +1,11 @@
-//! The answer of `show`: a handoff, a session, a record, or what stands on a commit.
+//! The answer of `show`: a handoff, a session, a record, or the records of a commit.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::handoffs::ListedHandoff;
-use crate::handoff::view::HandoffView;
-use crate::handoff::view::compact;
-use crate::handoff::view::json_of;
-use crate::handoff::view::markdown;
-use crate::handoff::view::template;
+use crate::handoff::view::{HandoffView, compact, json_of, markdown, template};
 use crate::handoff::{arrival, receive};
 use crate::history::record_line;
 use crate::history::show::record::PointView;
@@ -21,15 +17,15 @@ use crate::session;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Record};
 
-/// Whether a record was taken back.
+/// Whether a record was retracted.
 #[derive(Serialize, JsonSchema)]
 pub struct RetractedView {
-    /// True when its session took it back, else absent.
+    /// True if its session retracted it, else absent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     retracted: bool,
 }
 
-/// What is at home on a commit.
+/// The records attached to a commit.
 #[derive(Serialize, JsonSchema)]
 pub struct CommitView<'a> {
     /// The commit.
@@ -42,7 +38,6 @@ pub struct CommitView<'a> {
     records: Vec<PointView<'a>>,
 }
 
-/// How `show` is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Markdown,
@@ -53,39 +48,27 @@ pub enum Format {
 /// The answer of `show`. `compact` is for handoffs only; a session's is that of its handoff.
 pub fn shown(shown: &ShowOutcome, format: Format, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
     let one = |listed: &ListedHandoff, terminal: &mut Templates| -> Result<Answer> {
+        if format == Format::Compact {
+            let json = compact(&listed.head, &listed.handoff);
+            let text = safe::json(&json) + "\n";
+            return Ok(Answer::new(json).text(text));
+        }
+        let answer = Answer::new(json_of(&listed.head, &listed.handoff));
+        if format == Format::Json {
+            return Ok(answer);
+        }
         let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
-        let json = json_of(&listed.head, &listed.handoff);
-        Ok(match format {
-            Format::Compact => {
-                let json = compact(&listed.head, &listed.handoff);
-                let text = safe::json(&json) + "\n";
-                Answer::new(json).text(text)
-            }
-            Format::Json => {
-                let text = safe::json(&json) + "\n";
-                Answer::new(json).text(text)
-            }
-            Format::Markdown => Answer::new(json).text(markdown(terminal, &record)?).paged(),
-        })
+        Ok(answer.text(markdown(terminal, &record)?).paged())
     };
     match (shown, format) {
-        (ShowOutcome::Handoff(listed, arrival, received, vouched), _) => {
-            let answer = one(listed, terminal)?.warn(warnings);
-            // the user's own template says what the user wants
+        (ShowOutcome::Handoff(listed, ..), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
+        (ShowOutcome::Handoff(listed, arrival, received, trust), _) => {
+            // the user's own template decides the text
             let is_ours = terminal.is_built_in(template(&listed.handoff));
-            Ok(match format {
-                Format::Compact => answer,
-                _ => {
-                    let answer =
-                        receive::view::added(arrival::view::added(answer, arrival, is_ours), received, is_ours);
-                    let answer = trust::committed(answer, &vouched.committed, is_ours);
-                    let answer = match &vouched.verification {
-                        Some(verification) => trust::verified(answer, verification),
-                        None => answer,
-                    };
-                    as_text(answer, format)?
-                }
-            })
+            let answer = one(listed, terminal)?.warn(warnings);
+            let answer = receive::view::added(arrival::view::added(answer, arrival, is_ours), received, is_ours);
+            let answer = trust::committed(answer, &trust.committed, is_ours);
+            as_text(trust.verification.iter().fold(answer, trust::verified), format)
         }
         (ShowOutcome::Session(_, Some(listed), _), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
         (ShowOutcome::Session(_, None, _), Format::Compact) => Err(no_compact("the session has no handoff")),
@@ -96,7 +79,7 @@ pub fn shown(shown: &ShowOutcome, format: Format, warnings: Vec<String>, termina
             let mut answer = trust::committed(record::shown(record, warnings), committed, true);
             if *retracted {
                 answer = answer.with(RetractedView { retracted: true });
-                answer.text.insert_str(0, "Taken back by its session; only show shows it.\n");
+                answer.text.insert_str(0, "Retracted by its session; only show shows it.\n");
             }
             as_text(answer, format)
         }
@@ -108,13 +91,13 @@ pub fn shown(shown: &ShowOutcome, format: Format, warnings: Vec<String>, termina
 }
 
 fn no_compact(why: &str) -> Error {
-    Error::usage("there is no compact form of this")
+    Error::usage("cannot show this in compact form")
         .reason(why)
         .suggest("Name a handoff, or leave --format out.")
         .command(empirica("handoff list"))
 }
 
-/// With `--format json` the text is the document.
+/// With `--format json`, the text is the document.
 fn as_text(mut answer: Answer, format: Format) -> Result<Answer> {
     if format == Format::Json {
         answer.text = safe::json(&Value::Object(answer.json.clone())) + "\n";
@@ -143,17 +126,13 @@ fn commit_answer(
             )),
         }
     }
-    let handoffs = records
-        .iter()
-        .filter_map(|record| match &record.body {
-            Body::Handoff(handoff) => Some(HandoffView::of(&record.head, handoff)),
-            _ => None,
-        })
-        .collect();
+    let handoffs = records.iter().filter_map(|record| match &record.body {
+        Body::Handoff(handoff) => Some(HandoffView::of(&record.head, handoff)),
+        _ => None,
+    });
     let others = records.iter().filter(|record| !matches!(record.body, Body::Handoff(_)));
-    let answer = Answer::new(CommitView { commit, subject, handoffs, records: others.map(PointView::from).collect() })
-        .text(text)
-        .warn(warnings)
-        .paged();
+    let (handoffs, records_view) = (handoffs.collect(), others.map(PointView::from).collect());
+    let view = CommitView { commit, subject, handoffs, records: records_view };
+    let answer = Answer::new(view).text(text).warn(warnings).paged();
     Ok(if records.is_empty() { answer.say("Nothing is stored on this commit.") } else { answer })
 }

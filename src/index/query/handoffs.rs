@@ -29,7 +29,7 @@ pub struct HandoffQuery {
     pub kind: Option<String>,
     /// With this calibration status, as in JSON.
     pub calibration: Option<String>,
-    /// That name one of these paths, or a path below one.
+    /// With one of these paths, or a path below one.
     pub paths: Vec<String>,
 }
 

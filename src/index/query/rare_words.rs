@@ -15,14 +15,15 @@ const RARE: usize = 2000;
 pub(crate) fn by_rare_words(
     index: &Index<'_>,
     text: &str,
-    kinds: &[&str],
+    kinds: &[&'static str],
     most: usize,
 ) -> Result<(WordSet, SearchMatch)> {
     let words = index.rarest(stems(text), WORDS, RARE)?;
     if words == WordSet::default() {
         return Ok(Default::default());
     }
-    let found = index.search(&SearchQuery { words: words.clone(), kinds, most, ..Default::default() })?;
+    let found =
+        index.search(&SearchQuery { words: words.clone(), kinds: kinds.to_vec(), most, ..SearchQuery::default() })?;
     Ok((words, found))
 }
 

@@ -4,7 +4,6 @@ use rusqlite::params_from_iter;
 use serde_json::json;
 
 use crate::index::connection::Index;
-use crate::index::query::handoffs::HandoffRow;
 use crate::index::schema;
 use crate::text::query::{KINDS, Term};
 use crate::text::words;
@@ -28,23 +27,23 @@ impl Default for WordSet {
 
 /// Filter for records; an empty field does not restrict.
 #[derive(Debug, Clone, Default)]
-pub struct SearchQuery<'a> {
+pub struct SearchQuery {
     /// Words that must occur. A term without a word never matches.
     pub words: WordSet,
     /// Words that must not occur.
-    pub without: &'a [Term],
+    pub without: Vec<Term>,
     /// Kinds, by `kind` key.
-    pub kinds: &'a [&'a str],
+    pub kinds: Vec<&'static str>,
     /// The agents of the records.
-    pub ais: &'a [String],
+    pub ais: Vec<String>,
     /// The sessions of the records.
-    pub sessions: &'a [SessionId],
+    pub sessions: Vec<SessionId>,
     /// Made in this Unix second or later, by record ID.
     pub since: Option<i64>,
     /// Made in this Unix second or earlier, by record ID.
     pub until: Option<i64>,
-    /// Only these handoffs.
-    pub among: Option<&'a [HandoffRow]>,
+    /// Only the records in these rows.
+    pub among: Option<Vec<i64>>,
     /// Most records to return.
     pub most: usize,
 }
@@ -101,13 +100,13 @@ impl Index<'_> {
     }
 
     /// The records in force that have the words.
-    pub fn search(&self, query: &SearchQuery<'_>) -> Result<SearchMatch> {
+    pub fn search(&self, query: &SearchQuery) -> Result<SearchMatch> {
         let (WordSet::All(terms) | WordSet::Any(terms)) = &query.words;
         if terms.is_empty() { self.newest(query) } else { self.ranked(query) }
     }
 
     /// The records with the words, best first.
-    fn ranked(&self, query: &SearchQuery<'_>) -> Result<SearchMatch> {
+    fn ranked(&self, query: &SearchQuery) -> Result<SearchMatch> {
         let Some(words) = query.words.query() else { return Ok(SearchMatch::default()) };
         let (filter, values) = query.filter();
         // each row carries the total, so read at least one
@@ -126,7 +125,7 @@ impl Index<'_> {
     }
 
     /// All records that match the filter, newest first.
-    fn newest(&self, query: &SearchQuery<'_>) -> Result<SearchMatch> {
+    fn newest(&self, query: &SearchQuery) -> Result<SearchMatch> {
         let (filter, values) = query.filter();
         let (mut total, mut hits) = (0, Vec::new());
         let most = i64::try_from(query.most).unwrap_or(i64::MAX);
@@ -155,7 +154,7 @@ fn beginning(second: i64) -> String {
     format!("{millis:012x}")
 }
 
-impl SearchQuery<'_> {
+impl SearchQuery {
     /// The conditions on `record o`, and their values. Lists are passed as JSON, so any length fits.
     fn filter(&self) -> (String, Vec<String>) {
         let (mut sql, mut values) = (String::new(), Vec::new());
@@ -166,18 +165,17 @@ impl SearchQuery<'_> {
             }
         };
         list("o.kind IN (SELECT value FROM json_each(?))", self.kinds.iter().map(|kind| (*kind).to_owned()).collect());
-        list("o.ai IN (SELECT value FROM json_each(?))", self.ais.to_vec());
+        list("o.ai IN (SELECT value FROM json_each(?))", self.ais.clone());
         let hex = |id: &SessionId| id.as_str().replace('-', "");
         list(
             "o.s IN (SELECT s FROM session JOIN json_each(?) ON session.id = unhex(value))",
             self.sessions.iter().map(hex).collect(),
         );
-        let among = |all: &[HandoffRow]| json!(all.iter().map(|row| row.r).collect::<Vec<_>>()).to_string();
         for (condition, value) in [
             ("o.id >= unhex(?)", self.since.map(beginning)),
             ("o.id < unhex(?)", self.until.map(|until| beginning(until.saturating_add(1)))),
-            ("o.r NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", WordSet::Any(self.without.to_vec()).query()),
-            ("o.r IN (SELECT value FROM json_each(?))", self.among.map(among)),
+            ("o.r NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", WordSet::Any(self.without.clone()).query()),
+            ("o.r IN (SELECT value FROM json_each(?))", self.among.as_ref().map(|rows| json!(rows).to_string())),
         ] {
             if let Some(value) = value {
                 sql.push_str(&format!(" AND {condition}"));

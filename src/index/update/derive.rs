@@ -33,11 +33,9 @@ struct DerivedSession {
 
 /// Rebuilds the rows of the sessions that the filler touched. Calls `tell` for each.
 pub fn derive_sessions(filler: &Filler<'_>, tell: &mut dyn FnMut()) -> Result<(), IndexError> {
-    // texts read to update notes are not those of sessions
-    let texts = Texts::new(filler.repo);
     filler.touched.iter().try_for_each(|s| {
         tell();
-        let derived = derive(filler.db, &texts, &filler.parsed, *s)?;
+        let derived = derive(filler.db, &filler.texts, &filler.parsed, *s)?;
         write(filler.db, *s, derived.as_ref(), filler.is_new)
     })
 }

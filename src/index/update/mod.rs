@@ -25,7 +25,7 @@ use empirica_notes::model::{Id, SessionId};
 pub struct Filler<'f> {
     pub(crate) db: &'f Connection,
     repo: &'f Repository,
-    texts: &'f Texts<'f>,
+    texts: Texts<'f>,
     /// Rows of sessions to rebuild.
     pub touched: BTreeSet<i64>,
     /// Whether a handoff without a session, or a record that supersedes one, was added or removed.
@@ -68,12 +68,7 @@ enum Content {
 
 impl<'f> Filler<'f> {
     /// Expects a database with tables; with `is_new`, empty and without indexes.
-    pub fn new(
-        db: &'f Connection,
-        repo: &'f Repository,
-        texts: &'f Texts<'f>,
-        is_new: bool,
-    ) -> Result<Self, IndexError> {
+    pub fn new(db: &'f Connection, repo: &'f Repository, is_new: bool) -> Result<Self, IndexError> {
         let last = |table: &str, column: &str| {
             db.query_row(&format!("SELECT coalesce(max({column}), 0) FROM {table}"), [], |row| row.get::<_, i64>(0))
         };
@@ -81,7 +76,7 @@ impl<'f> Filler<'f> {
         Ok(Filler {
             db,
             repo,
-            texts,
+            texts: Texts::new(repo),
             touched: BTreeSet::new(),
             sessionless: false,
             is_new,

@@ -29,12 +29,12 @@ fn facts(n: u8, ai: &str, days: i64) -> SessionFacts {
     }
 }
 
-fn given(n: u32, days: i64, in_force: bool, paths: &[&str]) -> HandoffFacts {
+fn handoff(n: u32, days: i64, in_force: bool, paths: &[&str]) -> HandoffFacts {
     let paths = paths.iter().map(|path| (*path).to_owned()).collect();
     HandoffFacts { id: id(n), at_ms: day(days), in_force, paths }
 }
 
-fn taken(n: u32, of: u32, decision: Option<Verdict>, questions: u32, gaps: u32) -> AcceptFacts {
+fn accept(n: u32, of: u32, decision: Option<Verdict>, questions: u32, gaps: u32) -> AcceptFacts {
     AcceptFacts { id: id(n), at_ms: day(10), of: id(of), from: None, decision, questions, gaps }
 }
 
@@ -50,14 +50,14 @@ fn ratio(numerator: u64, denominator: u64) -> Ratio {
 fn team() -> Vec<SessionFacts> {
     let mut ada = facts(1, "ada", 0);
     ada.to_first_entry_ms = Some(4000);
-    ada.handoffs = vec![given(10, 1, false, &["a"]), given(11, 2, true, &["a", "b", "c"])];
+    ada.handoffs = vec![handoff(10, 1, false, &["a"]), handoff(11, 2, true, &["a", "b", "c"])];
     let mut bob = facts(2, "bob", 5);
     bob.to_first_entry_ms = Some(1000);
-    bob.handoffs = vec![given(20, 40, true, &["b", "z"])];
-    bob.accepts = vec![taken(30, 10, None, 1, 0), taken(31, 11, Some(Verdict::Complete), 0, 0)];
+    bob.handoffs = vec![handoff(20, 40, true, &["b", "z"])];
+    bob.accepts = vec![accept(30, 10, None, 1, 0), accept(31, 11, Some(Verdict::Complete), 0, 0)];
     bob.touched = ["b", "z"].map(str::to_owned).into();
     let mut eve = facts(3, "eve", 6);
-    eve.accepts = vec![taken(32, 11, Some(Verdict::Continue), 0, 0), taken(33, 11, Some(Verdict::Complete), 0, 0)];
+    eve.accepts = vec![accept(32, 11, Some(Verdict::Continue), 0, 0), accept(33, 11, Some(Verdict::Complete), 0, 0)];
     eve.touched = ["a", "b"].map(str::to_owned).into();
     vec![ada, bob, eve]
 }
@@ -97,7 +97,7 @@ fn the_order_of_the_facts_does_not_count() {
 }
 
 #[test]
-fn what_is_asked_for_is_counted_by_who_did_it_and_when() {
+fn filters_apply_to_agent_and_time() {
     let ada = metrics(&team(), &MetricsQuery { ai: Some("ada".into()), ..everything() });
     assert_eq!((ada.overall.sessions, ada.overall.handoffs, ada.agents.len()), (1, 1, 1));
     assert_eq!((ada.overall.complete, ada.overall.accurate), (ratio(1, 2), ratio(0, 0)), "others accepted");
@@ -111,10 +111,10 @@ fn what_is_asked_for_is_counted_by_who_did_it_and_when() {
 }
 
 #[test]
-fn what_a_session_says_of_its_own_handoff_is_no_reception() {
+fn acknowledgements_by_the_own_session_do_not_count() {
     let mut ada = facts(1, "ada", 0);
-    ada.handoffs = vec![given(10, 1, true, &["a"])];
-    ada.accepts = vec![taken(11, 10, Some(Verdict::Complete), 0, 0)];
+    ada.handoffs = vec![handoff(10, 1, true, &["a"])];
+    ada.accepts = vec![accept(11, 10, Some(Verdict::Complete), 0, 0)];
     ada.touched = ["a".to_owned()].into();
     let found = metrics(&[ada.clone()], &everything()).overall;
     assert_eq!((found.complete, found.relevant, found.accurate), (ratio(0, 0), ratio(0, 0), ratio(0, 0)));
@@ -124,21 +124,21 @@ fn what_a_session_says_of_its_own_handoff_is_no_reception() {
 #[test]
 fn a_later_decision_on_another_handoff_of_the_session_reopens() {
     let mut ada = facts(1, "ada", 0);
-    ada.handoffs = vec![given(10, 1, false, &[]), given(12, 2, true, &[])];
+    ada.handoffs = vec![handoff(10, 1, false, &[]), handoff(12, 2, true, &[])];
     let mut bob = facts(2, "bob", 3);
-    bob.accepts = vec![taken(11, 10, Some(Verdict::Complete), 0, 0), taken(13, 12, Some(Verdict::Refine), 0, 0)];
+    bob.accepts = vec![accept(11, 10, Some(Verdict::Complete), 0, 0), accept(13, 12, Some(Verdict::Refine), 0, 0)];
     let accurate = |all: &[SessionFacts]| metrics(all, &everything()).overall.accurate;
     assert_eq!(accurate(&[ada.clone(), bob.clone()]), ratio(0, 1));
     bob.accepts[1].decision = None;
     assert_eq!(accurate(&[ada.clone(), bob.clone()]), ratio(1, 1), "no decision reopens nothing");
-    bob.accepts[1] = taken(13, 99, Some(Verdict::Refine), 0, 0);
+    bob.accepts[1] = accept(13, 99, Some(Verdict::Refine), 0, 0);
     assert_eq!(accurate(&[ada.clone(), bob.clone()]), ratio(1, 1), "a handoff of somebody else");
     bob.accepts[1].from = Some(session(1));
     assert_eq!(accurate(&[ada, bob]), ratio(0, 1), "the handoff is not here, whose it was is");
 }
 
 #[test]
-fn duplicates_count_for_who_asked_again() {
+fn duplicates_count_for_the_later_agent() {
     let inquiry = |n, kind, text: &str| Inquiry { id: id(n), kind, text: text.into() };
     let (mut ada, mut bob) = (facts(1, "ada", 0), facts(2, "bob", 3));
     ada.inquiries =
@@ -156,7 +156,7 @@ fn duplicates_count_for_who_asked_again() {
 }
 
 #[test]
-fn one_handoff_tells_its_receivers_and_the_paths_they_touched() {
+fn a_handoff_has_receivers_and_the_paths_they_touched() {
     let found = reception(&team(), &id(11));
     assert_eq!(found.is_complete, Some(true));
     let paths = |n: usize| found.receivers[n].paths.iter().map(|(_, touched)| *touched).collect::<Vec<_>>();
