@@ -210,7 +210,7 @@ fn a_second_agent_continues_after_a_full_session() {
 
     // resumed: another session of the same agent's id, which continues the first
     let said = claude.context("SessionStart", json!({"source": "resume"}));
-    assert!(said.contains("goes on") && said.contains("the cache is per process"), "{said}");
+    assert!(said.contains("continues.") && said.contains("the cache is per process"), "{said}");
     let second = claude.own();
     assert_eq!(second["from"], first["session_id"]);
     claude.quiet("SessionEnd", json!({"reason": "prompt_input_exit"}));
