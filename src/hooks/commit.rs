@@ -42,11 +42,11 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
         });
         if wants_digest(context) {
             // a handoff that stays on its commit is no report to the session's next commit
-            let is_told = |session: &ActiveSession, id: &Id| {
+            let is_reported = |session: &ActiveSession, id: &Id| {
                 let is_own = committing.as_ref() == Some(&session.id) && !moved.is_amend();
                 !is_own || pending.iter().any(|pending| pending.id == *id)
             };
-            match digests(context, &active, moved.parent, &is_told) {
+            match digests(context, &active, moved.parent, &is_reported) {
                 Ok(digests) if !digests.is_empty() => {
                     warnings.extend(troubles(store.append(digests, FlushTiming::Later)?))
                 }
@@ -56,10 +56,11 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
         }
         if let Some(parent) = moved.parent.filter(|_| !pending.is_empty()) {
             warnings.extend(troubles(store.attach_pending(&pending, parent, head)?));
-            let once = pending.into_iter().filter(|pending| pending.paths.is_empty()).map(|pending| pending.id);
-            let once: BTreeSet<Id> = once.collect();
-            if !once.is_empty() {
-                store.forget_pending(&once);
+            // a handoff without paths belongs to one commit only
+            let attached = pending.into_iter().filter(|pending| pending.paths.is_empty()).map(|pending| pending.id);
+            let attached: BTreeSet<Id> = attached.collect();
+            if !attached.is_empty() {
+                store.forget_pending(&attached);
             }
         }
     }
@@ -77,12 +78,12 @@ fn wants_digest(context: &CommandContext<'_>) -> bool {
     context.repo.config_bool("empirica.digest").unwrap_or_else(|| !only_handoffs())
 }
 
-/// A digest of each active session with new content, except handoffs that `is_told` attributes to this commit.
+/// A digest of each active session with new content, except handoffs that `is_reported` attributes to this commit.
 fn digests(
     context: &CommandContext<'_>,
     active: &[ActiveSession],
     parent: Option<Oid>,
-    is_told: &dyn Fn(&ActiveSession, &Id) -> bool,
+    is_reported: &dyn Fn(&ActiveSession, &Id) -> bool,
 ) -> Result<Vec<Record>> {
     let mut out = Vec::new();
     for session in active {
@@ -93,7 +94,7 @@ fn digests(
             .filter_map(|record| if let Body::Attach(attach) = &record.body { Some(&attach.of) } else { None })
             .flatten()
             .collect();
-        let digest = digest(&records, &session.id, |id| attached.contains(id) || is_told(session, id));
+        let digest = digest(&records, &session.id, |id| attached.contains(id) || is_reported(session, id));
         let body = digest.map(|digest| Body::Digest(Box::new(digest)));
         out.extend(body.map(|body| context.store.new_record(&session.id, &session.ai, body)));
     }

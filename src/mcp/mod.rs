@@ -1,4 +1,4 @@
-//! The MCP server: tools, resources and prompts over the same use cases as the command line. No logic of its own.
+//! The MCP server: tools, resources and prompts over the same use cases as the command line; no logic.
 
 mod call_context;
 mod prompts;
@@ -17,25 +17,25 @@ use server::frames::Frames;
 pub use server::scan;
 pub use tools::{Offered, commands};
 
-/// Serves one client on these streams until its input ends, and what it asked for is answered. With `all`, every tool is listed;
-/// else the few that a day's work needs. Returns the exit code: 0, or 1 when the conversation could not begin.
+/// Serves one client on these streams until its input ends and its requests are answered. Lists all tools with `all`, else
+/// the core ones. Returns the exit code: 0, or 1 if the conversation could not start.
 pub fn serve(env: &Env, all: bool, input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> u8 {
-    // one client at a time: one thread, and one more for what is at work
+    // one client: one thread for frames, one for the present call
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build() else {
         return 1;
     };
-    let ended = runtime.block_on(async {
+    let is_ok = runtime.block_on(async {
         match Server::new(env.clone(), all).serve(Frames::new(input, output)).await {
             Ok(running) => running.waiting().await.is_ok(),
-            // a client that went before it said anything
+            // the client left before its first request
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => true,
             Err(_) => false,
         }
     });
-    u8::from(!ended)
+    u8::from(!is_ok)
 }
 
-/// The tools as they are listed, for the pages that name them.
+/// The list of tools as JSON.
 pub fn listed(all: bool) -> Vec<serde_json::Value> {
     tools::listed(all).iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect()
 }

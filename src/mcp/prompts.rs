@@ -1,12 +1,16 @@
-//! Prompts a person calls: `hand-over` and `resume`.
+//! Prompts for users: `hand-over` and `resume`.
 
 use rmcp::model::{GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::handoff;
 use crate::handoff::managed;
 use crate::handoff::pack::Detail;
 use crate::mcp::call_context::CallContext;
+use crate::mcp::tools::arguments;
+use crate::mcp::tools::handoffs::NO_EDITOR;
 use crate::mcp::tools::schema::Alias;
 use crate::render::budget::OutputForm;
 use crate::session::resume;
@@ -20,66 +24,63 @@ pub fn list() -> ListPromptsResult {
     ListPromptsResult::with_all_items(vec![
         Prompt::new(
             HAND_OVER,
-            Some("Hand this session over to whoever continues"),
+            Some("Hand this session over to the next one"),
             Some(vec![argument("to", "the receiver"), argument("session_id", "the session, by id or alias")]),
         )
         .with_title("Hand over"),
         Prompt::new(
             RESUME,
-            Some("Take up what an earlier session handed over"),
-            Some(vec![argument("ai_id", "whose session"), argument("session_id", "the session, by id or alias")]),
+            Some("Resume from the handoff of an earlier session"),
+            Some(vec![
+                argument("ai_id", "the agent of the session"),
+                argument("session_id", "the session, by id or alias"),
+            ]),
         )
         .with_title("Resume"),
     ])
 }
 
-/// A text among the arguments.
-fn text(given: &JsonObject, name: &str) -> Result<Option<String>> {
-    match given.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
-        Some(_) => Err(Error::usage(format!("{name} is no text")).suggest("Give it as a text, or leave it out.")),
-    }
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct HandOver {
+    to: Option<String>,
+    session_id: Option<Alias>,
 }
 
-fn only(name: &str, given: &JsonObject, known: [&str; 2]) -> Result<()> {
-    match given.keys().find(|key| !known.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(other) => Err(Error::usage(format!("the prompt {name} has no argument '{other}'"))
-            .provided(other.as_str())
-            .reason(format!("its arguments are {}", known.join(" and ")))
-            .suggest("Leave it out.")),
-    }
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Resume {
+    ai_id: Option<String>,
+    session_id: Option<Alias>,
 }
 
-/// A prompt, made of what is stored now.
-pub fn get(call: &mut CallContext<'_>, name: &str, given: &JsonObject) -> Result<GetPromptResult> {
-    let (session, data) = match name {
+/// Renders a prompt from the present records.
+pub fn get(call: &mut CallContext<'_>, name: &str, mut given: JsonObject) -> Result<GetPromptResult> {
+    // clients send optional arguments as empty texts
+    given.retain(|_, value| value != "");
+    let (session, mut data) = match name {
         HAND_OVER => {
-            only(name, given, ["to", "session_id"])?;
-            let to = text(given, "to")?;
-            let context = call.working(None, text(given, "session_id")?.map(Alias))?;
+            let HandOver { to, session_id } = arguments::read(name, given)?;
+            let context = call.working(None, session_id)?;
             let request = handoff::write::HandoffRequest {
                 managed: managed::ManagedInput { to: to.clone(), ..managed::ManagedInput::default() },
                 dry_run: true,
                 ..handoff::write::HandoffRequest::default()
             };
-            let nobody = &|_: &str| Err(Error::refused("there is no editor here"));
-            let outcome = handoff::write::run(&context, request, nobody)?;
+            let outcome = handoff::write::run(&context, request, NO_EDITOR)?;
             let missing: Vec<&str> = outcome.missing.iter().map(|(what, _)| *what).collect();
             let session = outcome.record.head.session.clone();
             let answer = handoff::view::answer(&outcome, &mut call.templates)?;
             (session, json!({"to": to, "missing": missing, "draft": answer.text}))
         }
         RESUME => {
-            only(name, given, ["ai_id", "session_id"])?;
-            let context = call.reading(text(given, "ai_id")?, text(given, "session_id")?.map(Alias))?;
-            let outcome = resume::run(&context, 1)?;
-            let session = outcome.sessions.first().map(|resumed| resumed.session_id.clone());
-            let handoff =
-                outcome.sessions.first().and_then(|resumed| resumed.head.as_ref()).map(|head| head.id.clone());
-            let wanted = resume::view::ResumeForm { detail: Detail::Full, budget: None, form: OutputForm::Text };
-            let answer = resume::view::answer(&outcome, wanted, &mut call.templates)?;
+            let Resume { ai_id, session_id } = arguments::read(name, given)?;
+            let outcome = resume::run(&call.reading(ai_id, session_id)?, 1)?;
+            let newest = outcome.sessions.first();
+            let session = newest.map(|resumed| resumed.session_id.clone());
+            let handoff = newest.and_then(|resumed| resumed.head.as_ref()).map(|head| head.id.clone());
+            let form = resume::view::ResumeForm { detail: Detail::Full, budget: None, form: OutputForm::Text };
+            let answer = resume::view::answer(&outcome, form, &mut call.templates)?;
             (session, json!({"handoff_id": handoff, "text": answer.text}))
         }
         _ => {
@@ -89,7 +90,6 @@ pub fn get(call: &mut CallContext<'_>, name: &str, given: &JsonObject) -> Result
                 .suggest("Use one of them."));
         }
     };
-    let mut data = data;
     data["session_id"] = json!(session);
     let text = call.templates.render(&format!("prompt-{name}.md"), data)?;
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))

@@ -8,45 +8,42 @@ use rmcp::model::{
 use crate::context::handoffs::ListedHandoff;
 use crate::handoff::receive::accept;
 use crate::history::show;
-use crate::history::show::view;
-use crate::history::show::view::Format;
+use crate::history::show::view::{self, Format};
 use crate::mcp::call_context::CallContext;
-use crate::render::format;
-use crate::render::safe;
+use crate::render::{format, safe};
 use empirica_notes::error::{Error, Result};
 
-/// What every name begins with.
+/// The prefix of all URIs.
 pub const PREFIX: &str = "empirica://handoff/";
-/// How many are listed at once.
+/// Resources per page of the list.
 const PAGE: usize = 100;
 const MARKDOWN: &str = "text/markdown";
 
-/// The handoffs in force, newest first, from where the last page ended.
+/// Lists a page of the handoffs in force, newest first.
 pub fn list(call: &mut CallContext<'_>, cursor: Option<&str>) -> Result<ListResourcesResult> {
     let from = match cursor.map(str::parse::<usize>) {
         None => 0,
         Some(Ok(from)) => from,
         Some(Err(error)) => {
-            return Err(Error::usage("the cursor is none of this list's")
+            return Err(Error::usage("the cursor is not from this list")
                 .provided(cursor.unwrap_or_default())
-                .suggest("Begin without a cursor.")
+                .suggest("Start without a cursor.")
                 .caused_by(error));
         }
     };
     let until = from.saturating_add(PAGE);
     let request = search::SearchRequest { handoffs: true, limit: until, ..Default::default() };
     let outcome = search::run(&call.reading(None, None)?, &request)?;
-    let handoffs = match outcome.found {
-        SearchResults::Handoffs(handoffs) => handoffs,
-        _ => Vec::new(),
+    let SearchResults::Handoffs(handoffs) = outcome.found else {
+        return Ok(ListResourcesResult::default());
     };
     let resource = |listed: &ListedHandoff| {
         let task = safe::line(&listed.handoff.task);
-        let of = format!("Handoff by {} of {}", safe::line(&listed.head.ai), format::date(&listed.head.at));
+        let about = format!("Handoff by {} of {}", safe::line(&listed.head.ai), format::date(&listed.head.at));
         let mut out =
             Resource::new(format!("{PREFIX}{}", listed.head.id), format!("handoff {}", listed.head.id.short()));
-        out.title = Some(if task.is_empty() { of.clone() } else { task });
-        out.description = Some(of);
+        out.title = Some(if task.is_empty() { about.clone() } else { task });
+        out.description = Some(about);
         out.mime_type = Some(MARKDOWN.to_owned());
         out
     };
@@ -55,7 +52,7 @@ pub fn list(call: &mut CallContext<'_>, cursor: Option<&str>) -> Result<ListReso
     Ok(out)
 }
 
-/// How a handoff is named.
+/// The URI template of handoffs.
 pub fn templates() -> ListResourceTemplatesResult {
     let mut template = ResourceTemplate::new(format!("{PREFIX}{{id}}"), "handoff");
     template.title = Some("A handoff".to_owned());
@@ -64,13 +61,13 @@ pub fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![template])
 }
 
-/// A handoff.
+/// Reads a handoff as Markdown.
 pub fn read(call: &mut CallContext<'_>, uri: &str) -> Result<ReadResourceResult> {
     let id = uri.strip_prefix(PREFIX).ok_or_else(|| {
         Error::not_found(format!("there is no resource '{uri}'"))
             .provided(uri)
             .reason(format!("the resources are named {PREFIX}<id>"))
-            .suggest("Use a name of the list.")
+            .suggest("Use a URI of the list.")
     })?;
     let context = call.reading(None, None)?;
     let record = accept::named(&context, id)?;

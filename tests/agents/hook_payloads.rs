@@ -141,7 +141,7 @@ fn every_event_of_every_agent_has_its_effect() {
         let at = At { repo: &repo, agent, session: format!("{agent}-0001") };
         let (begin, prompt, before, after, stop, end) = names(agent);
         let said = at.context(begin, json!({"source": "startup"}));
-        assert!(said.contains(" has begun.") && said.contains("Who calls the hook?"), "{agent}: {said}");
+        assert!(said.contains(" has started.") && said.contains("Who calls the hook?"), "{agent}: {said}");
         assert_eq!((&at.own()["ai_id"], &at.own()["active"]), (&json!(agent), &json!(true)), "{agent}");
         // the same event again continues it
         at.context(begin, json!({"source": "startup"}));
@@ -210,7 +210,7 @@ fn a_second_agent_continues_after_a_full_session() {
 
     // resumed: another session of the same agent's id, which continues the first
     let said = claude.context("SessionStart", json!({"source": "resume"}));
-    assert!(said.contains("goes on") && said.contains("the cache is per process"), "{said}");
+    assert!(said.contains("continues.") && said.contains("the cache is per process"), "{said}");
     let second = claude.own();
     assert_eq!(second["from"], first["session_id"]);
     claude.quiet("SessionEnd", json!({"reason": "prompt_input_exit"}));
@@ -369,7 +369,7 @@ console.log(JSON.stringify({{ begun, after, compacting: compacting.context }}));
     let mut command = place.command("node", &repo.path);
     command.args(["--input-type=module"]);
     let said = crate::support::harness::fed(command, play.as_bytes()).ok().json();
-    assert!(said["begun"][0].as_str().is_some_and(|text| text.contains(" has begun.")), "{said}");
+    assert!(said["begun"][0].as_str().is_some_and(|text| text.contains(" has started.")), "{said}");
     assert!(said["after"][0].as_str().is_some_and(|text| text.contains("After the compaction")), "{said}");
     let sessions = repo.json(["session", "list"]);
     assert_eq!((&sessions["total_sessions"], &sessions["sessions"][0]["external_id"]), (&json!(2), &json!("ses_1")));

@@ -404,7 +404,7 @@ fn every_limit_of_the_tables_is_that_of_the_code() {
         (&guide, "LONGEST: usize = 4000", 1, "a query | 4,000 characters |"),
         (&guide, "START_BUDGET: usize = 500", 1, "unless `empirica.startBudget` is set | 500 |"),
         (&guide, "LONGEST: usize = 9_000", 1, "the answer of an agent's hook | 9,000 characters |"),
-        (&guide, "MOST: u64 = 32 << 20", 1, "the input of an agent's hook | 32 MiB;"),
+        (&guide, "LONGEST: u64 = 32 << 20", 1, "the input of an agent's hook | 32 MiB;"),
         (&guide, "LONGEST: usize = 16 << 20", 2, "a row of a transcript | 16 MiB;"),
         (&guide, "ENTRIES: usize = 4096", 1, "in a row of a transcript | 4,096 |"),
         (&guide, "MESSAGES: usize = 10", 1, "| 10 messages,"),

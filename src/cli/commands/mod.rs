@@ -1,4 +1,4 @@
-//! The commands: a file for each, with its arguments and its call. Their doc comments are the help, the manual pages and the completions.
+//! The commands: one file each, with arguments and call. Their doc comments are the help, the manual pages and the completions.
 // doc comments are the help, which names placeholders as <ai>
 #![allow(rustdoc::invalid_html_tags)]
 
@@ -66,22 +66,20 @@ use prelude::*;
 ///
 /// An agent says how sure it is before, during and after its work, logs what it finds, and hands over. The next agent
 /// resumes in seconds, a reviewer reads it in git log, and it travels with push and fetch. Everything of record is
-/// under refs/notes/empirica/; nothing is written to the work tree, but what instructions --write and
-/// init --agents are told to write.
+/// under refs/notes/empirica/; only instructions --write and init --agents write to the work tree.
 #[derive(Debug, Args)]
 #[command(bin_name = "git empirica", version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {
     /// Show long answers without a pager
     #[arg(long)]
     pub no_pager: bool,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Declares each command once: below the heading that `help -a` has it under, unless `-h` lists it; with its arguments; and with
-/// the documents it answers with, each of views from the root of the crate, then those of any command. A type of several commands
-/// says their names.
+/// Declares each command once: its heading in `help -a`, its arguments, and its JSON documents, each with its views, by path
+/// in the crate, and common views. A type of several commands lists their names.
 macro_rules! commands {
     ($($heading:literal {
         $($(#[$attribute:meta])* $command:ident($arguments:ty) $(as $names:expr)? => {
@@ -287,7 +285,7 @@ impl Command {
     /// Runs the command, writes its answer, and returns the exit code.
     pub fn run(self, context: &mut Invocation) -> Result<u8> {
         if !matches!(self, Command::Demo(_) | Command::Hook(_) | Command::Mcp(_) | Command::Setup(_)) {
-            // without a repository nothing else is looked at
+            // report a missing repository before other errors
             context.repo()?;
         }
         self.answer(context)
@@ -295,9 +293,9 @@ impl Command {
 }
 
 impl Cli {
-    /// The commands that agents and hooks call hundreds of times, parsed without building all the others.
+    /// Parses the most frequent commands of agents and hooks without building the others.
     ///
-    /// `None` for every other command, and for arguments that are wrong or ask for help: the whole parser answers then.
+    /// `None` for other commands, and for wrong arguments or help: the whole parser answers then.
     pub fn quickly(arguments: &[OsString]) -> Option<Self> {
         fn parsed<A: FromArgMatches>(add: fn(clap::Command) -> clap::Command, words: &[OsString]) -> Option<A> {
             let name = words.first()?.to_str()?.to_owned();

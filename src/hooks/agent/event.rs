@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn every_agent_s_events_are_known() {
+    fn all_events_of_agents_are_read() {
         for (agent, names) in [
             (
                 Agent::ClaudeCode,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_agent_says_of_its_session_is_read() {
+    fn session_keys_of_each_agent_are_read() {
         let claude = json!({"session_id": "a", "cwd": "/x", "transcript_path": "/t", "source": "compact"});
         let claude = event_of(Agent::ClaudeCode, "SessionStart", claude);
         assert_eq!(claude.event, HookKind::Begins(StartSource::Compact));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_needed_can_be_anything() {
+    fn unread_keys_can_have_any_value() {
         let input = r#"{"prompt": "cut \ud83d", "session_id": "a", "tool_response": "half \ud83d", "tool_input": [[[]]], "cwd": "/x"} more"#;
         let payload = payload(input.as_bytes()).expect("an object");
         assert_eq!(payload, json!({"session_id": "a", "tool_response": null, "cwd": "/x"}));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_from_what_worked() {
+    fn only_failed_tools_are_failures() {
         let of = |agent, name, payload| event_of(agent, name, payload).event;
         let fault = |category, text: &str| HookKind::Failed { category, text: text.to_owned() };
         let claude = json!({"tool_name": "Bash", "error": "\nExit code 1\nmore"});
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_has_the_form_of_the_agent() {
+    fn the_answer_has_the_format_of_the_agent() {
         let start = |agent, name: &str| answer(&event_of(agent, name, json!({})), "a <b>");
         let nested =
             |name: &str, text: &str| json!({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}});
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_that_runs_is_known_by_what_only_it_says() {
+    fn the_running_agent_is_recognised_by_its_own_keys() {
         let only = |name: &'static str| move |variable: &str| variable == name;
         assert_eq!(running(&json!({}), &only("COPILOT_CLI")), Some(Agent::Copilot));
         assert_eq!(running(&json!({}), &only("GEMINI_SESSION_ID")), Some(Agent::Gemini));

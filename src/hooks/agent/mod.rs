@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::checkpoint::snapshot;
+use crate::checkpoint::snapshot::SnapshotRequest;
 use crate::context::handoffs::ListedHandoff;
 use crate::context::records::gather_from;
 use crate::context::{CommandContext, Selection, WorkingSession, active, handoffs, records};
@@ -17,7 +17,6 @@ use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
 use crate::fold::handoff_report::HandoffInput;
-use crate::fold::session_state::SessionRecords;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::Arrival;
 use crate::handoff::build::Content;
@@ -28,7 +27,7 @@ use crate::session::{bootstrap, compaction, lifecycle};
 use crate::setup::agents::entries::entry;
 use crate::{checkpoint, claim, collect, handoff};
 use empirica_notes::env::Env;
-use empirica_notes::error::{Kind, Result, empirica};
+use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::in_background;
 use empirica_notes::model::assessment::Trigger;
@@ -39,7 +38,7 @@ use empirica_notes::store::Render;
 /// From this size in bytes on, a transcript is collected in the background.
 const LARGE: u64 = 2 << 20;
 /// Set in the environment of a background run.
-pub const BESIDE: &str = "EMPIRICA_BESIDE";
+pub const BACKGROUND: &str = "EMPIRICA_BESIDE";
 
 /// Text to add to the model's context.
 #[derive(Debug)]
@@ -79,7 +78,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
     let ai = (!named).then(|| event.agent.name().to_owned());
     let mut context =
         CommandContext::new(env, repo, render, Selection { ai, session: None, ..Default::default() }).ok()?;
-    if env.get(BESIDE).is_none() {
+    if env.get(BACKGROUND).is_none() {
         context.store.hurry();
     }
     // as stored, to find it again
@@ -90,10 +89,10 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
         HookKind::Prompt => prompt(&mut context, event),
         HookKind::Compacts => compacts(&mut context, event),
         HookKind::Compacted => compacted(&mut context, event, false),
-        HookKind::Stops | HookKind::Ends { .. } if is_large(event) && env.get(BESIDE).is_none() => {
-            beside(&context, event, payload)
+        HookKind::Stops | HookKind::Ends { .. } if is_large(event) && env.get(BACKGROUND).is_none() => {
+            in_new_process(&context, event, payload)
         }
-        HookKind::Stops => collected(&mut context, event, Duration::ZERO),
+        HookKind::Stops => collect_new(&mut context, event, Duration::ZERO),
         HookKind::Ends { reason } => ends(&mut context, event, reason),
         HookKind::Failed { category, text } => failed(&mut context, event, category, text),
         HookKind::Nothing => Ok(None),
@@ -113,7 +112,7 @@ pub fn unread(env: &Env, render: &dyn Render, hook: &str, why: &str) {
 }
 
 /// The active session with the agent's ID.
-fn known(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<SessionId>> {
+fn active_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<SessionId>> {
     let Some(external) = &event.session else { return Ok(None) };
     if let Some(active) = active::cached(context).into_iter().rev().find(|s| s.external_id.as_ref() == Some(external)) {
         return Ok(Some(active.id));
@@ -126,7 +125,7 @@ fn known(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<Sessi
 fn own(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: bool) -> Result<Option<SessionId>> {
     // hooks of a session can run concurrently
     let _turn = context.store.decision_lock();
-    let id = match known(context, event)? {
+    let id = match active_session(context, event)? {
         Some(id) => id,
         None => {
             let ended = match &event.session {
@@ -155,25 +154,25 @@ fn begins(context: &mut CommandContext<'_>, event: &HookEvent, source: StartSour
     if source == StartSource::Compact {
         return compacted(context, event, true);
     }
-    let went_on = known(context, event)?.is_some();
+    let is_known = active_session(context, event)?.is_some();
     let Some(id) = own(context, event, true)? else { return Ok(None) };
-    tell_shell(context, event, &id);
+    export_session(context, event, &id);
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
     if budget == 0 {
         return Ok(None);
     }
-    let goes_on = went_on || source == StartSource::Resume;
+    let continues = is_known || source == StartSource::Resume;
     let project = bootstrap::run(context, Some(id.clone()))?;
     let listed = handoffs::newest(&context.index()?, &HandoffQuery::default())?;
     let arrivals = arrival::of(context, &listed.iter().collect::<Vec<_>>())?.0;
     let scan = context.session(&id)?;
-    let gate = goes_on.then(|| gate(&scan, &id, WINDOW));
+    let gate = continues.then(|| gate(&scan, &id, WINDOW));
     let handed = listed.into_iter().zip(arrivals).next();
     Ok(Some(Injection::Session(Box::new(SessionBrief { session: id, project, handed, gate, budget }))))
 }
 
 /// Sets the session in the agent's shell, if the agent has a file for that.
-fn tell_shell(context: &CommandContext<'_>, event: &HookEvent, id: &SessionId) {
+fn export_session(context: &CommandContext<'_>, event: &HookEvent, id: &SessionId) {
     let Some(file) = entry(event.agent).dialect.shell.and_then(|name| context.env.get(name)) else { return };
     let line = format!("export EMPIRICA_SESSION={id}\n");
     let append = || std::fs::OpenOptions::new().append(true).create(true).open(file)?.write_all(line.as_bytes());
@@ -183,7 +182,7 @@ fn tell_shell(context: &CommandContext<'_>, event: &HookEvent, id: &SessionId) {
 
 /// Nothing, unless the last CHECK was unsafe or a compaction happened without an event.
 fn prompt(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Option<Injection>> {
-    let Some(id) = known(context, event)? else { return Ok(None) };
+    let Some(id) = active_session(context, event)? else { return Ok(None) };
     let scan = context.session(&id)?;
     let gathered = gather_from(&scan, &id)?;
     if gathered.checkpoints.last().is_some_and(|(_, checkpoint)| checkpoint.trigger == Trigger::PreCompact) {
@@ -200,14 +199,10 @@ fn snapshot_now(
     trigger: Trigger,
     is_beginning: bool,
 ) -> Result<Option<checkpoint::save::CheckpointOutcome>> {
-    match own(context, event, is_beginning)? {
-        Some(_) => checkpoint::save::run(
-            context,
-            snapshot::SnapshotRequest { trigger, ..snapshot::SnapshotRequest::default() },
-        )
-        .map(Some),
-        None => Ok(None),
+    if own(context, event, is_beginning)?.is_none() {
+        return Ok(None);
     }
+    checkpoint::save::run(context, SnapshotRequest { trigger, ..SnapshotRequest::default() }).map(Some)
 }
 
 fn compacts(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Option<Injection>> {
@@ -228,11 +223,11 @@ fn is_large(event: &HookEvent) -> bool {
 }
 
 /// Handles the event in the background.
-fn beside(context: &CommandContext<'_>, event: &HookEvent, payload: &[u8]) -> Result<Option<Injection>> {
+fn in_new_process(context: &CommandContext<'_>, event: &HookEvent, payload: &[u8]) -> Result<Option<Injection>> {
     let mut command = Command::new(&context.env.program);
-    command.args(["hook", "agent", event.agent.name(), &event.name]).current_dir(&context.env.cwd).env(BESIDE, "1");
+    command.args(["hook", "agent", event.agent.name(), &event.name]).current_dir(&context.env.cwd).env(BACKGROUND, "1");
     in_background(&mut command, payload).map_err(|error| {
-        empirica_notes::error::Error::storage("cannot collect the transcript in the background")
+        Error::storage("cannot collect the transcript in the background")
             .command(empirica("collect").flag("--latest"))
             .caused_by(error)
     })?;
@@ -241,7 +236,7 @@ fn beside(context: &CommandContext<'_>, event: &HookEvent, payload: &[u8]) -> Re
 
 /// Collects new parts of the transcript: the one given by the agent, otherwise the latest if it belongs to the
 /// session. Waits up to `patience` for another process that collects; then leaves the rest for the next time.
-fn collected(context: &mut CommandContext<'_>, event: &HookEvent, patience: Duration) -> Result<Option<Injection>> {
+fn collect_new(context: &mut CommandContext<'_>, event: &HookEvent, patience: Duration) -> Result<Option<Injection>> {
     let path = match &event.transcript {
         // not yet written, or not a file
         Some(path) if !path.is_file() => return Ok(None),
@@ -262,22 +257,19 @@ fn collected(context: &mut CommandContext<'_>, event: &HookEvent, patience: Dura
     Ok(None)
 }
 
-/// Whether a session has content useful to others.
-fn has_something(gathered: &SessionRecords) -> bool {
-    gathered.entries > 0 || !gathered.assessments.is_empty() || !gathered.transcripts.is_empty()
-}
-
 fn ends(context: &mut CommandContext<'_>, event: &HookEvent, reason: &str) -> Result<Option<Injection>> {
-    // in the background nobody waits
-    let patience = if context.env.get(BESIDE).is_some() { Duration::from_secs(60) } else { Duration::from_millis(500) };
-    if let Err(error) = collected(context, event, patience) {
+    // a background run delays no agent
+    let patience =
+        if context.env.get(BACKGROUND).is_some() { Duration::from_secs(60) } else { Duration::from_millis(500) };
+    if let Err(error) = collect_new(context, event, patience) {
         // write the handoff anyway
         context.store.trouble(&format!("agent {} {}", event.agent.name(), event.name), &in_one_line(&error));
     }
-    let Some(id) = known(context, event)? else { return Ok(None) };
+    let Some(id) = active_session(context, event)? else { return Ok(None) };
     context.selection.session = Some(id.as_str().to_owned());
     let gathered = records::gather(context, &id)?;
-    if gathered.handoffs.is_empty() && has_something(&gathered) {
+    let has_content = gathered.entries > 0 || !gathered.assessments.is_empty() || !gathered.transcripts.is_empty();
+    if gathered.handoffs.is_empty() && has_content {
         let session = WorkingSession { ai: context.author(Some(&gathered.session.ai)), id, note: None };
         let content = Content { automatic: true, ..Content::default() };
         match handoff::write::write(context, &session, HandoffInput::default(), &content) {

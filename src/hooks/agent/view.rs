@@ -1,4 +1,4 @@
-//! What a hook of an agent puts before its model.
+//! Text of an agent's hook for the model.
 
 use crate::fold::assessment::gate::Gate;
 use crate::handoff::arrival;
@@ -13,53 +13,53 @@ use crate::session::bootstrap::sections;
 use crate::session::{bootstrap, compaction, resume};
 use empirica_notes::error::{Result, empirica};
 
-/// The text; empty when there is nothing to say.
+/// The text for the model; may be empty.
 pub fn text(inject: &Injection, templates: &mut Templates) -> Result<String> {
     Ok(match inject {
-        Injection::Session(start) => begun(start, templates)?,
+        Injection::Session(brief) => session_brief(brief, templates)?,
         Injection::Compacted(taken, outcome, gate) => {
             let block =
                 compaction::view::answer(taken, outcome, compaction::view::BUDGET, OutputForm::Text, templates)?.text;
-            format!("git empirica: session {} goes on.\n{}\n{block}", taken.session_id, drift(gate))
+            format!("git empirica: session {} continues.\n{}\n{block}", taken.session_id, drift(gate))
         }
         Injection::Unsafe(id, gate) => format!(
-            "git empirica: the last CHECK of session {id} was not safe to act on. {}\nBefore acting: what really changed is logged as \
-             findings or evidence, and another CHECK is made.\n",
+            "git empirica: the last CHECK of session {id} was not safe to act on. {}\nBefore acting, log the real changes as \
+             findings or evidence, and make another CHECK.\n",
             drift(gate).trim_end()
         ),
     })
 }
 
-/// What a session begins with: as much of the most useful as its budget has room for, and how much there is beside it. Empty when there
-/// is nothing.
-fn begun(start: &SessionBrief, templates: &mut Templates) -> Result<String> {
-    let steps = start.handed.iter().flat_map(|(listed, arrival)| remaining(&listed.handoff, arrival).next_steps);
-    let lists = sections::start(&start.project.overview, steps.collect());
-    let has_moved = start.gate.as_ref().is_some_and(|gate| !drift(gate).is_empty());
-    if lists.iter().all(|list| list.entries.is_empty()) && start.handed.is_none() && !has_moved {
+/// The text for a session that starts or resumes: the most useful entries within its budget, and a count of the others.
+/// Empty without content.
+fn session_brief(brief: &SessionBrief, templates: &mut Templates) -> Result<String> {
+    let steps = brief.handed.iter().flat_map(|(listed, arrival)| remaining(&listed.handoff, arrival).next_steps);
+    let lists = sections::start(&brief.project.overview, steps.collect());
+    let has_moved = brief.gate.as_ref().is_some_and(|gate| !drift(gate).is_empty());
+    if lists.iter().all(|list| list.entries.is_empty()) && brief.handed.is_none() && !has_moved {
         return Ok(String::new());
     }
-    let room = start.budget - start.budget / 25 - 2.min(start.budget);
+    let room = brief.budget - brief.budget / 25 - 2.min(brief.budget);
     let lists = budget::truncated(&lists, room / LEAST);
     let fits = |text: &String| bootstrap::view::cost(text) <= room;
     if lists.iter().all(|list| list.omitted == 0)
-        && let Some(whole) = Some(assembled(start, &lists, false, "")).filter(fits)
+        && let Some(whole) = Some(assembled(brief, &lists, false, "")).filter(fits)
     {
         return Ok(whole);
     }
-    let command = bootstrap::view::command_for_all(&start.project, templates)?.to_string();
+    let command = bootstrap::view::command_for_all(&brief.project, templates)?.to_string();
     let steps = [(Press::Texts((room / 16).max(24)), Keep::Musts)];
     let shown = budget::fit(&lists, OutputForm::Text, &steps, |lists, _, less| {
-        Ok(Some(assembled(start, &lists, less, &command)).filter(fits))
+        Ok(Some(assembled(brief, &lists, less, &command)).filter(fits))
     })?;
     Ok(shown.unwrap_or_default())
 }
 
-fn assembled(start: &SessionBrief, lists: &[BudgetList], shortened: bool, command: &str) -> String {
-    let word = if start.gate.is_some() { "goes on" } else { "has begun" };
-    let mut out = format!("git empirica: session {} {word}.\n", start.session.short());
-    out.extend(start.gate.as_ref().map(drift));
-    let since = start.handed.as_ref().map(|(listed, arrival)| {
+fn assembled(brief: &SessionBrief, lists: &[BudgetList], shortened: bool, command: &str) -> String {
+    let word = if brief.gate.is_some() { "continues" } else { "has started" };
+    let mut out = format!("git empirica: session {} {word}.\n", brief.session.short());
+    out.extend(brief.gate.as_ref().map(drift));
+    let since = brief.handed.as_ref().map(|(listed, arrival)| {
         let (ai, id) = (sections::name(&listed.head.ai), listed.head.id.short());
         let task = safe::words(&resume::view::shortened(&listed.handoff.task));
         out.push_str(&format!("Last handed over by {ai}: {task} ({})\n", empirica("show").arg(id)));
@@ -78,7 +78,7 @@ fn assembled(start: &SessionBrief, lists: &[BudgetList], shortened: bool, comman
     out
 }
 
-/// How confidence moved, in a line; empty when there is nothing to compare.
+/// The drift of confidence in one line; empty with fewer than two assessments.
 fn drift(gate: &Gate) -> String {
     if gate.drift.analyzed < 2 {
         return String::new();

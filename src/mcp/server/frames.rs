@@ -1,4 +1,4 @@
-//! Frames on standard input and output: a JSON-RPC message a line. What cannot be read is answered, never fatal.
+//! Frames on standard input and output: one JSON-RPC message per line. An unreadable one gets an error, and is never fatal.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,23 +14,23 @@ use tokio::sync::{Notify, mpsc};
 
 use super::scan::Scan;
 
-/// The longest frame that is read, in bytes; a longer one is answered with an error. As much as the SDK takes.
+/// Longest frame in bytes, as in the SDK; a longer one gets an error.
 pub const LONGEST: usize = 16 << 20;
-/// How many frames are read ahead of what is at work.
+/// Frames to read ahead of the present call.
 const AHEAD: usize = 64;
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 
 type Received = RxJsonRpcMessage<RoleServer>;
 
-/// A line as it was read.
+/// A line of input.
 enum Frame {
     Line(Vec<u8>),
-    /// One that is longer than [`LONGEST`]; the id of the request, when it was seen.
+    /// A line longer than [`LONGEST`], with the id of its request, if found.
     TooLong(Option<Value>),
 }
 
-/// The requests that are not answered yet: the end of the input waits for them.
+/// The unanswered requests, for which the end of the input waits.
 #[derive(Default)]
 struct Open {
     ids: Mutex<HashSet<RequestId>>,
@@ -55,46 +55,46 @@ impl Open {
     }
 }
 
-/// The transport: a thread reads, a thread writes, so that neither waits for the other.
+/// The transport: one thread reads, another writes, so that neither blocks the other.
 pub struct Frames {
     frames: mpsc::Receiver<Frame>,
     out: Option<blocking::Sender<Vec<u8>>>,
     writer: Option<JoinHandle<()>>,
     open: Arc<Open>,
-    /// Whether a request that can begin a conversation was seen.
-    begun: bool,
+    /// Whether a request other than a ping arrived.
+    has_started: bool,
 }
 
 impl Frames {
-    /// Frames over these streams. The reading thread ends with its stream, or with the process.
+    /// Creates the transport over these streams. The reading thread ends with its stream, or with the process.
     pub fn new(input: impl Read + Send + 'static, mut output: impl Write + Send + 'static) -> Self {
         let (to_frames, frames) = mpsc::channel(AHEAD);
         std::thread::spawn(move || read(BufReader::with_capacity(1 << 16, input), &to_frames));
         let (out, lines) = blocking::channel::<Vec<u8>>();
         let writer = std::thread::spawn(move || {
             for line in lines {
-                // the client has gone: the end of its input ends the server
+                // the client closed its input; the end of its output ends the server
                 if output.write_all(&line).and_then(|()| output.flush()).is_err() {
                     return;
                 }
             }
         });
-        Frames { frames, out: Some(out), writer: Some(writer), open: Arc::default(), begun: false }
+        Frames { frames, out: Some(out), writer: Some(writer), open: Arc::default(), has_started: false }
     }
 
-    fn say(&self, mut line: Vec<u8>) -> std::io::Result<()> {
+    fn write(&self, mut line: Vec<u8>) -> std::io::Result<()> {
         line.push(b'\n');
-        let gone = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
-        self.out.as_ref().ok_or_else(gone)?.send(line).map_err(|_| gone())
+        let closed = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        self.out.as_ref().ok_or_else(closed)?.send(line).map_err(|_| closed())
     }
 
-    /// Answers what is no message. When even that cannot be said, the end of the input is near.
+    /// Answers an invalid message with an error. If that fails, the client has closed the connection.
     fn refuse(&self, id: Option<Value>, code: i32, message: &str) {
         let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
-        let _ = self.say(error.to_string().into_bytes());
+        let _ = self.write(error.to_string().into_bytes());
     }
 
-    /// The message of a line; `None` for one that is left out or was answered call.
+    /// The message of a line; `None` for an ignored or refused one.
     fn message(&mut self, line: &[u8]) -> Option<Received> {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
         if line.is_empty() {
@@ -109,13 +109,13 @@ impl Frames {
         };
         match &message {
             JsonRpcMessage::Request(request) => {
-                self.begun |= !matches!(request.request, ClientRequest::PingRequest(_));
+                self.has_started |= !matches!(request.request, ClientRequest::PingRequest(_));
                 self.open.with(|ids| ids.insert(request.id.clone()));
             }
-            // before a conversation there is nothing to be told of
-            _ if !self.begun => return None,
-            JsonRpcMessage::Notification(told) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+            // ignore other messages before the first request
+            _ if !self.has_started => return None,
+            JsonRpcMessage::Notification(message) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &message.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
                     self.open.with(|ids| ids.remove(id));
@@ -128,7 +128,7 @@ impl Frames {
 
     fn unreadable(&self, line: &[u8], error: &serde_json::Error) {
         match serde_json::from_slice::<Value>(line) {
-            // a notification that nobody knows has no answer
+            // an unknown notification gets no answer
             Ok(Value::Object(map)) if map.contains_key("method") && !map.contains_key("id") => {}
             Ok(Value::Object(map)) => {
                 self.refuse(
@@ -147,12 +147,12 @@ impl Frames {
     }
 }
 
-/// Whether a request can have this id.
+/// Whether a value is valid as an id.
 fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_number()
 }
 
-/// Reads lines until the stream ends, or nobody wants them.
+/// Sends lines until the stream ends, or the receiver is closed.
 fn read(mut input: BufReader<impl Read>, to: &mpsc::Sender<Frame>) {
     let (mut line, mut too_long) = (Vec::new(), None::<Scan>);
     loop {
@@ -187,7 +187,7 @@ fn read(mut input: BufReader<impl Read>, to: &mpsc::Sender<Frame>) {
             }
         }
     }
-    // a last line without its end was cut off: what it asks for is not known whole
+    // ignore a truncated last line
 }
 
 impl Transport<RoleServer> for Frames {
@@ -197,13 +197,13 @@ impl Transport<RoleServer> for Frames {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let said = serde_json::to_vec(&item).map_err(std::io::Error::other).and_then(|line| self.say(line));
+        let written = serde_json::to_vec(&item).map_err(std::io::Error::other).and_then(|line| self.write(line));
         match &item {
             JsonRpcMessage::Response(response) => self.open.with(|ids| ids.remove(&response.id)),
             JsonRpcMessage::Error(error) => error.id.as_ref().is_some_and(|id| self.open.with(|ids| ids.remove(id))),
             _ => false,
         };
-        std::future::ready(said)
+        std::future::ready(written)
     }
 
     async fn receive(&mut self) -> Option<Received> {
@@ -228,7 +228,7 @@ impl Transport<RoleServer> for Frames {
     async fn close(&mut self) -> Result<(), Self::Error> {
         drop(self.out.take());
         if let Some(writer) = self.writer.take() {
-            // what was said is written before the process ends
+            // write pending answers before the process ends
             let _ = writer.join();
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The server as the protocol sees it: one call at a time, each against the repository as it is then.
+//! The handler of the protocol: one call at a time, each on the current repository.
 
 pub mod frames;
 pub mod scan;
@@ -23,15 +23,15 @@ use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::Repository;
 
-/// What the client's model is told once.
+/// Instructions for the client's model.
 const INSTRUCTIONS: &str = "Keeps what you learn, doubt, try and decide in this repository's git notes. \
-    resume_previous_session says what came before. Log as you go: log_finding, log_unknown, log_dead_end, log_decision, \
-    log_evidence; the first record begins a session, bootstrap_session names its task. Before you stop: \
+    resume_previous_session shows earlier work. Log as you go: log_finding, log_unknown, log_dead_end, log_decision, \
+    log_evidence; the first record starts a session, bootstrap_session names its task. Before you stop: \
     generate_handoff_report. session_id takes an id, 4 or more of its first characters, latest, latest:active, \
-    latest:<ai>, latest:active:<ai>, or your own session id; left out, it is the session you began. A failure has \
-    ok: false with what to do.";
-/// What is said besides where all tools are listed.
-const ASSESSING: &str = " To say how sure you are: submit_preflight_assessment before the work, \
+    latest:<ai>, latest:active:<ai>, or your own session id; by default, the session you started. A failure has \
+    ok: false with remedies.";
+/// More instructions for a client that lists all tools.
+const ASSESSING: &str = " To assess your confidence: submit_preflight_assessment before the work, \
     submit_check_assessment before acting, submit_postflight_assessment after it.";
 
 /// The server of one client.
@@ -39,19 +39,19 @@ const ASSESSING: &str = " To say how sure you are: submit_preflight_assessment b
 pub struct Server {
     env: Arc<Env>,
     all: bool,
-    remembered: Arc<Mutex<ConversationState>>,
+    state: Arc<Mutex<ConversationState>>,
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Server {
-    /// A server that lists all tools, or the few that a day's work needs.
+    /// Creates a server that lists all tools, or only the core ones.
     pub fn new(env: Env, all: bool) -> Self {
         let began_ms = env.now().timestamp_millis().max(0) as u64;
-        let remembered = ConversationState { began_ms, ..ConversationState::default() };
-        Server { env: Arc::new(env), all, remembered: Arc::new(Mutex::new(remembered)), turn: Arc::default() }
+        let state = ConversationState { began_ms, ..ConversationState::default() };
+        Server { env: Arc::new(env), all, state: Arc::new(Mutex::new(state)), turn: Arc::default() }
     }
 
-    /// Does something with the repository, away from the frames; one at a time, in the order they came.
+    /// Runs a call on a blocking thread; one at a time, in order.
     async fn work<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -59,42 +59,41 @@ impl Server {
     ) -> Result<T> {
         let _turn = self.turn.lock().await;
         if context.ct.is_cancelled() {
-            // nobody waits for the answer
             return Err(Error::refused("the call was cancelled before it began"));
         }
-        let (env, remembered) = (self.env.clone(), self.remembered.clone());
+        let (env, shared) = (self.env.clone(), self.state.clone());
         let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
-        let done = tokio::task::spawn_blocking(move || {
+        let result = tokio::task::spawn_blocking(move || {
             let repo = Repository::discover(&env)?;
-            let mut known = remembered.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            known.client = client;
+            let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            state.client = client;
             let templates = Templates::for_terminal(repo.config_path("empirica.templateDir"));
-            let out = work(&mut CallContext { env: &env, repo: &repo, templates, remembered: &mut known });
-            *remembered.lock().unwrap_or_else(PoisonError::into_inner) = known;
+            let out = work(&mut CallContext { env: &env, repo: &repo, templates, state: &mut state });
+            *shared.lock().unwrap_or_else(PoisonError::into_inner) = state;
             out
         });
-        done.await.unwrap_or_else(|fault| {
-            Err(Error::storage("the program failed at this call")
-                .reason("internal error; please report it; what was stored is stored")
-                .suggest("See what is stored, then call again if it is not there.")
+        result.await.unwrap_or_else(|fault| {
+            Err(Error::storage("internal error in this call; please report it")
+                .reason("the call may have stored records before it failed")
+                .suggest("List the stored records, then call again if they are missing.")
                 .command(empirica("session list"))
                 .caused_by(fault))
         })
     }
 }
 
-/// Adds to a document how the call ended. Whether it failed.
-fn ended(document: &mut Map<String, Value>) -> bool {
+/// Adds `status` and token counts to a document; returns whether the call failed.
+fn finish(document: &mut Map<String, Value>) -> bool {
     let failed = document.get("ok") == Some(&json!(false));
     document.entry("status").or_insert(json!(if failed { "error" } else { "success" }));
     count(document);
     failed
 }
 
-/// An error as the protocol's own, where it has no other.
-fn refused(error: &Error) -> ErrorData {
-    let mut document = failure(error, &Offered { all: true, called: None });
-    ended(&mut document);
+/// An error of a request other than a tool call, as a protocol error.
+fn protocol_error(error: Error) -> ErrorData {
+    let mut document = failure(&error, &Offered { all: true, called: None });
+    finish(&mut document);
     let data = Some(document.into());
     let message = redacted_text(&error.in_one_line());
     match error.kind() {
@@ -132,11 +131,11 @@ impl ServerHandler for Server {
         let given = request.arguments.unwrap_or_default();
         let tool = tools::find(&request.name, self.all);
         let terms = Offered { all: self.all, called: tool.as_ref().ok().copied() };
-        let done = match tool {
+        let result = match tool {
             Ok(tool) => self.work(&context, move |call| (tool.run)(call, given)).await,
             Err(error) => Err(error),
         };
-        let mut document = match done {
+        let mut document = match result {
             Ok(answer) => answer.document(&terms),
             Err(error) => {
                 let mut document = failure(&error, &terms);
@@ -147,7 +146,7 @@ impl ServerHandler for Server {
                 document
             }
         };
-        let failed = ended(&mut document);
+        let failed = finish(&mut document);
         let mut out = CallToolResult::structured(document.into());
         out.is_error = Some(failed);
         Ok(out.into())
@@ -159,7 +158,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.work(&context, move |call| resources::list(call, cursor.as_deref())).await.map_err(|error| refused(&error))
+        self.work(&context, move |call| resources::list(call, cursor.as_deref())).await.map_err(protocol_error)
     }
 
     async fn list_resource_templates(
@@ -176,7 +175,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let read = self.work(&context, move |call| resources::read(call, &request.uri)).await;
-        read.map(ReadResourceResponse::from).map_err(|error| refused(&error))
+        read.map(ReadResourceResponse::from).map_err(protocol_error)
     }
 
     async fn list_prompts(
@@ -193,7 +192,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let (name, given) = (request.name, request.arguments.unwrap_or_default());
-        let made = self.work(&context, move |call| prompts::get(call, &name, &given)).await;
-        made.map(GetPromptResponse::from).map_err(|error| refused(&error))
+        let prompt = self.work(&context, move |call| prompts::get(call, &name, given)).await;
+        prompt.map(GetPromptResponse::from).map_err(protocol_error)
     }
 }

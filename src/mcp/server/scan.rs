@@ -1,11 +1,11 @@
-//! The id of a request in a frame that cannot be read whole: the value of the key `id` of the outermost object.
+//! Finds the id of a request in an unreadable frame: the value of `id` in the outermost object.
 
 use serde_json::Value;
 
-/// The longest id that is looked at, in bytes.
+/// Longest id in bytes; longer ones are ignored.
 const LONGEST: usize = 256;
 
-/// Goes through a frame piece by piece, and keeps nothing of it but the id.
+/// Scans a frame in pieces, keeping only the id.
 #[derive(Default)]
 pub struct Scan {
     depth: usize,
@@ -18,12 +18,12 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Looks at the next bytes.
+    /// Scans the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.step(*byte));
     }
 
-    /// The id, when one was seen that a request can have.
+    /// The id, if a valid one was found.
     pub fn id(&self) -> Option<Value> {
         self.id.clone().filter(|id| id.is_string() || id.is_number())
     }
@@ -66,7 +66,7 @@ impl Scan {
     }
 
     fn keep(&mut self, byte: u8) {
-        // one more tells that it is longer
+        // one byte more marks a longer one
         if self.depth == 1 && self.text.len() <= LONGEST {
             self.text.push(byte);
         }
@@ -74,7 +74,7 @@ impl Scan {
 
     fn ends(&mut self) {
         if self.depth == 1 && std::mem::take(&mut self.is_value) {
-            // what begins a long number is another number
+            // a truncated number would be another number
             self.id = Some(&self.text)
                 .filter(|text| text.len() <= LONGEST)
                 .and_then(|text| serde_json::from_slice(text).ok());

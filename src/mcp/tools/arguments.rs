@@ -1,4 +1,4 @@
-//! From the arguments of a call to those of a tool; what does not fit is said so that the next call does.
+//! Reads the arguments of a call; errors tell how to correct it.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -9,28 +9,28 @@ use crate::mcp::tools::schema::{Values, of_arguments};
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::Vectors;
 
-/// The arguments of a tool.
+/// Deserializes arguments of a tool or prompt.
 pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, given: Map<String, Value>) -> Result<A> {
-    // what is null was left out
+    // null means omitted
     let given: Map<String, Value> = given.into_iter().filter(|(_, value)| !value.is_null()).collect();
-    // of a session's name more can be said than that
+    // a blank session name gets a more specific error later
     let is_blank =
         |name: &str, value: &Value| name != "session_id" && value.as_str().is_some_and(|text| text.trim().is_empty());
     if let Some((name, _)) = given.iter().find(|(name, value)| is_blank(name, value)) {
         return Err(Error::usage(format!("the argument {name} of {tool} is empty"))
             .provided(name)
-            .reason("a text without words says nothing")
-            .suggest("Say something, or leave it out where it is not required."));
+            .reason("a blank text has no content")
+            .suggest("Give a text, or omit the argument if it is optional."));
     }
     let keys: Vec<String> = given.keys().cloned().collect();
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
         let schema = &of_arguments::<A>().0;
         let names = names(schema);
-        let told = match names.is_empty() {
+        let reason = match names.is_empty() {
             true => format!("{tool} takes no arguments"),
             false => format!("the arguments of {tool} are {}", names.join(", ")),
         };
-        let out = Error::usage(format!("the arguments of {tool} do not fit: {error}")).reason(told);
+        let out = Error::usage(format!("the arguments of {tool} do not fit: {error}")).reason(reason);
         match keys.iter().find(|key| schema["properties"].get(key).is_none()).and_then(|key| nearest(key, schema)) {
             Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(near),
             None => out.suggest("Call it again with arguments of its schema."),
@@ -38,7 +38,7 @@ pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, given: Map<String, Val
     })
 }
 
-/// The names of the arguments with their types, those that must be there marked.
+/// The names of the arguments with their types, required ones marked.
 fn names(schema: &Map<String, Value>) -> Vec<String> {
     let required = schema.get("required").and_then(Value::as_array);
     let named = |(name, of): (&String, &Value)| {
@@ -49,12 +49,11 @@ fn names(schema: &Map<String, Value>) -> Vec<String> {
     schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(named).collect()
 }
 
-fn nearest(wanted: &str, schema: &Map<String, Value>) -> Option<String> {
+fn nearest(name: &str, schema: &Map<String, Value>) -> Option<String> {
     let names: Vec<&str> = schema.get("properties")?.as_object()?.keys().map(String::as_str).collect();
-    similar::get_close_matches(wanted, &names, 1, 0.5).first().map(|name| (*name).to_owned())
+    similar::get_close_matches(name, &names, 1, 0.5).first().map(|name| (*name).to_owned())
 }
 
-/// The vectors of an argument.
 pub fn vectors(given: &Values) -> Result<Vectors> {
     let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     vectors_of(given.0.iter().map(|(name, number)| format!("{name}={}", value(number))))
@@ -66,20 +65,20 @@ pub fn unit(name: &str, given: Option<f64>) -> Result<Option<f64>> {
         Some(number) if !(0.0..=1.0).contains(&number) => {
             Err(Error::usage(format!("{name} must be a number from 0 to 1"))
                 .provided(number.to_string())
-                .reason("0 is not at all, 1 is entirely")
+                .reason("0 means not at all, 1 entirely")
                 .suggest("Give a number from 0 to 1: 0.7."))
         }
         given => Ok(given),
     }
 }
 
-/// A number that has a least value.
+/// A number with a minimum.
 pub fn least(name: &str, given: u32, least: u32) -> Result<usize> {
     if given < least {
         return Err(Error::usage(format!("{name} must be {least} or more"))
             .provided(given.to_string())
-            .reason("with less there is nothing to say")
-            .suggest(format!("Give {least} or more, or leave it out.")));
+            .reason("a smaller value gives no result")
+            .suggest(format!("Give {least} or more, or omit it.")));
     }
     Ok(given as usize)
 }

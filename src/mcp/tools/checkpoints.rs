@@ -1,4 +1,4 @@
-//! Checkpoints: make one, load the newest, compare with now.
+//! Tools for checkpoints: create one, load the newest, compare with the present.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,20 +9,12 @@ use crate::checkpoint::{diff, save, view};
 use crate::history::show::record;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::vectors;
-use crate::mcp::tools::schema::{Alias, Values, Word, Words};
+use crate::mcp::tools::schema::{Alias, Values, Word};
 use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 use empirica_notes::model::assessment::Trigger;
-
-impl Words for Phase {
-    const ALL: &'static [Self] = &[Phase::Preflight, Phase::Check, Phase::Act, Phase::Postflight];
-
-    fn word(self) -> &'static str {
-        self.name()
-    }
-}
 
 /// Store a full snapshot of the work, as before a compaction.
 #[derive(Deserialize, JsonSchema)]
@@ -82,7 +74,7 @@ impl Call for Load {
     }
 }
 
-/// Compare a checkpoint, handoff or session with a later one, or with now, and say what was lost.
+/// Compare a checkpoint, handoff or session with a later one, or with now, and list the losses.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Diff {

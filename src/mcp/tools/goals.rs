@@ -1,13 +1,13 @@
-//! Goals and their steps.
+//! Tools for goals and their steps.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::assess::{self, goal_suggestions};
 use crate::claim::goal::{self, view};
 use crate::mcp::call_context::CallContext;
-use crate::mcp::tools::schema::{Alias, Word, Words};
+use crate::mcp::tools::schema::{Alias, Word};
 use crate::mcp::tools::tool::{Call, Commands, Effect, also};
 use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result};
@@ -16,14 +16,6 @@ use empirica_notes::model::goal::Priority;
 fn change(call: &CallContext<'_>, session: Option<Alias>, request: goal::GoalRequest) -> Result<Answer> {
     let context = call.working(None, session)?;
     Ok(view::changed(&goal::run(&context, request)?))
-}
-
-impl Words for Priority {
-    const ALL: &'static [Self] = &[Priority::High, Priority::Medium, Priority::Low];
-
-    fn word(self) -> &'static str {
-        self.name()
-    }
 }
 
 /// Add a task to the session, without a PREFLIGHT of its own.
@@ -50,7 +42,7 @@ impl Call for Cascade {
 #[serde(deny_unknown_fields)]
 pub struct Generate {
     session_id: Option<Alias>,
-    /// what the work is about
+    /// the subject of the work
     conversation_context: Option<String>,
     /// true, or left out
     #[serde(default = "yes")]
@@ -70,8 +62,8 @@ impl Call for Generate {
         if !self.use_epistemic_state {
             return Err(Error::usage("goals are proposed from the epistemic state alone")
                 .provided("use_epistemic_state=false")
-                .reason("they are for the vectors that are weak; without them there is nothing to propose")
-                .suggest("Leave use_epistemic_state out, or set a goal of your own with create_goal."));
+                .reason("they are for weak vectors; without these there is nothing to propose")
+                .suggest("Omit use_epistemic_state, or set a goal of your own with create_goal."));
         }
         let context = call.working(None, self.session_id)?;
         Ok(assess::view::proposed(&goal_suggestions::suggest(&context, self.conversation_context)?))
@@ -113,26 +105,13 @@ pub struct Create {
     priority: Option<Word<Priority>>,
 }
 
-// What shows that a goal is reached.
-#[derive(Deserialize)]
+// A success criterion of a goal.
+#[derive(Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline, extend("type" = ["string", "object"]))]
 pub struct Criterion(Value);
 
-impl JsonSchema for Criterion {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Criterion".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({"type": ["string", "object"]})
-    }
-}
-
-/// The text of a criterion; of an object its description, and what else it says.
+/// The text of a criterion; for an object its description, with its other keys in parentheses.
 fn criterion(criterion: Criterion) -> Result<String> {
     match criterion.0 {
         Value::String(text) => Ok(text),
@@ -153,7 +132,7 @@ fn criterion(criterion: Criterion) -> Result<String> {
 }
 
 fn no_criterion(why: &str) -> Error {
-    Error::usage("a criterion cannot be understood")
+    Error::usage("cannot read a success criterion")
         .reason(why)
         .suggest("Give success_criteria as texts, such as [\"the tests pass\"].")
 }
@@ -202,7 +181,7 @@ pub struct CompleteSubtask {
     session_id: Option<Alias>,
     #[serde(alias = "task_id")]
     subtask_id: String,
-    /// what shows it: a commit, a file
+    /// proof: a commit, a file
     evidence: Option<String>,
 }
 
@@ -217,7 +196,7 @@ impl Call for CompleteSubtask {
     }
 }
 
-/// How far a goal is.
+/// Show the progress of a goal.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {

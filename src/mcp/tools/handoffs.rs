@@ -1,4 +1,4 @@
-//! Handoffs: write one, resume from earlier ones, find them, take one up.
+//! Tools for handoffs: write one, resume from earlier ones, find and accept them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::handoff::receive;
 use crate::handoff::receive::accept;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::resources::PREFIX;
-use crate::mcp::tools::schema::{Alias, Word, Words};
+use crate::mcp::tools::schema::{Alias, Word};
 use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
@@ -23,31 +23,27 @@ use crate::{handoff, search};
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::model::Verdict;
 
-// The types of handoffs.
-#[derive(Clone, Copy)]
-pub struct Type(&'static str);
-
-impl Words for Type {
-    const ALL: &'static [Self] = &[
-        Type("epistemic"),
-        Type("context"),
-        Type("initialization"),
-        Type("progress"),
-        Type("error_recovery"),
-        Type("escalation"),
-    ];
-
-    fn word(self) -> &'static str {
-        self.0
+empirica_notes::words! {
+    pub enum HandoffType {
+        Epistemic = "epistemic",
+        Context = "context",
+        Initialization = "initialization",
+        Progress = "progress",
+        ErrorRecovery = "error_recovery",
+        Escalation = "escalation",
     }
 }
 
-/// Hand over what you learned, for whoever continues. The journal, assessments and git fill in what you leave out.
+/// Refuses to edit a draft: a client has no editor.
+pub const NO_EDITOR: handoff::write::Editor<'static> =
+    &|_: &str| Err(Error::refused("cannot open an editor: a client has none"));
+
+/// Hand over to the next session. The journal, assessments and git supply omitted arguments.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Generate {
     session_id: Option<Alias>,
-    /// what was done
+    /// the work done
     task_summary: Option<String>,
     #[serde(default)]
     key_findings: Vec<String>,
@@ -58,7 +54,7 @@ pub struct Generate {
     artifacts_created: Vec<String>,
     #[serde(default)]
     next_steps: Vec<String>,
-    handoff_type: Option<Word<Type>>,
+    handoff_type: Option<Word<HandoffType>>,
     /// receiver
     to: Option<String>,
     task_id: Option<String>,
@@ -89,7 +85,7 @@ impl Call for Generate {
     const RETURNS: &'static str = "session_id report_id markdown storage_location:string? token_count:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        let kind = self.handoff_type.map(|word| word.0.word());
+        let kind = self.handoff_type.map(|word| word.0.name());
         let request = handoff::write::HandoffRequest {
             input: HandoffInput {
                 task: self.task_summary,
@@ -112,10 +108,9 @@ impl Call for Generate {
             ..handoff::write::HandoffRequest::default()
         };
         let context = call.working(None, self.session_id)?;
-        let nobody = &|_: &str| Err(Error::refused("there is no editor here"));
-        let done = handoff::write::run(&context, request, nobody).map_err(|error| {
+        let done = handoff::write::run(&context, request, NO_EDITOR).map_err(|error| {
             match kind.map(managed::view::example) {
-                // what a payload looks like is seen nowhere else
+                // no other tool shows the form of a payload
                 Some(Ok(example)) if error.kind() == Kind::Usage => error.alternative(example.text.trim()),
                 _ => error,
             }
@@ -133,15 +128,7 @@ pub enum Mode {
     SessionId,
 }
 
-impl Words for Detail {
-    const ALL: &'static [Self] = &[Detail::Summary, Detail::Detailed, Detail::Full];
-
-    fn word(self) -> &'static str {
-        self.name()
-    }
-}
-
-/// What earlier sessions hand over: call it when you continue work.
+/// Show the handoffs of earlier sessions: call it when you continue work.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
@@ -155,12 +142,12 @@ pub struct Resume {
 }
 
 impl Resume {
-    /// Which sessions are meant: how many of the newest, and of which name.
+    /// The number of newest sessions, and the name of the session, if given.
     fn chosen(&self) -> Result<(usize, Option<Alias>)> {
         let contradiction = |what: &str| {
             Err(Error::usage(format!("resume_mode and {what} contradict each other"))
                 .reason("last takes the newest session, last_n as many as count says, session_id the one of session_id")
-                .suggest("Leave resume_mode out, or give what it asks for."))
+                .suggest("Omit resume_mode, or give the argument it requires."))
         };
         let session = self.session_id.clone();
         let mode = self.resume_mode.unwrap_or(match (&session, self.count) {
@@ -195,11 +182,11 @@ impl Call for Resume {
         let (last, session) = self.chosen()?;
         let detail = self.detail_level.map_or(Detail::Summary, |word| word.0);
         let outcome = resume::run(&call.reading(self.ai_id, session)?, last)?;
-        let wanted = resume::view::ResumeForm { detail, budget: None, form: OutputForm::Json };
-        let mut answer = resume::view::answer(&outcome, wanted, &mut call.templates)?;
+        let form = resume::view::ResumeForm { detail, budget: None, form: OutputForm::Json };
+        let mut answer = resume::view::answer(&outcome, form, &mut call.templates)?;
         let sessions = answer.json.get_mut("sessions").and_then(Value::as_array_mut).into_iter().flatten();
         for (session, resumed) in sessions.zip(&outcome.sessions) {
-            // a handoff is a resource
+            // the client reads the handoff as a resource
             if let (Some(head), Some(Value::Object(omitted))) = (&resumed.head, session.get_mut("omitted"))
                 && omitted.shift_remove("command").is_some()
             {
@@ -240,15 +227,7 @@ impl Call for Query {
     }
 }
 
-impl Words for Verdict {
-    const ALL: &'static [Self] = &[Verdict::Complete, Verdict::Continue, Verdict::Escalate, Verdict::Refine];
-
-    fn word(self) -> &'static str {
-        self.name()
-    }
-}
-
-/// Take a handoff up: what you understood, ask and decide.
+/// Accept a handoff with your understanding, questions and decision.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accept {
@@ -262,7 +241,7 @@ pub struct Accept {
     questions: Vec<String>,
     #[serde(default)]
     gaps: Vec<String>,
-    /// how an escalation is resolved
+    /// resolution of an escalation
     resolution: Option<String>,
 }
 

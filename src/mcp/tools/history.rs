@@ -1,4 +1,4 @@
-//! The whole history: search, calibration, what handing over is worth, and the exchange with others.
+//! Tools for the whole history: search, calibration, the quality of handoffs, sync.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,47 +9,41 @@ use crate::history::metrics;
 use crate::history::metrics::fold::Period;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::schema::Alias;
-use crate::mcp::tools::schema::Word;
-use crate::mcp::tools::schema::Words;
 use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::search;
 use crate::sync;
-use crate::text::query::KINDS;
-use empirica_notes::error::Error;
-use empirica_notes::error::Result;
+use crate::text::query::{KINDS, kind};
+use empirica_notes::error::{Error, Result};
 
-// The kinds that are searched.
-#[derive(Clone, Copy)]
-pub struct Kind(&'static str);
+// A searchable kind.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("enum" = KINDS))]
+pub struct Kind(String);
 
-impl Words for Kind {
-    const ALL: &'static [Self] = &{
-        let mut out = [Kind(""); KINDS.len()];
-        let mut at = 0;
-        while at < KINDS.len() {
-            out[at] = Kind(KINDS[at]);
-            at += 1;
-        }
-        out
-    };
-
-    fn word(self) -> &'static str {
-        self.0
+impl Kind {
+    fn name(&self) -> Result<&'static str> {
+        kind(&self.0).ok_or_else(|| {
+            Error::usage(format!("there is no kind '{}'", self.0))
+                .provided(&self.0)
+                .reason(format!("the kinds are {}", KINDS.join(", ")))
+                .suggest("Use one of them.")
+        })
     }
 }
 
-/// Search what anyone found, asked, tried, decided, handed over: before you begin or try something.
+/// Search all findings, questions, attempts, decisions and handoffs: before you begin or try something.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// words, "phrases", tok*, -without, ai:NAME, session:ALIAS
     query: String,
     #[serde(default)]
-    kinds: Vec<Word<Kind>>,
+    kinds: Vec<Kind>,
     ai_id: Option<String>,
-    /// the query is a plan: what failed comes first
+    /// the query is a plan: list failed attempts first
     #[serde(default)]
     plan: bool,
     /// default 10
@@ -66,7 +60,7 @@ impl Call for Search {
         let request = search::SearchRequest {
             words: vec![self.query],
             plan: self.plan,
-            kinds: self.kinds.into_iter().map(|word| word.0.word()).collect(),
+            kinds: self.kinds.iter().map(Kind::name).collect::<Result<_>>()?,
             limit: self.limit.map_or(10, |limit| limit as usize),
             ..Default::default()
         };
@@ -75,7 +69,7 @@ impl Call for Search {
     }
 }
 
-/// Was confidence borne out? By session, agent and over all.
+/// Compare confidence with outcomes, by session, agent and over all.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CalibrationReport {
@@ -94,7 +88,7 @@ impl Call for CalibrationReport {
     }
 }
 
-/// By how much each vector is usually off.
+/// Show the usual error of each vector.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Beliefs {
@@ -112,7 +106,7 @@ impl Call for Beliefs {
     }
 }
 
-/// What resuming from a handoff costs in tokens, and what it replaces.
+/// Measure the tokens of resuming from a handoff, and of the transcript it replaces.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
@@ -147,7 +141,7 @@ pub enum ReportForm {
     Text,
 }
 
-/// How well handing over works: of one session, or of all, by agent and over time.
+/// Measure the quality of handoffs: of one session, or of all, by agent and over time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
@@ -166,9 +160,9 @@ impl Call for Report {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let of_all = self.ai_id.is_some() || self.since.is_some() || self.until.is_some();
         if self.session_id.is_some() && of_all {
-            return Err(Error::usage("one session is measured, or those of an agent or a time")
+            return Err(Error::usage("session_id excludes ai_id, since and until")
                 .reason("session_id names one session, and ai_id, since and until choose among all")
-                .suggest("Leave session_id out, or the others."));
+                .suggest("Omit session_id, or the others."));
         }
         let mut answer = match self.session_id {
             Some(session) => measured(call, Some(session), None)?,
@@ -214,8 +208,8 @@ impl Call for Sync {
             unattended: true,
             ..Default::default()
         };
-        let mut said = Vec::new();
-        let outcome = sync::run::run(&call.reading(None, None)?, &request, &mut |line| said.push(line.to_owned()))?;
-        Ok(sync::view::answer(&outcome).warn(said))
+        let mut lines = Vec::new();
+        let outcome = sync::run::run(&call.reading(None, None)?, &request, &mut |line| lines.push(line.to_owned()))?;
+        Ok(sync::view::answer(&outcome).warn(lines))
     }
 }

@@ -1,6 +1,6 @@
-//! The journal: findings, questions, what failed, what was decided.
+//! Tools for the journal: one per kind of entry.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::claim::{add, view};
@@ -30,26 +30,13 @@ fn log(call: &CallContext<'_>, session: Option<Alias>, entry: Body) -> Result<An
     Ok(view::logged(&add::log(&call.working(None, session)?, entry, None)?))
 }
 
-// What is kept in mind, in a word.
-#[derive(Deserialize)]
+// A kind of long-term memory.
+#[derive(Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline, extend("enum" = MEMORY))]
 pub struct Memory(String);
 
-impl JsonSchema for Memory {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Memory".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({"type": "string", "enum": MEMORY})
-    }
-}
-
-/// Log what you learned, as soon as you learn it.
+/// Log a finding, as soon as you learn it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogFinding {
@@ -57,7 +44,7 @@ pub struct LogFinding {
     finding: String,
     /// 0 to 1
     impact: Option<f64>,
-    /// what to keep in mind for good
+    /// keep it in long-term memory as
     r#as: Option<Memory>,
 }
 
@@ -120,7 +107,7 @@ impl Call for ResolveUnknown {
     }
 }
 
-/// Log what failed, so that nobody tries it again.
+/// Log a failed approach, so that nobody tries it again.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogDeadEnd {
@@ -143,7 +130,7 @@ impl Call for LogDeadEnd {
     }
 }
 
-/// Log a mistake and what prevents it.
+/// Log a mistake and its prevention.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogMistake {
@@ -164,7 +151,7 @@ impl Call for LogMistake {
     }
 }
 
-/// Log a decision, why, and instead of what.
+/// Log a decision, its reason and alternatives.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogDecision {
@@ -189,14 +176,14 @@ impl Call for LogDecision {
     }
 }
 
-/// Log how something was checked.
+/// Log a check that you ran.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogEvidence {
     session_id: Option<Alias>,
     command: String,
     exit_code: i32,
-    /// what it vouches for
+    /// covered files
     #[serde(default)]
     files: Vec<String>,
 }

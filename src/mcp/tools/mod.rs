@@ -1,9 +1,9 @@
-//! The tools that there are, and which of them a client is offered.
+//! The table of tools, and the part that a client lists.
 
 pub mod arguments;
 mod checkpoints;
 mod goals;
-mod handoffs;
+pub mod handoffs;
 mod history;
 mod journal;
 pub mod schema;
@@ -16,7 +16,7 @@ use rmcp::model::Tool as Listed;
 use empirica_notes::error::{Command, Error, Result, Terms};
 use tool::{Tool, argument, tool};
 
-/// All of them, in the order of a session.
+/// All tools, in the order of a session.
 static ALL: [&[Tool]; 3] = [
     &[
         tool::<sessions::BootstrapSession>(),
@@ -62,7 +62,7 @@ fn offered(all: bool) -> impl Iterator<Item = &'static Tool> {
     ALL.into_iter().flatten().filter(move |tool| all || tool.core)
 }
 
-/// The commands that a tool does.
+/// The commands with a tool.
 pub fn commands() -> impl Iterator<Item = &'static str> {
     offered(true).flat_map(|tool| tool.commands.0).copied()
 }
@@ -72,11 +72,11 @@ pub fn listed(all: bool) -> Vec<Listed> {
     offered(all).map(Tool::listed).collect()
 }
 
-/// The terms of a client: calls of the tools that are listed to it, and their arguments.
+/// The terms of a client: calls of its listed tools, and their arguments.
 pub struct Offered {
-    /// Whether all tools are listed, or the few that a day's work needs.
+    /// Whether the client lists all tools, or only the core ones.
     pub all: bool,
-    /// The tool that is called.
+    /// The tool of the present call.
     pub called: Option<&'static Tool>,
 }
 
@@ -90,7 +90,7 @@ impl Terms for Offered {
     }
 }
 
-/// The tool of a name, whether it is listed or not: a client may know it from elsewhere. An error names tools of the list.
+/// Finds a tool by name, even an unlisted one; an error suggests listed tools.
 pub fn find(name: &str, all: bool) -> Result<&'static Tool> {
     offered(true).find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<&str> = offered(all).map(|tool| tool.name).collect();

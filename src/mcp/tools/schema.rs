@@ -1,13 +1,13 @@
-//! Schemas as short as they can be said: a list of tools is read by a model at every start.
+//! Short schemas, since a model reads the list of tools at every start.
 
 use rmcp::model::JsonObject;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::Error;
+use serde::de::{DeserializeOwned, Error, IntoDeserializer};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-/// The schema of the arguments of a tool, and its description: the words of the type.
+/// The schema of a tool's arguments, and its description, from the documentation of their type.
 pub fn of_arguments<A: JsonSchema>() -> (JsonObject, String) {
     let generator = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator();
     let mut schema = generator.into_root_schema_for::<A>().to_value();
@@ -21,31 +21,28 @@ pub fn of_arguments<A: JsonSchema>() -> (JsonObject, String) {
     (map, description)
 }
 
-/// The schema of a result: its main keys as `name` for a text, or `name:type`; one that can be null or absent ends in `?`. A failure,
-/// which clients hold against the same schema, has other keys: only `ok` is there in both.
+/// The schema of a result with these main keys: `name` for a text, or `name:type`, with `?` for one that can be null or
+/// absent. Requires only `ok`, since clients check failures against the same schema.
 pub fn of_result(keys: &str) -> JsonObject {
     let mut properties = Map::new();
     for key in keys.split_whitespace() {
         let (key, kind) = key.split_once(':').unwrap_or((key, "string"));
-        let (kind, maybe) = match kind.strip_suffix('?') {
-            Some(kind) => (kind, true),
-            None => (kind, false),
+        let kind = match kind.strip_suffix('?') {
+            Some(kind) => json!([kind, "null"]),
+            None => json!(kind),
         };
-        let kind = if maybe { json!([kind, "null"]) } else { json!(kind) };
         properties.insert(key.to_owned(), json!({"type": kind}));
     }
-    let schema = json!({"type": "object", "properties": properties, "required": ["ok"]});
-    match schema {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+    let keys = [("type", json!("object")), ("properties", properties.into()), ("required", json!(["ok"]))];
+    keys.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()
 }
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Takes out what a client does not need: where it is from, titles, widths of numbers, that an argument left out is null.
+/// Removes keys that a client does not need: the schema's version, titles, widths of numbers, and null for omitted
+/// arguments.
 fn shorten(schema: &mut Value) {
     let Value::Object(map) = schema else {
         if let Value::Array(list) = schema {
@@ -54,16 +51,16 @@ fn shorten(schema: &mut Value) {
         return;
     };
     for key in ["$schema", "title", "format"] {
-        // a property can have such a name; then it is an object
+        // as the name of a property, the key holds an object
         if map.get(key).is_some_and(Value::is_string) {
             map.shift_remove(key);
         }
     }
-    let is_nothing = |value: &Value| [json!(null), json!([]), json!({}), json!(false)].contains(value);
-    if map.get("default").is_some_and(is_nothing) {
+    let is_empty = |value: &Value| [json!(null), json!([]), json!({}), json!(false)].contains(value);
+    if map.get("default").is_some_and(is_empty) {
         map.shift_remove("default");
     }
-    // any object, as an object is
+    // the default
     if map.get("additionalProperties") == Some(&json!(true)) {
         map.shift_remove("additionalProperties");
     }
@@ -94,82 +91,47 @@ fn shorten(schema: &mut Value) {
     map.values_mut().for_each(shorten);
 }
 
-/// A session by its id or an alias.
-#[derive(Debug, Clone, Deserialize)]
+// A session by its id or an alias.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline, description = "id or alias")]
 pub struct Alias(pub String);
 
-impl JsonSchema for Alias {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Alias".into()
-    }
+// Values of some of the 13 vectors.
+#[derive(Debug, Clone, Deserialize, Default, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("additionalProperties" = {"type": "number"}))]
+pub struct Values(pub Map<String, Value>);
 
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({"type": "string", "description": "id or alias"})
-    }
-}
-
-/// Values that calls give by words.
-pub trait Words: Copy + 'static {
-    /// All of them.
-    const ALL: &'static [Self];
-
-    /// The word; a call can write it in capitals or not.
-    fn word(self) -> &'static str;
-}
-
-/// A value that is given by its word.
+/// A variant of an enum by its name, in upper or lower case. Its schema lists the names alone.
 #[derive(Clone, Copy)]
 pub struct Word<T>(pub T);
 
-impl<'de, T: Words> Deserialize<'de> for Word<T> {
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Word<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let given = String::deserialize(deserializer)?;
-        let meant = T::ALL.iter().find(|value| value.word().eq_ignore_ascii_case(&given));
-        meant.map(|value| Word(*value)).ok_or_else(|| {
-            let words: Vec<String> = T::ALL.iter().map(|value| format!("`{}`", value.word())).collect();
-            D::Error::custom(format!("unknown variant `{given}`, expected one of {}", words.join(", ")))
-        })
+        let word = String::deserialize(deserializer)?;
+        let parse = |word: &str| T::deserialize(word.into_deserializer()).map(Word);
+        let parsed: Result<_, serde::de::value::Error> = parse(&word);
+        let parsed = parsed.or_else(|error| parse(&word.to_lowercase()).or(parse(&word.to_uppercase())).or(Err(error)));
+        parsed.map_err(D::Error::custom)
     }
 }
 
-impl<T: Words> JsonSchema for Word<T> {
+impl<T: JsonSchema> JsonSchema for Word<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Word".into()
+        T::schema_name()
     }
 
     fn inline_schema() -> bool {
         true
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let words: Vec<&str> = T::ALL.iter().map(|value| value.word()).collect();
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let schema = T::json_schema(generator).to_value();
+        let variants = schema["oneOf"].as_array().into_iter().flatten().chain([&schema]);
+        let words: Vec<&Value> = variants
+            .flat_map(|variant| variant["enum"].as_array().into_iter().flatten().chain(variant.get("const")))
+            .collect();
         schemars::json_schema!({"type": "string", "enum": words})
-    }
-}
-
-/// Values for some of the 13 vectors.
-#[derive(Debug, Clone, Deserialize, Default)]
-#[serde(transparent)]
-pub struct Values(pub Map<String, Value>);
-
-impl JsonSchema for Values {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Values".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({
-            "type": "object",
-            "additionalProperties": {"type": "number"},
-        })
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions: begin, end, list, look at one, and the project they are in.
+//! Tools for sessions: start, end, list and show them, and show the project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,18 +13,18 @@ use crate::render::budget::OutputForm;
 use crate::session::{bootstrap, lifecycle, view};
 use empirica_notes::error::Result;
 
-/// Begin a session: first call of new work.
+/// Start a session: first call of new work.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BootstrapSession {
     /// your name, such as claude-code
     ai_id: Option<String>,
-    /// what you will do
+    /// your task
     task: Option<String>,
     session_type: Option<String>,
     /// your own session id
     external_id: Option<String>,
-    /// session or handoff it continues
+    /// session or handoff to continue
     from: Option<String>,
 }
 
@@ -42,11 +42,11 @@ impl Call for BootstrapSession {
             kind: self.session_type,
             external_id: self.external_id,
             by_hook: false,
-            since_ms: Some(call.remembered.began_ms),
+            since_ms: Some(call.state.began_ms),
             from: self.from,
         };
         let started = lifecycle::start(&call.reading(ai, None)?, request)?;
-        call.remembered.session = Some(started.session_id.as_str().to_owned());
+        call.state.session = Some(started.session_id.as_str().to_owned());
         Ok(view::started(&started))
     }
 }
@@ -68,7 +68,7 @@ impl Call for EndSession {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let ended = lifecycle::end(&call.working(self.ai_id, self.session_id)?, self.reason)?;
-        call.remembered.session.take_if(|own| *own == ended.session_id.as_str());
+        call.state.session.take_if(|own| *own == ended.session_id.as_str());
         Ok(view::ended(&ended))
     }
 }
@@ -78,7 +78,7 @@ impl Call for EndSession {
 #[serde(deny_unknown_fields)]
 pub struct ListSessions {
     ai_id: Option<String>,
-    /// only those going on
+    /// only active ones
     #[serde(default)]
     active: bool,
 }
@@ -93,7 +93,7 @@ impl Call for ListSessions {
     }
 }
 
-/// All a session said: assessments, journal, goals, handoffs.
+/// Show all records of a session: assessments, journal, goals, handoffs.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
@@ -113,7 +113,7 @@ impl Call for Summary {
     }
 }
 
-/// What a new context needs to know of the project: who is at work, what is open, what failed.
+/// Show the project for a new context: active sessions, open work, failures.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BootstrapProject {

@@ -1,4 +1,4 @@
-//! A tool: its arguments, what it does to the repository, how it is listed, and the commands that it does.
+//! A tool: its arguments, effect, list entry, and equivalent commands.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::mcp::call_context::CallContext;
 use crate::render::answer::Answer;
 use empirica_notes::error::{self, Argument, Command, Result};
 
-/// What a call does to the repository.
+/// The effect of a call on the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing of record.
+    /// Adds no records.
     Reads,
     /// Adds records; each call adds more.
     Adds,
@@ -23,37 +23,29 @@ pub enum Effect {
     Settles,
 }
 
-/// The commands that a tool does, by their names; its arguments by their positions; the options whose argument has another name, an
-/// empty one where a call leaves it out.
+/// The names of the equivalent commands; the tool's arguments for their positional arguments; the tool's arguments for
+/// options, if named differently, with an empty name for an omitted one.
 pub type Commands = (&'static [&'static str], &'static [&'static str], &'static [(&'static str, &'static str)]);
 
-/// The arguments of a tool, which are the tool: their documentation is its description.
+/// The arguments of a tool, which define it: their documentation is its description.
 pub trait Call: DeserializeOwned + JsonSchema {
-    /// Its name.
     const NAME: &'static str;
-    /// What it does.
     const EFFECT: Effect = Effect::Reads;
-    /// Whether it is one of the few that a day's work needs.
+    /// Whether it is one of the everyday tools.
     const CORE: bool = false;
-    /// The commands of the command line that it does.
     const COMMANDS: Commands = (&[], &[], &[]);
-    /// The main keys of its result, as [`schema::of_result`] takes them.
+    /// The main keys of its result, in the notation of [`schema::of_result`].
     const RETURNS: &'static str;
 
-    /// Does it.
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer>;
 }
 
-/// A tool.
+/// A tool, as in [`Call`].
 pub struct Tool {
-    /// Its name.
     pub name: &'static str,
-    /// Does it.
     pub run: fn(&mut CallContext<'_>, Map<String, Value>) -> Result<Answer>,
     effect: Effect,
-    /// Whether it is one of the few that a day's work needs.
     pub core: bool,
-    /// The commands that it does.
     pub commands: Commands,
     returns: &'static str,
     schema: fn() -> (JsonObject, String),
@@ -72,7 +64,7 @@ pub const fn tool<C: Call>() -> Tool {
 }
 
 impl Tool {
-    /// As a client sees it.
+    /// The entry in the list of tools.
     pub fn listed(&self) -> Listed {
         let (input, description) = (self.schema)();
         let annotations = match self.effect {
@@ -85,7 +77,7 @@ impl Tool {
             .with_annotations(annotations)
     }
 
-    /// The argument that an option stands for.
+    /// The argument for an option of the command.
     pub fn argument(&self, option: &str) -> String {
         match self.commands.2.iter().find(|(name, _)| *name == option) {
             Some((_, argument)) => (*argument).to_owned(),
@@ -93,18 +85,18 @@ impl Tool {
         }
     }
 
-    /// The call that does what a command does; `None` when the one has an argument that the other lacks.
+    /// The call equivalent to a command; `None` if either has an argument that the other lacks.
     pub fn call(&self, command: &Command) -> Option<String> {
         let schema = (self.schema)().0;
-        let mut given: Vec<(String, error::Value)> = Vec::new();
+        let mut arguments: Vec<(String, error::Value)> = Vec::new();
         let mut positions = self.commands.1.iter();
         for argument in &command.arguments {
             let (name, value) = match argument {
-                // an answer is a document anyway
+                // every result is JSON
                 Argument::Flag("--json") => continue,
                 Argument::Flag(name) => (self.argument(name), "True".into()),
                 Argument::Option(name, value) => (self.argument(name), value.clone()),
-                Argument::Positional(value) => match (positions.next(), given.last_mut()) {
+                Argument::Positional(value) => match (positions.next(), arguments.last_mut()) {
                     (Some(name), _) => ((*name).to_owned(), value.clone()),
                     (None, last) => {
                         last?.1.text += &format!(" {}", value.text);
@@ -113,23 +105,23 @@ impl Tool {
                 },
             };
             match schema["properties"].get(&name) {
-                Some(_) => given.push((name, value)),
+                Some(_) => arguments.push((name, value)),
                 None if value.is_blank => {}
                 None => return None,
             }
         }
-        let lacks = required(&schema).any(|name| given.iter().all(|(given, _)| given != name));
-        (!lacks).then(|| self.called(&schema, &given))
+        let lacks = required(&schema).any(|name| arguments.iter().all(|(argument, _)| argument != name));
+        (!lacks).then(|| self.rendered(&schema, &arguments))
     }
 
-    /// A call with what it must be given, for who gave something else.
+    /// A call with the required arguments, to correct a wrong one.
     pub fn example(&self) -> String {
         let schema = (self.schema)().0;
         let blank = |name: &str| (name.to_owned(), error::Value { text: format!("<{name}>"), is_blank: true });
-        self.called(&schema, &required(&schema).map(blank).collect::<Vec<_>>())
+        self.rendered(&schema, &required(&schema).map(blank).collect::<Vec<_>>())
     }
 
-    fn called(&self, schema: &JsonObject, given: &[(String, error::Value)]) -> String {
+    fn rendered(&self, schema: &JsonObject, arguments: &[(String, error::Value)]) -> String {
         let literal = |(name, value): &(String, error::Value)| {
             let text = value.text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n");
             match schema["properties"][name]["type"].as_str() {
@@ -140,16 +132,16 @@ impl Tool {
                 _ => format!("{name}='{text}'"),
             }
         };
-        format!("{}({})", self.name, given.iter().map(literal).collect::<Vec<_>>().join(", "))
+        format!("{}({})", self.name, arguments.iter().map(literal).collect::<Vec<_>>().join(", "))
     }
 }
 
-/// The arguments that must be there.
+/// The required arguments.
 fn required(schema: &JsonObject) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// The argument that an option of the command line stands for, where a tool has no other name for it.
+/// The argument for an option, unless the tool names it differently.
 pub fn argument(option: &str) -> String {
     match option {
         "--session" | "--ai" => format!("{}_id", &option[2..]),
@@ -157,7 +149,7 @@ pub fn argument(option: &str) -> String {
     }
 }
 
-/// Says a key of an answer under a second name as well.
+/// Repeats a key of an answer under a second name.
 pub fn also(mut answer: Answer, name: &str, key: &str) -> Answer {
     let value = answer.json.get(key).cloned().unwrap_or(json!(null));
     answer.json.insert(name.to_owned(), value);

@@ -1,20 +1,16 @@
-//! The workflow: what to assess, assessments, and how a session stands.
+//! Tools for assessments: guides, submissions, and the state of a session.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::assess::drift;
-use crate::assess::guide;
-use crate::assess::submit;
-use crate::assess::submit::AssessRequest;
-use crate::assess::view;
+use crate::assess::submit::{self, AssessRequest};
+use crate::assess::{drift, guide, view};
 use crate::claim::add;
 use crate::context::CommandContext;
 use crate::fold::assessment::drift::WINDOW;
-use crate::fold::handoff_report::HandoffInput as HandedOver;
-use crate::mcp::call_context::CallContext;
-use crate::mcp::call_context::CallInput;
+use crate::fold::handoff_report::HandoffInput;
+use crate::mcp::call_context::{AssessmentInput, CallContext};
 use crate::mcp::tools::arguments::{least, unit, vectors};
 use crate::mcp::tools::schema::{Alias, Values};
 use crate::mcp::tools::tool::{Call, Commands, Effect};
@@ -22,7 +18,7 @@ use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 
-/// What to assess before the work: vectors and their meaning, task, what is open.
+/// List what to assess before the work: vectors and their meaning, the task, open points.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutePreflight {
@@ -31,16 +27,21 @@ pub struct ExecutePreflight {
     prompt: Option<String>,
 }
 
-/// Asks, and keeps what was said for the assessment that follows.
-fn ask(call: &mut CallContext<'_>, context: &CommandContext<'_>, phase: Phase, said: CallInput) -> Result<Answer> {
-    let outcome = guide::run(context, Some(phase), said.task.clone())?;
-    call.keep(outcome.gathered.session.id.as_str(), phase, said);
+/// Guides an assessment, and keeps the input for its submission.
+fn guide(
+    call: &mut CallContext<'_>,
+    context: &CommandContext<'_>,
+    phase: Phase,
+    input: AssessmentInput,
+) -> Result<Answer> {
+    let outcome = guide::run(context, Some(phase), input.task.clone())?;
+    call.keep_input(outcome.gathered.session.id.as_str(), phase, input);
     Ok(guide::view::to_assess(&outcome, phase))
 }
 
-/// The answer of an assessment that is stored.
+/// The answer of a stored assessment.
 fn submitted(call: &mut CallContext<'_>, outcome: submit::AssessOutcome) -> Result<Answer> {
-    call.assessed(outcome.session_id.as_str(), outcome.phase);
+    call.drop_input(outcome.session_id.as_str(), outcome.phase);
     view::assessed(&outcome)
 }
 
@@ -51,11 +52,11 @@ impl Call for ExecutePreflight {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let context = call.working(None, self.session_id)?;
-        ask(call, &context, Phase::Preflight, CallInput { task: self.prompt, confidence: None })
+        guide(call, &context, Phase::Preflight, AssessmentInput { task: self.prompt, confidence: None })
     }
 }
 
-/// Say how sure you are before the work. If it recommends to investigate, it answers with goals.
+/// Assess your confidence before the work. A recommendation to investigate comes with goals.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitPreflight {
@@ -75,18 +76,18 @@ impl Call for SubmitPreflight {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let context = call.working(None, self.session_id)?;
         let vectors = vectors(&self.vectors)?;
-        let said = call.said(context.writing()?.id.as_str(), Phase::Preflight);
+        let input = call.input(context.writing()?.id.as_str(), Phase::Preflight);
         let request = AssessRequest {
             vectors,
             reasoning: self.reasoning,
-            task: self.task.or(said.task),
+            task: self.task.or(input.task),
             ..AssessRequest::default()
         };
         submitted(call, submit::run(&context, Phase::Preflight, request, None)?)
     }
 }
 
-/// Before acting: logs findings and unknowns, says what to assess and whether confidence drifted.
+/// Before acting: logs findings and unknowns, lists what to assess, and shows drift of confidence.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecuteCheck {
@@ -108,17 +109,17 @@ impl Call for ExecuteCheck {
         let confidence = unit("confidence_to_proceed", self.confidence_to_proceed)?;
         let context = call.working(None, self.session_id)?;
         add::log_each(&context, self.findings, self.remaining_unknowns)?;
-        ask(call, &context, Phase::Check, CallInput { task: None, confidence })
+        guide(call, &context, Phase::Check, AssessmentInput { task: None, confidence })
     }
 }
 
-/// Say how sure you are before acting. Stop when safe_to_proceed is false.
+/// Assess your confidence before acting. Stop if safe_to_proceed is false.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitCheck {
     session_id: Option<Alias>,
     vectors: Values,
-    /// what you mean to do
+    /// your intention
     decision: Option<String>,
     reasoning: Option<String>,
     confidence_to_proceed: Option<f64>,
@@ -134,13 +135,13 @@ impl Call for SubmitCheck {
         let context = call.working(None, self.session_id)?;
         let vectors = vectors(&self.vectors)?;
         let confidence = unit("confidence_to_proceed", self.confidence_to_proceed)?;
-        let said = call.said(context.writing()?.id.as_str(), Phase::Check);
+        let input = call.input(context.writing()?.id.as_str(), Phase::Check);
         let request = AssessRequest {
             vectors,
-            confidence: confidence.or(said.confidence),
+            confidence: confidence.or(input.confidence),
             reasoning: self.reasoning,
             cycle: self.investigation_cycle,
-            // what the agent means to do; the gate decides by itself
+            // the gate decides without it
             meta: self.decision.map(|decision| ("decision".to_owned(), decision)).into_iter().collect(),
             ..AssessRequest::default()
         };
@@ -148,12 +149,12 @@ impl Call for SubmitCheck {
     }
 }
 
-/// What to assess after the work.
+/// List what to assess after the work.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutePostflight {
     session_id: Option<Alias>,
-    /// what was done
+    /// the work done
     task_summary: Option<String>,
 }
 
@@ -164,17 +165,17 @@ impl Call for ExecutePostflight {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let context = call.working(None, self.session_id)?;
-        ask(call, &context, Phase::Postflight, CallInput { task: self.task_summary, confidence: None })
+        guide(call, &context, Phase::Postflight, AssessmentInput { task: self.task_summary, confidence: None })
     }
 }
 
-/// Say how sure you are after the work. Writes a handoff of what is known; generate_handoff_report says more.
+/// Assess your confidence after the work. Writes a handoff from the records; generate_handoff_report can add to it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitPostflight {
     session_id: Option<Alias>,
     vectors: Values,
-    /// what changed, and why
+    /// changes, and their reasons
     #[serde(alias = "changes_noticed")]
     reasoning: Option<String>,
     task_summary: Option<String>,
@@ -188,20 +189,19 @@ impl Call for SubmitPostflight {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let context = call.working(None, self.session_id)?;
         let vectors = vectors(&self.vectors)?;
-        let kept = call.said(context.writing()?.id.as_str(), Phase::Postflight);
-        let task = self.task_summary.or(kept.task);
-        let said = HandedOver { task, ..HandedOver::default() };
+        let input = call.input(context.writing()?.id.as_str(), Phase::Postflight);
+        let handoff = HandoffInput { task: self.task_summary.or(input.task), ..HandoffInput::default() };
         let request = AssessRequest { vectors, reasoning: self.reasoning, ..AssessRequest::default() };
-        let mut answer = submitted(call, submit::postflight(&context, request, said, true)?)?;
+        let mut answer = submitted(call, submit::postflight(&context, request, handoff, true)?)?;
         if let Some(handoff) = answer.json.get_mut("handoff").and_then(Value::as_object_mut) {
-            // its text is read by who continues, and comes again with generate_handoff_report
+            // its text is for the next session; generate_handoff_report returns it
             handoff.shift_remove("markdown");
         }
         Ok(answer)
     }
 }
 
-/// How a session stands: last vectors, what is open, whether it is safe to act.
+/// Show the state of a session: last vectors, open points, whether it is safe to act.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct State {
@@ -218,12 +218,12 @@ impl Call for State {
     }
 }
 
-/// Has confidence moved without reason?
+/// Check whether confidence moved without reason.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drift {
     session_id: Option<Alias>,
-    /// assessments looked at, 2 or more
+    /// assessments to compare, 2 or more
     #[schemars(range(min = 2))]
     window_size: Option<u32>,
 }

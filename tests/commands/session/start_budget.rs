@@ -138,7 +138,7 @@ fn a_start_shows_little_for_few_records_and_nothing_for_none() {
     let session = text.split(' ').nth(3).expect("an id").to_owned();
     assert_eq!(
         text,
-        format!("git empirica: session {session} has begun.\n\nOpen questions:\n- {id} ada: Who calls the hook?\n")
+        format!("git empirica: session {session} has started.\n\nOpen questions:\n- {id} ada: Who calls the hook?\n")
     );
     assert_eq!(
         repo.json(["session", "show", &session])["session_id"],
@@ -162,7 +162,7 @@ fn confidence_counts_within_the_budget() {
     repo.run(["preflight", "-v", "know=0.3,uncertainty=0.8", "--ai", "claude-code"]).ok();
     repo.run(["check", "-v", "know=0.9,uncertainty=0.1", "--ai", "claude-code"]).code(3);
     let text = start_context(&repo, "one", "resume");
-    assert!(text.contains("Drift: severe") && text.contains("goes on."), "{text}");
+    assert!(text.contains("Drift: severe") && text.contains("continues."), "{text}");
     assert!(tokens(&text) <= 500, "{} tokens: {text}", tokens(&text));
     assert!(text.contains("\nNext steps:\n- Run the load test\n"), "{text}");
 }
