@@ -150,11 +150,10 @@ impl EditedFile {
 pub struct SetupRecord {
     /// Version of the file format, 1.
     pub version: u32,
-    /// Hooks, an entry per place.
+    /// One per place.
     pub hooks: Vec<InstalledHooks>,
-    /// Added values, in order.
+    /// In order.
     pub config: Vec<AddedConfig>,
-    /// Worktree files with additions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<EditedFile>,
 }

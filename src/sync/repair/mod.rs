@@ -18,7 +18,6 @@ use empirica_notes::store::{Follow, Placements, RecordEntry, Scan};
 /// Fewest digits of an abbreviated commit.
 const SHORTEST: usize = 4;
 
-/// Repairs to find or apply.
 #[derive(Debug, Clone, Default)]
 pub struct RepairRequest {
     /// Apply repairs; otherwise only report them.
@@ -27,14 +26,11 @@ pub struct RepairRequest {
     pub to: Vec<(String, String)>,
 }
 
-/// Repairs found, and those applied.
 #[derive(Debug, Default)]
 pub struct RepairOutcome {
     /// Commits outside HEAD's history, with their handoffs.
     pub repairs: Vec<Repair>,
-    /// Whether repairs were to be applied.
     pub applied: bool,
-    /// Whether HEAD is unborn.
     pub unborn: bool,
     /// Outcome of storing: warnings, remedies, replaced secrets.
     pub stored: StoreReport,
@@ -43,35 +39,28 @@ pub struct RepairOutcome {
 /// A commit with handoffs, and their repair.
 #[derive(Debug)]
 pub struct Repair {
-    /// The commit.
     pub from: Oid,
     /// Its subject; `None` if it is not in this clone.
     pub subject: Option<String>,
-    /// The finding.
     pub verdict: RepairVerdict,
     /// Its handoffs, or its other records if none; oldest first.
     pub records: Vec<Record>,
 }
 
-/// Repair of a commit's handoffs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RepairVerdict {
     /// Attach to another commit.
     Attach {
-        /// The replacement.
         to: Candidate,
         /// The rule that found it; `None` if the user chose it.
         rule: Option<Rule>,
-        /// Whether it is done.
         done: bool,
     },
     /// Several candidates; the user must choose.
     Ambiguous(Rule, Vec<Candidate>),
-    /// No candidate here.
     Lost,
 }
 
-/// A candidate for the replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub commit: Oid,
