@@ -1,4 +1,5 @@
-//! Finds secrets in texts and replaces them by `[redacted:<rule>]`.
+//! Finds secrets in texts and JSON, and replaces them by `[redacted:<rule>]`: [`redact_text`], [`redact_value`],
+//! [`find_secrets`].
 //!
 //! The rules are those of the `nosecrets-rules` crate, and more: whole private keys, the token formats of a hundred
 //! issuers, any `password = …`. A scan of the bytes selects the rules that can match; only those are compiled.

@@ -131,20 +131,12 @@ pub(crate) fn find_repairs(context: &CommandContext<'_>, request: &RepairRequest
             "missing here: {commits} with handoffs; this clone is shallow, so they can be in the history that was cut off"
         ));
     }
-    for choice in chosen {
-        if !choice.done {
-            moves.push(Follow { from: choice.from, to: choice.to, only: None });
+    for mut choice in chosen {
+        if let RepairVerdict::Attach { to, done: done @ false, .. } = &mut choice.verdict {
+            moves.push(Follow { from: choice.from, to: to.commit, only: None });
+            *done = request.apply;
         }
-        outcome.repairs.push(Repair {
-            from: choice.from,
-            subject: context.repo.subject(choice.from),
-            verdict: RepairVerdict::Attach {
-                to: Candidate::new(context, choice.to),
-                rule: None,
-                done: choice.done || request.apply,
-            },
-            records: choice.records,
-        });
+        outcome.repairs.push(choice);
     }
     if request.apply && !moves.is_empty() {
         outcome.stored.add(&mut context.store.follow(&moves)?);
@@ -186,15 +178,8 @@ fn lost_commit(context: &CommandContext<'_>, handoffs: &Scan, commit: Oid, entri
     LostCommit { also, trees }
 }
 
-struct UserChoice {
-    from: Oid,
-    to: Oid,
-    records: Vec<Record>,
-    /// Whether everything is attached already.
-    done: bool,
-}
-
-fn chosen(context: &CommandContext<'_>, pairs: &[(String, String)]) -> Result<Vec<UserChoice>> {
+/// The repairs that the user chose; done if everything is attached already.
+fn chosen(context: &CommandContext<'_>, pairs: &[(String, String)]) -> Result<Vec<Repair>> {
     if pairs.is_empty() {
         return Ok(Vec::new());
     }
@@ -202,7 +187,7 @@ fn chosen(context: &CommandContext<'_>, pairs: &[(String, String)]) -> Result<Ve
     pairs.iter().map(|(from, to)| choice(context, &all, from, to)).collect()
 }
 
-fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Result<UserChoice> {
+fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Result<Repair> {
     let from = annotated(context, all, from)?;
     let to = context.repo.resolve_commit(to).ok_or_else(|| {
         Error::not_found(format!("'{to}' is no commit"))
@@ -234,7 +219,8 @@ fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Res
         .flatten()
         .collect();
     let done = entries().all(|entry| entry.on.contains(&to) && attached.contains(&entry.record.head.id));
-    Ok(UserChoice { from, to, records, done })
+    let verdict = RepairVerdict::Attach { to: Candidate::new(context, to), rule: None, done };
+    Ok(Repair { from, subject: context.repo.subject(from), verdict, records })
 }
 
 /// Resolves an annotated commit: a full ID, a unique prefix of 4 digits or more, or a revision.
