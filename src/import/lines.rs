@@ -20,12 +20,9 @@ use empirica_notes::store::{ExportItem, PendingRecord, Storage, Tombstones};
 /// Number of invalid lines that an error quotes.
 const LISTED: usize = 3;
 
-/// Result of an export, whose lines go to a callback.
 #[derive(Debug, Default)]
 pub struct ExportOutcome {
-    /// Number of lines written.
     pub lines: usize,
-    /// What the user should know, a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -81,27 +78,22 @@ pub fn import(
     name: &str,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<ImportOutcome> {
-    let (given, epochs) = read(context, input, name)?;
-    let read = given.len();
+    let (lines, epochs) = read(context, input, name)?;
+    let read = lines.len();
     let mut missing: BTreeMap<Oid, bool> = BTreeMap::new();
     let empty = context.repo.empty_tree();
-    for line in &given {
+    for line in &lines {
         missing.entry(line.on).or_insert_with(|| line.on != empty && !context.repo.has_object(line.on));
     }
-    let looks = context.store.scans_for_secrets();
-    let secrets = looks.then(|| given.iter().filter(|line| context.store.has_secret(&line.line)).count());
-    let allowed = given.iter().filter(|line| looks && context.store.has_allowed_secrets(&line.line)).count();
-    let allowed = (allowed > 0).then(|| {
-        format!(
-            "{allowed} of these lines say that a secret in them was allowed: they leave with the next sync as they are"
-        )
-    });
-    let imported = context.store.import(given, &epochs, progress)?;
+    let scans = context.store.scans_for_secrets();
+    let secrets = scans.then(|| lines.iter().filter(|line| context.store.has_secret(&line.line)).count());
+    let allowed = lines.iter().filter(|line| scans && context.store.has_allowed_secrets(&line.line)).count();
+    let imported = context.store.import(lines, &epochs, progress)?;
     let new = imported.new.values().sum();
     let missing_commits = missing.into_values().filter(|missing| *missing).count();
     let mut stored = StoreReport { warnings: imported.warnings, ..Default::default() };
-    if let Some(allowed) = allowed {
-        stored.warnings.push(allowed);
+    if allowed > 0 {
+        stored.warnings.push(format!("the next sync sends {allowed} of these lines with the secrets that they allow"));
     }
     stored.storage = (new > 0).then_some(Storage::GitNotes);
     Ok(ImportOutcome {
@@ -157,12 +149,12 @@ fn read(
     let more = wrong.len().saturating_sub(LISTED);
     wrong.truncate(LISTED);
     if more > 0 {
-        wrong.push(format!("{more} more are wrong"));
+        wrong.push(format!("{more} more are invalid"));
     }
     Err(Error::usage(format!("cannot import line {first} of {name}"))
         .reason(wrong.join("; "))
         .suggest(
-            "Fix or remove these lines, then import again: nothing was stored. A line says what export --jsonl writes.",
+            "Fix or remove these lines, then import again: nothing was stored. Lines have the format of export --jsonl.",
         )
         .command(empirica("export").flag("--jsonl")))
 }
@@ -170,12 +162,11 @@ fn read(
 fn pending(context: &CommandContext<'_>, read: Portable) -> Result<PendingRecord, String> {
     let digits = context.repo.hex_len();
     let on = parse_oid(&read.commit).filter(|_| read.commit.len() == digits);
-    let on = on.ok_or_else(|| format!("the commit is not {digits} hex digits, as object ids are here"))?;
+    let on = on.ok_or_else(|| format!("the commit is not {digits} hex digits, as object ids here"))?;
     let line = portable::canonical(&read.line).unwrap_or(read.line);
     Ok(PendingRecord { namespace: read.namespace, on, line })
 }
 
-/// Error: the input cannot be read.
 pub fn unread(name: &str, error: io::Error) -> Error {
     let out = Error::usage(format!("cannot read {name}"));
     match error.kind() {

@@ -23,12 +23,9 @@ const RESERVED: [&str; 22] = [
     "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 ];
 
-/// Contents of the two files of a session.
 #[derive(Debug, Clone)]
 pub struct MarkdownFile {
-    /// For people.
     pub markdown: String,
-    /// For programs.
     pub json: String,
 }
 
@@ -49,7 +46,6 @@ pub struct MarkdownOutcome {
     pub without_handoff: usize,
     /// Agents whose folders are named differently.
     pub renamed: Vec<Renamed>,
-    /// What the user should know.
     #[serde(skip)]
     pub warnings: Vec<String>,
 }
@@ -66,9 +62,8 @@ pub struct Renamed {
 }
 
 /// Writes `FOLDER/<ai>/<session>.md` and `.json` for each session with a handoff in force, with all its handoffs,
-/// oldest first. `folder` is relative to the current folder, and is created. Replaces files that differ, and keeps
-/// others. Names of agents cannot escape `folder`: see `folder_names`. A symlink in place of an agent's folder is an
-/// error.
+/// oldest first. `folder` is relative to the current folder, and is created. Replaces only files that differ. Names of
+/// agents cannot escape `folder`: see [`folder_names`]. A symlink in place of an agent's folder is an error.
 pub fn run(
     context: &CommandContext<'_>,
     folder: &Path,
@@ -101,16 +96,16 @@ pub fn run(
         ids.sort();
         let page = render(&whole(&index, &ids)?)?;
         let below = target.join(&names[&ai]);
-        if std::fs::symlink_metadata(&below).is_ok_and(|there| there.is_symlink()) {
+        if std::fs::symlink_metadata(&below).is_ok_and(|found| found.is_symlink()) {
             return Err(Error::refused(format!("{} is a link", below.display()))
-                .reason("what an agent is called must not lead out of the folder")
+                .reason("the name of an agent must not lead out of the folder")
                 .suggest("Remove the link, or name another folder.")
                 .command(format!("rm {}", quote(&below.to_string_lossy()))));
         }
         for (ending, text) in [("md", &page.markdown), ("json", &page.json)] {
             let file = below.join(format!("{session}.{ending}"));
-            let is_same = std::fs::symlink_metadata(&file).is_ok_and(|there| there.is_file())
-                && std::fs::read(&file).is_ok_and(|there| there == text.as_bytes());
+            let is_same = std::fs::symlink_metadata(&file).is_ok_and(|found| found.is_file())
+                && std::fs::read(&file).is_ok_and(|bytes| bytes == text.as_bytes());
             if !is_same {
                 context.store.paths().replace(&file, text).map_err(|error| unwritable(folder, &file, error))?;
                 outcome.written += 1;

@@ -1,4 +1,4 @@
-//! The answers of `import` and `export --markdown`, and what the files of the latter hold.
+//! The answers of `import` and `export --markdown`, and the content of exported files.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::render::{format, safe};
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Record};
 
-/// The number of new lines from which the answer suggests packing.
+/// The number of new lines above which the answer suggests packing.
 const MANY: usize = 10_000;
 
 /// The answer of `import`.
@@ -30,26 +30,26 @@ pub fn imported(outcome: &ImportOutcome) -> Answer {
     let mut answer = Answer::new(outcome).text(text).stored(&outcome.stored);
     if outcome.left_out > 0 {
         let lines = format::count(outcome.left_out, "line");
-        answer.warnings.push(format!("{lines} left out: what they say was redacted here").into());
+        answer.warnings.push(format!("{lines} left out: their records were redacted here").into());
     }
     if outcome.missing_commits > 0 {
         let commits = format::count(outcome.missing_commits, "commit");
-        answer.warnings.push(format!(
-            "not here: {commits} that records stand on; the records are stored, and stand there once they are fetched"
-        ).into());
+        answer.warnings.push(
+            format!("missing here: {commits} with records; the records are stored, and shown once these are fetched")
+                .into(),
+        );
     }
     if let Some(secrets @ 1..) = outcome.secrets {
         let lines = format::count(secrets, "line");
         answer.warnings.push(format!("imported a probable secret in {lines} unchanged").into());
     }
     if outcome.new >= MANY {
-        answer = answer.hint("git gc packs the many objects this made.");
+        answer = answer.hint("git gc packs the many new objects.");
     }
     answer
 }
 
-/// The two files of a session: its handoffs with the built-in template, one below the other, and in
-/// their compact form.
+/// The two files of a session: its handoffs in the built-in template, and in their compact form.
 pub fn page(handoffs: &[ListedHandoff]) -> Result<MarkdownFile> {
     let mut templates = Templates::built_in();
     let mut texts = Vec::new();
@@ -81,7 +81,7 @@ pub fn exported(outcome: &MarkdownOutcome) -> Answer {
     let mut answer = Answer::new(outcome).text(text).warn(outcome.warnings.clone());
     if outcome.without_handoff > 0 {
         let sessions = format::count(outcome.without_handoff, "session");
-        answer = answer.say(format!("{sessions} handed nothing over and have no file."));
+        answer = answer.say(format!("{sessions} without a handoff have no file."));
     }
     answer
 }

@@ -22,7 +22,6 @@ use empirica_transcripts::model::Agent;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Agents {
     Named(Vec<Agent>),
-    /// All agents used here.
     Used,
     /// All agents used here, if the user agrees.
     Ask,
@@ -40,7 +39,6 @@ pub struct InitRequest {
 /// Asks whether to write the files of these agents; `None` if nobody can answer.
 pub type AskForAgents<'a> = &'a mut dyn FnMut(&[Agent]) -> Result<Option<bool>>;
 
-/// Result of `init` or `deinit`.
 #[derive(Debug, Default)]
 pub struct InitOutcome {
     pub dry_run: bool,
@@ -48,7 +46,7 @@ pub struct InitOutcome {
     pub placement: Option<HookPlacement>,
     /// Folder of hooks; `None` if they are in the configuration.
     pub folder: Option<PathBuf>,
-    /// Remote for records, if any.
+    /// For records.
     pub remote: Option<String>,
     /// Agents whose files were checked.
     pub agents: Vec<Agent>,

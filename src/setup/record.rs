@@ -150,11 +150,10 @@ impl EditedFile {
 pub struct SetupRecord {
     /// Version of the file format, 1.
     pub version: u32,
-    /// Hooks, an entry per place.
+    /// One per place.
     pub hooks: Vec<InstalledHooks>,
-    /// Added values, in order.
+    /// In order.
     pub config: Vec<AddedConfig>,
-    /// Worktree files with additions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<EditedFile>,
 }
@@ -204,22 +203,15 @@ impl SetupRecord {
 
     /// Merges another record without duplicates.
     pub fn merge(&mut self, other: &SetupRecord) {
-        for hooks in &other.hooks {
-            if !self.hooks.iter().any(|known| known.same_place(hooks)) {
-                self.hooks.push(hooks.clone());
-            }
-        }
-        for added in &other.config {
-            if !self.config.contains(added) {
-                self.config.push(added.clone());
-            }
-        }
-        for edited in &other.files {
-            if !self.files.iter().any(|known| known.same_place(edited)) {
-                self.files.push(edited.clone());
-            }
-        }
+        merge(&mut self.hooks, &other.hooks, InstalledHooks::same_place);
+        merge(&mut self.config, &other.config, PartialEq::eq);
+        merge(&mut self.files, &other.files, EditedFile::same_place);
     }
+}
+
+fn merge<T: Clone>(to: &mut Vec<T>, from: &[T], is_same: fn(&T, &T) -> bool) {
+    let new: Vec<T> = from.iter().filter(|entry| !to.iter().any(|known| is_same(known, entry))).cloned().collect();
+    to.extend(new);
 }
 
 /// Hash of a file's content: FNV-1a, 64 bits, 16 hex digits. Tells our content from edited content.

@@ -39,9 +39,9 @@ impl Sync<'_, '_> {
         let (refs, _) = self.fetch()?;
         let (mut incoming, mut outgoing) = (TransferByRef::new(), TransferByRef::new());
         for compared in &refs {
-            let (came, went) = self.store.lines_to_transfer(compared)?;
-            incoming.insert(compared.name.clone(), came);
-            outgoing.insert(compared.name.clone(), went);
+            let (received, unsent) = self.store.lines_to_transfer(compared)?;
+            incoming.insert(compared.name.clone(), received);
+            outgoing.insert(compared.name.clone(), unsent);
         }
         let mut secret = None;
         for name in self.held(&refs, &mut secret, warnings)? {
@@ -98,9 +98,9 @@ impl Sync<'_, '_> {
             first |= round == 1 && is_first(&refs);
             let mut outgoing = TransferByRef::new();
             for compared in refs.iter().filter(|compared| !compared.equal) {
-                let (came, went) = store.lines_to_transfer(compared)?;
-                add(incoming.entry(compared.name.clone()).or_default(), came);
-                outgoing.insert(compared.name.clone(), went);
+                let (received, unsent) = store.lines_to_transfer(compared)?;
+                add(incoming.entry(compared.name.clone()).or_default(), received);
+                outgoing.insert(compared.name.clone(), unsent);
             }
             let allowed = |name: &str| self.policy.allows(name);
             if refs.iter().any(|compared| !compared.equal && compared.theirs.is_some()) {
@@ -235,16 +235,16 @@ impl Sync<'_, '_> {
         let refs: Vec<RefSync> = refs
             .iter()
             .map(|compared| {
-                let (came, went) = (size(incoming, &compared.name), size(outgoing, &compared.name));
-                let sent = if self.policy.allows(&compared.name) { went } else { 0 };
-                let status = match (came > 0, sent > 0) {
+                let (received, unsent) = (size(incoming, &compared.name), size(outgoing, &compared.name));
+                let sent = if self.policy.allows(&compared.name) { unsent } else { 0 };
+                let status = match (received > 0, sent > 0) {
                     (true, true) => RefStatus::Exchanged,
                     (true, false) => RefStatus::Received,
                     (false, true) => RefStatus::Sent,
-                    (false, false) if went > 0 => RefStatus::Kept,
+                    (false, false) if unsent > 0 => RefStatus::Kept,
                     (false, false) => RefStatus::Unchanged,
                 };
-                RefSync { name: compared.name.clone(), status, incoming: came, outgoing: sent }
+                RefSync { name: compared.name.clone(), status, incoming: received, outgoing: sent }
             })
             .collect();
         let left = outgoing.iter().filter(|(name, _)| self.policy.allows(name)).map(|(_, transferred)| transferred);

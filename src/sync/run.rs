@@ -17,7 +17,6 @@ use empirica_notes::git::{Repository, remotes};
 pub use crate::sync::before_push::{BeforePush, before_push};
 pub(crate) use crate::sync::remote::Sync;
 
-/// Remotes and options of a sync.
 #[derive(Debug, Clone, Default)]
 pub struct SyncRequest {
     /// A remote name or URL; `None`: as configured.

@@ -123,7 +123,7 @@ fn hooks_in_a_folder_that_git_does_not_look_at_are_found() {
     script(&repo.path.join(".husky/reference-transaction"), "#!/bin/sh\n");
     mended(&repo, &[("hooks", "reference-transaction is missing")]);
     script(&repo.path.join(".git/empirica/hooks/pre-push"), "#!/bin/sh\n# another tool's\n");
-    mended(&repo, &[("hooks", "put there by another tool")]);
+    mended(&repo, &[("hooks", "is of another tool")]);
     repo.git(["config", "-f", ".git/more", "core.hooksPath", "elsewhere"]).ok();
     repo.git(["config", "include.path", "more"]).ok();
     assert!(repo.json(["init"])["warning"].as_str().expect("a warning").contains("is overridden by"));
@@ -181,7 +181,7 @@ fn refspecs_and_settings_that_lose_notes_are_found() {
     }
     repo.git(["config", "--add", "remote.origin.fetch", "+refs/notes/empirica/*:refs/notes/empirica/remotes/origin/*"])
         .ok();
-    mended(&repo, &[("refspecs", "once more with every round")]);
+    mended(&repo, &[("refspecs", "again with every fetch")]);
     repo.git(["config", "remote.origin.push", "+refs/notes/*:refs/notes/*"]).ok();
     mended(&repo, &[("refspecs", "with every push")]);
     repo.git(["config", "--add", "remote.origin.fetch", "+refs/notes/*:refs/notes/origin/*"]).ok();

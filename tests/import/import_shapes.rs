@@ -244,17 +244,17 @@ fn unknown_notes_are_listed_and_left() {
     let answer = repo.json(["import"]);
     let reasons = reasons(&answer);
     let told: Vec<(&str, &str)> = reasons.iter().map(|(name, reason)| (name.as_str(), reason.as_str())).collect();
-    let called = "no ref of the Python tool that holds anything is called so";
+    let called = "the Python tool has no ref of this name";
     assert_eq!(
         told,
         [
-            ("breadcrumbs", "it holds what hooks of the Python tool noted for themselves"),
+            ("breadcrumbs", "it holds only data of the Python tool's hooks"),
             ("empirica/findings/latin", "it is not UTF-8"),
             ("empirica/findings/list", "it is no JSON object"),
-            ("empirica/findings/no-json", "it is no JSON that can be read here"),
+            ("empirica/findings/no-json", "it is not valid JSON"),
             ("empirica/test-conflict-check", "its tree holds no note"),
             ("empirica/test7", called),
-            ("empirica/unknowns/empty", "it says nothing under \"unknown\""),
+            ("empirica/unknowns/empty", "it lacks \"unknown\""),
         ]
     );
     assert_eq!(
@@ -264,7 +264,7 @@ fn unknown_notes_are_listed_and_left() {
     );
     assert_eq!(repo.git_out(["for-each-ref", "refs/notes/empirica/findings", "refs/notes/breadcrumbs"]), before);
     let text = repo.run(["import"]).ok();
-    assert!(text.out.contains("Not understood, and left where it is:"), "{}", text.out);
+    assert!(text.out.contains("Not converted, and left where it is:"), "{}", text.out);
 }
 
 #[test]

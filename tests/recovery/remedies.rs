@@ -198,7 +198,7 @@ const CASES: &[Case] = &[
         active,
         &["repair", "--apply", "--to", "ffffffff=HEAD"],
         1,
-        "no records stand",
+        "there are no records",
         &[Shown],
     ),
     // component unavailable
@@ -224,14 +224,7 @@ const CASES: &[Case] = &[
     ("a pattern that is none", active, &["query", "--task", "("], 2, "regular expression", &[Shown]),
     ("a date that is none", active, &["query", "--since", "soon"], 2, "soon", &[Shown]),
     ("a setting of no such value", wrong_setting, &["sync"], 1, "everything", &[Mended]),
-    (
-        "a commit in its own place",
-        with_handoff,
-        &["repair", "--apply", "--to", "HEAD=HEAD"],
-        2,
-        "its own place",
-        &[Shown],
-    ),
+    ("a commit in its own place", with_handoff, &["repair", "--apply", "--to", "HEAD=HEAD"], 2, " by itself", &[Shown]),
     ("no compact form", active, &["show", "latest", "--format", "compact"], 2, "compact", &[Shown]),
     // permission denied and similar errors
     (

@@ -218,7 +218,7 @@ fn tracking_refs_copied_by_a_mirror_are_reported() {
     repo.git(["push", "-q", "origin", "refs/notes/*:refs/notes/*"]).ok();
     let told = repo.json(["redact", &id]);
     let warning = told["warnings"][0].as_str().expect("a warning").to_owned();
-    let command = warning.split_once("removed by: git ").expect("a command").1.to_owned();
+    let command = warning.split_once("remove them: git ").expect("a command").1.to_owned();
     repo.git(command.split(' ')).ok();
     assert_eq!(repo.json(["redact", &id])["warnings"], json!(null));
     assert_gone(&hub, "hunter2hunter2");

@@ -276,7 +276,7 @@ fn an_imported_line_with_its_own_allowance_is_reported() {
     fs::write(repo.path.join("../lines.jsonl"), exported).expect("a file");
     let imported = repo.json(["import", "--jsonl", "../lines.jsonl"]);
     assert!(
-        imported["warning"].as_str().is_some_and(|text| text.contains("a secret in them was allowed")),
+        imported["warning"].as_str().is_some_and(|text| text.contains("with the secrets that they allow")),
         "{imported}"
     );
 }

@@ -216,7 +216,7 @@ fn secrets_already_on_a_remote_are_reported_to_return() {
     repo.json(["sync", "--allow-secret"]);
     let done = repo.json(["redact", "--secrets"]);
     assert_eq!(done["scrubbed"][0]["published"], true, "{done}");
-    assert!(done["warning"].as_str().is_some_and(|text| text.contains("brings it back")), "{done}");
+    assert!(done["warning"].as_str().is_some_and(|text| text.contains("fetches it again")), "{done}");
 }
 
 #[test]

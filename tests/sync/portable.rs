@@ -84,7 +84,7 @@ fn a_repository_without_the_commits_keeps_the_records_for_when_they_come() {
     let text = export(&repo);
     let empty = place.init("empty");
     let ran = empty.run_with_input(["import", "--jsonl", "-"], text.as_bytes()).ok();
-    assert!(ran.err.contains(" commits that records stand on; the records are stored"), "{}", ran.err);
+    assert!(ran.err.contains(" commits with records; the records are stored"), "{}", ran.err);
     assert_eq!(trees(&empty)[..3], trees(&repo)[..3]);
     assert_eq!(export(&empty), text);
     assert!(empty.json(["query"])["total_found"].as_u64().is_some_and(|found| found > 0));
@@ -209,7 +209,7 @@ fn an_invalid_line_is_named_and_nothing_is_stored() {
     }
     let many = "{\n".repeat(9);
     let json = empty.run_with_input(["import", "--jsonl", "-", "--json"], many.as_bytes()).code(2).json();
-    assert!(json["reason"].as_str().expect("a reason").ends_with("6 more are wrong"), "{json}");
+    assert!(json["reason"].as_str().expect("a reason").ends_with("6 more are invalid"), "{json}");
     let bytes = [text.as_bytes(), b"{\"commit\":\"\xff\"}\n"].concat();
     empty.run_with_input(["import", "--jsonl", "-"], &bytes).code(2);
     assert_eq!(tips(&empty), ["", "", "", ""]);

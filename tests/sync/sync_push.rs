@@ -301,7 +301,7 @@ fn an_invalid_time_limit_is_reported_and_a_number_is_seconds() {
     let (hub, repo) = ready(&place);
     repo.git(["config", "empirica.syncTimeout", "soon"]).ok();
     let ran = repo.git(["push", "-q", "origin", "main"]).ok();
-    assert!(ran.err.contains("empirica.syncTimeout is 'soon'") && ran.err.contains("counts as 10s"), "{}", ran.err);
+    assert!(ran.err.contains("empirica.syncTimeout is 'soon'") && ran.err.contains("10s is used"), "{}", ran.err);
     assert!(!lines(&hub).is_empty(), "the notes went along");
     repo.git(["config", "empirica.syncTimeout", "60"]).ok();
     assert!(repo.run(["doctor"]).out.contains("every empirica.* value can be used"));

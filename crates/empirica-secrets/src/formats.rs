@@ -1,4 +1,4 @@
-//! Rules for tokens with issuer prefixes, and for secrets identified by the words around them.
+//! Rules for tokens with issuer prefixes, and for secrets identified by their context.
 //!
 //! What follows a prefix must look random, which excludes names with the same beginning. The other patterns are
 //! compiled only if a text contains one of their required literals.
@@ -76,13 +76,13 @@ enum Like {
     /// Any.
     Any,
     /// Not a placeholder, and with a digit.
-    Given,
+    Value,
     /// A password chosen by a person or program.
     Password,
-    /// A password named as such by more than the words around it.
-    Told,
+    /// A value that its context names as a password.
+    NamedPassword,
     /// Random, and not a UUID or object id.
-    Drawn,
+    Random,
 }
 
 const fn shape(name: &'static str, literals: &'static [&'static str], pattern: &'static str, like: Like) -> Shape {
@@ -101,20 +101,20 @@ static SHAPES: [Shape; 63] = [
     shape("teams-webhook", &["/IncomingWebhook/"], r"webhookb2/[\w@-]+/IncomingWebhook/(\w+/[\w-]+)", Like::Any),
     shape("discord-token", &[".G", ".X", ".Y", ".Z"], r"\b[MNO][\w-]{23,27}\.[GXYZ][\w-]{5}\.[\w-]{27,38}\b", Like::Any),
     shape("new-relic-key", &["FFFFNRAL"], r"\b[0-9a-f]{32}FFFFNRAL\b", Like::Any),
-    shape("npm-auth-token", &["_authToken=", "_auth="], r"_auth(?:Token)?=([\w+/-]{20,}=*)", Like::Given),
-    shape("authorization-header", &["uthorization", "UTHORIZATION"], r#"(?i)\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:basic|token|apikey|bot|splunk|ssws)\s+([\w.+/~-]{12,}=*)"#, Like::Given),
-    shape("docker-auth", &["\"auth"], r#""auth\\?"\s*:\s*\\?"([A-Za-z0-9+/]{12,}={0,2})"#, Like::Given),
-    shape("curl-user", &["curl "], r#"\bcurl\b[^\n|;]*?\s(?:-u|--user)[\s=]+\\?['"]?[^\s:'"$\\]+:([^\s'"$`\\]{6,})"#, Like::Given),
-    shape("netrc-password", &["machine "], r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\x22'`]{6,})", Like::Given),
-    shape("sshpass-password", &["sshpass"], r#"\bsshpass\s+-p\s*\\?['"]?([^\s'"$\\]{6,})"#, Like::Given),
+    shape("npm-auth-token", &["_authToken=", "_auth="], r"_auth(?:Token)?=([\w+/-]{20,}=*)", Like::Value),
+    shape("authorization-header", &["uthorization", "UTHORIZATION"], r#"(?i)\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:basic|token|apikey|bot|splunk|ssws)\s+([\w.+/~-]{12,}=*)"#, Like::Value),
+    shape("docker-auth", &["\"auth"], r#""auth\\?"\s*:\s*\\?"([A-Za-z0-9+/]{12,}={0,2})"#, Like::Value),
+    shape("curl-user", &["curl "], r#"\bcurl\b[^\n|;]*?\s(?:-u|--user)[\s=]+\\?['"]?[^\s:'"$\\]+:([^\s'"$`\\]{6,})"#, Like::Value),
+    shape("netrc-password", &["machine "], r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\x22'`]{6,})", Like::Value),
+    shape("sshpass-password", &["sshpass"], r#"\bsshpass\s+-p\s*\\?['"]?([^\s'"$\\]{6,})"#, Like::Value),
     shape("xml-password", &["</"], r"(?i)<(?:clear_?text_?)?(?:password|passwd|pwd|passphrase|secret|api_?key|token)>([^<>\s]{6,})</", Like::Password),
     shape("typed-password", &["= \"", "= \\\"", "= '"], r#"(?i)(?:passw|pwd|passphrase|secret|token|api_?key)\w*\s*:\s*[&\w<>'\[\] ]{1,24}=\s*\\?["']([^"'\s\\]{8,})\\?["']"#, Like::Password),
     shape("told-password", &["assword", "assphrase", "ASSWORD"], r#"(?i)\bpass(?:word|phrase)\b[\w ,-]{0,60}?\b(?:is|was|as|to)\s+(?:now\s+)?['"`]?([^\s'"`,;()\[\]{}]{8,})"#, Like::Password),
     shape("clickup-token", &["pk_"], r"\bpk_\d{6,10}_[A-Z0-9]{32}\b", Like::Any),
     shape("new-relic-key", &["NRAL"], r"\b[0-9a-f]{36,40}NRAL\b", Like::Any),
-    shape("octopus-key", &["API-"], r"\bAPI-[A-Z0-9]{25,36}\b", Like::Given),
-    shape("okta-token", &["SSWS"], r"\bSSWS\s+(00[\w-]{38,42})", Like::Given),
-    shape("scaleway-key", &["SCW"], r"\bSCW[A-Z0-9]{17}\b", Like::Given),
+    shape("octopus-key", &["API-"], r"\bAPI-[A-Z0-9]{25,36}\b", Like::Value),
+    shape("okta-token", &["SSWS"], r"\bSSWS\s+(00[\w-]{38,42})", Like::Value),
+    shape("scaleway-key", &["SCW"], r"\bSCW[A-Z0-9]{17}\b", Like::Value),
     shape("slack-webhook", &["hooks.slack.com/"], r"hooks\.slack\.com/(?:triggers|workflows|services)/\w[\w/]{30,}", Like::Any),
     shape("telegram-bot-token", &["/bot"], r"/bot([0-9]{8,10}:AA[\w-]{30,})", Like::Any),
     shape("firebase-key", &["APA91b"], r"\bAAAA[\w-]{7}:APA91b[\w-]{100,}", Like::Any),
@@ -125,41 +125,41 @@ static SHAPES: [Shape; 63] = [
     shape("infisical-token", &["st."], r"\bst\.[0-9a-f-]{24,36}\.[0-9a-f]{32}\.[0-9a-f]{32}", Like::Any),
     shape("harness-token", &["pat.", "sat."], r"\b[ps]at\.[\w-]{22}\.[0-9a-f]{24}\.\w{20}", Like::Any),
     shape("launchdarkly-key", &["api-"], r"\bapi-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b", Like::Any),
-    shape("mollie-key", &["live_", "test_"], r"\b(?:live|test)_[A-Za-z0-9]{30,36}\b", Like::Drawn),
-    shape("sql-password", &["ASSWORD ", "assword ", "BY "], r"(?i)\b(?:password|identified by)\s+['\x22]([^'\x22\s]{6,})['\x22]", Like::Told),
-    shape("code-password", &["(\"", "('", ", \"", ",\"", ", '", ",'"], r#"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|basic_?auth|credential)s?\(\s*(?:["'][^"']*["']\s*,\s*)?(?:Some\()?["']([^"'\s]{6,})["']"#, Like::Told),
-    shape("code-password", &["\",", "',"], r#"(?i)["'][\w.:-]*(?:passw(?:or)?d|pwd|secret|pass)["']\s*,\s*["']([^"'\s]{6,})["']"#, Like::Told),
-    shape("code-key", &["\",", "',"], r#"(?i)["'][\w.:-]*(?:key|token|salt)["']\s*,\s*["']([^"'\s]{20,})["']"#, Like::Drawn),
-    shape("xml-password", &["value="], r#"(?i)(?:key|name)=\\?"[\w.:-]*(?:passw(?:or)?d|pwd|secret|token|api_?key)\\?"\s+value=\\?"([^"\s\\]{6,})"#, Like::Told),
-    shape("xml-password", &["</"], r"(?i)<[\w:.-]*(?:passw(?:or)?d|pwd|passphrase|secret)(?: [^<>]*)?>([^<>\s]{6,})</", Like::Told),
-    shape("yaml-secret", &["value:"], r#"(?i)name:\s*["']?[\w-]*(?:passw(?:or)?d|pwd|secret)["']?\s*\n\s*value:\s*["']?([^\s"']{6,})"#, Like::Told),
-    shape("yaml-secret", &["value:"], r#"(?i)name:\s*["']?[\w-]*(?:key|token)["']?\s*\n\s*value:\s*["']?([^\s"']{20,})"#, Like::Drawn),
-    shape("flag-password", &[" login ", "mongo", "sqlcmd ", "redis-cli ", "ldap", "mysql", "htpasswd ", "7z "], r#"\b(?:login|mongo\w*|sqlcmd|redis-cli|ldap\w+|mysql\w*|htpasswd|7z)\b[^\n|;]*?\s(?:-[pPaw]|--password|--pass|--auth)[ =]?\\?['"]?([^\s'"$`\\=:-][^\s'"$`\\:]{5,})"#, Like::Told),
-    shape("flag-password", &["pass "], r#"\s-{1,2}(?:storepass|keypass|srcstorepass|deststorepass|passin|passout|pass)\s+\\?['"]?(?:pass:)?([^\s'"$`\\]{6,})"#, Like::Told),
-    shape("flag-password", &["passin ", "passout "], r"\s-pass(?:in|out)\s+pass:([^\s$]{6,})", Like::Told),
-    shape("configured-password", &["requirepass ", "masterauth ", "insecure-password ", "PSK ", "rocommunity "], r#"\b(?:requirepass|masterauth|insecure-password|PSK|rocommunity)\s+["']?([^\s"']{6,})"#, Like::Told),
-    shape("told-password", &["ass", "ASS", "pw", "PW", "PSK"], r#"(?i)\b(?:password|passwd|passphrase|passcode|pass|pwd|pw|psk)\b[*_`"']{0,4}(?: for [\w .'-]{1,40}?)?\s*(?::|=|→|->|\|| is )\s*[*_`"'\s]{0,5}([^\s"'`,;()\[\]{}<>|*]{6,})"#, Like::Told),
-    shape("told-password", &["assword", "assphrase", "pw "], r#"(?i)\b(?:password|passphrase|pw)\b[\w ,./-]{0,40}?\s(?:["'`])([^\s"'`]{6,})["'`]"#, Like::Told),
-    shape("told-password", &["assword", "assphrase"], r#"(?i)\bpass(?:word|phrase)\b[\w ,@./()-]{0,60}?(?:\b(?:is|was|be|to|lautet)|:)\s+['"`]?([^\s'"`,;()\[\]{}<>]{6,})"#, Like::Told),
+    shape("mollie-key", &["live_", "test_"], r"\b(?:live|test)_[A-Za-z0-9]{30,36}\b", Like::Random),
+    shape("sql-password", &["ASSWORD ", "assword ", "BY "], r"(?i)\b(?:password|identified by)\s+['\x22]([^'\x22\s]{6,})['\x22]", Like::NamedPassword),
+    shape("code-password", &["(\"", "('", ", \"", ",\"", ", '", ",'"], r#"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|basic_?auth|credential)s?\(\s*(?:["'][^"']*["']\s*,\s*)?(?:Some\()?["']([^"'\s]{6,})["']"#, Like::NamedPassword),
+    shape("code-password", &["\",", "',"], r#"(?i)["'][\w.:-]*(?:passw(?:or)?d|pwd|secret|pass)["']\s*,\s*["']([^"'\s]{6,})["']"#, Like::NamedPassword),
+    shape("code-key", &["\",", "',"], r#"(?i)["'][\w.:-]*(?:key|token|salt)["']\s*,\s*["']([^"'\s]{20,})["']"#, Like::Random),
+    shape("xml-password", &["value="], r#"(?i)(?:key|name)=\\?"[\w.:-]*(?:passw(?:or)?d|pwd|secret|token|api_?key)\\?"\s+value=\\?"([^"\s\\]{6,})"#, Like::NamedPassword),
+    shape("xml-password", &["</"], r"(?i)<[\w:.-]*(?:passw(?:or)?d|pwd|passphrase|secret)(?: [^<>]*)?>([^<>\s]{6,})</", Like::NamedPassword),
+    shape("yaml-secret", &["value:"], r#"(?i)name:\s*["']?[\w-]*(?:passw(?:or)?d|pwd|secret)["']?\s*\n\s*value:\s*["']?([^\s"']{6,})"#, Like::NamedPassword),
+    shape("yaml-secret", &["value:"], r#"(?i)name:\s*["']?[\w-]*(?:key|token)["']?\s*\n\s*value:\s*["']?([^\s"']{20,})"#, Like::Random),
+    shape("flag-password", &[" login ", "mongo", "sqlcmd ", "redis-cli ", "ldap", "mysql", "htpasswd ", "7z "], r#"\b(?:login|mongo\w*|sqlcmd|redis-cli|ldap\w+|mysql\w*|htpasswd|7z)\b[^\n|;]*?\s(?:-[pPaw]|--password|--pass|--auth)[ =]?\\?['"]?([^\s'"$`\\=:-][^\s'"$`\\:]{5,})"#, Like::NamedPassword),
+    shape("flag-password", &["pass "], r#"\s-{1,2}(?:storepass|keypass|srcstorepass|deststorepass|passin|passout|pass)\s+\\?['"]?(?:pass:)?([^\s'"$`\\]{6,})"#, Like::NamedPassword),
+    shape("flag-password", &["passin ", "passout "], r"\s-pass(?:in|out)\s+pass:([^\s$]{6,})", Like::NamedPassword),
+    shape("configured-password", &["requirepass ", "masterauth ", "insecure-password ", "PSK ", "rocommunity "], r#"\b(?:requirepass|masterauth|insecure-password|PSK|rocommunity)\s+["']?([^\s"']{6,})"#, Like::NamedPassword),
+    shape("told-password", &["ass", "ASS", "pw", "PW", "PSK"], r#"(?i)\b(?:password|passwd|passphrase|passcode|pass|pwd|pw|psk)\b[*_`"']{0,4}(?: for [\w .'-]{1,40}?)?\s*(?::|=|→|->|\|| is )\s*[*_`"'\s]{0,5}([^\s"'`,;()\[\]{}<>|*]{6,})"#, Like::NamedPassword),
+    shape("told-password", &["assword", "assphrase", "pw "], r#"(?i)\b(?:password|passphrase|pw)\b[\w ,./-]{0,40}?\s(?:["'`])([^\s"'`]{6,})["'`]"#, Like::NamedPassword),
+    shape("told-password", &["assword", "assphrase"], r#"(?i)\bpass(?:word|phrase)\b[\w ,@./()-]{0,60}?(?:\b(?:is|was|be|to|lautet)|:)\s+['"`]?([^\s'"`,;()\[\]{}<>]{6,})"#, Like::NamedPassword),
     shape("told-login", &["ogin", "ogged", "cred", "Cred", "account", "try "], r#"(?i)\b(?:logins?|logged in|creds?|credentials?|account|try)\b[^\n]{0,50}?[\s(`][\w.@+-]{2,40}\s?(?:/{1,2}|:)\s?([^\s"'`,;()\[\]{}<>/:]{6,})"#, Like::Password),
     shape("told-login", &["ogged in", "logging in"], r#"(?i)\blogg(?:ed|ing) in (?:as|to|with|on)[\w .@-]{1,40}? with [`'"]?([^\s"'`,;]{6,})"#, Like::Password),
-    shape("told-key", &["oken", "key", "Key", "KEY", "ecret", "SECRET", "PSK"], r#"(?i)\b(?:token|secret|(?:api|access|private|auth|signing|encryption|license|account|admin)[ _-]?key|psk)\b(?:[\w ,()-]{0,60}? is |\s*[:=]\s*)[`"']?([\w+-][\w+/-]{19,}=*)(?:[\s`"',;]|\.\s|\.?$)"#, Like::Drawn),
-    shape("told-key", &["ith the token ", "API key ", "api key ", "token "], r"(?i)\b(?:token|api key)\s+[`'\x22]?([\w+/-]{24,}=*)", Like::Drawn),
-    shape("told-url", &["="], r"(?i)[?&](?:appid|api_?key|access_token|token|x-amz-signature|x-goog-signature|signature|secret|password|pwd)=([\w%.+/-]{16,})", Like::Given),
-    shape("neo4j-auth", &["_AUTH=", "_AUTH:"], r#"_AUTH[=:]\s*["']?\w+/([^\s"']{6,})"#, Like::Told),
+    shape("told-key", &["oken", "key", "Key", "KEY", "ecret", "SECRET", "PSK"], r#"(?i)\b(?:token|secret|(?:api|access|private|auth|signing|encryption|license|account|admin)[ _-]?key|psk)\b(?:[\w ,()-]{0,60}? is |\s*[:=]\s*)[`"']?([\w+-][\w+/-]{19,}=*)(?:[\s`"',;]|\.\s|\.?$)"#, Like::Random),
+    shape("told-key", &["ith the token ", "API key ", "api key ", "token "], r"(?i)\b(?:token|api key)\s+[`'\x22]?([\w+/-]{24,}=*)", Like::Random),
+    shape("told-url", &["="], r"(?i)[?&](?:appid|api_?key|access_token|token|x-amz-signature|x-goog-signature|signature|secret|password|pwd)=([\w%.+/-]{16,})", Like::Value),
+    shape("neo4j-auth", &["_AUTH=", "_AUTH:"], r#"_AUTH[=:]\s*["']?\w+/([^\s"']{6,})"#, Like::NamedPassword),
     shape("client-key", &["client-key-data"], r"client-key-data:\s*([A-Za-z0-9+/=]{60,})", Like::Any),
-    shape("dsn-password", &["@tcp(", "@unix("], r"\b[\w-]+:([^\s:@/]{6,})@(?:tcp|unix)\(", Like::Told),
-    shape("dsn-password", &[":thin:"], r":thin:[\w-]+/([^\s@]{6,})@", Like::Told),
-    shape("pgpass", &[":5432:", ":*:", ":3306:"], r"(?:^|[\s`])[\w.*-]+:(?:\d+|\*):[\w*-]+:[\w-]+:([^\s:`]{6,})", Like::Told),
+    shape("dsn-password", &["@tcp(", "@unix("], r"\b[\w-]+:([^\s:@/]{6,})@(?:tcp|unix)\(", Like::NamedPassword),
+    shape("dsn-password", &[":thin:"], r":thin:[\w-]+/([^\s@]{6,})@", Like::NamedPassword),
+    shape("pgpass", &[":5432:", ":*:", ":3306:"], r"(?:^|[\s`])[\w.*-]+:(?:\d+|\*):[\w*-]+:[\w-]+:([^\s:`]{6,})", Like::NamedPassword),
     shape("wireguard-key", &["Key = ", "Key="], r"\b(?:PrivateKey|PresharedKey)\s*=\s*([A-Za-z0-9+/]{43}=)", Like::Any),
-    shape("session-cookie", &["ookie"], r"(?i)\bcookie\\?[\x22']?:[^\n]*?\b[\w.-]*(?:sess|sid|auth)[\w.-]*=([\w%.+/-]{20,})", Like::Drawn),
-    shape("basic-auth", &["Basic ", "basic "], r#"(?i)\bauthorization\s+\\?["']?(?:basic|bearer)\s+([\w.+/~-]{16,}=*)"#, Like::Given),
+    shape("session-cookie", &["ookie"], r"(?i)\bcookie\\?[\x22']?:[^\n]*?\b[\w.-]*(?:sess|sid|auth)[\w.-]*=([\w%.+/-]{20,})", Like::Random),
+    shape("basic-auth", &["Basic ", "basic "], r#"(?i)\bauthorization\s+\\?["']?(?:basic|bearer)\s+([\w.+/~-]{16,}=*)"#, Like::Value),
 ];
 
 /// The ranges of secrets, with the rank of their rule, at least `rank`, and its name.
 pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'static str)> {
     let mut spans = Vec::new();
-    let (mut drawn, mut given) = (None, None);
+    let (mut has_random, mut has_value) = (None, None);
     tokens(text, |span, at| spans.push((span, rank + at, TOKENS[at].0)));
     for (at, Shape(name, literals, pattern, like, regex)) in SHAPES.iter().enumerate() {
         if !literals.iter().any(|literal| text.contains(literal)) {
@@ -169,10 +169,10 @@ pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'stati
         let is_short = literals.iter().any(|literal| literal.len() < 4);
         let may_match = match like {
             Like::Any if !is_short => true,
-            Like::Any | Like::Drawn => {
-                *drawn.get_or_insert_with(|| words(text.as_bytes()).any(|word| is_random(word, 16)))
+            Like::Any | Like::Random => {
+                *has_random.get_or_insert_with(|| words(text.as_bytes()).any(|word| is_random(word, 16)))
             }
-            Like::Given | Like::Password | Like::Told => *given.get_or_insert_with(|| holds_given(text)),
+            Like::Value | Like::Password | Like::NamedPassword => *has_value.get_or_insert_with(|| holds_value(text)),
         };
         if !may_match {
             continue;
@@ -181,27 +181,23 @@ pub(crate) fn find(text: &str, rank: usize) -> Vec<(Range<usize>, usize, &'stati
         for found in regex.captures_iter(text.as_bytes()) {
             let Some(secret) = found.get(1).or(found.get(0)) else { continue };
             let Some(value) = text.get(secret.range()) else { continue };
-            let value = if matches!(like, Like::Password | Like::Told) {
-                value.trim_end_matches(['.', ':', '?', '|'])
-            } else {
-                value
-            };
-            if fits(*like, value) {
-                let end = secret.start() + value.len();
-                // a called function is a name
-                if *like != Like::Told || text.as_bytes().get(end) != Some(&b'(') {
-                    // rules for prose give the name only if no other rule matches
-                    let rank = if name.starts_with("told-") { usize::MAX } else { rank + TOKENS.len() + at };
-                    spans.push((secret.start()..end, rank, *name));
-                }
+            let is_password = matches!(like, Like::Password | Like::NamedPassword);
+            let value = if is_password { value.trim_end_matches(['.', ':', '?', '|']) } else { value };
+            let end = secret.start() + value.len();
+            // a called function is a name
+            let is_call = *like == Like::NamedPassword && text.as_bytes().get(end) == Some(&b'(');
+            if fits(*like, value) && !is_call {
+                // rules for prose give the name only if no other rule matches
+                let rank = if name.starts_with("told-") { usize::MAX } else { rank + TOKENS.len() + at };
+                spans.push((secret.start()..end, rank, *name));
             }
         }
     }
     spans
 }
 
-/// Whether a word of a text has letters and digits, which [`fits`] requires of given values.
-fn holds_given(text: &str) -> bool {
+/// Whether a word of a text has letters and digits, which [`fits`] requires of values.
+fn holds_value(text: &str) -> bool {
     text.split_ascii_whitespace().any(|word| {
         let bytes = word.as_bytes();
         bytes.len() > 5 && bytes.iter().any(u8::is_ascii_digit) && bytes.iter().any(u8::is_ascii_alphabetic)
@@ -209,16 +205,16 @@ fn holds_given(text: &str) -> bool {
 }
 
 fn fits(like: Like, value: &str) -> bool {
-    let given = || !is_placeholder(value) && value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_value = || !is_placeholder(value) && value.bytes().any(|byte| byte.is_ascii_digit());
     match like {
         Like::Any => true,
-        Like::Given => given(),
-        Like::Told => given() && may_be_password(value, false),
-        Like::Drawn => {
+        Like::Value => is_value(),
+        Like::NamedPassword => is_value() && may_be_password(value, false),
+        Like::Random => {
             let is_id = is_uuid(value.as_bytes()) || is_object_id(value.as_bytes());
-            given() && !is_id && words(value.as_bytes()).any(|word| is_random(word, 16))
+            is_value() && !is_id && words(value.as_bytes()).any(|word| is_random(word, 16))
         }
-        Like::Password => given() && !is_object_id(value.as_bytes()) && is_chosen_password(value),
+        Like::Password => is_value() && !is_object_id(value.as_bytes()) && is_chosen_password(value),
     }
 }
 
@@ -250,8 +246,9 @@ fn tokens(text: &str, mut each: impl FnMut(Range<usize>, usize)) {
             let rest = &bytes[from..to];
             let digits = rest.iter().filter(|byte| byte.is_ascii_digit()).count();
             // many names begin with two or three letters that are also a prefix
-            let is_drawn = if prefix.len() < 4 { is_random(rest, 16) } else { digits > 1 || is_random(rest, 16) };
-            if rest.len() >= *least && is_drawn && entropy(rest) > 2.75 {
+            let is_random_enough =
+                if prefix.len() < 4 { is_random(rest, 16) } else { digits > 1 || is_random(rest, 16) };
+            if rest.len() >= *least && is_random_enough && entropy(rest) > 2.75 {
                 each(at..to, index);
                 end = to;
                 break;

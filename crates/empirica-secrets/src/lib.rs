@@ -1,7 +1,8 @@
-//! Finds secrets in texts and replaces them by `[redacted:<rule>]`.
+//! Finds secrets in texts and JSON, and replaces them by `[redacted:<rule>]`: [`redact_text`], [`redact_value`],
+//! [`find_secrets`].
 //!
-//! The rules are those of the `nosecrets-rules` crate, and more for what it lacks: whole private keys, the formats of a
-//! hundred issuers, any `password = …`. A scan of the bytes selects the rules that can match; only those are compiled.
+//! The rules are those of the `nosecrets-rules` crate, and more: whole private keys, the token formats of a hundred
+//! issuers, any `password = …`. A scan of the bytes selects the rules that can match; only those are compiled.
 //!
 //! ```
 //! let text = format!("key = {}{}", "sk-ant-", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4");
@@ -34,7 +35,7 @@ use crate::text::{
     starts_with, words,
 };
 
-/// The key of a record whose secrets were stored unchanged, as its author allowed.
+/// The key that marks a record whose author allowed its secrets.
 pub const ALLOWED: &str = "secret_allowed";
 
 /// A replaced secret.
@@ -49,8 +50,7 @@ pub struct Replaced {
 /// The range of a secret, the rank of its rule (of several rules the lowest rank gives the name), and the rule.
 type Span = (Range<usize>, usize, &'static str);
 
-/// Keywords of the other rules of `nosecrets-rules`, which need a nearby value that [`is_random`], and of the two that
-/// do not.
+/// Keywords of rules of `nosecrets-rules`: of those that need a nearby random value, and of those that do not.
 #[rustfmt::skip]
 const WORDS: [&str; 19] = [
     "secret", "key", "aws", "account", "storage", "cloudflare", "cf_api", "cf-api", "cfapi", "netlify", "vercel",
@@ -148,8 +148,8 @@ fn walk_meta(fields: &mut serde_json::Map<String, Value>, replaced: &mut Vec<Rep
     }
 }
 
-/// The secrets of a text, with their rules; a range matched by several rules comes several times.
-pub fn found(text: &str) -> Vec<(&'static str, String)> {
+/// The secrets in a text, each with its rule; a secret that several rules match comes several times.
+pub fn find_secrets(text: &str) -> Vec<(&'static str, String)> {
     let marks = marks(text);
     let is_new = |(span, ..): &Span| marks.iter().all(|mark| span.end <= mark.start || mark.end <= span.start);
     find(text).into_iter().filter(is_new).map(|(span, _, rule)| (rule, text[span].to_owned())).collect()
@@ -205,16 +205,14 @@ fn find_in(text: &str) -> Vec<Span> {
     }
     // Many rules of `nosecrets-rules` need a character after the secret: add a line feed.
     let line = [text, "\n"].concat();
-    let is_left_open = |secret: &str| ["xxxxxxxx", "XXXXXXXX", "********"].iter().any(|part| secret.contains(part));
+    let is_masked = |secret: &str| ["xxxxxxxx", "XXXXXXXX", "********"].iter().any(|part| secret.contains(part));
     let mut search = |regex: &OnceLock<_>, pattern: &str, rank, rule, accept: &dyn Fn(&str) -> bool| {
         let Some(regex) = regex.get_or_init(|| compile(pattern)) else { return };
         for found in regex.captures_iter(line.as_bytes()) {
             let Some(secret) = found.get(1).or(found.get(0)) else { continue };
             let span = secret.start()..secret.end().min(text.len());
-            if text
-                .get(span.clone())
-                .is_some_and(|secret| !secret.is_empty() && !is_left_open(secret) && accept(secret))
-            {
+            let secret = text.get(span.clone()).unwrap_or_default();
+            if !secret.is_empty() && !is_masked(secret) && accept(secret) {
                 spans.push((span, rank, rule));
             }
         }

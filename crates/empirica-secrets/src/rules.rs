@@ -1,10 +1,10 @@
-//! The formats of secrets that the library of rules lacks.
+//! Formats that `nosecrets-rules` lacks.
 
 use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// A rule that the crate lacks: name, prefixes, and a pattern whose first group, if any, is the secret.
+/// A rule: name, prefixes, and a pattern whose first group, if any, is the secret.
 pub(crate) struct Extra(
     pub(crate) &'static str,
     pub(crate) Prefixes,
@@ -16,7 +16,7 @@ const fn extra(name: &'static str, prefixes: Prefixes, pattern: &'static str) ->
     Extra(name, prefixes, pattern, OnceLock::new())
 }
 
-/// The formats as their issuers publish them, also in lengths that the crate's rules do not have.
+/// Formats as their issuers publish them, also in lengths that `nosecrets-rules` lacks.
 #[rustfmt::skip]
 pub(crate) static EXTRA: [Extra; 16] = [
     extra("private-key", &[], r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)"),
@@ -37,7 +37,7 @@ pub(crate) static EXTRA: [Extra; 16] = [
     extra("cargo-token", &[("cio", 32)], r"\bcio[A-Za-z0-9]{32}\b"),
 ];
 
-/// The prefixes of those rules of the crate that describe a fixed format.
+/// The prefixes of rules of `nosecrets-rules` with a fixed format.
 #[rustfmt::skip]
 pub(crate) const FORMATS: Prefixes = &[
     ("AKIA", 16), ("ABIA", 16), ("ACCA", 16), ("ASIA", 16), ("AIza", 35), ("dop_v1_", 64), ("v1.0-", 100), ("ghp_", 36),
@@ -52,5 +52,5 @@ pub(crate) fn compile(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(pattern).unicode(false).build().ok()
 }
 
-/// Literals one of which begins every match, each with how many characters of the same word follow at least.
+/// Literals that begin every match, each with the least number of characters that follow in the same word.
 pub(crate) type Prefixes = &'static [(&'static str, usize)];

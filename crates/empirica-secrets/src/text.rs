@@ -80,7 +80,7 @@ pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
         let lower_name = bytes[start..before.max(start)].to_ascii_lowercase();
         let is_public =
             ["public", "publishable"].iter().any(|word| lower_name.windows(word.len()).any(|w| w == word.as_bytes()));
-        let is_it = match name {
+        let is_found = match name {
             _ if is_public => false,
             "_key" => is_variable && bytes[start..begun].len() > 1 && is_key(value),
             _ if names_password && !is_placeholder(value) && may_be_password(value, is_variable || quote.is_some()) => {
@@ -91,7 +91,7 @@ pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
             "_pass" | "_pw" => false,
             _ => is_secret(value, name, quote.is_some(), is_variable),
         };
-        if is_it {
+        if is_found {
             spans.push(from..from + value.len());
         }
     }

@@ -1,13 +1,16 @@
-//! Reads transcripts of agents in one pass: detects the agent by content and summarises the session.
+//! Reads transcripts of AI coding agents in one pass: detects the agent by content and summarises the session.
+//!
+//! [`read`] takes a file, folder or database, [`read_from`] a stream, and [`find::latest`] finds the newest transcript of
+//! a work tree.
 //!
 //! One row is in memory at a time, of at most 16 MB; longer ones are skipped. Unreadable rows are counted, values of an
 //! unexpected form count as absent, and neither is an error. Texts and ids are data: no path is made from them.
 //!
 //! ```
-//! let rows = r#"{"type":"user","sessionId":"s1","cwd":"/repo","uuid":"u1","message":{"role":"user","content":"Mend the parser"}}"#;
+//! let rows = r#"{"type":"user","sessionId":"s1","cwd":"/repo","uuid":"u1","message":{"role":"user","content":"Fix the parser"}}"#;
 //! let transcript = empirica_transcripts::read_from(rows.as_bytes(), None)?;
 //! assert_eq!(transcript.agent.name(), "claude-code");
-//! assert_eq!(transcript.task.as_deref(), Some("Mend the parser"));
+//! assert_eq!(transcript.task.as_deref(), Some("Fix the parser"));
 //! # Ok::<(), empirica_transcripts::Error>(())
 //! ```
 #![forbid(unsafe_code)]

@@ -27,7 +27,7 @@ use empirica_notes::store::{PendingRecord, Storage};
 use empirica_secrets::Replaced;
 
 /// Refs of the Python tool's hooks, without content of agents.
-const ASIDE: [&str; 2] = ["refs/notes/breadcrumbs", "refs/notes/empirica-precompact"];
+const HOOK_REFS: [&str; 2] = ["refs/notes/breadcrumbs", "refs/notes/empirica-precompact"];
 
 /// An item whose commit is missing here, and its substitute.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub struct PythonOutcome {
     #[serde(serialize_with = "counts::listed")]
     #[schemars(with = "Vec<KindCount>")]
     pub from: BTreeMap<String, usize>,
-    /// How many sessions they tell of.
+    /// Number of sessions they belong to.
     pub sessions: usize,
     /// Items whose commits are missing here.
     pub moved: Vec<MovedNote>,
@@ -99,33 +99,33 @@ pub fn run(
     if !dry_run && !converted.lines.is_empty() {
         outcome.stored.warnings = context.store.reconcile();
     }
-    let here = Originals { store: &context.store };
+    let stored = Originals { store: &context.store };
     let mut redacted = Vec::new();
-    let mut given = Vec::new();
+    let mut new = Vec::new();
     let native = native(context)?;
-    let begins = |body: &Body| matches!(body, Body::SessionStart(_) | Body::SessionEnd(_));
+    let is_bound = |body: &Body| matches!(body, Body::SessionStart(_) | Body::SessionEnd(_));
     for line in &converted.lines {
         let Some(on) = line.head.commit.as_deref().and_then(parse_oid) else { continue };
         // starts and ends of our own sessions come from our own records
-        if begins(&line.body) && line.head.session.as_ref().is_some_and(|session| native.contains(session)) {
+        if is_bound(&line.body) && line.head.session.as_ref().is_some_and(|session| native.contains(session)) {
             continue;
         }
         let namespace = line.body.namespace().unwrap_or(Namespace::Journal);
-        let stored = here.foreign_line(&line.head, &line.body, line.foreign.clone(), &mut redacted)?;
-        given.push(NewRecord { line: line.clone(), pending: PendingRecord { namespace, on, line: stored } });
+        let encoded = stored.foreign_line(&line.head, &line.body, line.foreign.clone(), &mut redacted)?;
+        new.push(NewRecord { line: line.clone(), pending: PendingRecord { namespace, on, line: encoded } });
     }
-    let survey = here.survey(given, &mut redacted)?;
+    let survey = stored.survey(new, &mut redacted)?;
     outcome.new = survey.new.values().sum();
     (outcome.kinds, outcome.known, outcome.left_out) = (survey.new, survey.known, survey.left_out);
     outcome.secrets = context.store.scans_for_secrets().then_some(redacted.len());
     if outcome.new > 0 {
-        tell_secrets(&redacted, &mut outcome.stored);
+        report_secrets(&redacted, &mut outcome.stored);
     }
-    let mut given = survey.given;
-    let copies = moved(context, &converted.lines, &given, &mut outcome)?;
-    given.extend(copies);
-    if !dry_run && !given.is_empty() {
-        let imported = context.store.import(given, &BTreeMap::new(), progress)?;
+    let mut pending = survey.pending;
+    let copies = copies(context, &stored, &converted.lines, &pending, &mut outcome)?;
+    pending.extend(copies);
+    if !dry_run && !pending.is_empty() {
+        let imported = context.store.import(pending, &BTreeMap::new(), progress)?;
         outcome.stored.warnings.extend(imported.warnings);
         outcome.stored.storage = (outcome.new > 0).then_some(Storage::GitNotes);
     }
@@ -170,29 +170,30 @@ fn read(
                     let (name, commit) = (name.clone(), on.to_string());
                     out.push(Original { name, commit, seconds: found.seconds, content });
                 }
-                None => refuse("what its note holds is not here"),
+                None => refuse("the content of its note is not here"),
             }
         }
         progress(at + 1, refs.len());
     }
-    for name in ASIDE {
+    for name in HOOK_REFS {
         if context.repo.find_ref(name)?.is_some() {
-            let reason = "it holds what hooks of the Python tool noted for themselves".to_owned();
+            let reason = "it holds only data of the Python tool's hooks".to_owned();
             outcome.not_understood.push(Unreadable { name: name.to_owned(), reason });
         }
     }
     Ok(out)
 }
 
-/// Copies items whose commits are missing to a substitute commit; lists the moves.
-fn moved(
+/// Copies of items whose commits are missing, on a substitute commit; lists the moves.
+fn copies(
     context: &CommandContext<'_>,
+    stored: &Originals<'_>,
     lines: &[ConvertedLine],
-    given: &[PendingRecord],
+    records: &[PendingRecord],
     outcome: &mut PythonOutcome,
 ) -> Result<Vec<PendingRecord>> {
     let mut missing: BTreeMap<Oid, Vec<&PendingRecord>> = BTreeMap::new();
-    for pending in given.iter().filter(|pending| !context.repo.has_object(pending.on)) {
+    for pending in records.iter().filter(|pending| !context.repo.has_object(pending.on)) {
         missing.entry(pending.on).or_default().push(pending);
     }
     if missing.is_empty() {
@@ -202,7 +203,7 @@ fn moved(
     let mut places = BTreeMap::new();
     let mut out = Vec::new();
     for (from, pending) in missing {
-        let attached = Originals { store: &context.store }.attached_from(from)?;
+        let attached = stored.attached_from(from)?;
         let to = attached.values().next().copied().or_else(|| nearest.to(from));
         places.insert(from, to);
         let Some(to) = to else { continue };
@@ -211,7 +212,7 @@ fn moved(
             id.is_none_or(|id| attached.keys().all(|known| known.as_str() != id))
         };
         let new: Vec<&PendingRecord> = pending.into_iter().filter(is_new).collect();
-        out.extend(Originals { store: &context.store }.copies(&new, to, &convert::derived_id)?);
+        out.extend(stored.copies(&new, to)?);
     }
     let mut moved = BTreeSet::new();
     for line in lines {
@@ -220,11 +221,8 @@ fn moved(
         if let (Some(commit), Some(name)) = (commit, name)
             && let Some(to) = places.get(&commit)
         {
-            moved.insert(MovedNote {
-                name: name.to_owned(),
-                commit: commit.to_string(),
-                to: to.map(|to| to.to_string()),
-            });
+            let (name, commit) = (name.to_owned(), commit.to_string());
+            moved.insert(MovedNote { name, commit, to: to.map(|to| to.to_string()) });
         }
     }
     outcome.moved = moved.into_iter().collect();
@@ -232,7 +230,7 @@ fn moved(
 }
 
 /// Reports replaced secrets, each field and rule once.
-fn tell_secrets(redacted: &[Replaced], stored: &mut StoreReport) {
+fn report_secrets(redacted: &[Replaced], stored: &mut StoreReport) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for replaced in redacted {
         let known = counts.entry((&replaced.field, replaced.rule)).or_default();

@@ -22,7 +22,6 @@ pub struct Nearest<'l> {
 }
 
 impl<'l> Nearest<'l> {
-    /// Collects the candidates.
     pub fn new(
         context: &CommandContext<'_>,
         lines: &'l [ConvertedLine],

@@ -1,4 +1,4 @@
-//! Records converted from another tool's notes: which are new, and where to copy those whose commit is missing.
+//! Compares records converted from another tool's notes with stored ones, and copies those whose commit is missing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,18 +18,15 @@ use empirica_secrets::Replaced;
 
 /// A record to store, converted and encoded.
 pub struct NewRecord {
-    /// Converted.
     pub line: ConvertedLine,
-    /// Encoded, with its place.
     pub pending: PendingRecord,
 }
 
-/// Comparison of converted and stored records.
 #[derive(Debug, Default)]
 pub struct OriginalsSurvey {
     /// Records to write: new ones, and identical stored ones.
-    pub given: Vec<PendingRecord>,
-    /// Number of new records, by kind.
+    pub pending: Vec<PendingRecord>,
+    /// By kind.
     pub new: BTreeMap<Option<String>, usize>,
     /// Number of records whose ID is already stored.
     pub known: usize,
@@ -37,7 +34,6 @@ pub struct OriginalsSurvey {
     pub left_out: usize,
 }
 
-/// Compares records of another tool with stored ones.
 pub struct Originals<'s> {
     pub store: &'s Store<'s>,
 }
@@ -59,20 +55,20 @@ impl Originals<'_> {
     /// Finds which records are already stored under their IDs, on any commit and with any content. If one is stored
     /// with a different payload, the new payload is stored beside it; if its agent became known, it is stored with
     /// the agent. If any record of an original was redacted, all of that original is omitted.
-    pub fn survey(&self, given: Vec<NewRecord>, redacted: &mut Vec<Replaced>) -> Result<OriginalsSurvey> {
+    pub fn survey(&self, records: Vec<NewRecord>, redacted: &mut Vec<Replaced>) -> Result<OriginalsSurvey> {
         let mut out = OriginalsSurvey::default();
         let mut gone: BTreeSet<String> = BTreeSet::new();
         let mut found: Vec<(PendingRecord, Option<String>, bool)> = Vec::new();
         for namespace in Namespace::ALL {
             let epoch = Tombstones::of(self.store.repo(), self.store.repo().find_ref(&data_ref(namespace))?)?;
             let of_namespace: Vec<&NewRecord> =
-                given.iter().filter(|given| given.pending.namespace == namespace).collect();
-            let mut wanted: HashMap<Id, Vec<(Oid, Vec<u8>)>> =
-                of_namespace.iter().map(|given| (given.line.head.id.clone(), Vec::new())).collect();
-            let again: Vec<ConvertedLine> =
-                of_namespace.iter().filter_map(|given| convert::kept_again(&given.line)).collect();
-            wanted.extend(again.iter().map(|line| (line.head.id.clone(), Vec::new())));
-            self.look_up(namespace, &mut wanted)?;
+                records.iter().filter(|record| record.pending.namespace == namespace).collect();
+            let own = of_namespace.iter().map(|record| record.line.head.id.clone());
+            let placeholders =
+                of_namespace.iter().filter_map(|record| Some(convert::placeholder(&record.line)?.head.id));
+            let mut stored: HashMap<Id, Vec<(Oid, Vec<u8>)>> =
+                own.chain(placeholders).map(|id| (id, Vec::new())).collect();
+            self.look_up(namespace, &mut stored)?;
             for NewRecord { line, pending } in of_namespace {
                 let name = line.foreign.get("ref").and_then(Value::as_str).map(str::to_owned);
                 if !epoch.counts(&pending.line) {
@@ -82,7 +78,7 @@ impl Originals<'_> {
                     out.left_out += 1;
                     continue;
                 }
-                let here = &wanted[&line.head.id];
+                let here = &stored[&line.head.id];
                 if here.is_empty() {
                     found.push((pending.clone(), name, true));
                     continue;
@@ -98,16 +94,16 @@ impl Originals<'_> {
                 if line.head.ai != convert::UNKNOWN && ais.iter().all(|ai| *ai == convert::UNKNOWN) {
                     found.push((PendingRecord { on: here[0].0, ..pending.clone() }, name.clone(), false));
                 }
-                let stored: Option<Value> = serde_json::from_slice(&pending.line).ok();
-                let original =
-                    |value: &Value| value.get("foreign").and_then(|foreign| foreign.get("original")).cloned();
-                let mine = stored.as_ref().and_then(original);
-                let is_kept = mine.is_none() || known.iter().any(|known| original(known) == mine);
-                if let Some(again) = convert::kept_again(line).filter(|_| !is_kept) {
-                    let new = wanted.get(&again.head.id).is_none_or(Vec::is_empty);
-                    if new && found.iter().all(|(pending, ..)| lines::id(&pending.line) != Some(again.head.id.as_str()))
-                    {
-                        let line = self.foreign_line(&again.head, &again.body, again.foreign, redacted)?;
+                let encoded: Option<Value> = serde_json::from_slice(&pending.line).ok();
+                let original = |value: &Value| value.pointer("/foreign/original").cloned();
+                let own = encoded.as_ref().and_then(original);
+                let is_kept = own.is_none() || known.iter().any(|known| original(known) == own);
+                if let Some(placeholder) = convert::placeholder(line).filter(|_| !is_kept) {
+                    let id = placeholder.head.id.as_str();
+                    let is_new = stored.get(&placeholder.head.id).is_none_or(Vec::is_empty);
+                    if is_new && found.iter().all(|(pending, ..)| lines::id(&pending.line) != Some(id)) {
+                        let line =
+                            self.foreign_line(&placeholder.head, &placeholder.body, placeholder.foreign, redacted)?;
                         found.push((PendingRecord { line, ..pending.clone() }, name, true));
                     }
                 }
@@ -121,19 +117,19 @@ impl Originals<'_> {
             if is_new {
                 *out.new.entry(format::portable::kind(&pending.line)).or_default() += 1;
             }
-            out.given.push(pending);
+            out.pending.push(pending);
         }
         Ok(out)
     }
 
     /// Finds the lines of these IDs in a namespace, and their objects.
-    fn look_up(&self, namespace: Namespace, wanted: &mut HashMap<Id, Vec<(Oid, Vec<u8>)>>) -> Result<()> {
+    fn look_up(&self, namespace: Namespace, found: &mut HashMap<Id, Vec<(Oid, Vec<u8>)>>) -> Result<()> {
         let mut lookup = Lookup::open(self.store, namespace)?;
         for on in lookup.objects()? {
             for line in lookup.lines(on)? {
                 let id = lines::id(&line).and_then(Id::parse);
-                if let Some(known) = id.and_then(|id| wanted.get_mut(&id)) {
-                    known.push((on, line));
+                if let Some(lines) = id.and_then(|id| found.get_mut(&id)) {
+                    lines.push((on, line));
                 }
             }
         }
@@ -157,18 +153,12 @@ impl Originals<'_> {
         Ok(out)
     }
 
-    /// Copies of lines on `from` for the note of `to`, with attachments on both. `made` derives an attachment's ID
-    /// from namespace, time and subject.
-    pub fn copies(
-        &self,
-        given: &[&PendingRecord],
-        to: Oid,
-        made: &dyn Fn(u64, &[&str]) -> Id,
-    ) -> Result<Vec<PendingRecord>> {
+    /// Copies of lines of one note for the note of `to`, with attachments on both.
+    pub fn copies(&self, records: &[&PendingRecord], to: Oid) -> Result<Vec<PendingRecord>> {
         let mut out = Vec::new();
         for namespace in Namespace::ALL {
             let of_namespace: Vec<&&PendingRecord> =
-                given.iter().filter(|pending| pending.namespace == namespace).collect();
+                records.iter().filter(|pending| pending.namespace == namespace).collect();
             let Some(from) = of_namespace.first().map(|pending| pending.on) else { continue };
             let ids = of_namespace.iter().filter_map(|pending| Id::parse(lines::id(&pending.line)?));
             let of: Vec<Id> = ids.collect::<BTreeSet<_>>().into_iter().collect();
@@ -179,7 +169,7 @@ impl Originals<'_> {
             parts.extend(of.iter().map(Id::as_str));
             let head = Envelope {
                 v: empirica_notes::model::record::VERSION,
-                id: made(ms, &parts),
+                id: convert::derived_id(ms, &parts),
                 session: None,
                 ai: "git-empirica".to_owned(),
                 at: convert::at(ms),
@@ -188,11 +178,7 @@ impl Originals<'_> {
             };
             let attach = Attach { of, from: from.clone(), to: target };
             let line = format::record::encode(&Record { head, body: Body::Attach(attach) }).into_bytes();
-            out.extend(of_namespace.iter().map(|pending| PendingRecord {
-                namespace,
-                on: to,
-                line: pending.line.clone(),
-            }));
+            out.extend(of_namespace.iter().map(|pending| PendingRecord { on: to, ..(**pending).clone() }));
             let places = [parse_oid(&from), Some(to)];
             out.extend(places.into_iter().flatten().map(|on| PendingRecord { namespace, on, line: line.clone() }));
         }

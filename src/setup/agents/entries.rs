@@ -12,7 +12,6 @@ pub struct AgentEntry {
     pub traces: &'static [&'static str],
     /// The files it reads instructions from; the first is the one to create.
     pub instructions: &'static [&'static str],
-    /// Its prefix of MCP tool names.
     pub tool_prefix: &'static str,
     /// Where its hooks are entered; `None` for agents with a plugin instead.
     pub hooks: Option<HookFile>,
@@ -20,11 +19,9 @@ pub struct AgentEntry {
     pub server: Server,
     /// What the user must do before using this, as a sentence.
     pub then: &'static str,
-    /// How it calls hooks.
     pub dialect: Dialect,
 }
 
-/// The file with the hooks of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct HookFile {
     /// From the worktree root.
@@ -58,7 +55,6 @@ pub struct Plugin {
 pub struct Server {
     /// Possible files, from the worktree root; the first is created if none exists.
     pub files: &'static [&'static str],
-    /// Key of the servers.
     pub key: &'static str,
     /// Whether the command and its arguments are one list, with type `local`.
     pub joined: bool,
@@ -69,7 +65,7 @@ pub struct Server {
 /// The calls of an agent's hooks, and the replies it reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect {
-    /// Its events. Case and punctuation of names are ignored.
+    /// Case and punctuation of names are ignored.
     pub events: &'static [(&'static str, EventKind)],
     /// Keys of its payloads, each with the common key it replaces.
     pub keys: &'static [(&'static str, &'static str)],
@@ -88,21 +84,17 @@ pub struct Dialect {
 pub enum EventKind {
     /// A session starts or resumes.
     Begins,
-    /// The user submits a prompt.
     Prompt,
     /// The context will be compacted.
     Compacts,
-    /// The context was compacted.
     Compacted,
     /// The same, by an agent that reads the reply.
     CompactedWithReply,
-    /// A tool failed.
     Failed,
     /// A tool failed or not.
     ToolEnded,
     /// The agent finished its turn.
     Stops,
-    /// The session ends.
     Ends,
 }
 

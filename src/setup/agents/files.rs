@@ -140,8 +140,8 @@ pub fn faulty(path: &Path, fault: &EditError) -> Error {
     let what = match fault {
         EditError::Syntax { line: 0, what } => format!("{what}, in {shown}"),
         EditError::Syntax { line, what } => format!("cannot parse line {line} of {shown}: {what}"),
-        EditError::Shape { at, wanted } if at.is_empty() => format!("{shown} is not {wanted}"),
-        EditError::Shape { at, wanted } => format!("{at} in {shown} is not {wanted}"),
+        EditError::Shape { at, expected } if at.is_empty() => format!("{shown} is not {expected}"),
+        EditError::Shape { at, expected } => format!("{at} in {shown} is not {expected}"),
     };
     Error::refused(what)
         .reason("its content is kept, so it must be valid")

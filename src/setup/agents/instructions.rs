@@ -12,11 +12,9 @@ use crate::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
 
-/// Result of writing instructions, or of a dry run.
 #[derive(Debug, Default)]
 pub struct InstructionsOutcome {
     pub dry_run: bool,
-    /// Changes in order; empty if nothing was to do.
     pub steps: Vec<SetupStep>,
     /// Files already up to date.
     pub current: Vec<PathBuf>,

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-/// First line of a block.
 pub const BEGIN: &str = "<!-- git-empirica:begin -->";
-/// Last line of a block.
 pub const END: &str = "<!-- git-empirica:end -->";
 
 /// Marks that do not form a block.
@@ -19,7 +17,6 @@ pub struct BrokenMarks {
 /// A text with its block added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkedText {
-    /// The whole text.
     pub text: String,
     /// Number of line ends added before the block.
     pub before: usize,

@@ -28,14 +28,12 @@ use empirica_transcripts::model::Agent;
 /// First bytes of every file entirely ours.
 const OURS: &str = "// git-empirica: ";
 
-/// Changes to make to agents' files.
 #[derive(Debug, Default)]
 pub struct AgentPlan {
     pub steps: Vec<SetupStep>,
     pub warnings: Vec<SetupWarning>,
 }
 
-/// A file to write.
 struct FileDraft {
     located: LocatedFile,
     /// Its present or initial text.

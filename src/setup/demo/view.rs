@@ -1,4 +1,4 @@
-//! The answer of `demo`: each step with its command and what it printed.
+//! The answer of `demo`: each step with its command and output.
 
 use minijinja::{Value, context};
 
@@ -8,7 +8,6 @@ use crate::render::template::Templates;
 use crate::setup::demo::DemoOutcome;
 use empirica_notes::error::{Result, empirica};
 
-/// Answers.
 pub fn answer(outcome: &DemoOutcome, terminal: &mut Templates) -> Result<Answer> {
     let steps: Vec<Value> = outcome
         .steps
@@ -18,7 +17,7 @@ pub fn answer(outcome: &DemoOutcome, terminal: &mut Templates) -> Result<Answer>
             context! { title => &step.title, command => &step.command, output => lines }
         })
         .collect();
-    let closing = format!("That was the main job. In a repository of your own: {}", empirica("init"));
+    let closing = format!("That was the main workflow. In your own repository: {}", empirica("init"));
     let text = terminal.render("demo.txt", context! { steps, closing })?;
     Ok(Answer::new(outcome).text(text.trim_end().to_owned() + "\n").paged())
 }

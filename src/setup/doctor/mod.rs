@@ -22,11 +22,8 @@ pub struct DoctorOutcome {
     pub set_up: bool,
     /// All checks; one with several findings occurs several times.
     pub checks: Vec<DoctorCheck>,
-    /// Handoffs on vanished commits.
     pub repairs: repair::RepairOutcome,
-    /// Changes to hooks and settings.
     pub steps: Vec<SetupStep>,
-    /// Number of records written to the notes.
     pub flushed: usize,
 }
 

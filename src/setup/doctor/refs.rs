@@ -19,13 +19,11 @@ use empirica_notes::store::{PREFIX, own_refs};
 /// Locks on refs are held for milliseconds; one this old was left by a process that died.
 const STALE: Duration = Duration::from_secs(60);
 
-/// Whether any of our refs exists.
 pub fn any(context: &CommandContext<'_>) -> bool {
     let found = |name: &String| !matches!(context.repo.find_ref(name), Ok(None));
     own_refs().iter().any(found)
 }
 
-/// Checks of refs and store.
 pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let packed = damaged_packed_refs(&context.repo.common_dir());
     let mut refs: Vec<DoctorCheck> = packed.iter().map(|error| DoctorCheck::failed("refs", error)).collect();

@@ -154,58 +154,58 @@ fn renamed(plan: &mut HookPlan, name: &str) {
     }
 }
 
-fn edited(plan: &mut HookPlan, path: &Path) {
-    plan.warnings.push(
-        SetupWarning::new(format!("{} is our hook and was edited by hand; it is kept", path.display()))
-            .command(format!("rm -f {} && {}", shell_path(path), empirica("init"))),
-    );
+/// Plans to write a script; returns its path if the file of another tool, which does not call us, is in its place.
+fn place(plan: &mut HookPlan, name: &str, content: &str) -> Option<PathBuf> {
+    let path = plan.hooks.folder.join(name);
+    match found(&path, content, plan.hooks.files.get(name)) {
+        HookFile::Current => {
+            plan.hooks.files.insert(name.to_owned(), hash(content.as_bytes()));
+        }
+        HookFile::Absent | HookFile::Stale => put(plan, name, content),
+        HookFile::Edited => {
+            let what = format!("{} is our hook and was edited by hand; it is kept", path.display());
+            let command = format!("rm -f {} && {}", shell_path(&path), empirica("init"));
+            plan.warnings.push(SetupWarning::new(what).command(command));
+        }
+        // another tool renamed our script and calls it
+        HookFile::Foreign if scripts::copy_of(&plan.hooks.folder, name).is_some() => {}
+        HookFile::Foreign => return Some(path),
+    }
+    None
+}
+
+fn create_folder(plan: &mut HookPlan) {
+    if !plan.hooks.folder.exists() {
+        plan.hooks.made = true;
+        plan.steps.push(SetupStep::MakeFolder(plan.hooks.folder.clone()));
+    }
 }
 
 /// Our scripts in the repository's hooks folder, each calling the hook that was there.
 fn in_default(repo: &Repository, plan: &mut HookPlan) {
-    let folder = plan.hooks.folder.clone();
-    if !folder.exists() {
-        plan.hooks.made = true;
-        plan.steps.push(SetupStep::MakeFolder(folder.clone()));
-    }
+    create_folder(plan);
     for name in scripts::of(repo) {
-        let (path, before) = (folder.join(name), folder.join(format!("{name}{BEFORE}")));
-        let script = scripts::script(name);
-        let found = found(&path, script, plan.hooks.files.get(name));
-        // the name is ours, even if the record of it is lost
-        if found != HookFile::Foreign && std::fs::symlink_metadata(&before).is_ok() {
-            renamed(plan, name);
-        }
-        match found {
-            HookFile::Current => {
-                plan.hooks.files.insert(name.to_owned(), hash(script.as_bytes()));
-            }
-            HookFile::Absent | HookFile::Stale => put(plan, name, script),
-            HookFile::Edited => edited(plan, &path),
-            // another tool renamed our script and calls it
-            HookFile::Foreign if scripts::copy_of(&folder, name).is_some() => {}
-            HookFile::Foreign => {
-                let taken = std::fs::symlink_metadata(&before).is_ok();
-                let same = taken && std::fs::read(&path).ok() == std::fs::read(&before).ok();
-                if taken && !same {
-                    let (from, to) = (shell_path(&before), shell_path(&folder.join(format!("{name}.old"))));
-                    plan.warnings.push(
-                        SetupWarning::new(format!(
-                            "{} replaced our hook, and {} is still there; it does not call us",
-                            path.display(),
-                            before.display()
-                        ))
-                        .command(format!("mv {from} {to} && {}", empirica("init"))),
-                    );
-                    continue;
-                }
-                if !taken {
-                    plan.steps.push(SetupStep::Rename { from: path, to: before });
-                }
+        let (before, script) = (plan.hooks.folder.join(format!("{name}{BEFORE}")), scripts::script(name));
+        let is_taken = std::fs::symlink_metadata(&before).is_ok();
+        let Some(path) = place(plan, name, script) else {
+            // the name is ours, even if the record of it is lost
+            if is_taken {
                 renamed(plan, name);
-                put(plan, name, script);
             }
+            continue;
+        };
+        if is_taken && std::fs::read(&path).ok() != std::fs::read(&before).ok() {
+            let (from, to) = (shell_path(&before), shell_path(&plan.hooks.folder.join(format!("{name}.old"))));
+            let (path, before) = (path.display(), before.display());
+            let what = format!("{path} replaced our hook, and {before} is still there; it does not call us");
+            plan.warnings.push(SetupWarning::new(what).command(format!("mv {from} {to} && {}", empirica("init"))));
+            continue;
         }
+        if !is_taken {
+            plan.steps.push(SetupStep::Rename { from: path, to: before });
+        }
+        renamed(plan, name);
+        put(plan, name, script);
     }
 }
 
@@ -213,42 +213,30 @@ fn in_default(repo: &Repository, plan: &mut HookPlan) {
 fn in_folder(site: &HookPaths<'_>, plan: &mut HookPlan) -> Result<()> {
     let folder = plan.hooks.folder.clone();
     let theirs = plan.hooks.theirs.clone().unwrap_or_default();
-    let there = site.resolve(if theirs.is_empty() { "/" } else { &theirs });
-    let mut wanted: Vec<(String, String)> = Vec::new();
+    let their_folder = site.resolve(if theirs.is_empty() { "/" } else { &theirs });
+    let mut files: Vec<(String, String)> = Vec::new();
     for name in scripts::of(site.repo) {
-        wanted.push((name.to_owned(), scripts::script(name).to_owned()));
-        wanted.push((format!("{name}{BEFORE}"), scripts::chain(&theirs, name)));
+        files.push((name.to_owned(), scripts::script(name).to_owned()));
+        files.push((format!("{name}{BEFORE}"), scripts::chain(&theirs, name)));
     }
     // hooks that cannot run yet may run later, with a worktree
     let later = scripts::names().filter(|name| scripts::of(site.repo).all(|ours| ours != *name)).map(str::to_owned);
-    let passed = scripts::passed_on(&there).into_iter().chain(later.collect::<Vec<_>>());
-    wanted.extend(passed.map(|name| (name.clone(), scripts::chain(&theirs, &name))));
-    if !folder.exists() {
-        plan.hooks.made = true;
-        plan.steps.push(SetupStep::MakeFolder(folder.clone()));
-    }
-    for (name, content) in &wanted {
-        let path = folder.join(name);
-        match found(&path, content, plan.hooks.files.get(name)) {
-            HookFile::Current => {
-                plan.hooks.files.insert(name.clone(), hash(content.as_bytes()));
-            }
-            HookFile::Absent | HookFile::Stale => put(plan, name, content),
-            HookFile::Edited => edited(plan, &path),
-            HookFile::Foreign if scripts::names().all(|ours| ours != name) => {}
-            HookFile::Foreign if scripts::copy_of(&folder, name).is_some() => {}
-            HookFile::Foreign => {
-                let before = shell_path(&folder.join(format!("{name}{BEFORE}")));
-                plan.warnings.push(
-                    SetupWarning::new(format!("{} was put there by another tool and does not call us", path.display()))
-                        .command(format!("mv {} {before} && {}", shell_path(&path), empirica("init"))),
-                );
-            }
+    let passed = scripts::passed_on(&their_folder).into_iter().chain(later.collect::<Vec<_>>());
+    files.extend(passed.map(|name| (name.clone(), scripts::chain(&theirs, &name))));
+    create_folder(plan);
+    for (name, content) in &files {
+        // hooks that ours do not replace may be of other tools
+        let foreign = place(plan, name, content).filter(|_| scripts::names().any(|ours| ours == name));
+        if let Some(path) = foreign {
+            let before = shell_path(&folder.join(format!("{name}{BEFORE}")));
+            let what = format!("{} is of another tool and does not call us", path.display());
+            let command = format!("mv {} {before} && {}", shell_path(&path), empirica("init"));
+            plan.warnings.push(SetupWarning::new(what).command(command));
         }
     }
     // hooks no longer in their folder
     let gone: Vec<String> =
-        plan.hooks.files.keys().filter(|name| wanted.iter().all(|(wanted, _)| wanted != *name)).cloned().collect();
+        plan.hooks.files.keys().filter(|name| files.iter().all(|(file, _)| file != *name)).cloned().collect();
     for name in gone {
         let path = folder.join(&name);
         if found(&path, "", plan.hooks.files.get(&name)) == HookFile::Stale {

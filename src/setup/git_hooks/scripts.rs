@@ -35,7 +35,6 @@ const USUAL: [&str; 8] = [
 /// Suffix of a hook renamed for ours.
 pub const BEFORE: &str = ".before-empirica";
 
-/// The names of our hooks.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SCRIPTS.iter().map(|(name, _)| *name)
 }
@@ -62,13 +61,13 @@ pub fn chain(theirs: &str, name: &str) -> String {
 
 /// Command of a hook in git's configuration; git appends the arguments.
 pub fn command(name: &str) -> String {
-    let there = "command -v git-empirica >/dev/null 2>&1 || exit 0";
+    let guard = "command -v git-empirica >/dev/null 2>&1 || exit 0";
     match name {
         // as in the script: only a program that knows hooks may stop a push
         "pre-push" => format!(
-            "{there}; push() {{ git-empirica hook pre-push \"$@\"; s=$?; case $s in 2|126|127) s=0;; esac; exit $s; }}; push"
+            "{guard}; push() {{ git-empirica hook pre-push \"$@\"; s=$?; case $s in 2|126|127) s=0;; esac; exit $s; }}; push"
         ),
-        name => format!("{there}; exec git-empirica hook {name}"),
+        name => format!("{guard}; exec git-empirica hook {name}"),
     }
 }
 
@@ -91,7 +90,6 @@ pub fn passed_on(folder: &Path) -> Vec<String> {
 /// State of a file in a hooks folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookFile {
-    /// No file.
     Absent,
     /// Ours and up to date.
     Current,
@@ -99,7 +97,6 @@ pub enum HookFile {
     Stale,
     /// Ours, edited since.
     Edited,
-    /// Not ours.
     Foreign,
 }
 

@@ -17,7 +17,6 @@ use empirica_notes::store::MARKDOWN_REF;
 /// yet.
 pub const DISPLAY: &str = "refs/notes/empirica/handoffs*";
 
-/// Changes to make to the configuration.
 #[derive(Debug, Default)]
 pub struct SettingsPlan {
     pub steps: Vec<SetupStep>,

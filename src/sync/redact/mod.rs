@@ -32,7 +32,6 @@ pub struct RedactRequest {
 
 #[derive(Debug, Default)]
 pub struct RedactOutcome {
-    /// Result in this repository.
     pub here: Redaction,
     /// Result per remote that notes are pushed to or fetched from; empty in a dry run.
     pub remotes: Vec<RemoteRedaction>,

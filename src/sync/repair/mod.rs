@@ -18,7 +18,6 @@ use empirica_notes::store::{Follow, Placements, RecordEntry, Scan};
 /// Fewest digits of an abbreviated commit.
 const SHORTEST: usize = 4;
 
-/// Repairs to find or apply.
 #[derive(Debug, Clone, Default)]
 pub struct RepairRequest {
     /// Apply repairs; otherwise only report them.
@@ -27,14 +26,11 @@ pub struct RepairRequest {
     pub to: Vec<(String, String)>,
 }
 
-/// Repairs found, and those applied.
 #[derive(Debug, Default)]
 pub struct RepairOutcome {
     /// Commits outside HEAD's history, with their handoffs.
     pub repairs: Vec<Repair>,
-    /// Whether repairs were to be applied.
     pub applied: bool,
-    /// Whether HEAD is unborn.
     pub unborn: bool,
     /// Outcome of storing: warnings, remedies, replaced secrets.
     pub stored: StoreReport,
@@ -43,35 +39,28 @@ pub struct RepairOutcome {
 /// A commit with handoffs, and their repair.
 #[derive(Debug)]
 pub struct Repair {
-    /// The commit.
     pub from: Oid,
     /// Its subject; `None` if it is not in this clone.
     pub subject: Option<String>,
-    /// The finding.
     pub verdict: RepairVerdict,
     /// Its handoffs, or its other records if none; oldest first.
     pub records: Vec<Record>,
 }
 
-/// Repair of a commit's handoffs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RepairVerdict {
     /// Attach to another commit.
     Attach {
-        /// The replacement.
         to: Candidate,
         /// The rule that found it; `None` if the user chose it.
         rule: Option<Rule>,
-        /// Whether it is done.
         done: bool,
     },
     /// Several candidates; the user must choose.
     Ambiguous(Rule, Vec<Candidate>),
-    /// No candidate here.
     Lost,
 }
 
-/// A candidate for the replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub commit: Oid,
@@ -142,20 +131,12 @@ pub(crate) fn find_repairs(context: &CommandContext<'_>, request: &RepairRequest
             "missing here: {commits} with handoffs; this clone is shallow, so they can be in the history that was cut off"
         ));
     }
-    for choice in chosen {
-        if !choice.done {
-            moves.push(Follow { from: choice.from, to: choice.to, only: None });
+    for mut choice in chosen {
+        if let RepairVerdict::Attach { to, done: done @ false, .. } = &mut choice.verdict {
+            moves.push(Follow { from: choice.from, to: to.commit, only: None });
+            *done = request.apply;
         }
-        outcome.repairs.push(Repair {
-            from: choice.from,
-            subject: context.repo.subject(choice.from),
-            verdict: RepairVerdict::Attach {
-                to: Candidate::new(context, choice.to),
-                rule: None,
-                done: choice.done || request.apply,
-            },
-            records: choice.records,
-        });
+        outcome.repairs.push(choice);
     }
     if request.apply && !moves.is_empty() {
         outcome.stored.add(&mut context.store.follow(&moves)?);
@@ -197,15 +178,8 @@ fn lost_commit(context: &CommandContext<'_>, handoffs: &Scan, commit: Oid, entri
     LostCommit { also, trees }
 }
 
-struct UserChoice {
-    from: Oid,
-    to: Oid,
-    records: Vec<Record>,
-    /// Whether everything is attached already.
-    done: bool,
-}
-
-fn chosen(context: &CommandContext<'_>, pairs: &[(String, String)]) -> Result<Vec<UserChoice>> {
+/// The repairs that the user chose; done if everything is attached already.
+fn chosen(context: &CommandContext<'_>, pairs: &[(String, String)]) -> Result<Vec<Repair>> {
     if pairs.is_empty() {
         return Ok(Vec::new());
     }
@@ -213,7 +187,7 @@ fn chosen(context: &CommandContext<'_>, pairs: &[(String, String)]) -> Result<Ve
     pairs.iter().map(|(from, to)| choice(context, &all, from, to)).collect()
 }
 
-fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Result<UserChoice> {
+fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Result<Repair> {
     let from = annotated(context, all, from)?;
     let to = context.repo.resolve_commit(to).ok_or_else(|| {
         Error::not_found(format!("'{to}' is no commit"))
@@ -245,7 +219,8 @@ fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Res
         .flatten()
         .collect();
     let done = entries().all(|entry| entry.on.contains(&to) && attached.contains(&entry.record.head.id));
-    Ok(UserChoice { from, to, records, done })
+    let verdict = RepairVerdict::Attach { to: Candidate::new(context, to), rule: None, done };
+    Ok(Repair { from, subject: context.repo.subject(from), verdict, records })
 }
 
 /// Resolves an annotated commit: a full ID, a unique prefix of 4 digits or more, or a revision.

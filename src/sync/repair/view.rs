@@ -15,27 +15,16 @@ fn short(commit: Oid) -> String {
     commit.to_hex_with_len(8).to_string()
 }
 
-fn rule_name(rule: Option<Rule>) -> &'static str {
+/// The name and the description of a rule, or of the user's choice.
+fn rule_words(rule: Option<Rule>) -> (&'static str, &'static str) {
     match rule {
-        None => "chosen",
-        Some(Rule::CommitMap) => "commit_map",
-        Some(Rule::RangePatchId) => "range_patch_id",
-        Some(Rule::PatchId) => "patch_id",
-        Some(Rule::TreeAuthorDate) => "tree_author_date",
-        Some(Rule::Tree) => "tree",
-        Some(Rule::Amend) => "amend",
-    }
-}
-
-fn rule_text(rule: Option<Rule>) -> &'static str {
-    match rule {
-        None => "as you chose",
-        Some(Rule::CommitMap) => "filter-repo's commit map names it",
-        Some(Rule::RangePatchId) => "the patch of the whole branch",
-        Some(Rule::PatchId) => "the same patch",
-        Some(Rule::TreeAuthorDate) => "the same tree, author and date",
-        Some(Rule::Tree) => "the same tree; the old commit is not here to compare more",
-        Some(Rule::Amend) => "amended, by the reflog",
+        None => ("chosen", "as you chose"),
+        Some(Rule::CommitMap) => ("commit_map", "filter-repo's commit map names it"),
+        Some(Rule::RangePatchId) => ("range_patch_id", "the patch of the whole branch"),
+        Some(Rule::PatchId) => ("patch_id", "the same patch"),
+        Some(Rule::TreeAuthorDate) => ("tree_author_date", "the same tree, author and date"),
+        Some(Rule::Tree) => ("tree", "the same tree; the old commit is not here to compare more"),
+        Some(Rule::Amend) => ("amend", "amended, by the reflog"),
     }
 }
 
@@ -141,8 +130,8 @@ fn task(record: &Record) -> Option<&str> {
 impl<'a> From<&'a Repair> for RepairView<'a> {
     fn from(repair: &'a Repair) -> Self {
         let (to, rule, candidates): (_, _, &[Candidate]) = match &repair.verdict {
-            RepairVerdict::Attach { to, rule, .. } => (Some(to), Some(rule_name(*rule)), &[]),
-            RepairVerdict::Ambiguous(rule, candidates) => (None, Some(rule_name(Some(*rule))), candidates),
+            RepairVerdict::Attach { to, rule, .. } => (Some(to), Some(rule_words(*rule).0), &[]),
+            RepairVerdict::Ambiguous(rule, candidates) => (None, Some(rule_words(Some(*rule)).0), candidates),
             RepairVerdict::Lost => (None, None, &[]),
         };
         let candidate = |one: &'a Candidate| CandidateView {
@@ -178,11 +167,11 @@ fn text_of(repair: &Repair) -> String {
     match &repair.verdict {
         RepairVerdict::Attach { to, rule, done } => {
             let word = if *done { "attached" } else { "would attach" };
-            lines.push(format!("{word} {from} → {} ({})\n  {subject}", short(to.commit), rule_text(*rule)));
+            lines.push(format!("{word} {from} → {} ({})\n  {subject}", short(to.commit), rule_words(*rule).1));
             lines.push(format!("  → {}", safe::line(&to.subject)));
         }
         RepairVerdict::Ambiguous(rule, candidates) => {
-            let rule = rule_text(Some(*rule));
+            let rule = rule_words(Some(*rule)).1;
             lines.push(format!("choose for {from} among {} ({rule})\n  {subject}", candidates.len()));
             for Candidate { commit, subject, date } in candidates {
                 lines.push(format!("  → {} {} {}", short(*commit), format::date(date), safe::line(subject)));

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use crate::model::CATEGORIES;
-use crate::read::input::{Input, Todo};
+use crate::read::input::{Input, Question, Todo};
 use crate::read::lenient::{Content, Text};
 use crate::read::{patch, paths};
 use crate::text::limits::{SAMPLE, line_with_margin};
@@ -167,13 +167,9 @@ fn edited(input: &Input, file: Option<String>, cwd: Option<&str>) -> Vec<String>
 }
 
 fn questions(input: &Input) -> Vec<(Option<String>, String)> {
-    let asked = input
-        .questions
-        .0
-        .iter()
-        .filter_map(|one| Some((one.id.get().map(str::to_owned), one.question.get()?.to_owned())));
+    let question = |one: &Question| Some((one.id.get().map(str::to_owned), one.question.get()?.to_owned()));
     let single = input.question.get().map(|question| (None, question.to_owned()));
-    asked.chain(single).take(QUESTIONS).collect()
+    input.questions.0.iter().filter_map(question).chain(single).take(QUESTIONS).collect()
 }
 
 fn task(input: &Input) -> Option<(String, String)> {

@@ -5,84 +5,75 @@
 use serde_json::Value;
 
 use crate::import::python::convert::draft::{RecordDraft, RefPayloads};
-use crate::import::python::convert::family::Family;
 use crate::import::python::convert::read::{flag, moment, share, text, texts, words};
 use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Resolve, Source, Unknown};
 use empirica_notes::model::{Body, Id};
 
-/// The records of an artefact, or why there are none.
-pub fn artefact(notes: &RefPayloads<'_>) -> Result<Vec<RecordDraft>, String> {
+/// A reason or text that the payload lacks.
+pub const MISSING: &str = "not said";
+
+pub fn artefact(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let (value, ms) = (&notes.entries[0].value, notes.entries[0].ms);
+    let main = main_text(notes.family.folder, value).unwrap_or_default();
+    let single = |role, body| vec![notes.draft(0, ms, role, body)];
     let mut out = match notes.family.folder {
-        "findings" => {
-            let data = value.get("finding_data").unwrap_or(&Value::Null);
-            let finding_text = text(value, "finding").or_else(|| text(data, "finding"));
-            let finding_text = finding_text.ok_or_else(|| lacks("finding"))?;
-            finding(notes, finding_text)
-        }
-        "unknowns" => unknown(notes, text(value, "unknown").ok_or_else(|| lacks("unknown"))?),
-        "assumptions" => assumption(notes, text(value, "assumption").ok_or_else(|| lacks("assumption"))?),
+        "findings" => finding(notes, main),
+        "unknowns" => unknown(notes, main),
+        "assumptions" => assumption(notes, main),
         "dead_ends" => {
-            let approach = text(value, "approach").ok_or_else(|| lacks("approach"))?;
-            let why = text(value, "why_failed").unwrap_or("not said").to_owned();
-            let body = Body::DeadEnd(DeadEnd { approach: approach.to_owned(), why, led_from: None });
-            let mut out = vec![notes.draft(0, ms, "dead_end", body)];
+            let why = text(value, "why_failed").unwrap_or(MISSING).to_owned();
+            let mut out = single("dead_end", Body::DeadEnd(DeadEnd { approach: main.to_owned(), why, led_from: None }));
             let (at, newest) = notes.newest();
             if flag(&newest.value, "is_invalidated") {
-                let note = format!("No dead end any more: {approach}");
+                let note = format!("No dead end any more: {main}");
                 out.push(notes.draft(at, newest.newest.max(ms + 1), "invalidated", led(note, None, &out[0].id)));
             }
             out
         }
         "mistakes" => {
-            let mut mistake = text(value, "mistake").ok_or_else(|| lacks("mistake"))?.to_owned();
-            if let Some(why) = text(value, "why_wrong") {
-                mistake = format!("{mistake} (why: {why})");
-            }
+            let why = text(value, "why_wrong").map_or_else(String::new, |why| format!(" (why: {why})"));
             let prevention = text(value, "prevention").map(str::to_owned);
-            vec![notes.draft(0, ms, "mistake", Body::Mistake(Mistake { text: mistake, prevention, led_from: None }))]
+            single("mistake", Body::Mistake(Mistake { text: format!("{main}{why}"), prevention, led_from: None }))
         }
         "decisions" => {
-            let body = Body::Decision(Decision {
-                text: text(value, "choice").ok_or_else(|| lacks("choice"))?.to_owned(),
-                why: text(value, "rationale").unwrap_or("not said").to_owned(),
-                alternatives: texts(value.get("alternatives")),
-                led_from: None,
-            });
-            vec![notes.draft(0, ms, "decision", body)]
+            let why = text(value, "rationale").unwrap_or(MISSING).to_owned();
+            let alternatives = texts(value.get("alternatives"));
+            let text = main.to_owned();
+            single("decision", Body::Decision(Decision { text, why, alternatives, led_from: None }))
         }
-        _ => {
-            let named = ["source_url", "doc_path", "title"].iter().find_map(|key| text(value, key));
-            let location = named.ok_or_else(|| lacks("source_url"))?.to_owned();
-            vec![notes.draft(0, ms, "source", Body::Source(Source { location, led_from: None }))]
-        }
+        _ => single("source", Body::Source(Source { location: main.to_owned(), led_from: None })),
     };
     out.dedup_by(|a, b| a.id == b.id);
-    Ok(out)
+    out
 }
 
-/// Why a payload lacks the content of its kind of ref; `None` if it has it.
-pub fn lacking(family: &Family<'_>, value: &Value) -> Option<String> {
-    let within = |key: &str, inner: &str| {
-        let inside = value.get(inner).unwrap_or(&Value::Null);
-        text(value, key).or_else(|| text(inside, key)).is_none().then(|| lacks(key))
-    };
-    match family.folder {
-        "findings" => within("finding", "finding_data"),
-        "unknowns" => within("unknown", ""),
-        "assumptions" => within("assumption", ""),
-        "dead_ends" => within("approach", ""),
-        "mistakes" => within("mistake", ""),
-        "decisions" => within("choice", ""),
-        "sources" => ["source_url", "doc_path", "title"]
-            .iter()
-            .all(|key| text(value, key).is_none())
-            .then(|| lacks("source_url")),
-        "goals" => within("objective", "goal_data"),
-        "tasks" => within("description", ""),
-        "messages" => ["subject", "body"].iter().all(|key| text(value, key).is_none()).then(|| lacks("body")),
-        _ => None,
+/// The keys of the main text of a payload, by priority; empty for folders without one.
+fn main_keys(folder: &str) -> &'static [&'static str] {
+    match folder {
+        "findings" => &["finding"],
+        "unknowns" => &["unknown"],
+        "assumptions" => &["assumption"],
+        "dead_ends" => &["approach"],
+        "mistakes" => &["mistake"],
+        "decisions" => &["choice"],
+        "sources" => &["source_url", "doc_path", "title"],
+        "goals" => &["objective"],
+        "tasks" => &["description"],
+        "messages" => &["body", "subject"],
+        _ => &[],
     }
+}
+
+/// The main text of a payload, also in a nested object.
+pub fn main_text<'v>(folder: &str, value: &'v Value) -> Option<&'v str> {
+    let nested = || value.get("finding_data").or_else(|| value.get("goal_data"));
+    main_keys(folder).iter().find_map(|key| text(value, key).or_else(|| text(nested()?, key)))
+}
+
+/// The reason to refuse a payload: it lacks its main text.
+pub fn lacking(folder: &str, value: &Value) -> Option<String> {
+    let key = main_keys(folder).first().filter(|_| main_text(folder, value).is_none())?;
+    Some(format!("it lacks \"{key}\""))
 }
 
 /// Whether a payload is marked as resolved, invalidated or similar.
@@ -99,11 +90,6 @@ pub fn is_settled(value: &Value) -> bool {
     is_marked(value) || is_marked(data)
 }
 
-/// Error: the payload lacks its main key.
-pub fn lacks(key: &str) -> String {
-    format!("it says nothing under \"{key}\"")
-}
-
 fn led(text: String, impact: Option<f64>, from: &Id) -> Body {
     Body::Finding(Finding { text, impact, memory: None, led_from: Some(from.clone()) })
 }
@@ -114,26 +100,26 @@ fn resolved_ms(value: &Value, newest: u64, ms: u64) -> u64 {
     resolved.map_or(newest, |moment| moment.ms).max(ms + 1)
 }
 
-fn finding(notes: &RefPayloads<'_>, given: &str) -> Vec<RecordDraft> {
+fn finding(notes: &RefPayloads<'_>, main: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
     let impact = share(first.value.get("impact"));
-    let body = Finding { text: given.to_owned(), impact, memory: None, led_from: None };
+    let body = Finding { text: main.to_owned(), impact, memory: None, led_from: None };
     let mut out = vec![notes.draft(0, first.ms, "finding", Body::Finding(body))];
     let (at, newest) = notes.newest();
     let value = &newest.value;
     if flag(value, "is_resolved") {
         let kind = text(value, "resolution_kind").map(|kind| format!(" ({kind})")).unwrap_or_default();
         let how = text(value, "resolution").map(|how| format!(": {how}")).unwrap_or_default();
-        let note = format!("No longer open or so{kind}: {given}{how}");
+        let note = format!("No longer open or so{kind}: {main}{how}");
         let ms = resolved_ms(value, newest.newest, first.ms);
         out.push(notes.draft(at, ms, "resolved", led(note, share(value.get("impact")), &out[0].id)));
     }
     out
 }
 
-fn unknown(notes: &RefPayloads<'_>, given: &str) -> Vec<RecordDraft> {
+fn unknown(notes: &RefPayloads<'_>, main: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
-    let body = Body::Unknown(Unknown { text: given.to_owned(), led_from: None });
+    let body = Body::Unknown(Unknown { text: main.to_owned(), led_from: None });
     let mut out = vec![notes.draft(0, first.ms, "unknown", body)];
     let (at, newest) = notes.newest();
     let value = &newest.value;
@@ -150,9 +136,9 @@ fn resolve(notes: &RefPayloads<'_>, at: usize, ms: u64, of: &Id, text: String) -
 }
 
 /// An unverified assumption as an unknown; once verified, its result, and a finding if it holds.
-fn assumption(notes: &RefPayloads<'_>, given: &str) -> Vec<RecordDraft> {
+fn assumption(notes: &RefPayloads<'_>, main: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
-    let body = Body::Unknown(Unknown { text: format!("Assumption (unverified): {given}"), led_from: None });
+    let body = Body::Unknown(Unknown { text: format!("Assumption (unverified): {main}"), led_from: None });
     let mut out = vec![notes.draft(0, first.ms, "assumption", body)];
     let (at, newest) = notes.newest();
     let status = newest.value.get("status").and_then(words).unwrap_or_default();
@@ -160,7 +146,7 @@ fn assumption(notes: &RefPayloads<'_>, given: &str) -> Vec<RecordDraft> {
         let ms = resolved_ms(&newest.value, newest.newest, first.ms);
         let unknown = out[0].id.clone();
         if ["verified", "confirmed", "validated"].contains(&status.as_str()) {
-            let note = format!("Assumption, {status}: {given}");
+            let note = format!("Assumption, {status}: {main}");
             out.push(notes.draft(at, ms, "verified", led(note, None, &unknown)));
         }
         out.push(resolve(notes, at, ms, &unknown, status));

@@ -7,7 +7,8 @@ pub const PREFIXES: [&str; 2] = ["refs/notes/empirica/", "refs/notes/empirica-ar
 const ARTEFACTS: [&str; 9] =
     ["findings", "unknowns", "dead_ends", "mistakes", "assumptions", "decisions", "sources", "goals", "tasks"];
 
-/// Parts of a ref name.
+const UNKNOWN: &str = "the Python tool has no ref of this name";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Family<'n> {
     /// The folder; `archive` for deleted items.
@@ -21,8 +22,8 @@ pub struct Family<'n> {
 }
 
 impl Family<'_> {
-    /// Whether a ref holds one item, or entries that name theirs.
-    pub fn is_one_thing(&self) -> bool {
+    /// Whether a ref holds a single item, or entries with IDs.
+    pub fn is_single(&self) -> bool {
         ARTEFACTS.contains(&self.folder)
     }
 
@@ -62,9 +63,9 @@ pub fn family(name: &str) -> Result<Family<'_>, String> {
         ["messages", .., id] if parts.len() > 2 => plain("messages", id),
         [folder, id] => {
             let known = ARTEFACTS.into_iter().find(|known| known == folder);
-            plain(known.ok_or("no ref of the Python tool that holds anything is called so")?, id)
+            plain(known.ok_or(UNKNOWN)?, id)
         }
-        _ => return Err("no ref of the Python tool that holds anything is called so".to_owned()),
+        _ => return Err(UNKNOWN.to_owned()),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::import::python::convert::artefacts::lacks;
+use crate::import::python::convert::artefacts::main_text;
 use crate::import::python::convert::draft::{KnownGoals, RecordDraft, RefPayloads};
 use crate::import::python::convert::other;
 use crate::import::python::convert::read::{flag, moment, text, texts, words};
@@ -10,13 +10,12 @@ use empirica_notes::model::Body;
 use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, Priority, Subtask};
 
 /// A goal, from the oldest entry; the newest tells whether it is done or dropped.
-pub fn goal(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<RecordDraft>, String> {
+pub fn goal(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
     let data = first.value.get("goal_data").unwrap_or(&first.value);
-    let objective = text(data, "objective").ok_or_else(|| lacks("objective"))?;
     let criteria = data.get("success_criteria");
     let body = Body::Goal(Goal {
-        text: objective.to_owned(),
+        text: main_text("goals", &first.value).unwrap_or_default().to_owned(),
         criteria: match criteria {
             Some(Value::Array(list)) => list.iter().filter_map(criterion).collect(),
             other => texts(other),
@@ -43,7 +42,7 @@ pub fn goal(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<Recor
         let body = Body::GoalDrop(GoalDrop { of, why: why.or(Some(word.to_owned())), concerns: Vec::new() });
         out.push(notes.draft(at, when("archived_at"), "goal_drop", body));
     }
-    Ok(out)
+    out
 }
 
 fn criterion(value: &Value) -> Option<String> {
@@ -51,18 +50,18 @@ fn criterion(value: &Value) -> Option<String> {
 }
 
 /// The steps of a goal, one per entry. If the goal is missing, they are logged as actions.
-pub fn tasks(notes: &RefPayloads<'_>, goals: &KnownGoals) -> Result<Vec<RecordDraft>, String> {
+pub fn tasks(notes: &RefPayloads<'_>, goals: &KnownGoals) -> Vec<RecordDraft> {
     let goal = goals.get(notes.family.id);
     let mut out: Vec<RecordDraft> = Vec::new();
     for (at, entry) in notes.entries.iter().enumerate() {
         let value = &entry.value;
-        let description = text(value, "description").ok_or_else(|| lacks("description"))?.to_owned();
+        let description = main_text("tasks", value).unwrap_or_default().to_owned();
         let begun = out.len();
         match goal {
             Some((of, ms, _)) => {
-                // a step has the time it was done, not when it was set
-                let (ms, own) =
-                    (ms + 1, value.get("subtask_id").and_then(words).unwrap_or_else(|| description.clone()));
+                // the entry has the time the step was done, not when it was set
+                let ms = ms + 1;
+                let own = value.get("subtask_id").and_then(words).unwrap_or_else(|| description.clone());
                 let body = Body::Subtask(Subtask { of: of.clone(), text: description, concerns: Vec::new() });
                 let step = notes.draft(at, ms, &format!("subtask {own}"), body);
                 let of = step.id.clone();
@@ -82,5 +81,5 @@ pub fn tasks(notes: &RefPayloads<'_>, goals: &KnownGoals) -> Result<Vec<RecordDr
         let session = goal.and_then(|goal| goal.2.clone());
         out[begun..].iter_mut().for_each(|draft| draft.session = session.clone());
     }
-    Ok(out)
+    out
 }

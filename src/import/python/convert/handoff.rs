@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::fold::assessment::trajectory::{OVERALL, word};
+use crate::import::python::convert::artefacts::MISSING;
 use crate::import::python::convert::draft::{ParsedPayload, RecordDraft, RefPayloads};
 use crate::import::python::convert::read::{at, flag, text, texts};
 use empirica_notes::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};
@@ -23,7 +24,7 @@ fn report(entry: &ParsedPayload<'_>) -> Handoff {
     let tools = texts(value.get("tools")).into_iter().filter(|tool| tool != "N/A");
     Handoff {
         kind: "epistemic".to_owned(),
-        task: text(value, "task").unwrap_or("not said").to_owned(),
+        task: text(value, "task").unwrap_or(MISSING).to_owned(),
         started_at: at(entry.ms.saturating_sub(seconds * 1000)),
         duration_seconds: seconds,
         session_status: if flag(value, "active") { "active" } else { "ended" }.to_owned(),

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 pub use crate::import::python::convert::derive::id as derived_id;
 pub use crate::import::python::convert::family::{PREFIXES, is_ours};
@@ -40,20 +40,18 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-/// Result of a conversion.
 #[derive(Debug, Default)]
 pub struct Converted {
     /// Derived records with their payloads.
     pub lines: Vec<ConvertedLine>,
-    /// Payloads that cannot be converted.
     pub refused: Vec<Unreadable>,
     /// Number of converted originals, by ref folder.
     pub from: BTreeMap<String, usize>,
-    /// How many sessions they tell of.
+    /// Number of sessions they belong to.
     pub sessions: usize,
 }
 
-/// Makes records of originals, in whatever order they come.
+/// Converts originals, in any order.
 pub fn convert(originals: &[Original]) -> Converted {
     let mut by_ref: BTreeMap<&str, Vec<&Original>> = BTreeMap::new();
     for original in originals {
@@ -71,11 +69,7 @@ pub fn convert(originals: &[Original]) -> Converted {
         };
         let mut entries = Vec::new();
         for original in originals {
-            let read = entry(original, &found).and_then(|entry| match artefacts::lacking(&found, &entry.value) {
-                Some(reason) => Err(reason),
-                None => Ok(entry),
-            });
-            match read {
+            match entry(original, &found) {
                 Ok(entry) => entries.push(entry),
                 Err(reason) => {
                     let reason = format!("{reason} (the note of {})", original.commit.get(..8).unwrap_or_default());
@@ -90,17 +84,13 @@ pub fn convert(originals: &[Original]) -> Converted {
             continue;
         }
         let notes = RefPayloads { name, family: found, entries };
-        match drafts(&notes, &mut goals) {
-            Ok(drafts) => {
-                *out.from.entry(notes.family.folder.to_owned()).or_default() += notes.entries.len();
-                made.push((notes, drafts));
-            }
-            Err(reason) => out.refused.push(Unreadable { name: name.to_owned(), reason }),
-        }
+        *out.from.entry(notes.family.folder.to_owned()).or_default() += notes.entries.len();
+        let drafts = drafts(&notes, &mut goals);
+        made.push((notes, drafts));
     }
     let mut sessions = Sessions::default();
     for (notes, drafts) in &made {
-        drafts.iter().for_each(|draft| sessions.see(notes, draft));
+        drafts.iter().for_each(|draft| sessions.add(notes, draft));
     }
     out.sessions = sessions.len();
     for (notes, drafts) in made {
@@ -119,7 +109,6 @@ pub fn convert(originals: &[Original]) -> Converted {
 /// How much later than the ref a time may be, in milliseconds.
 const AHEAD_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 
-/// Parses a payload.
 fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayload<'o>, String> {
     let text = std::str::from_utf8(&original.content).map_err(|_| "it is not UTF-8".to_owned())?;
     let text = text.trim_end_matches('\n');
@@ -129,9 +118,12 @@ fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayloa
         false => match read::json(text) {
             Some(value @ Value::Object(_)) => value,
             Some(_) => return Err("it is no JSON object".to_owned()),
-            None => return Err("it is no JSON that can be read here".to_owned()),
+            None => return Err("it is not valid JSON".to_owned()),
         },
     };
+    if let Some(reason) = artefacts::lacking(family.folder, &value) {
+        return Err(reason);
+    }
     let strict = family.is_text() || serde_json::from_str::<Value>(text).is_ok() && read::is_kept_whole(text, &value);
     let kept = if strict { value.clone() } else { Value::from(text) };
     let named = ["created_at", "timestamp", "ts", "signed_at"].iter().find_map(|key| read::moment(value.get(key)?));
@@ -160,17 +152,17 @@ fn times(value: &Value) -> Vec<u64> {
 }
 
 /// The records of a ref. Each entry is stored in at least one.
-fn drafts(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<RecordDraft>, String> {
+fn drafts(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Vec<RecordDraft> {
     let mut out = match notes.family.folder {
         "session" | "checkpoints" => assess::points(notes),
         "cascades" => assess::cascade(notes),
         "handoff" => handoff::handoffs(notes),
-        "goals" => goals::goal(notes, goals)?,
-        "tasks" => goals::tasks(notes, goals)?,
-        "messages" => other::messages(notes)?,
+        "goals" => goals::goal(notes, goals),
+        "tasks" => goals::tasks(notes, goals),
+        "messages" => other::messages(notes),
         "signatures" => other::signatures(notes),
         "archive" => other::archived(notes),
-        _ => artefacts::artefact(notes)?,
+        _ => artefacts::artefact(notes),
     };
     // no duplicates: the oldest entry counts
     let mut seen = std::collections::HashSet::new();
@@ -179,15 +171,15 @@ fn drafts(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Result<Vec<RecordD
     for (at, entry) in notes.entries.iter().enumerate() {
         if out.iter().all(|draft| draft.entry != at) {
             let ms = if entry.clock == Some("missing") { begun.unwrap_or(entry.newest) } else { entry.newest };
-            let (id, body) = again(notes.name, ms, &entry.kept);
+            let (id, body) = placeholder_body(notes.name, ms, &entry.kept);
             out.push(RecordDraft { id, ms, entry: at, body, session: None });
         }
     }
-    Ok(out)
+    out
 }
 
 /// A placeholder that stores the payload of a rewritten entry without new content.
-fn again(name: &str, ms: u64, kept: &Value) -> (Id, Body) {
+fn placeholder_body(name: &str, ms: u64, kept: &Value) -> (Id, Body) {
     let folder = family(name).map_or("notes", |family| family.folder);
     let id = derive::id(ms, &[name, "again", &kept.to_string()]);
     (id, other::done("edit", format!("Wrote again in {folder}: {}", other::gist(kept))))
@@ -195,31 +187,25 @@ fn again(name: &str, ms: u64, kept: &Value) -> (Id, Body) {
 
 /// The record that stores the payload of `line` if its record is already here with another payload; `None` if it has
 /// none.
-pub fn kept_again(line: &ConvertedLine) -> Option<ConvertedLine> {
+pub fn placeholder(line: &ConvertedLine) -> Option<ConvertedLine> {
     let name = line.foreign.get("ref")?.as_str()?;
-    let (id, body) = again(name, line.head.id.ms(), line.foreign.get("original")?);
+    let (id, body) = placeholder_body(name, line.head.id.ms(), line.foreign.get("original")?);
     Some(ConvertedLine { head: Envelope { id, ..line.head.clone() }, body, foreign: line.foreign.clone() })
 }
 
 /// The record of a draft. The first draft of an entry stores its payload.
 fn line(notes: &RefPayloads<'_>, draft: RecordDraft, first: bool, sessions: &Sessions) -> ConvertedLine {
     let entry = &notes.entries[draft.entry];
-    let mut foreign = Map::new();
-    foreign.insert("tool".to_owned(), json!(TOOL));
-    foreign.insert("ref".to_owned(), json!(notes.name));
-    foreign.insert("commit".to_owned(), json!(entry.original.commit));
+    let mut foreign = json!({"tool": TOOL, "ref": notes.name, "commit": entry.original.commit});
     if let Some(clock) = entry.clock {
-        foreign.insert("time".to_owned(), json!(clock));
+        foreign["time"] = json!(clock);
     }
     if first {
-        foreign.insert("original".to_owned(), entry.kept.clone());
+        foreign["original"] = entry.kept.clone();
     }
     let session = sessions::of(notes, &draft);
     let ai = sessions::ai(&entry.value).map(str::to_owned);
     let ai = ai.or_else(|| sessions.ai(session.as_ref()?)).unwrap_or_else(|| sessions::UNKNOWN.to_owned());
-    ConvertedLine {
-        head: head(draft.id, draft.ms, session, ai, &entry.original.commit),
-        body: draft.body,
-        foreign: Value::Object(foreign),
-    }
+    let head = head(draft.id, draft.ms, session, ai, &entry.original.commit);
+    ConvertedLine { head, body: draft.body, foreign }
 }

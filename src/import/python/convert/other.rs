@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::import::python::convert::artefacts::lacks;
 use crate::import::python::convert::draft::{RecordDraft, RefPayloads};
 use crate::import::python::convert::read::{text, words};
 use empirica_notes::model::Body;
@@ -33,25 +32,19 @@ pub fn gist(value: &Value) -> String {
     summary.map(str::to_owned).or_else(|| words(value)).unwrap_or_default()
 }
 
-/// A logged action.
 pub fn done(category: &str, text: String) -> Body {
     Body::Activity(Activity { category: category.to_owned(), text, failed: false, files: Vec::new(), led_from: None })
 }
 
 /// Messages from one agent to another.
-pub fn messages(notes: &RefPayloads<'_>) -> Result<Vec<RecordDraft>, String> {
-    let mut out = Vec::new();
-    for (at, entry) in notes.entries.iter().enumerate() {
-        let value = &entry.value;
+pub fn messages(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
+    let message = |value: &Value| {
         let parts: Vec<&str> = ["subject", "body"].iter().filter_map(|key| text(value, key)).collect();
-        if parts.is_empty() {
-            return Err(lacks("body"));
-        }
         let to = value.get("to").and_then(|to| text(to, "ai_id")).unwrap_or("all");
-        let text = format!("Message to {to}: {}", parts.join(" \u{2014} "));
-        out.push(notes.draft(at, entry.ms, "message", done("ask", text)));
-    }
-    Ok(out)
+        format!("Message to {to}: {}", parts.join(" \u{2014} "))
+    };
+    let each = notes.entries.iter().enumerate();
+    each.map(|(at, entry)| notes.draft(at, entry.ms, "message", done("ask", message(&entry.value)))).collect()
 }
 
 /// Signatures of checkpoints. They sign commits of the tool's own notes, so they prove nothing here.

@@ -29,12 +29,10 @@ pub fn is_kept_whole(text: &str, value: &Value) -> bool {
             (false, ':') => colons += 1,
             _ => {}
         }
-        digits = if !quoted && c.is_ascii_digit() {
-            digits + 1
-        } else if c == '.' {
-            digits
-        } else {
-            0
+        digits = match c {
+            '0'..='9' if !quoted => digits + 1,
+            '.' => digits,
+            _ => 0,
         };
         if digits > 17 {
             return false;
@@ -45,8 +43,7 @@ pub fn is_kept_whole(text: &str, value: &Value) -> bool {
 
 /// Replaces bare `NaN` and `Infinity` by null; `None` if there are none.
 fn without_nan(text: &str) -> Option<String> {
-    let (mut out, mut rest, mut quoted) = (String::new(), text, false);
-    let mut found = false;
+    let (mut out, mut rest, mut quoted, mut found) = (String::new(), text, false, false);
     while let Some(first) = rest.chars().next() {
         let word = ["-Infinity", "Infinity", "NaN"].iter().find(|word| !quoted && rest.starts_with(**word));
         let length = match (word, first) {
@@ -62,10 +59,8 @@ fn without_nan(text: &str) -> Option<String> {
     found.then_some(out)
 }
 
-/// A parsed time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// Unix milliseconds.
     pub ms: u64,
     /// Whether it has no zone and is read as UTC.
     pub naive: bool,
@@ -112,11 +107,10 @@ pub fn words(value: &Value) -> Option<String> {
 pub fn texts(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::Array(list)) => list.iter().filter_map(words).collect(),
-        Some(Value::String(text)) => match serde_json::from_str::<Value>(text) {
-            Ok(Value::Array(list)) => list.iter().filter_map(words).collect(),
-            _ => words(&Value::String(text.clone())).into_iter().collect(),
+        Some(value) => match value.as_str().map(serde_json::from_str::<Value>) {
+            Some(Ok(Value::Array(list))) => list.iter().filter_map(words).collect(),
+            _ => words(value).into_iter().collect(),
         },
-        Some(other) => words(other).into_iter().collect(),
         None => Vec::new(),
     }
 }

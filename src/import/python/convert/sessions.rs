@@ -14,7 +14,6 @@ pub const UNKNOWN: &str = "(unknown)";
 /// Worktree and place of all imported sessions, so that none counts as one of this clone.
 pub const PLACE: &str = "imported";
 
-/// Known parts of a session.
 struct SessionParts {
     external: Option<String>,
     /// The agent, after the rank of its source and the time.
@@ -34,7 +33,7 @@ pub fn ai(value: &Value) -> Option<&str> {
 }
 
 /// The tool's session ID of a draft.
-fn called<'d>(notes: &'d RefPayloads<'_>, draft: &'d RecordDraft) -> Option<&'d str> {
+fn name_of<'d>(notes: &'d RefPayloads<'_>, draft: &'d RecordDraft) -> Option<&'d str> {
     let value = &notes.entries[draft.entry].value;
     let named = || read::text(value, "session_id").or_else(|| read::text(value.get("from")?, "session_id"));
     draft.session.as_deref().or(notes.family.session).or_else(named)
@@ -42,7 +41,7 @@ fn called<'d>(notes: &'d RefPayloads<'_>, draft: &'d RecordDraft) -> Option<&'d 
 
 /// The session of a draft. Drafts without one share a session per agent; messages have none.
 pub fn of(notes: &RefPayloads<'_>, draft: &RecordDraft) -> Option<SessionId> {
-    match called(notes, draft) {
+    match name_of(notes, draft) {
         Some(name) => Some(derive::session(name)),
         None if notes.family.folder == "messages" => None,
         None => Some(derive::session(&format!("\u{0}{}", ai(&notes.entries[draft.entry].value).unwrap_or(UNKNOWN)))),
@@ -50,17 +49,16 @@ pub fn of(notes: &RefPayloads<'_>, draft: &RecordDraft) -> Option<SessionId> {
 }
 
 impl Sessions {
-    /// Number of sessions.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Adds a draft to its session.
-    pub fn see(&mut self, notes: &RefPayloads<'_>, draft: &RecordDraft) {
+    pub fn add(&mut self, notes: &RefPayloads<'_>, draft: &RecordDraft) {
         let Some(id) = of(notes, draft) else { return };
         let entry = &notes.entries[draft.entry];
         let moment = (draft.ms, entry.original.commit.clone());
-        let external = called(notes, draft).filter(|name| id.as_str() != name.to_ascii_lowercase());
+        let external = name_of(notes, draft).filter(|name| id.as_str() != name.to_ascii_lowercase());
         let known = self.0.entry(id).or_insert_with(|| SessionParts {
             external: external.map(str::to_owned),
             ai: None,
@@ -82,7 +80,6 @@ impl Sessions {
         };
     }
 
-    /// The agent of a session.
     pub fn ai(&self, id: &SessionId) -> Option<String> {
         Some(self.0.get(id)?.ai.as_ref()?.2.clone())
     }
@@ -105,11 +102,8 @@ impl Sessions {
             for (role, (ms, commit), body) in [("start", &known.first, start), ("end", &known.last, end)] {
                 let made = derive::id(*ms, &["session", id.as_str(), role]);
                 let foreign = json!({"tool": TOOL, "session": known.external.as_deref().unwrap_or(id.as_str())});
-                out.push(ConvertedLine {
-                    head: head(made, *ms, Some(id.clone()), ai.to_owned(), commit),
-                    body,
-                    foreign,
-                });
+                let head = head(made, *ms, Some(id.clone()), ai.to_owned(), commit);
+                out.push(ConvertedLine { head, body, foreign });
             }
         }
         out

@@ -61,7 +61,7 @@ fn input(value: &Value) -> CstInputValue {
 /// parent on one line is spread over several.
 pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize), EditError> {
     let (mark, root) = parsed(text)?;
-    let shape = |depth: usize, wanted| EditError::Shape { at: spot.path[..depth].join("."), wanted };
+    let shape = |depth: usize, expected| EditError::Shape { at: spot.path[..depth].join("."), expected };
     // the value with its parents from a depth on
     let nested = |depth: usize| {
         let inner = input(value);
@@ -93,11 +93,11 @@ pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize
     Ok((format!("{mark}{root}"), 0))
 }
 
-/// Removes the one child of `now` that `wanted` lacks. `None` if they differ in more than that, or if a comment
+/// Removes the one child of `now` that `expected` lacks. `None` if they differ in more than that, or if a comment
 /// outside the child would be removed too.
-pub fn take(text: &str, now: &Value, wanted: &Value) -> Result<Option<String>, EditError> {
+pub fn take(text: &str, now: &Value, expected: &Value) -> Result<Option<String>, EditError> {
     let (mark, root) = parsed(text)?;
-    let Some(child) = root.value().and_then(|node| differing(node, now, wanted)) else { return Ok(None) };
+    let Some(child) = root.value().and_then(|node| differing(node, now, expected)) else { return Ok(None) };
     let comments = |node: &CstNode| count_comments(&node.children());
     let kept = count_comments(&root.children()) - comments(&child);
     child.remove();
@@ -108,9 +108,9 @@ fn count_comments(nodes: &[CstNode]) -> usize {
     nodes.iter().map(|node| usize::from(node.is_comment()) + count_comments(&node.children())).sum()
 }
 
-/// First child in `now` but not in `wanted`.
-fn differing(node: CstNode, now: &Value, wanted: &Value) -> Option<CstNode> {
-    match (now, wanted) {
+/// First child in `now` but not in `expected`.
+fn differing(node: CstNode, now: &Value, expected: &Value) -> Option<CstNode> {
+    match (now, expected) {
         (Value::Object(have), Value::Object(want)) => {
             let key = have.keys().find(|key| have.get(*key) != want.get(*key))?;
             let property = property(&node.as_object()?, key)?;

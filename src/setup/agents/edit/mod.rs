@@ -30,7 +30,6 @@ pub struct AddedEntry {
     pub reworded: bool,
 }
 
-/// Format of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileFormat {
     /// JSON, with comments and trailing commas.
@@ -70,18 +69,18 @@ impl FileFormat {
         if entry.reworded {
             return Ok(text.contains(&entry.now).then(|| text.replace(&entry.now, &entry.was)));
         }
-        let wanted = without(&now, entry);
+        let expected = without(&now, entry);
         let edited =
             || EditError::Syntax { line: 0, what: format!("{} was edited by hand", entry.spot.path.join(".")) };
-        if wanted == now {
+        if expected == now {
             return if is_edited(&now, entry) { Err(edited()) } else { Ok(None) };
         }
-        let fits = |text: &String| self.read(text).is_ok_and(|found| found == wanted);
+        let fits = |text: &String| self.read(text).is_ok_and(|found| found == expected);
         if let Some(text) = undone(text, entry).filter(fits) {
             return Ok(Some(text));
         }
         let taken = match self {
-            FileFormat::Json => json::take(text, &now, &wanted)?,
+            FileFormat::Json => json::take(text, &now, &expected)?,
             FileFormat::Toml => None,
         };
         taken.filter(fits).map(Some).ok_or_else(edited)

@@ -16,7 +16,7 @@ pub enum EditError {
         /// The dotted keys that lead there; empty for the whole document.
         at: String,
         /// The expected value: `an object` or `a list`.
-        wanted: &'static str,
+        expected: &'static str,
     },
 }
 

@@ -73,9 +73,9 @@ fn a_version_stays_for_as_long_as_there_are_hooks() {
 fn a_conflicting_value_is_named() {
     let list = EntryPath::list(&["hooks", "Stop"]);
     let fault = |text: &str| FileFormat::Json.put(text, &list, &json!(1)).unwrap_err();
-    assert_eq!(fault("[]"), EditError::Shape { at: String::new(), wanted: "an object" });
-    assert_eq!(fault("{\"hooks\": []}"), EditError::Shape { at: "hooks".into(), wanted: "an object" });
-    assert_eq!(fault("{\"hooks\": {\"Stop\": {}}}"), EditError::Shape { at: "hooks.Stop".into(), wanted: "a list" });
+    assert_eq!(fault("[]"), EditError::Shape { at: String::new(), expected: "an object" });
+    assert_eq!(fault("{\"hooks\": []}"), EditError::Shape { at: "hooks".into(), expected: "an object" });
+    assert_eq!(fault("{\"hooks\": {\"Stop\": {}}}"), EditError::Shape { at: "hooks.Stop".into(), expected: "a list" });
     for text in ["{\n\"a\": }", "{\n'a': 1}", "{\n\"a\": 1 \"b\": 2}", "{\n"] {
         let EditError::Syntax { line, .. } = fault(text) else { panic!("{text}") };
         assert!(line >= 1, "{text}");

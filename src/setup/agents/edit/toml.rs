@@ -13,7 +13,6 @@ fn parsed(text: &str) -> Result<Document<&str>, EditError> {
     })
 }
 
-/// Parses a text.
 pub fn read(text: &str) -> Result<Value, EditError> {
     parsed(text)?;
     toml_edit::de::from_str(text).map_err(|error| EditError::Syntax { line: 0, what: error.message().to_owned() })
@@ -22,7 +21,7 @@ pub fn read(text: &str) -> Result<Value, EditError> {
 /// Adds an object as a table, or as an inline table inside one; returns the text and the number of tables created
 /// around it.
 pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize), EditError> {
-    let shape = |depth: usize| EditError::Shape { at: spot.path[..depth].join("."), wanted: "an object" };
+    let shape = |depth: usize| EditError::Shape { at: spot.path[..depth].join("."), expected: "an object" };
     let levels = spot.path.len();
     let Some((key, above)) = spot.path.split_last() else { return Err(shape(0)) };
     let mut document = parsed(text)?.into_mut();
@@ -48,10 +47,10 @@ pub fn put(text: &str, spot: &EntryPath, value: &Value) -> Result<(String, usize
     let out = document.to_string();
     let out = if text.contains("\r\n") { out.replace("\r\n", "\n").replace('\n', "\r\n") } else { out };
     // only the entry may differ
-    let mut wanted = read(text)?;
-    let place = above.iter().try_fold(&mut wanted, |place, key| {
+    let mut expected = read(text)?;
+    let place = above.iter().try_fold(&mut expected, |place, key| {
         place.as_object_mut().map(|map| map.entry(key.clone()).or_insert_with(|| Value::Object(Default::default())))
     });
     place.and_then(Value::as_object_mut).map(|map| map.insert(key.clone(), value.clone()));
-    if read(&out) == Ok(wanted) { Ok((out, made)) } else { Err(shape(levels)) }
+    if read(&out) == Ok(expected) { Ok((out, made)) } else { Err(shape(levels)) }
 }
