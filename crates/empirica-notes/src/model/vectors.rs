@@ -132,12 +132,10 @@ impl FromStr for Vector {
 
     fn from_str(text: &str) -> Result<Self, VectorError> {
         let lower = text.trim().to_ascii_lowercase();
-        Vector::ALL.into_iter().find(|v| v.name() == lower).ok_or_else(|| {
-            let names: Vec<&str> = Vector::ALL.iter().map(|v| v.name()).collect();
-            let nearest = similar::get_close_matches(lower.as_str(), &names, 1, 0.5)
-                .first()
-                .and_then(|near| Vector::ALL.into_iter().find(|v| v.name() == *near));
-            VectorError::Unknown { name: text.trim().to_owned(), nearest: nearest.map(Vector::name) }
+        Vector::parse(&lower).ok_or_else(|| {
+            let names = Vector::ALL.map(Vector::name);
+            let nearest = similar::get_close_matches(lower.as_str(), &names, 1, 0.5).first().copied();
+            VectorError::Unknown { name: text.trim().to_owned(), nearest }
         })
     }
 }

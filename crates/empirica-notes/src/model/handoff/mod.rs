@@ -21,18 +21,18 @@ pub const CONTEXT: &str = "context";
 
 /// A text and the record it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct Item {
     /// The record; `None` if the text was given with the handoff itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
-    /// The text.
     pub text: String,
 }
 
 /// An approach that failed and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct HandoffDeadEnd {
-    /// The approach.
     pub approach: String,
     /// The cause of the failure.
     pub why: String,
@@ -40,8 +40,8 @@ pub struct HandoffDeadEnd {
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct HandoffDecision {
-    /// The decision.
     pub text: String,
     /// The reason.
     pub why: String,
@@ -52,8 +52,8 @@ pub struct HandoffDecision {
 
 /// A mistake and how to prevent it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct HandoffMistake {
-    /// The mistake.
     pub text: String,
     /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,8 +62,8 @@ pub struct HandoffMistake {
 
 /// The last run of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct HandoffEvidence {
-    /// The command line.
     pub command: String,
     /// The exit code; 0 passed.
     pub exit: i32,
@@ -85,14 +85,14 @@ fn is_one(n: &u32) -> bool {
 
 /// An uncertainty that the session resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct Gap {
-    /// The subject.
     pub gap: String,
     /// The knowledge before.
     pub before: String,
     /// The knowledge after.
     pub after: String,
-    /// By how much; null when it is not a matter of a vector.
+    /// The change of the vector; null if it is no vector.
     pub confidence_change: Option<f64>,
 }
 
@@ -170,9 +170,7 @@ pub struct MadeIn {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct Clarification {
-    /// The question asked of the sender.
     pub question: String,
-    /// The agent that asked.
     pub asked_by: String,
     /// The answer; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,8 +179,8 @@ pub struct Clarification {
 
 /// A gap that a receiver reported in the original of a revised handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct Missed {
-    /// The missing information.
     pub gap: String,
     /// The agent that reported it.
     pub reported_by: String,
@@ -190,14 +188,13 @@ pub struct Missed {
 
 /// An earlier record relevant to the task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct Relevant {
-    /// The record.
     pub id: Id,
     /// The value of its `kind` key.
     pub kind: String,
     /// The agent that logged it.
     pub ai: String,
-    /// Its text.
     pub text: String,
     /// Its reason, for kinds that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,10 +207,9 @@ pub struct Relevant {
 
 /// The use of one tool category.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct ToolUse {
-    /// The category.
     pub tool: String,
-    /// The number of uses.
     pub count: u32,
 }
 
@@ -230,7 +226,7 @@ crate::words! {
 }
 
 impl Calibration {
-    /// The word shown. Not "calibrated": that would mean a comparison of forecasts with outcomes.
+    /// The displayed word. Not "calibrated", which would mean a comparison of forecasts with outcomes.
     pub fn word(self) -> &'static str {
         match self {
             Calibration::WellCalibrated => "consistent",
@@ -324,7 +320,6 @@ pub struct Handoff {
     pub unknowns: Vec<Item>,
     pub dead_ends: Vec<HandoffDeadEnd>,
     pub mistakes: Vec<HandoffMistake>,
-    /// What was decided.
     pub decisions: Vec<HandoffDecision>,
     pub evidence: Vec<HandoffEvidence>,
     pub goals: Vec<GoalState>,
