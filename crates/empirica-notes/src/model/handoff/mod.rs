@@ -21,18 +21,18 @@ pub const CONTEXT: &str = "context";
 
 /// A text and the record it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Item {
     /// The record; `None` if the text was given with the handoff itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
+    /// The text.
     pub text: String,
 }
 
 /// An approach that failed and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct HandoffDeadEnd {
+    /// The approach.
     pub approach: String,
     /// The cause of the failure.
     pub why: String,
@@ -40,8 +40,8 @@ pub struct HandoffDeadEnd {
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct HandoffDecision {
+    /// The decision.
     pub text: String,
     /// The reason.
     pub why: String,
@@ -52,8 +52,8 @@ pub struct HandoffDecision {
 
 /// A mistake and how to prevent it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct HandoffMistake {
+    /// The mistake.
     pub text: String,
     /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,8 +62,8 @@ pub struct HandoffMistake {
 
 /// The last run of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct HandoffEvidence {
+    /// The command line.
     pub command: String,
     /// The exit code; 0 passed.
     pub exit: i32,
@@ -85,8 +85,8 @@ fn is_one(n: &u32) -> bool {
 
 /// An uncertainty that the session resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Gap {
+    /// The subject.
     pub gap: String,
     /// The knowledge before.
     pub before: String,
@@ -168,9 +168,10 @@ pub struct MadeIn {
 
 /// A receiver's question, included in a revised handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Clarification {
+    /// The question to the sender.
     pub question: String,
+    /// The agent with the question.
     pub asked_by: String,
     /// The answer; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,8 +180,8 @@ pub struct Clarification {
 
 /// A gap that a receiver reported in the original of a revised handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Missed {
+    /// The missing information.
     pub gap: String,
     /// The agent that reported it.
     pub reported_by: String,
@@ -195,6 +196,7 @@ pub struct Relevant {
     pub kind: String,
     /// The agent that logged it.
     pub ai: String,
+    /// The text.
     pub text: String,
     /// Its reason, for kinds that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,9 +209,10 @@ pub struct Relevant {
 
 /// The use of one tool category.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct ToolUse {
+    /// The category.
     pub tool: String,
+    /// The number of uses.
     pub count: u32,
 }
 
