@@ -16,6 +16,11 @@ macro_rules! words {
             /// All variants, in order.
             pub const ALL: [$name; [$($word),+].len()] = [$($name::$variant),+];
 
+            /// The variant of that name; `None` for any other text.
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|variant| variant.name() == name)
+            }
+
             /// The name of the variant.
             pub fn name(self) -> &'static str {
                 match self {

@@ -174,10 +174,8 @@ pub fn union_all<'n>(notes: impl IntoIterator<Item = &'n [u8]>) -> Vec<u8> {
 /// As [`union`], but `new` is intact and `old` may have had its lines sorted. Blocks of `new` replace those of `old`,
 /// except by higher renderers; passages of `old` without lines of their own are dropped.
 pub fn mend(old: &[u8], new: &[u8]) -> Vec<u8> {
-    let (mut torn, mut whole) = (Parsed::default(), Parsed::default());
-    torn.read(&String::from_utf8_lossy(old));
+    let (torn, mut whole) = (Parsed::of(old), Parsed::of(new));
     let text = String::from_utf8_lossy(new);
-    whole.read(&text);
     let new_lines: BTreeSet<&str> = text.lines().collect();
     for (key, block) in torn.blocks {
         if whole.blocks.get(&key).is_none_or(|kept| block.renderer > kept.renderer) {
@@ -199,8 +197,7 @@ pub fn mend(old: &[u8], new: &[u8]) -> Vec<u8> {
 pub fn texts(note: &[u8]) -> Vec<(Option<String>, String)> {
     let parsed = Parsed::of(note);
     let blocks = parsed.in_order().into_iter().map(|block| (Some(block.id.as_str().to_owned()), block.text.clone()));
-    let blocks: Vec<_> = blocks.collect();
-    blocks.into_iter().chain(parsed.passages.into_iter().map(|passage| (None, passage))).collect()
+    blocks.chain(parsed.passages.iter().map(|passage| (None, passage.clone()))).collect()
 }
 
 /// The ids of the blocks of earlier renderers.
@@ -252,8 +249,7 @@ pub fn with_passages(note: &[u8], change: impl Fn(&str) -> Option<String>) -> Op
 
 /// Whether a text is exactly one block.
 fn is_block(text: &str) -> bool {
-    let mut parsed = Parsed::default();
-    parsed.read(text);
+    let parsed = Parsed::of(text.as_bytes());
     parsed.blocks.len() == 1 && parsed.passages.is_empty()
 }
 

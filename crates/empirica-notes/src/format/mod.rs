@@ -5,3 +5,8 @@ pub mod lines;
 pub mod portable;
 pub mod record;
 pub mod redact;
+
+/// Bytes in lower-case hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -8,9 +8,9 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::format::lines;
 use crate::format::record::{decode, encode, read_json};
-use crate::model::{Id, Namespace, Record};
+use crate::format::{hex, lines, record};
+use crate::model::{Id, Namespace};
 
 /// A parsed line of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub fn write(commit: &str, namespace: Namespace, line: &[u8]) -> String {
             _ => format!("{place},\"record\":{text}}}"),
         },
         Ok(text) => format!("{place},\"line\":{}}}", Value::from(text)),
-        Err(_) => format!("{place},\"hex\":\"{}\"}}", to_hex(line)),
+        Err(_) => format!("{place},\"hex\":\"{}\"}}", hex(line)),
     }
 }
 
@@ -108,10 +108,9 @@ fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
     if line.is_empty() || line.contains(&b'\n') {
         return Err("it does not hold exactly one line".to_owned());
     }
-    let follows = |record: Record| record.body.namespace();
     let namespace = match (namespace, read_json(&line)) {
         (Some(namespace), _) => namespace,
-        (None, Ok(record)) => follows(record).ok_or("it has no key \"shelf\", which its kind requires")?,
+        (None, Ok(record)) => record.body.namespace().ok_or("it has no key \"shelf\", which its kind requires")?,
         (None, Err(why)) => return Err(format!("{why}; and it has no key \"shelf\"")),
     };
     Ok(Portable { commit, namespace, line })
@@ -132,9 +131,8 @@ pub fn canonical(line: &[u8]) -> Option<Vec<u8>> {
     let member = |key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| *value);
     let version: u64 = serde_json::from_slice(member("v")?).ok()?;
     let id = Id::parse(&serde_json::from_slice::<String>(member("id")?).ok()?)?;
-    let own: Map<String, Value> = read_json(line)
-        .map(|record| encode(&record))
-        .map_or_else(|_| Map::new(), |own| serde_json::from_str(&own).unwrap_or_default());
+    let own = read_json(line).ok().and_then(|record| serde_json::from_str(&encode(&record)).ok());
+    let own: Map<String, Value> = own.unwrap_or_default();
     let is_own = |key: &str, value: &[u8]| own.get(key).filter(|own| is_equal_to(own, value)).map(Value::to_string);
     let understood = members.iter().all(|(key, value)| is_own(key, value).is_some());
     if !understood && lines::id(line).is_some() {
@@ -187,12 +185,8 @@ fn compact(json: &[u8]) -> String {
 
 /// The `kind` of a record line; `None` for other lines.
 pub fn kind(line: &[u8]) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Kind {
-        kind: String,
-    }
     lines::id(line)?;
-    serde_json::from_slice::<Kind>(line).ok().map(|parsed| parsed.kind)
+    record::kind(line).ok()
 }
 
 /// Whether these bytes are exactly one JSON object, without surrounding white space.
@@ -222,10 +216,6 @@ fn members(text: &[u8]) -> Option<Vec<(String, &[u8])>> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let members = json.deserialize_map(Members).ok()?;
     json.end().ok().map(|()| members)
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {

@@ -4,23 +4,14 @@ use std::borrow::Cow;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::model::record::VERSION;
-use crate::model::{Body, Envelope, Id, Record, SessionId};
+use crate::model::{Body, Envelope, Id, Record};
 
-#[derive(Serialize, Deserialize)]
-struct EnvelopeWire {
-    v: u32,
-    id: Id,
-    kind: String,
-    session: Option<SessionId>,
-    ai: String,
-    at: String,
-    commit: Option<String>,
-    tree: Option<String>,
-}
+/// The keys of the envelope, in canonical order.
+pub(crate) const ENVELOPE: [&str; 8] = ["v", "id", "kind", "session", "ai", "at", "commit", "tree"];
 
 /// The keys of a body, in their fixed order, without the envelope.
 pub fn body_to_map(body: &Body) -> Map<String, Value> {
@@ -30,7 +21,7 @@ pub fn body_to_map(body: &Body) -> Map<String, Value> {
 fn keys(value: serde_json::Result<Value>) -> Map<String, Value> {
     match value {
         Ok(Value::Object(map)) => map,
-        // envelope and bodies are structs of strings, numbers and lists of them
+        // unreachable: envelope and bodies are structs
         _ => Map::new(),
     }
 }
@@ -42,17 +33,8 @@ pub fn encode(record: &Record) -> String {
 
 /// As [`encode`], from an envelope and the keys of a body.
 pub fn encode_with(head: &Envelope, kind: &str, body: Map<String, Value>) -> String {
-    let envelope = EnvelopeWire {
-        v: head.v,
-        id: head.id.clone(),
-        kind: kind.to_owned(),
-        session: head.session.clone(),
-        ai: head.ai.clone(),
-        at: head.at.clone(),
-        commit: head.commit.clone(),
-        tree: head.tree.clone(),
-    };
-    let mut line = keys(serde_json::to_value(envelope));
+    let mut line = keys(serde_json::to_value(head));
+    line.shift_insert(2, "kind".to_owned(), kind.into());
     line.extend(body);
     Value::Object(line).to_string()
 }
@@ -64,38 +46,33 @@ pub fn decode(line: &[u8]) -> Option<Record> {
     // fast path: in canonical order the line is parsed once
     let mut json = serde_json::Deserializer::from_str(text);
     let record = json.deserialize_map(InOrder).ok().filter(|_| json.end().is_ok());
-    record.or_else(|| decode_in_any_order(line))
-}
-
-fn decode_in_any_order(line: &[u8]) -> Option<Record> {
-    read_json(line).ok()
+    record.or_else(|| read_json(line).ok())
 }
 
 /// Reads a record from JSON with keys in any order; the error explains why it is not a supported record.
 pub fn read_json(json: &[u8]) -> Result<Record, String> {
-    // a position in the record is no position in the file
+    // without the position, which is relative to the record, not the file
     let reason = |error: serde_json::Error| error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
-    let head: EnvelopeWire =
-        serde_json::from_slice(json).map_err(|error| format!("it is not a record: {}", reason(error)))?;
+    let envelope = || -> serde_json::Result<(Envelope, String)> { Ok((serde_json::from_slice(json)?, kind(json)?)) };
+    let (head, kind) = envelope().map_err(|error| format!("it is not a record: {}", reason(error)))?;
     if head.v != VERSION {
         return Err(format!("it is a record of version {}", head.v));
     }
-    let body = Body::read(&head.kind, &mut serde_json::Deserializer::from_slice(json));
-    match body.map_err(|error| format!("it is not a valid {}: {}", head.kind, reason(error)))? {
-        Some(body) => Ok(Record { head: head.into(), body }),
-        None => Err(format!("unknown kind '{}'", head.kind)),
+    let body = Body::read(&kind, &mut serde_json::Deserializer::from_slice(json));
+    match body.map_err(|error| format!("it is not a valid {kind}: {}", reason(error)))? {
+        Some(body) => Ok(Record { head, body }),
+        None => Err(format!("unknown kind '{kind}'")),
     }
 }
 
-impl From<EnvelopeWire> for Envelope {
-    fn from(head: EnvelopeWire) -> Self {
-        let EnvelopeWire { v, id, session, ai, at, commit, tree, .. } = head;
-        Envelope { v, id, session, ai, at, commit, tree }
+/// The value of the `kind` key.
+pub(crate) fn kind(json: &[u8]) -> serde_json::Result<String> {
+    #[derive(Deserialize)]
+    struct Kind {
+        kind: String,
     }
+    serde_json::from_slice::<Kind>(json).map(|parsed| parsed.kind)
 }
-
-/// The keys of the envelope, in canonical order.
-const ENVELOPE: [&str; 8] = ["v", "id", "kind", "session", "ai", "at", "commit", "tree"];
 
 /// Reads a record whose envelope is complete, in order and before the other keys; anything else is an error.
 struct InOrder;
@@ -121,22 +98,14 @@ impl<'de> Visitor<'de> for InOrder {
                 map.next_value()?
             }};
         }
-        let head = EnvelopeWire {
-            v: value!(),
-            id: value!(),
-            kind: value!(),
-            session: value!(),
-            ai: value!(),
-            at: value!(),
-            commit: value!(),
-            tree: value!(),
-        };
+        let (v, id, kind): (u32, Id, String) = (value!(), value!(), value!());
+        let head = Envelope { v, id, session: value!(), ai: value!(), at: value!(), commit: value!(), tree: value!() };
         if head.v != VERSION {
             return Err(A::Error::custom("another version"));
         }
-        let body = Body::read(&head.kind, MapAccessDeserializer::new(Rest(map)))?;
+        let body = Body::read(&kind, MapAccessDeserializer::new(Rest(map)))?;
         let body = body.ok_or_else(|| A::Error::custom("another kind"))?;
-        Ok(Record { head: head.into(), body })
+        Ok(Record { head, body })
     }
 }
 
@@ -167,6 +136,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::SessionId;
     use crate::model::journal::Finding;
 
     #[test]

@@ -66,10 +66,10 @@ pub struct Collected {
 
 /// A subagent and its place in the order of appearance.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct NumberedSubagent {
     /// The place, from 0.
     pub at: u64,
-    /// Its activity so far.
     #[serde(flatten)]
     pub subagent: Subagent,
 }

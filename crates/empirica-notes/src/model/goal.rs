@@ -48,8 +48,8 @@ pub struct Subtask {
 
 /// The completion of a goal or subtask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct GoalDone {
-    /// The goal or subtask.
     pub of: Id,
     /// Proof that it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,8 +61,8 @@ pub struct GoalDone {
 
 /// The dropping of a goal or subtask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct GoalDrop {
-    /// The goal or subtask.
     pub of: Id,
     /// The reason, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,10 +74,10 @@ pub struct GoalDrop {
 
 /// Open goals of an earlier session, taken over by this record's session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct GoalTake {
     /// The earlier session.
     pub from: SessionId,
-    /// The goals.
     pub of: Vec<Id>,
     /// Other sessions whose views it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -95,12 +95,10 @@ crate::words! {
 
 /// A subtask, folded from its records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct SubtaskState {
-    /// The subtask's record.
     pub id: Id,
-    /// The step.
     pub text: String,
-    /// The status.
     pub status: GoalStatus,
     /// Proof that it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,14 +107,12 @@ pub struct SubtaskState {
 
 /// A goal, folded from its records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct GoalState {
-    /// The goal's record.
     pub id: Id,
     /// The objective.
     pub text: String,
-    /// The status.
     pub status: GoalStatus,
-    /// The priority.
     pub priority: Priority,
     /// Acceptance criteria.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -28,15 +28,8 @@ crate::words! {
     }
 }
 
-impl Namespace {
-    /// The namespace of that name; `None` for any other.
-    pub fn parse(name: &str) -> Option<Self> {
-        Namespace::ALL.into_iter().find(|namespace| namespace.name() == name)
-    }
-}
-
 /// The keys that every record begins with.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     /// The record version.
     pub v: u32,
@@ -54,7 +47,7 @@ pub struct Envelope {
     pub tree: Option<String>,
 }
 
-/// Lines copied to another commit: nothing moves, a reader finds the new home through this.
+/// Records copied to another commit; readers then show them there only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attach {
     /// The records.
@@ -74,7 +67,7 @@ pub struct Supersede {
     pub by: Id,
 }
 
-/// Retracts records. In the note of each of them.
+/// Retracts records; stored in the note of each of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retract {
     /// The records.
@@ -98,7 +91,7 @@ pub struct Signature {
 pub struct Redacted {
     /// The kind of the redacted record.
     pub was: String,
-    /// The agent that redacted it, as claimed; `None` if two redactions met and nothing was left.
+    /// The agent that redacted it, as claimed; `None` if a merge of two redactions left no text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted_by: Option<String>,
     /// The time, RFC 3339 UTC; `None` likewise.
@@ -109,7 +102,7 @@ pub struct Redacted {
     pub reason: Option<String>,
 }
 
-/// Declares each kind of record once: its word in the `kind` key, its variant of [`Body`], and the namespace it is kept in.
+/// Declares each kind of record once: its word in the `kind` key, its variant of [`Body`], and its namespace.
 macro_rules! kinds {
     ($($word:literal $variant:ident($body:ty) $namespace:expr,)*) => {
         /// The body of a record; the variant is its kind.
@@ -127,8 +120,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The namespace records of this kind are kept in; `None` for a kind kept beside the records it names, whatever
-            /// their namespace.
+            /// The namespace of this kind; `None` for a kind stored in that of the records it refers to.
             pub fn namespace(&self) -> Option<Namespace> {
                 match self {
                     $(Body::$variant(_) => $namespace,)*
@@ -187,8 +179,8 @@ kinds! {
     "redacted" Redacted(Redacted) None,
 }
 
-/// Declares the entries of the journal that can name the record they follow from, each with the keys of its own texts, the main
-/// one first. Claims are searched, related to later tasks and told in handoffs.
+/// Declares the journal entries that can name the record they follow from, each with the keys of its own texts, the main
+/// one first. Claims are searched, related to later tasks and listed in handoffs.
 macro_rules! entries {
     (claims { $($word:literal $claim:ident($($claim_key:ident),+),)* } others { $($other:ident($($other_key:ident),+),)* }) => {
         /// The words of the kinds of claims.
@@ -245,7 +237,7 @@ entries! {
     others { Source(location), Evidence(command), Activity(text), }
 }
 
-/// What a claim says.
+/// The texts of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim<'a> {
     /// Its main text.
@@ -262,7 +254,7 @@ impl Claim<'_> {
 }
 
 impl Body {
-    /// What it says if it is a claim.
+    /// The texts of a claim; `None` for any other kind.
     pub fn claim(&self) -> Option<Claim<'_>> {
         CLAIMS.contains(&self.kind()).then(|| {
             let mut texts = self.own_texts().into_iter().map(|(_, text)| text);
@@ -270,7 +262,7 @@ impl Body {
         })
     }
 
-    /// Whether it only places, supersedes, retracts or signs other records.
+    /// Whether it only attaches, supersedes, retracts or signs other records.
     pub fn is_meta(&self) -> bool {
         matches!(self, Body::Attach(_) | Body::Supersede(_) | Body::Retract(_) | Body::Signature(_))
     }

@@ -6,8 +6,8 @@ use crate::model::id::{Id, SessionId};
 
 /// The start of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct SessionStart {
-    /// The task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// The sort of work, in the user's words.

@@ -75,7 +75,7 @@ pub struct GitState {
     /// Relative to the upstream of the branch.
     #[serde(default)]
     pub ahead_behind: AheadBehind,
-    /// Compared with HEAD.
+    /// Changes against HEAD.
     pub uncommitted_changes: Uncommitted,
     /// Whether there are uncommitted changes.
     pub dirty: bool,
@@ -90,7 +90,7 @@ pub struct GitState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Reasoning {
-    /// The newest reasoning; null when none was given.
+    /// The newest reasoning; null without any.
     pub latest: Option<String>,
     /// The newest steps, oldest first.
     pub trajectory: Vec<Thought>,
@@ -103,7 +103,7 @@ pub struct Reasoning {
 /// A reasoning and its time, RFC 3339 UTC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Thought {
-    /// When.
+    /// The time of the record.
     pub timestamp: String,
     /// The text.
     pub reasoning: String,
@@ -114,7 +114,7 @@ pub struct Thought {
 pub struct Decided {
     /// `PREFLIGHT`, `CHECK-1`, …
     pub checkpoint: String,
-    /// proceed or investigate; null but for checks.
+    /// proceed or investigate; null except for checks.
     pub decision: Option<String>,
     /// The confidence it claims to act with.
     pub confidence: Option<f64>,
@@ -123,36 +123,36 @@ pub struct Decided {
 /// Journal entries. Totals count the whole project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 pub struct Breadcrumbs {
-    /// What was found.
+    /// Findings.
     pub findings: Findings,
-    /// What was asked.
+    /// Open and answered questions.
     pub unknowns: Unknowns,
-    /// What was tried and failed.
+    /// Approaches that failed.
     pub dead_ends: DeadEnds,
-    /// What was done wrong.
+    /// Mistakes.
     pub mistakes: Mistakes,
 }
 
-/// Findings; the session's newest come first among the recent.
+/// Findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Findings {
-    /// How many the project has.
+    /// The number in the project.
     pub total: u64,
-    /// How many the session has.
+    /// The number in the session.
     pub session: u64,
-    /// The newest, the session's own first.
+    /// The newest, those of the session first.
     pub recent: Vec<FindingSeen>,
 }
 
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct FindingSeen {
-    /// Its record.
     pub id: Id,
-    /// Its text.
+    /// The text.
     pub finding: String,
-    /// When it was logged.
+    /// The time of the record.
     pub timestamp: String,
 }
 
@@ -160,22 +160,22 @@ pub struct FindingSeen {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Unknowns {
-    /// How many the project has.
+    /// The number in the project.
     pub total: u64,
-    /// How many of these are open.
+    /// The open ones of these.
     pub unresolved: u64,
-    /// How many of these were answered.
+    /// The answered ones of these.
     pub resolved: u64,
-    /// How many the session has.
+    /// The number in the session.
     pub session: u64,
-    /// The newest, the session's own first.
+    /// The newest, those of the session first.
     pub recent: Vec<UnknownSeen>,
 }
 
 /// An unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct UnknownSeen {
-    /// Its record.
     pub id: Id,
     /// The question.
     pub unknown: String,
@@ -187,22 +187,22 @@ pub struct UnknownSeen {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct DeadEnds {
-    /// How many the project has.
+    /// The number in the project.
     pub total: u64,
-    /// How many the session has.
+    /// The number in the session.
     pub session: u64,
-    /// The newest, the session's own first.
+    /// The newest, those of the session first.
     pub recent: Vec<DeadEndSeen>,
 }
 
 /// A dead end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct DeadEndSeen {
-    /// Its record.
     pub id: Id,
-    /// What was tried.
+    /// The approach.
     pub approach: String,
-    /// Why it failed.
+    /// The cause of the failure.
     pub why_failed: String,
 }
 
@@ -210,22 +210,22 @@ pub struct DeadEndSeen {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Mistakes {
-    /// How many the project has.
+    /// The number in the project.
     pub total: u64,
-    /// How many the session has.
+    /// The number in the session.
     pub session: u64,
-    /// The newest, the session's own first.
+    /// The newest, those of the session first.
     pub recent: Vec<MistakeSeen>,
 }
 
 /// A mistake.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct MistakeSeen {
-    /// Its record.
     pub id: Id,
-    /// What was done wrong.
+    /// The mistake.
     pub mistake: String,
-    /// What prevents it.
+    /// How to prevent it.
     pub prevention: Option<String>,
 }
 
@@ -235,11 +235,11 @@ pub struct MistakeSeen {
 pub struct Goals {
     /// All, including dropped ones.
     pub total: u64,
-    /// Open goals.
+    /// The number of open goals.
     pub active: u64,
-    /// Goals done.
+    /// The number of goals done.
     pub completed: u64,
-    /// Done of those not dropped, 2 decimals; null when there is none.
+    /// The share of goals done among those not dropped, 2 decimals; null without any.
     pub completion_rate: Option<f64>,
     /// The open goal that was worked on last; null when none is open.
     pub current: Option<CurrentGoal>,
@@ -250,7 +250,7 @@ pub struct Goals {
 #[allow(missing_docs)]
 pub struct CurrentGoal {
     pub id: Id,
-    /// What the goal is to reach.
+    /// The objective.
     pub objective: String,
     /// "2/4 subtasks"; null without subtasks.
     pub progress: Option<String>,
@@ -260,35 +260,35 @@ pub struct CurrentGoal {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Handoffs {
-    /// How many they are.
+    /// The number of handoffs.
     pub count: u64,
-    /// The newest; null when there is none.
+    /// The newest; null without one.
     pub most_recent: Option<HandedOver>,
 }
 
 /// A handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct HandedOver {
-    /// Its record.
     pub handoff_id: Id,
-    /// When it was written.
+    /// The time of the record.
     pub timestamp: String,
-    /// Its agent.
+    /// The agent.
     pub from_ai: String,
-    /// What it is about.
+    /// The task.
     pub summary: String,
 }
 
 /// The state of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct SessionState {
-    /// The session.
     pub session_id: SessionId,
-    /// Its agent.
+    /// The agent.
     pub ai_id: String,
     /// The first root commit, hex; null when unborn, and in a shallow clone.
     pub project_id: Option<String>,
-    /// What it is about; null when nobody said.
+    /// The task; null if none was given.
     pub task: Option<String>,
     /// The start, RFC 3339 UTC.
     pub start_time: String,
@@ -296,11 +296,11 @@ pub struct SessionState {
     pub duration_minutes: u64,
     /// The phase of the checkpoint; null before the first assessment.
     pub cascade_phase: Option<Phase>,
-    /// Which one of its phase, as the checkpoint has it; null in some of earlier versions.
+    /// The number within the phase, as in the checkpoint; null in some of earlier versions.
     pub round: Option<u32>,
-    /// The iteration of the investigation; null when it was never said.
+    /// The iteration of the investigation; null if never given.
     pub cycle: Option<u32>,
-    /// The depth of the scope; null when it was never said.
+    /// The depth of the scope; null if never given.
     pub scope_depth: Option<f64>,
     /// The number of its assessments.
     pub assessments_count: u64,
@@ -314,14 +314,14 @@ pub struct SessionState {
 
 /// The previous checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct LastCheckpoint {
-    /// Its record.
     pub id: Id,
     /// Its phase; null before the first assessment.
     pub phase: Option<Phase>,
-    /// When it was taken.
+    /// The time of the record.
     pub timestamp: String,
-    /// Its values.
+    /// The values.
     pub vectors: Vectors,
 }
 
@@ -333,7 +333,7 @@ pub struct Project {
     pub project_id: Option<String>,
     /// The name of the repository.
     pub name: String,
-    /// Git's own description of it; null when nobody wrote one.
+    /// Git's description of the repository; null without one.
     pub description: Option<String>,
     /// The URLs of its remotes, without passwords.
     pub repos: Vec<String>,
@@ -353,10 +353,10 @@ pub struct Project {
 
 /// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct ActiveSession {
-    /// The session.
     pub session_id: SessionId,
-    /// Its agent.
+    /// The agent.
     pub ai_id: String,
 }
 
@@ -364,9 +364,9 @@ pub struct ActiveSession {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct LearningDeltas {
-    /// Of `know`.
+    /// The change of `know`.
     pub know: Option<f64>,
-    /// Of `uncertainty`.
+    /// The change of `uncertainty`.
     pub uncertainty: Option<f64>,
 }
 
@@ -386,17 +386,17 @@ pub struct Investigation {
     pub exploration_paths: Vec<String>,
 }
 
-/// A finding that led to a question, its answer and what was done about it; null where a link is missing.
+/// A finding that led to a question, its answer and the reaction; null where a link is missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct Chain {
-    /// What was found.
+    /// The finding.
     pub finding: Option<String>,
     /// The question it led to.
     pub led_to_unknown: Option<String>,
     /// The answer to that.
     pub led_to_finding: Option<String>,
-    /// What was done about it: a decision, a goal that was done, or an activity that wrote or edited.
+    /// The reaction: a decision, a goal done, or an activity that wrote or edited.
     pub led_to_fix: Option<String>,
 }
 
@@ -428,22 +428,22 @@ pub struct Consulted {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
 pub struct PreSummaries {
-    /// How many they are.
+    /// The number of snapshots.
     pub count: u64,
-    /// The newest; null when there is none.
+    /// The newest; null without one.
     pub most_recent: Option<PreSummary>,
 }
 
 /// A snapshot before a compaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct PreSummary {
-    /// Its record.
     pub id: Id,
-    /// When it was taken.
+    /// The time of the record.
     pub timestamp: String,
-    /// Its value of `impact`.
+    /// The value of `impact`.
     pub impact: Option<f64>,
-    /// Its value of `completion`.
+    /// The value of `completion`.
     pub completion: Option<f64>,
 }
 
@@ -461,16 +461,16 @@ pub struct SemanticContext {
 
 /// A search result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct Related {
-    /// The matching record.
     pub id: Id,
     /// The value of its `kind` key.
     pub kind: String,
     /// The agent that logged it.
     pub ai_id: String,
-    /// The time, RFC 3339 UTC.
+    /// The time of the record, RFC 3339 UTC.
     pub timestamp: String,
-    /// The commit it is at home on; null for one of an unborn HEAD.
+    /// The commit it is attached to; null if made on an unborn HEAD.
     pub commit: Option<String>,
     /// The part of its text that matches.
     pub text: String,
@@ -479,23 +479,23 @@ pub struct Related {
 /// The state of the session and project at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
-    /// Why the agent thought so.
+    /// The agent's reasons.
     pub reasoning: Reasoning,
-    /// What was logged.
+    /// Journal entries.
     pub breadcrumbs: Breadcrumbs,
     /// The goals of the session.
     pub goals: Goals,
-    /// The handoffs in force of the project.
+    /// The project's handoffs that are not superseded.
     pub handoffs: Handoffs,
-    /// Where the session stands.
+    /// The state of the session.
     pub session: SessionState,
-    /// What the session is part of.
+    /// The project of the session.
     pub project: Project,
-    /// The thread of the inquiry.
+    /// The course of the investigation.
     pub investigation: Investigation,
-    /// The documents that were consulted.
+    /// The documents consulted.
     pub reference_docs: ReferenceDocs,
-    /// With `--search`: what a search of all records found; else null.
+    /// Search results; only with `--search`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantic_context: Option<SemanticContext>,
 }

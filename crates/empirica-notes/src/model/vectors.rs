@@ -60,14 +60,14 @@ impl Vector {
         match self {
             Vector::Engagement => "aligned with the task and its goal",
             Vector::Know => "everything the task needs is understood",
-            Vector::Do => "able to act: skills and tools are at hand",
+            Vector::Do => "able to act: skills and tools are available",
             Vector::Context => "aware of the situation: code, users, constraints",
             Vector::Clarity => "the mental model is sharp",
-            Vector::Coherence => "what is known is consistent in itself",
+            Vector::Coherence => "the knowledge is consistent in itself",
             Vector::Signal => "the information is of the best quality",
             Vector::Density => "too complex and deep to take in; less is better",
-            Vector::State => "the present state of the work is held in mind",
-            Vector::Change => "what was to change since the beginning has changed",
+            Vector::State => "the present state of the work is understood",
+            Vector::Change => "all changes planned at the beginning are made",
             Vector::Completion => "all of the work is done",
             Vector::Impact => "the work is as important as work can be",
             Vector::Uncertainty => "nothing is known for certain; less is better",
@@ -132,12 +132,10 @@ impl FromStr for Vector {
 
     fn from_str(text: &str) -> Result<Self, VectorError> {
         let lower = text.trim().to_ascii_lowercase();
-        Vector::ALL.into_iter().find(|v| v.name() == lower).ok_or_else(|| {
-            let names: Vec<&str> = Vector::ALL.iter().map(|v| v.name()).collect();
-            let nearest = similar::get_close_matches(lower.as_str(), &names, 1, 0.5)
-                .first()
-                .and_then(|near| Vector::ALL.into_iter().find(|v| v.name() == *near));
-            VectorError::Unknown { name: text.trim().to_owned(), nearest: nearest.map(Vector::name) }
+        Vector::parse(&lower).ok_or_else(|| {
+            let names = Vector::ALL.map(Vector::name);
+            let nearest = similar::get_close_matches(lower.as_str(), &names, 1, 0.5).first().copied();
+            VectorError::Unknown { name: text.trim().to_owned(), nearest }
         })
     }
 }

@@ -10,16 +10,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::format::record::ENVELOPE;
 use crate::format::redact::quote::{Form, MARK, OneLine, is_long, without_one};
-use crate::format::{blocks, lines, record};
-use crate::model::record::claim_keys;
+use crate::format::{blocks, hex, lines, record};
+use crate::model::Body;
+use crate::model::record::{Redacted, claim_keys};
 
-/// Texts with fewer characters are looked for nowhere: they stand in too many others by chance.
+/// The minimum length of a redacted text, in characters: shorter ones occur in too many others by chance.
 const SHORTEST: usize = 6;
 
 /// The SHA-256 of a line, in hex.
 pub fn hash(line: &[u8]) -> String {
-    Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(line))
 }
 
 /// Whether a line is a stub of a redacted record. Textual, like [`lines::id`].
@@ -51,22 +53,22 @@ pub fn stub(line: &[u8], by: Option<&By>) -> Option<Vec<u8>> {
     let old = object(line).unwrap_or_default();
     let mut new = Map::new();
     for key in ENVELOPE {
-        match (key, old.get(key)) {
-            ("v", _) => drop(new.insert("v".to_owned(), json!(version(line)))),
-            ("id", _) => drop(new.insert("id".to_owned(), json!(id))),
-            ("kind", _) => drop(new.insert("kind".to_owned(), json!("redacted"))),
-            (_, Some(value)) => drop(new.insert(key.to_owned(), value.clone())),
-            _ => {}
-        }
+        let value = match key {
+            "v" => Some(json!(version(line))),
+            "id" => Some(json!(id)),
+            "kind" => Some(json!("redacted")),
+            _ => old.get(key).cloned(),
+        };
+        new.extend(value.map(|value| (key.to_owned(), value)));
     }
-    new.insert("was".to_owned(), old.get("kind").filter(|kind| kind.is_string()).cloned().unwrap_or(json!("unknown")));
-    if let Some(by) = by {
-        new.insert("redacted_by".to_owned(), json!(by.ai));
-        new.insert("redacted_at".to_owned(), json!(by.at));
-        if let Some(reason) = &by.reason {
-            new.insert("reason".to_owned(), json!(reason));
-        }
-    }
+    let was = old.get("kind").and_then(Value::as_str).unwrap_or("unknown").to_owned();
+    let body = Redacted {
+        was,
+        redacted_by: by.map(|by| by.ai.clone()),
+        redacted_at: by.map(|by| by.at.clone()),
+        reason: by.and_then(|by| by.reason.clone()),
+    };
+    new.extend(record::body_to_map(&Body::Redacted(body)));
     Some(Value::Object(new).to_string().into_bytes())
 }
 
@@ -96,9 +98,6 @@ fn object(line: &[u8]) -> Option<Map<String, Value>> {
     }
     Some(object)
 }
-
-/// The keys of every record, which contain no texts.
-const ENVELOPE: [&str; 8] = ["v", "id", "kind", "session", "ai", "at", "commit", "tree"];
 
 /// The keys with the own texts of a record of this kind, without those copied from other records. `None` for an unknown
 /// kind: all but the envelope.

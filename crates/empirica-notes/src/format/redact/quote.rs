@@ -1,9 +1,10 @@
-//! Finds and removes a text in another: whole, cut off, or in part.
+//! Finds and removes a text in another: whole, truncated, or in part.
 
-/// What stands in place of a text that is gone.
+/// The replacement of a redacted text.
 pub const MARK: &str = "[redacted]";
 
-/// Texts with fewer characters are replaced where they stand alone in what is put together from others, not inside of texts.
+/// The minimum length of a text to be replaced inside others, in characters. Shorter ones are replaced only where they are
+/// the whole value, in composed records.
 const INSIDE: usize = 12;
 /// The length limit of a truncated beginning, in characters.
 const CUT: usize = 2000;

@@ -50,7 +50,7 @@ pub struct Assessment {
 #[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
-    /// Somebody asked for it.
+    /// The user or agent requested it.
     #[default]
     Manual,
     /// The context is about to be compacted.
@@ -61,19 +61,18 @@ pub enum Trigger {
 
 /// Changed paths, against HEAD.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[allow(missing_docs)]
 pub struct Changes {
-    /// Changed files.
     pub files_modified: Vec<String>,
     /// New files, including untracked ones.
     pub files_added: Vec<String>,
-    /// Deleted files.
     pub files_deleted: Vec<String>,
 }
 
 /// A commit in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct CommitLine {
-    /// The commit id, hex.
     pub commit: String,
     /// The first line of its message.
     pub subject: String,

@@ -6,24 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::model::id::{Id, SessionId};
 
 crate::words! {
-    /// What the receiver decides about the task.
+    /// The receiver's decision about the task.
     pub enum Verdict {
         /// It is done.
         Complete = "COMPLETE",
-        /// It goes on as handed over.
+        /// It continues as handed over.
         Continue = "CONTINUE",
-        /// Somebody else must decide.
+        /// A person must decide.
         Escalate = "ESCALATE",
-        /// What was handed over must be made better first.
+        /// The handoff must be improved first.
         Refine = "REFINE",
-    }
-}
-
-impl Verdict {
-    /// The verdict of that name; `None` for any other text.
-    pub fn parse(word: &str) -> Option<Self> {
-        let all = [Verdict::Complete, Verdict::Continue, Verdict::Escalate, Verdict::Refine];
-        all.into_iter().find(|verdict| verdict.name() == word)
     }
 }
 
@@ -41,7 +33,7 @@ pub struct Accept {
     /// The receiver's decision; absent if none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Verdict>,
-    /// Next steps, for whoever assigned the task.
+    /// Next steps, for the assigner of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     /// The receiver's questions.
@@ -64,7 +56,7 @@ pub struct Answer {
     pub question: u32,
     /// The answer.
     pub text: String,
-    /// Other sessions whose views it changes: the one that asked, and the one that handed over.
+    /// Other sessions whose views it changes: those of the question and of the handoff.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
 }

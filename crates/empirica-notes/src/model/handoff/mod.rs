@@ -92,7 +92,7 @@ pub struct Gap {
     pub before: String,
     /// The knowledge after.
     pub after: String,
-    /// By how much; null when it is not a matter of a vector.
+    /// The change of the vector; null if it is no vector.
     pub confidence_change: Option<f64>,
 }
 
@@ -168,11 +168,10 @@ pub struct MadeIn {
 
 /// A receiver's question, included in a revised handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Clarification {
-    /// The question asked of the sender.
+    /// The question to the sender.
     pub question: String,
-    /// The agent that asked.
+    /// The agent with the question.
     pub asked_by: String,
     /// The answer; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -190,14 +189,14 @@ pub struct Missed {
 
 /// An earlier record relevant to the task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
 pub struct Relevant {
-    /// The record.
     pub id: Id,
     /// The value of its `kind` key.
     pub kind: String,
     /// The agent that logged it.
     pub ai: String,
-    /// Its text.
+    /// The text.
     pub text: String,
     /// Its reason, for kinds that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -230,7 +229,7 @@ crate::words! {
 }
 
 impl Calibration {
-    /// The word shown. Not "calibrated": that would mean a comparison of forecasts with outcomes.
+    /// The displayed word. Not "calibrated", which would mean a comparison of forecasts with outcomes.
     pub fn word(self) -> &'static str {
         match self {
             Calibration::WellCalibrated => "consistent",
@@ -324,7 +323,6 @@ pub struct Handoff {
     pub unknowns: Vec<Item>,
     pub dead_ends: Vec<HandoffDeadEnd>,
     pub mistakes: Vec<HandoffMistake>,
-    /// What was decided.
     pub decisions: Vec<HandoffDecision>,
     pub evidence: Vec<HandoffEvidence>,
     pub goals: Vec<GoalState>,
