@@ -209,7 +209,8 @@ impl<'a> Store<'a> {
         &self.paths
     }
 
-    /// The time of the newest id in lines, in milliseconds; 0 without one. Ids far ahead of the local clock do not count.
+    /// The time of the newest id in lines, in milliseconds; 0 without one. Ids far ahead of the local clock do not
+    /// count.
     fn newest_ms<'l>(&self, lines: impl Iterator<Item = &'l [u8]>) -> u64 {
         let latest = self.now_ms() + crate::model::id::MAX_AHEAD_MS;
         let ms = lines.filter_map(|line| Some(Id::parse(format::lines::id(line)?)?.ms()));

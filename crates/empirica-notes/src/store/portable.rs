@@ -78,8 +78,8 @@ impl Store<'_> {
     /// may be missing. Bypasses the log: if the notes cannot be written, it fails. `progress` gets the numbers of notes
     /// done and of all.
     ///
-    /// Idempotent; a repeated import completes an interrupted one. Applies the redactions of the source (the texts of its
-    /// epochs, by namespace), as a sync would.
+    /// Idempotent; a repeated import completes an interrupted one. Applies the redactions of the source (the texts of
+    /// its epochs, by namespace), as a sync would.
     pub fn import(
         &self,
         mut input: Vec<PendingRecord>,
@@ -92,17 +92,11 @@ impl Store<'_> {
         let all = input.len();
         input.sort_unstable_by(|a, b| (a.namespace, a.on, &a.line).cmp(&(b.namespace, b.on, &b.line)));
         input.dedup();
-        let is_new = self.find_new(&input, &mut imported)?;
+        let mut is_written = self.find_new(&input, &mut imported)?.into_iter();
+        imported.known = all - imported.new.values().sum::<usize>() - imported.left_out;
         let before = self.own_tombstones()?;
         let is_forgetting = self.import_redactions(&input, epochs, &mut tips)?;
-        let new = is_new.iter().filter(|new| **new == Some(true)).count();
-        imported.known = all - new - imported.left_out;
-        // an interrupted import may have left out the Markdown of known handoffs
-        let mut kept = is_new.iter();
-        input.retain(|line| match kept.next() {
-            Some(Some(new)) => *new || line.namespace == Namespace::Handoffs,
-            _ => false,
-        });
+        input.retain(|_| is_written.next() == Some(true));
         touched::add_pending(&self.paths, &input)?;
         self.write_pending(&input, ForeignContent::default(), &mut tips, &mut imported.warnings, progress)?;
         if !epochs.is_empty() {
@@ -167,7 +161,7 @@ impl Store<'_> {
         let mut texts = Texts::default();
         for of_namespace in input.chunk_by(|a, b| a.namespace == b.namespace) {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
-            let redactions = Tombstones::of(self.repo, self.repo.find_ref(&data_ref(namespace))?)?;
+            let redactions = self.tombstones(&data_ref(namespace))?;
             let gone: HashSet<&str> = redactions.gone().collect();
             let is_gone = |line: &&PendingRecord| lines::id(&line.line).is_some_and(|id| gone.contains(id));
             of_namespace.iter().filter(is_gone).for_each(|line| texts.add(&line.line));
@@ -175,9 +169,9 @@ impl Store<'_> {
         Ok(texts)
     }
 
-    /// For each of these sorted lines, whether it is new; `None` if its id is redacted. Fails if a note to be extended is
-    /// missing.
-    fn find_new(&self, input: &[PendingRecord], imported: &mut Imported) -> Result<Vec<Option<bool>>> {
+    /// Counts the new and the redacted ones of these sorted lines, and returns for each whether to write it. Fails if a
+    /// note to be extended is missing.
+    fn find_new(&self, input: &[PendingRecord], imported: &mut Imported) -> Result<Vec<bool>> {
         let pending = log::read(&self.paths);
         let pending: HashSet<(Namespace, Oid, &[u8])> =
             pending.iter().map(|w| (w.namespace, w.on, w.line.as_slice())).collect();
@@ -202,13 +196,14 @@ impl Store<'_> {
                     let is_known = stored.contains(line.line.as_slice())
                         || pending.contains(&(namespace, on, line.line.as_slice()))
                         || is_equivalent(&line.line);
-                    let new = if is_known { Some(false) } else { redactions.counts(&line.line).then_some(true) };
-                    match new {
-                        Some(true) => *imported.new.entry(portable::kind(&line.line)).or_default() += 1,
-                        Some(false) => {}
-                        None => imported.left_out += 1,
+                    let counts = redactions.counts(&line.line);
+                    if !is_known && counts {
+                        *imported.new.entry(portable::kind(&line.line)).or_default() += 1;
+                    } else if !is_known {
+                        imported.left_out += 1;
                     }
-                    out.push(new);
+                    // an interrupted import may have left out the Markdown of known handoffs
+                    out.push(if is_known { namespace == Namespace::Handoffs } else { counts });
                 }
             }
         }

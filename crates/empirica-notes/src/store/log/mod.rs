@@ -175,8 +175,8 @@ fn is_at(file: &File, path: &Path) -> bool {
 /// is a torn line.
 fn take_back(file: &mut File, written: u64, timeout: Duration) {
     let Ok(end) = file.stream_position() else { return };
-    let alone = wait(timeout, || file.try_lock()).is_ok();
-    if alone && file.metadata().is_ok_and(|now| now.len() == end) {
+    let is_alone = wait(timeout, || file.try_lock()).is_ok();
+    if is_alone && file.metadata().is_ok_and(|now| now.len() == end) {
         let _ = file.set_len(end.saturating_sub(written));
     }
 }

@@ -132,8 +132,8 @@ pub struct NotesSource {
     pub stale: Tombstones,
 }
 
-/// A snapshot of the sources other than the local refs. The log is read first: records that leave it meanwhile are then in
-/// the notes.
+/// A snapshot of the sources other than the local refs. The log is read first: records that leave it meanwhile are then
+/// in the notes.
 pub struct PendingView {
     /// The records in the logs.
     pending: Vec<PendingRecord>,

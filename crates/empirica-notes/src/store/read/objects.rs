@@ -3,6 +3,7 @@
 use crate::error::{Error, Result, empirica};
 use crate::git::{Oid, notes};
 use crate::store::Store;
+use crate::store::redact::tombstones::Tombstones;
 
 impl Store<'_> {
     /// The tree of a tip; the empty tree for `None`.
@@ -13,6 +14,11 @@ impl Store<'_> {
     /// The notes of a tip as (annotated object, blob).
     pub(crate) fn notes(&self, tip: Option<Oid>) -> Result<Vec<(Oid, Oid)>> {
         Ok(notes::entries(self.repo, self.tree(tip)?)?.notes)
+    }
+
+    /// The redactions of a local ref.
+    pub fn tombstones(&self, name: &str) -> Result<Tombstones> {
+        Tombstones::of(self.repo, self.repo.find_ref(name)?)
     }
 
     /// The content of a note. Fails if it is missing: it must not be treated as empty.

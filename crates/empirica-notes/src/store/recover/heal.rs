@@ -181,11 +181,10 @@ impl Store<'_> {
         tips: &mut Tips,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
-        let of = |name: &str| Tombstones::of(self.repo, self.repo.find_ref(name)?);
         if is_forgetting {
             warnings.extend(self.write_all_logs(tips)?);
         }
-        let (handoffs, markdown) = (of(&data_ref(Namespace::Handoffs))?, of(MARKDOWN_REF)?);
+        let (handoffs, markdown) = (self.tombstones(&data_ref(Namespace::Handoffs))?, self.tombstones(MARKDOWN_REF)?);
         if is_forgetting || markdown.lacks(&handoffs) {
             self.update_markdown(tips)?;
         }

@@ -133,9 +133,9 @@ impl Store<'_> {
         // if one ref's redactions are damaged, the others have them
         let mut past = ReadablePast { redactions: self.own_tombstones()?, ..ReadablePast::default() };
         let mut seen = HashSet::new();
-        let starts = [tip].into_iter().chain(saved).chain(self.repo.values_of(name));
-        for start in starts {
-            let mut pending = BinaryHeap::from([(self.repo.commit_seconds(start).unwrap_or_default(), start)]);
+        let dated = |id: Oid| (self.repo.commit_seconds(id).unwrap_or_default(), id);
+        for start in [tip].into_iter().chain(saved).chain(self.repo.values_of(name)) {
+            let mut pending = BinaryHeap::from([dated(start)]);
             while let Some((_, commit)) = pending.pop() {
                 let Some(parents) = integrity.parents(commit).filter(|_| seen.insert(commit)) else { continue };
                 self.collect(commit, commit == tip, integrity, &mut past)?;
@@ -143,8 +143,7 @@ impl Store<'_> {
                     past.bases.push(commit);
                     continue;
                 }
-                let seconds = |id: Oid| self.repo.commit_seconds(id).unwrap_or_default();
-                pending.extend(parents.into_iter().map(|parent| (seconds(parent), parent)));
+                pending.extend(parents.into_iter().map(dated));
             }
             if !past.bases.is_empty() {
                 break;
@@ -249,8 +248,8 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Writes a commit of the readable notes, on top of the intact history; returns the intact commit itself if that is all.
-    /// `None` if nothing is left.
+    /// Writes a commit of the readable notes, on top of the intact history; returns the intact commit itself if that is
+    /// all. `None` if nothing is left.
     fn write_rescued(&self, name: &str, past: ReadablePast) -> Result<Option<Oid>> {
         let form = Form::of(name);
         let mut edits: BTreeMap<Oid, Option<Oid>> = BTreeMap::new();

@@ -53,27 +53,25 @@ pub(crate) struct RewrittenTree {
 impl Store<'_> {
     /// The lines of records redacted in one tip and present in the other, over all these pairs.
     pub(crate) fn lines_to_forget(&self, pairs: &[[Option<Oid>; 2]]) -> Result<BTreeSet<Vec<u8>>> {
+        let mut found = BTreeSet::new();
         let mut all = Tombstones::default();
         for tip in pairs.iter().flatten() {
             all = all.united(&Tombstones::of(self.repo, *tip)?);
         }
-        let mut found = BTreeSet::new();
         if all.redacted.is_empty() {
             return Ok(found);
         }
         for pair in pairs {
-            let trees = [self.tree(pair[0])?, self.tree(pair[1])?];
-            for (side, tip) in pair.iter().enumerate() {
-                let missing = Tombstones::of(self.repo, *tip)?.missing(&all);
+            for (tip, other) in [(pair[0], pair[1]), (pair[1], pair[0])] {
+                let missing = Tombstones::of(self.repo, tip)?.missing(&all);
                 let gone: BTreeSet<&str> = missing.gone().collect();
                 if gone.is_empty() || tip.is_none() {
                     continue;
                 }
-                for (_, sides) in differences(self.repo, trees[side], trees[1 - side])?.notes {
-                    for blob in &sides[0] {
-                        let note = self.repo.read_blob(*blob)?.unwrap_or_default();
-                        let is_gone =
-                            |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id)) && !is_stub(line);
+                let is_gone = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id)) && !is_stub(line);
+                for (_, [own, _]) in differences(self.repo, self.tree(tip)?, self.tree(other)?)?.notes {
+                    for blob in own {
+                        let note = self.repo.read_blob(blob)?.unwrap_or_default();
                         found.extend(lines::split(&note).filter(is_gone).map(<[u8]>::to_vec));
                     }
                 }
@@ -151,7 +149,7 @@ impl Store<'_> {
         let texts = self.forgotten.borrow();
         let mut tombstones = BTreeMap::new();
         for namespace in pending.iter().map(|pending| pending.namespace).collect::<BTreeSet<Namespace>>() {
-            tombstones.insert(namespace, Tombstones::of(self.repo, self.repo.find_ref(&data_ref(namespace))?)?);
+            tombstones.insert(namespace, self.tombstones(&data_ref(namespace))?);
         }
         let counting = pending.iter().filter(|pending| tombstones[&pending.namespace].counts(&pending.line));
         let without = |pending: &PendingRecord| match texts.without(&pending.line) {
@@ -176,8 +174,8 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// The tip of the Markdown ref with blocks updated for the redactions of the handoffs and for `new` ones. Returns it
-    /// unchanged if nothing changes.
+    /// The tip of the Markdown ref with blocks updated for the redactions of the handoffs and for `new` ones. Returns
+    /// it unchanged if nothing changes.
     pub(crate) fn updated_markdown(&self, tip: Oid, handoffs: Option<Oid>, new: &Tombstones) -> Result<Oid> {
         let redactions = Tombstones::of(self.repo, handoffs)?.united(new);
         if redactions.redacted.is_empty() {
@@ -229,7 +227,7 @@ impl Store<'_> {
             self.repo.list_refs(&format!("{TRACKING}{tracking}{}", if tracking.is_empty() { "" } else { "/" }))?
         {
             let Some(name) = tracked(&tracking) else { continue };
-            let ours = Tombstones::of(self.repo, self.repo.find_ref(&name)?)?;
+            let ours = self.tombstones(&name)?;
             // a missing object leads nowhere
             if !ours.redacted.is_empty()
                 && self.repo.has_object(tip)

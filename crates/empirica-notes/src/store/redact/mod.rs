@@ -45,8 +45,8 @@ pub struct Redaction {
 pub(crate) type Lines = BTreeSet<(Namespace, Vec<u8>)>;
 
 impl Store<'_> {
-    /// Redacts records: replaces them by stubs and rewrites records that quote them. With `dry_run` changes nothing. Flushes
-    /// the logs first; if that fails, redacts nothing. Ignores ids that are not stored here.
+    /// Redacts records: replaces them by stubs and rewrites records that quote them. With `dry_run` changes nothing.
+    /// Flushes the logs first; if that fails, redacts nothing. Ignores ids that are not stored here.
     pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<Redaction> {
         let mut out = Redaction::default();
         let _lock = self.locked()?;

@@ -188,8 +188,8 @@ impl Form {
         }
     }
 
-    /// The note without lines or blocks that `stale` redacts; unchanged byte for byte if all of it counts. All blocks of redacted
-    /// records are dropped: new ones come with the newer side.
+    /// The note without lines or blocks that `stale` redacts; unchanged byte for byte if all of it counts. All blocks
+    /// of redacted records are dropped: new ones come with the newer side.
     pub fn without(self, note: Vec<u8>, stale: &Tombstones) -> Vec<u8> {
         if stale.redacted.is_empty() {
             return note;

@@ -31,8 +31,8 @@ impl<'s> HandoffTexts<'s> {
         HandoffTexts { store, loaded: OnceCell::new() }
     }
 
-    /// The secrets in a block, except allowed ones of its handoff and those in `published`. Secrets of the handoff itself
-    /// have its id; those written into the block have none.
+    /// The secrets in a block, except allowed ones of its handoff and those in `published`. Secrets of the handoff
+    /// itself have its id; those written into the block have none.
     pub fn leaks(&self, id: &str, block: &str, published: &str) -> Result<Vec<Leak>> {
         let mut found = empirica_secrets::find_secrets(block);
         found.retain(|(_, secret)| !published.contains(secret.as_str()));

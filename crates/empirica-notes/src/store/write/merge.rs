@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::Result;
 use crate::format::{lines, redact};
 use crate::git::history::reach::is_ancestor;
-use crate::git::notes::difference::{Differences, Other, differences};
+use crate::git::notes::difference::differences;
 use crate::git::{Oid, notes};
 use crate::store::Store;
 use crate::store::redact::tombstones::{Form, NAME, Tombstones};
@@ -21,16 +21,10 @@ struct Union {
     tombstones: [Tombstones; 2],
 }
 
-/// One note of the union.
-enum Note {
-    Kept(Oid),
-    New(Vec<u8>),
-    Gone,
-}
-
 impl Store<'_> {
-    /// The union of `ours` and `theirs`: one of the two if it contains the other, else a merge commit that depends on the two alone, so that all clones produce the same. With `publish` it
-    /// descends from `theirs`, so that it can be pushed as a fast-forward.
+    /// The union of `ours` and `theirs`: one of the two if it contains the other, else a merge commit that depends on
+    /// the two alone, so that all clones produce the same. With `publish` it descends from `theirs`, so that it can be
+    /// pushed as a fast-forward.
     #[doc(hidden)]
     pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<Oid> {
         if ours == Some(theirs) {
@@ -63,18 +57,14 @@ impl Store<'_> {
         let all = tombstones[0].united(&tombstones[1]);
         let missing = [tombstones[0].missing(&all), tombstones[1].missing(&all)];
         let mut equals = [!found.mixed[0], !found.mixed[1]];
-        let mut united: BTreeMap<Oid, Note> = BTreeMap::new();
+        let mut united: BTreeMap<Oid, Option<Oid>> = BTreeMap::new();
         let mut changes = [0usize; 2];
         for (on, blobs) in &found.notes {
             let note = self.unite_note(form, blobs, &missing, &all)?;
-            let same = |side: usize| match (&note, blobs[side].as_slice()) {
-                (Note::Gone, []) => true,
-                (Note::Kept(kept), [blob]) => kept == blob,
-                _ => false,
-            };
             for side in 0..2 {
-                equals[side] &= same(side);
-                changes[side] += usize::from(!same(side));
+                let is_same = note.as_slice() == blobs[side].as_slice();
+                equals[side] &= is_same;
+                changes[side] += usize::from(!is_same);
             }
             united.insert(*on, note);
         }
@@ -101,7 +91,9 @@ impl Store<'_> {
                 let trees = [first, second];
                 let rank = |side: usize| (found.mixed[side], changes[side], trees[side]);
                 let base = usize::from(rank(1) < rank(0));
-                self.built(form, &found, trees[base], base, united, others)?
+                united.retain(|on, blob| blob.as_slice() != found.notes[on][base].as_slice());
+                others.retain(|(path, other)| found.others[path][base] != Some(*other));
+                notes::rebuilt(self.repo, trees[base], &united, &others, form.unite(), found.mixed[base])?
             }
         };
         // the result can still equal one of them
@@ -109,45 +101,19 @@ impl Store<'_> {
         Ok(Union { tree, equals, tombstones })
     }
 
-    fn built(
-        &self,
-        form: Form,
-        found: &Differences,
-        tree: Oid,
-        base: usize,
-        united: BTreeMap<Oid, Note>,
-        others: Vec<(Vec<u8>, Other)>,
-    ) -> Result<Oid> {
-        let mut edits = BTreeMap::new();
-        for (on, note) in united {
-            let blob = match note {
-                Note::Kept(blob) => Some(blob),
-                Note::New(content) => Some(self.repo.write_blob(&content)?),
-                Note::Gone => None,
-            };
-            let existing = found.notes.get(&on).map_or(&[][..], |sides| sides[base].as_slice());
-            if blob.as_slice() != existing {
-                edits.insert(on, blob);
-            }
-        }
-        let others: Vec<_> =
-            others.into_iter().filter(|(path, other)| found.others[path][base] != Some(*other)).collect();
-        notes::rebuilt(self.repo, tree, &edits, &others, form.unite(), found.mixed[base])
-    }
-
-    /// Unites a note that differs between the sides.
+    /// The union of a note that differs between the sides; `None` if no line counts.
     fn unite_note(
         &self,
         form: Form,
         blobs: &[Vec<Oid>; 2],
         missing: &[Tombstones; 2],
         all: &Tombstones,
-    ) -> Result<Note> {
+    ) -> Result<Option<Oid>> {
         // a note that only ours has stays unread
         if let ([only], []) = (blobs[0].as_slice(), blobs[1].as_slice())
             && missing[0].redacted.is_empty()
         {
-            return Ok(Note::Kept(*only));
+            return Ok(Some(*only));
         }
         let mut read: Vec<(Oid, Vec<u8>)> = Vec::new();
         let mut united: Option<Vec<u8>> = None;
@@ -163,13 +129,11 @@ impl Store<'_> {
         if form == Form::Lines && missing.iter().any(|missing| !missing.redacted.is_empty()) {
             united = with_stubs(united, read.iter().map(|(_, text)| text.as_slice()), all);
         }
-        Ok(match united {
-            None => Note::Gone,
-            Some(united) => match read.into_iter().find(|(_, text)| *text == united) {
-                Some((blob, _)) => Note::Kept(blob),
-                None => Note::New(united),
-            },
-        })
+        let Some(united) = united else { return Ok(None) };
+        match read.into_iter().find(|(_, text)| *text == united) {
+            Some((blob, _)) => Ok(Some(blob)),
+            None => self.repo.write_blob(&united).map(Some),
+        }
     }
 }
 

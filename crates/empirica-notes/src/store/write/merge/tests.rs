@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use crate::env::Env;
+use crate::git::notes::difference::Other;
 use crate::git::process::{fed, git, output};
 use crate::git::{Repository, parse_oid};
 use crate::model::{Id, Record};
