@@ -186,12 +186,12 @@ impl<'a> Search<'a> {
         let touched = patches::paths(self.repo, &tips)?;
 
         // only a commit that touches the same paths can have the same patch
-        let paths: BTreeSet<u64> =
+        let candidates: BTreeSet<u64> =
             own.values().filter_map(|one| one.paths).chain(touched.values().copied().flatten()).collect();
         let authors: BTreeSet<(Oid, &[u8])> = own.values().map(|one| (one.tree, one.author.as_slice())).collect();
         let (mut same_paths, mut same) = (Vec::new(), Vec::new());
         patches::list(self.repo, &Which::SinceAllOf(commits), true, &mut |listed| {
-            if let Some(paths) = listed.paths.filter(|paths| paths.contains(paths)) {
+            if let Some(paths) = listed.paths.filter(|paths| candidates.contains(paths)) {
                 same_paths.push((listed.id, paths));
             }
             if authors.contains(&(listed.tree, &listed.author)) {
