@@ -213,7 +213,7 @@ const CASES: &[Case] = &[
     ("an editor that left nothing", emptying_editor, &["handoff", "--edit"], 1, "the draft is empty", &[Shown]),
     ("a broken template", broken_template, &["status"], 1, "cannot use", &[Mended]),
     ("a template that is no text", template_of_no_text, &["status"], 1, "cannot read", &[Mended]),
-    ("a remote that is not there", unreachable, &["sync"], 1, "fetched from", &[Shown]),
+    ("a remote that is not there", unreachable, &["sync"], 1, "cannot fetch the notes", &[Shown]),
     ("a remote of no such name", unreachable, &["sync", "upstream"], 1, "no remote 'upstream'", &[Shown]),
     ("no remote at all", active, &["sync"], 1, "no remote to sync with", &[]),
     ("several remotes", two_remotes, &["sync"], 1, "no remote to sync with", &[Mended]),

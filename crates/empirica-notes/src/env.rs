@@ -58,11 +58,8 @@ impl Env {
     /// An XDG base folder: the variable if it holds an absolute path, else `fallback` below the home folder. `None`
     /// without a home folder.
     pub fn xdg(&self, variable: &str, fallback: &str) -> Option<PathBuf> {
-        let folder = self.get(variable).map(Path::new).filter(|path| path.is_absolute());
-        match folder {
-            Some(path) => Some(path.to_owned()),
-            None => self.get("HOME").map(|home| Path::new(home).join(fallback)),
-        }
+        let folder = self.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        folder.or_else(|| Some(Path::new(self.get("HOME")?).join(fallback)))
     }
 }
 

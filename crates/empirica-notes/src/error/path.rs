@@ -56,42 +56,42 @@ fn shown(path: &Path) -> String {
 
 fn remedy(path: &Path, error: &io::Error) -> Remedy {
     let existing = nearest(path);
-    let list = || format!("ls -ld {}", shown(existing));
-    match error.kind() {
-        ErrorKind::PermissionDenied => refused(path, existing),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge | ErrorKind::WriteZero => Remedy {
-            reason: format!("no space left for {}: {error}", path.display()),
-            suggestion: "Free some space, then run the command again.",
-            command: format!("df -h {}", shown(existing)),
-        },
-        ErrorKind::ReadOnlyFilesystem => Remedy {
-            reason: format!("{} is on a read-only file system", path.display()),
-            suggestion: "Remount it read-write, or work in a copy elsewhere.",
-            command: format!("df -h {}", shown(existing)),
-        },
-        ErrorKind::NotADirectory | ErrorKind::IsADirectory | ErrorKind::AlreadyExists => match in_the_way(path) {
-            Some((at, problem)) => Remedy {
-                reason: format!("{} {problem}", at.display()),
-                suggestion: "Move it aside, then run the command again.",
-                command: move_aside(at),
-            },
-            None => Remedy {
-                reason: format!("{}: {error}", path.display()),
-                suggestion: "List the path and fix what is wrong with it.",
-                command: list(),
-            },
-        },
-        ErrorKind::NotFound => Remedy {
-            reason: format!("{} does not exist", path.display()),
-            suggestion: "List the folder and give a path that exists.",
-            command: format!("ls -la {}", shown(existing)),
-        },
-        _ => Remedy {
-            reason: format!("{}: {error}", path.display()),
-            suggestion: "List the path and fix what is wrong with it.",
-            command: list(),
-        },
-    }
+    let show = |command: &str| format!("{command} {}", shown(existing));
+    let (reason, suggestion, command) = match error.kind() {
+        ErrorKind::PermissionDenied => return refused(path, existing),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge | ErrorKind::WriteZero => (
+            format!("no space left for {}: {error}", path.display()),
+            "Free some space, then run the command again.",
+            show("df -h"),
+        ),
+        ErrorKind::ReadOnlyFilesystem => (
+            format!("{} is on a read-only file system", path.display()),
+            "Remount it read-write, or work in a copy elsewhere.",
+            show("df -h"),
+        ),
+        ErrorKind::NotFound => (
+            format!("{} does not exist", path.display()),
+            "List the folder and give a path that exists.",
+            show("ls -la"),
+        ),
+        kind => {
+            let is_obstacle =
+                matches!(kind, ErrorKind::NotADirectory | ErrorKind::IsADirectory | ErrorKind::AlreadyExists);
+            match in_the_way(path).filter(|_| is_obstacle) {
+                Some((at, problem)) => (
+                    format!("{} {problem}", at.display()),
+                    "Move it aside, then run the command again.",
+                    move_aside(at),
+                ),
+                None => (
+                    format!("{}: {error}", path.display()),
+                    "List the path and fix what is wrong with it.",
+                    show("ls -ld"),
+                ),
+            }
+        }
+    };
+    Remedy { reason, suggestion, command }
 }
 
 /// The longest prefix of the path that exists.

@@ -102,9 +102,10 @@ pub struct Reasoning {
 
 /// A reasoning and its time, RFC 3339 UTC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Thought {
+    /// The time of the record.
     pub timestamp: String,
+    /// The text.
     pub reasoning: String,
 }
 
@@ -121,11 +122,14 @@ pub struct Decided {
 
 /// Journal entries. Totals count the whole project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
-#[allow(missing_docs)]
 pub struct Breadcrumbs {
+    /// Findings.
     pub findings: Findings,
+    /// Open and answered questions.
     pub unknowns: Unknowns,
+    /// Approaches that failed.
     pub dead_ends: DeadEnds,
+    /// Mistakes.
     pub mistakes: Mistakes,
 }
 
@@ -146,7 +150,9 @@ pub struct Findings {
 #[allow(missing_docs)]
 pub struct FindingSeen {
     pub id: Id,
+    /// The text.
     pub finding: String,
+    /// The time of the record.
     pub timestamp: String,
 }
 
@@ -171,7 +177,9 @@ pub struct Unknowns {
 #[allow(missing_docs)]
 pub struct UnknownSeen {
     pub id: Id,
+    /// The question.
     pub unknown: String,
+    /// Whether it was answered.
     pub is_resolved: bool,
 }
 
@@ -192,7 +200,9 @@ pub struct DeadEnds {
 #[allow(missing_docs)]
 pub struct DeadEndSeen {
     pub id: Id,
+    /// The approach.
     pub approach: String,
+    /// The cause of the failure.
     pub why_failed: String,
 }
 
@@ -213,18 +223,21 @@ pub struct Mistakes {
 #[allow(missing_docs)]
 pub struct MistakeSeen {
     pub id: Id,
+    /// The mistake.
     pub mistake: String,
+    /// How to prevent it.
     pub prevention: Option<String>,
 }
 
 /// The session's goals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct Goals {
     /// All, including dropped ones.
     pub total: u64,
+    /// The number of open goals.
     pub active: u64,
+    /// The number of goals done.
     pub completed: u64,
     /// The share of goals done among those not dropped, 2 decimals; null without any.
     pub completion_rate: Option<f64>,
@@ -237,6 +250,7 @@ pub struct Goals {
 #[allow(missing_docs)]
 pub struct CurrentGoal {
     pub id: Id,
+    /// The objective.
     pub objective: String,
     /// "2/4 subtasks"; null without subtasks.
     pub progress: Option<String>,
@@ -257,8 +271,11 @@ pub struct Handoffs {
 #[allow(missing_docs)]
 pub struct HandedOver {
     pub handoff_id: Id,
+    /// The time of the record.
     pub timestamp: String,
+    /// The agent.
     pub from_ai: String,
+    /// The task.
     pub summary: String,
 }
 
@@ -267,6 +284,7 @@ pub struct HandedOver {
 #[allow(missing_docs)]
 pub struct SessionState {
     pub session_id: SessionId,
+    /// The agent.
     pub ai_id: String,
     /// The first root commit, hex; null when unborn, and in a shallow clone.
     pub project_id: Option<String>,
@@ -301,17 +319,19 @@ pub struct LastCheckpoint {
     pub id: Id,
     /// Its phase; null before the first assessment.
     pub phase: Option<Phase>,
+    /// The time of the record.
     pub timestamp: String,
+    /// The values.
     pub vectors: Vectors,
 }
 
 /// The project of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct Project {
     /// The first root commit, hex; null when unborn, and in a shallow clone.
     pub project_id: Option<String>,
+    /// The name of the repository.
     pub name: String,
     /// Git's description of the repository; null without one.
     pub description: Option<String>,
@@ -323,7 +343,9 @@ pub struct Project {
     pub active_total: u64,
     /// The agents active most recently.
     pub ai_collaborators: Vec<String>,
+    /// The number of agents.
     pub ai_total: u64,
+    /// The number of sessions.
     pub total_sessions: u64,
     /// The mean changes over a session.
     pub learning_deltas: LearningDeltas,
@@ -334,15 +356,17 @@ pub struct Project {
 #[allow(missing_docs)]
 pub struct ActiveSession {
     pub session_id: SessionId,
+    /// The agent.
     pub ai_id: String,
 }
 
 /// The mean change from PREFLIGHT to POSTFLIGHT, 4 decimals; null when no session gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct LearningDeltas {
+    /// The change of `know`.
     pub know: Option<f64>,
+    /// The change of `uncertainty`.
     pub uncertainty: Option<f64>,
 }
 
@@ -415,8 +439,11 @@ pub struct PreSummaries {
 #[allow(missing_docs)]
 pub struct PreSummary {
     pub id: Id,
+    /// The time of the record.
     pub timestamp: String,
+    /// The value of `impact`.
     pub impact: Option<f64>,
+    /// The value of `completion`.
     pub completion: Option<f64>,
 }
 
@@ -439,7 +466,9 @@ pub struct Related {
     pub id: Id,
     /// The value of its `kind` key.
     pub kind: String,
+    /// The agent that logged it.
     pub ai_id: String,
+    /// The time of the record, RFC 3339 UTC.
     pub timestamp: String,
     /// The commit it is attached to; null if made on an unborn HEAD.
     pub commit: Option<String>,
@@ -449,17 +478,22 @@ pub struct Related {
 
 /// The state of the session and project at a checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Snapshot {
+    /// The agent's reasons.
     pub reasoning: Reasoning,
     /// Journal entries.
     pub breadcrumbs: Breadcrumbs,
+    /// The goals of the session.
     pub goals: Goals,
     /// The project's handoffs that are not superseded.
     pub handoffs: Handoffs,
+    /// The state of the session.
     pub session: SessionState,
+    /// The project of the session.
     pub project: Project,
+    /// The course of the investigation.
     pub investigation: Investigation,
+    /// The documents consulted.
     pub reference_docs: ReferenceDocs,
     /// Search results; only with `--search`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -58,7 +58,7 @@ const HURRY: Duration = Duration::from_millis(500);
 /// The ref of the Markdown notes.
 pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
 /// The prefix of all refs of this program.
-pub const PREFIX: &str = crate::git::refs::OURS;
+pub const PREFIX: &str = crate::git::refs::PREFIX;
 
 /// The data ref of a namespace.
 pub fn data_ref(namespace: Namespace) -> String {

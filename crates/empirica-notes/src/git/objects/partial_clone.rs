@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::error::{Error, Result};
 use crate::git::Oid;
 use crate::git::process::{fed, git};
-use crate::git::refs::OURS;
+use crate::git::refs::PREFIX;
 use crate::git::remotes::{is_partial, promisor};
 use crate::git::repository::Repository;
 
@@ -33,7 +33,7 @@ pub(crate) fn fetch_trees(repo: &Repository, also: Option<Oid>) {
     if also.is_some_and(|id| repo.has_object(id)) {
         return;
     }
-    let refs = repo.list_refs(OURS).unwrap_or_default();
+    let refs = repo.list_refs(PREFIX).unwrap_or_default();
     let roots = refs.iter().filter_map(|(_, tip)| repo.tree_of(*tip).ok());
     let missing: BTreeSet<Oid> = roots.chain(also).filter(|id| !repo.has_object(*id)).collect();
     if !missing.is_empty() {

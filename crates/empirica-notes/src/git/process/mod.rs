@@ -82,7 +82,7 @@ pub fn run(command: &mut Command, input: Vec<u8>) -> Result<Output> {
 
 /// Runs git with `input` on its standard input and returns its standard output. Failures have git's message.
 pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
-    printed(run(command, input)?)
+    stdout_of(run(command, input)?)
 }
 
 /// A git process running in the background.
@@ -96,11 +96,11 @@ impl Pending {
 
     /// Waits for it and returns its standard output. Failures have git's message.
     pub fn output(self) -> Result<Vec<u8>> {
-        printed(self.0?.wait_with_output().map_err(not_started)?)
+        stdout_of(self.0?.wait_with_output().map_err(not_started)?)
     }
 }
 
-fn printed(out: Output) -> Result<Vec<u8>> {
+fn stdout_of(out: Output) -> Result<Vec<u8>> {
     if out.status.success() { Ok(out.stdout) } else { Err(failure(&out.stderr)) }
 }
 
@@ -127,23 +127,23 @@ pub fn run_until(
             (None, None) => break child.wait().map_err(not_started)?,
             (None, Some(deadline)) if Instant::now() < deadline => std::thread::sleep(POLL),
             (None, Some(_)) => {
-                end(&mut child);
+                terminate(&mut child);
                 return Ok(None);
             }
         }
     };
     // a background connection (ssh's ControlPersist) keeps standard error open
-    let patience =
-        deadline.map_or(AFTERWARDS, |deadline| deadline.saturating_duration_since(Instant::now()).min(AFTERWARDS));
-    let stdout = stdout.recv_timeout(AFTERWARDS).unwrap_or_default();
-    let stderr = stderr.recv_timeout(patience.max(POLL)).unwrap_or_default();
+    let stderr_timeout = deadline
+        .map_or(OUTPUT_TIMEOUT, |deadline| deadline.saturating_duration_since(Instant::now()).min(OUTPUT_TIMEOUT));
+    let stdout = stdout.recv_timeout(OUTPUT_TIMEOUT).unwrap_or_default();
+    let stderr = stderr.recv_timeout(stderr_timeout.max(POLL)).unwrap_or_default();
     Ok(Some(Output { status, stdout, stderr }))
 }
 
 /// The polling interval of a running command.
 const POLL: Duration = Duration::from_millis(2);
 /// The time to wait for the output of an exited command.
-const AFTERWARDS: Duration = Duration::from_secs(1);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reads a pipe in the background, so that it never fills up; sends all of it at its end.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
@@ -160,7 +160,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
 }
 
 /// Terminates a child and its descendants: by SIGTERM, so that git removes its lock files, then by SIGKILL.
-fn end(child: &mut Child) {
+fn terminate(child: &mut Child) {
     let raw = |id: u32| Pid::from_raw(i32::try_from(id).ok()?);
     let ids: Vec<Pid> = descendants(child.id()).into_iter().filter_map(raw).collect();
     for signal in [Signal::TERM, Signal::KILL] {
@@ -329,9 +329,9 @@ pub fn pipe(first: &mut Command, input: Vec<u8>, second: &mut Command) -> Result
         first.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
     write_in_background(source.stdin.take(), input);
     let between = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    let printed = Pending::start(second.stdin(between)).output();
+    let output = Pending::start(second.stdin(between)).output();
     let first = source.wait_with_output().map_err(not_started)?;
-    if first.status.success() { printed } else { Err(failure(&first.stderr)) }
+    if first.status.success() { output } else { Err(failure(&first.stderr)) }
 }
 
 /// The error of a broken pipe from git.

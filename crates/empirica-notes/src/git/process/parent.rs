@@ -15,12 +15,12 @@ pub struct ParentPush {
 }
 
 /// The limit of processes between git and this one: shells, hook managers.
-const GENERATIONS: usize = 16;
+const MAX_ANCESTORS: usize = 16;
 
 /// The options of the `git push` above this process; the default if there is none.
 pub fn push(repo: &Repository) -> ParentPush {
     let mut pid = std::os::unix::process::parent_id();
-    for _ in 0..GENERATIONS {
+    for _ in 0..MAX_ANCESTORS {
         let Some((parent, arguments)) = process(pid) else { break };
         let alias = |name: &str| repo.config(&format!("alias.{name}"));
         if let Some(push) = parse(&arguments, &alias) {

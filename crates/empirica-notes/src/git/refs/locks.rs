@@ -10,7 +10,7 @@ impl Repository {
     /// The lock files that git takes to update these refs.
     pub fn ref_locks(&self, names: &[&str]) -> Vec<PathBuf> {
         let common = self.common_dir();
-        if self.needs.reftable {
+        if self.capabilities.reftable {
             // a linked worktree has its own tables for HEAD
             let mut all = [common, self.git_dir()].map(|folder| folder.join("reftable/tables.list.lock")).to_vec();
             all.dedup();

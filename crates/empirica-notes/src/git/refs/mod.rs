@@ -12,7 +12,7 @@ use crate::error::{Error, Result, quote};
 use crate::git::Oid;
 
 /// The prefix of all refs of this program.
-pub const OURS: &str = "refs/notes/empirica/";
+pub const PREFIX: &str = "refs/notes/empirica/";
 
 /// Errors of a ref update.
 #[derive(Debug, thiserror::Error)]
@@ -155,7 +155,7 @@ pub(crate) fn broken_ref(
         return damaged.caused_by(error);
     }
     let out = Error::storage(format!("cannot read the ref {name}"));
-    let out = if name.starts_with(OURS) && !name.ends_with('/') {
+    let out = if name.starts_with(PREFIX) && !name.ends_with('/') {
         out.suggest("Remove the broken ref: the next command restores its saved content.")
             .command(deletion(&common, name))
     } else {

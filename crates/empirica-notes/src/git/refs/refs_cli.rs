@@ -13,7 +13,7 @@ use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, UpdateE
 use crate::git::{Oid, parse_oid};
 
 /// The limit of reflog values, which are read one by one.
-const DEEP: usize = 64;
+const MAX_REFLOG_VALUES: usize = 64;
 
 /// The refs of one folder.
 type Folder = BTreeMap<String, Oid>;
@@ -70,7 +70,7 @@ impl CliRefs {
             let at = line.iter().position(|byte| *byte == b' ')?;
             let new = parse_oid(&String::from_utf8_lossy(&line[..at]))?;
             // the old value is that of the next older line
-            Some(ReflogLine { is_head: true, old: self.nothing(), new, message: line[at + 1..].to_vec() })
+            Some(ReflogLine { is_head: true, old: self.null_id(), new, message: line[at + 1..].to_vec() })
         };
         let mut out: Vec<ReflogLine> = text.split(|byte| *byte == 0).filter_map(line).collect();
         for at in 1..out.len() {
@@ -79,7 +79,7 @@ impl CliRefs {
         out
     }
 
-    fn nothing(&self) -> Oid {
+    fn null_id(&self) -> Oid {
         self.repo.object_hash().null()
     }
 
@@ -136,7 +136,8 @@ impl Refs for CliRefs {
 
     fn values_of(&self, name: &str) -> Vec<Oid> {
         // a listing stops at the first damaged commit; this reads no commits
-        let mut out: Vec<Oid> = (0..DEEP).map_while(|at| self.parse_revision(&format!("{name}@{{{at}}}"))).collect();
+        let mut out: Vec<Oid> =
+            (0..MAX_REFLOG_VALUES).map_while(|at| self.parse_revision(&format!("{name}@{{{at}}}"))).collect();
         out.dedup();
         out
     }
@@ -191,7 +192,7 @@ impl Refs for CliRefs {
         command.env("GIT_COMMITTER_NAME", &who.name).env("GIT_COMMITTER_EMAIL", &who.email);
         let mut input = String::new();
         for RefUpdate { name, new, expected } in updates {
-            let expected = expected.unwrap_or_else(|| self.nothing());
+            let expected = expected.unwrap_or_else(|| self.null_id());
             input.push_str(&format!("update {name}\0{new}\0{expected}\0"));
         }
         let failed = |error: Error| UpdateError::Failed(error.into());

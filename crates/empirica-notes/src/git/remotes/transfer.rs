@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::error::{Error, Result, quote};
 use crate::git::Oid;
 use crate::git::process::{git, message, outdated, run_until};
-use crate::git::refs::OURS;
+use crate::git::refs::PREFIX;
 use crate::git::refs::locks::left_behind;
 use crate::git::remotes::{RemotePlace, is_partial, refspecs, tracking_of};
 use crate::git::repository::Repository;
@@ -29,7 +29,7 @@ pub struct TransferOptions {
 }
 
 /// Variables that git exports to its hooks and that would mislead another git.
-const OUTER: [&str; 5] =
+const HOOK_VARIABLES: [&str; 5] =
     ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_PUSH_OPTION_COUNT"];
 
 fn command(repo: &Repository, options: &TransferOptions, url: &str) -> Command {
@@ -48,7 +48,7 @@ fn command(repo: &Repository, options: &TransferOptions, url: &str) -> Command {
     if let Some(root) = repo.work_tree() {
         command.env("GIT_WORK_TREE", root);
     }
-    for name in OUTER {
+    for name in HOOK_VARIABLES {
         command.env_remove(name);
     }
     if options.in_hook {
@@ -61,7 +61,7 @@ fn command(repo: &Repository, options: &TransferOptions, url: &str) -> Command {
 }
 
 /// The limit of attempts if another fetch runs.
-const TRIES: u64 = 5;
+const ATTEMPTS: u64 = 5;
 
 /// Git's message for a locked ref or reftable.
 const LOCKED: &str = "cannot lock ref";
@@ -76,7 +76,8 @@ pub struct Fetched {
 /// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also fetches what a partial
 /// clone left out, in one batch.
 pub fn fetch(repo: &Repository, place: &RemotePlace, options: &TransferOptions, whole: bool) -> Result<Fetched> {
-    for tries in 1.. {
+    let mut attempts = 1;
+    loop {
         let fetched = match try_fetch(repo, place, options, whole, true) {
             // git before 2.41 has no --porcelain
             Ok(None) => fetch_unlisted(repo, place, options, whole).map(Some),
@@ -84,21 +85,21 @@ pub fn fetch(repo: &Repository, place: &RemotePlace, options: &TransferOptions, 
         };
         match fetched {
             // another fetch is writing the same tracking refs
-            Err(error) if tries < TRIES && error.reason_text().to_string().contains(LOCKED) => {
-                std::thread::sleep(std::time::Duration::from_millis(20 * tries));
+            Err(error) if attempts < ATTEMPTS && error.reason_text().to_string().contains(LOCKED) => {
+                std::thread::sleep(std::time::Duration::from_millis(20 * attempts));
+                attempts += 1;
             }
             Err(error) => return Err(explained(repo, place, error)),
             Ok(fetched) => return Ok(fetched.unwrap_or_default()),
         }
     }
-    Ok(Fetched::default())
 }
 
 /// As [`fetch`] without --porcelain: lists the remote's refs first, and fetches only if they differ.
 fn fetch_unlisted(repo: &Repository, place: &RemotePlace, options: &TransferOptions, whole: bool) -> Result<Fetched> {
     let mut present = BTreeSet::new();
     let mut is_fetched = true;
-    for (id, name) in ls_remote(repo, place, options, OURS)? {
+    for (id, name) in ls_remote(repo, place, options, PREFIX)? {
         let Some(tracking) = tracking_of(&place.tracking, &name) else { continue };
         is_fetched = is_fetched && repo.find_ref(&tracking)? == crate::git::parse_oid(&id);
         present.insert(tracking);

@@ -6,6 +6,8 @@ use std::{fs, io};
 
 use gix::bstr::ByteSlice;
 
+use crate::env::is_executable;
+
 /// Why writing, or reading refs, goes through git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Capabilities {
@@ -65,13 +67,13 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Those of a git directory that is shared so, or with nobody.
+    /// The permissions in the git directory `root`.
     pub(crate) fn new(root: PathBuf, shared: Option<Shared>) -> Self {
         Sharing { root, shared }
     }
 
-    /// Gives a new file or folder the permissions that `core.sharedRepository` asks for. Nothing outside of the git directory
-    /// changes, and nothing where the repository is not shared.
+    /// Sets the permissions of a new file or folder by `core.sharedRepository`. No effect outside the git directory, and in
+    /// a repository that is not shared.
     pub fn apply(&self, path: &Path) -> io::Result<()> {
         let Some(shared) = self.shared.filter(|_| path.starts_with(&self.root)) else { return Ok(()) };
         let found = fs::metadata(path)?;
@@ -116,7 +118,7 @@ impl Shared {
 /// Whether objects or refs must be synced to disk, by `core.fsync` (git-config(1)) and the older
 /// `core.fsyncObjectFiles`; neither by default.
 fn durable(components: Option<&str>, object_files: bool) -> bool {
-    const OURS: [(&str, [bool; 2]); 8] = [
+    const COMPONENTS: [(&str, [bool; 2]); 8] = [
         // (component, [covers loose objects, covers references])
         ("loose-object", [true, false]),
         ("reference", [false, true]),
@@ -131,7 +133,8 @@ fn durable(components: Option<&str>, object_files: bool) -> bool {
     let (mut on, mut off) = ([false; 2], [false; 2]);
     for word in components.split([',', ' ']).filter(|word| !word.is_empty()) {
         let (target, name) = word.strip_prefix('-').map_or((&mut on, word), |name| (&mut off, name));
-        let covered = OURS.iter().find(|(known, _)| *known == name).map_or([false; 2], |(_, covered)| *covered);
+        let covered =
+            COMPONENTS.iter().find(|(component, _)| *component == name).map_or([false; 2], |(_, covered)| *covered);
         (0..2).for_each(|at| target[at] |= covered[at]);
     }
     (0..2).any(|at| on[at] && !off[at])
@@ -147,12 +150,9 @@ fn has_hook(repo: &gix::Repository, cwd: &Path) -> bool {
         Some(path) => cwd.join(repo.workdir().unwrap_or(repo.git_dir())).join(path),
         None => cwd.join(repo.common_dir()).join("hooks"),
     };
-    let file = std::fs::metadata(folder.join(NAME));
-    if file.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0) {
-        return true;
-    }
-    let sections = config.plumbing().sections_by_name("hook").into_iter().flatten();
-    sections.into_iter().any(|section| section.values("event").iter().any(|event| *event == NAME))
+    let mut sections = config.plumbing().sections_by_name("hook").into_iter().flatten();
+    is_executable(&folder.join(NAME))
+        || sections.any(|section| section.values("event").iter().any(|event| *event == NAME))
 }
 
 #[cfg(test)]

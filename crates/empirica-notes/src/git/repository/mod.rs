@@ -22,7 +22,7 @@ use crate::error::{Error, Result, empirica};
 use crate::git::Oid;
 use crate::git::refs::refs_cli::CliRefs;
 use crate::git::refs::refs_gix::GixRefs;
-use crate::git::refs::{HeadState, Identity, OURS, RefUpdate, ReflogLine, Refs, UpdateError};
+use crate::git::refs::{HeadState, Identity, PREFIX, RefUpdate, ReflogLine, Refs, UpdateError};
 use crate::git::repository::capabilities::{Capabilities, Sharing};
 
 /// The committer if none is configured: name and address.
@@ -34,7 +34,7 @@ pub struct Repository {
     refs: Box<dyn Refs>,
     /// The backend for ref updates. If that is git, objects are kept in memory until git stores them.
     update: Box<dyn Refs>,
-    pub(crate) needs: Capabilities,
+    pub(crate) capabilities: Capabilities,
     /// Whether this is a partial clone, determined once: trees are read often.
     pub(crate) is_partial: OnceCell<bool>,
     /// Whether fetching missing objects is forbidden, as in a hook.
@@ -56,7 +56,7 @@ impl Repository {
     pub fn discover(env: &Env) -> Result<Self> {
         let mut inner = crate::git::repository::open::open(env)?;
         let cwd = env.cwd.clone();
-        let needs = Capabilities::of(&inner, &cwd);
+        let capabilities = Capabilities::of(&inner, &cwd);
         let backend = |by_git: bool| -> Box<dyn Refs> {
             if by_git {
                 Box::new(CliRefs::new(inner.clone(), cwd.clone()))
@@ -64,15 +64,15 @@ impl Repository {
                 Box::new(GixRefs::new(inner.clone()))
             }
         };
-        let (refs, update) = (backend(needs.reftable), backend(needs.writes_by_git()));
-        if needs.writes_by_git() {
+        let (refs, update) = (backend(capabilities.reftable), backend(capabilities.writes_by_git()));
+        if capabilities.writes_by_git() {
             inner.objects.enable_object_memory();
         }
         Ok(Repository {
             inner,
             refs,
             update,
-            needs,
+            capabilities,
             is_partial: OnceCell::new(),
             is_offline: Cell::default(),
             has_requested_trees: Cell::default(),
@@ -89,7 +89,7 @@ impl Repository {
 
     /// The permissions of files that this program creates in the git directory.
     pub fn sharing(&self) -> Sharing {
-        Sharing::new(self.common_dir(), self.needs.shared)
+        Sharing::new(self.common_dir(), self.capabilities.shared)
     }
 
     /// The git directory that all worktrees share, absolute.
@@ -211,7 +211,7 @@ impl Repository {
     pub fn lost_tip(&self, name: &str, tip: Oid) -> Error {
         let out = Error::storage(format!("cannot read {tip}, to which the ref {name} points"))
             .reason("the object is missing or damaged; the ref cannot be updated until it is repaired");
-        if name.starts_with(&format!("{OURS}remotes/")) {
+        if name.starts_with(&format!("{PREFIX}remotes/")) {
             return out
                 .suggest("Remove the ref; the next fetch restores it from the remote.")
                 .command(crate::git::refs::deletion(&self.common_dir(), name));
@@ -247,12 +247,12 @@ impl Repository {
 
     /// Whether writes must be synced to disk (`core.fsync`).
     pub fn is_durable(&self) -> bool {
-        self.needs.durable
+        self.capabilities.durable
     }
 
     /// The message of a `reference-transaction` hook that refuses an update of a ref with this value. Changes nothing.
     pub fn hook_refuses(&self, name: &str, value: Oid) -> Option<String> {
-        self.needs.hook.then(|| self.update.refused(name, value)).flatten()
+        self.capabilities.hook.then(|| self.update.refused(name, value)).flatten()
     }
 
     /// Resolves a revision (`HEAD~2`, a branch, a short id) to a commit; `None` if there is none.

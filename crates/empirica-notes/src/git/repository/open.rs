@@ -19,8 +19,8 @@ const VERSION_1_EXTENSIONS: [&str; 4] = ["noop-v1", "objectformat", "relativewor
 const REF_STORAGES: [&str; 2] = ["files", "reftable"];
 
 /// Variables that move a part of the repository, with the path used if they are unset.
-type Elsewhere = (&'static str, fn(&gix::Repository) -> PathBuf);
-const ELSEWHERE: [Elsewhere; 2] = [
+type Relocated = (&'static str, fn(&gix::Repository) -> PathBuf);
+const RELOCATED: [Relocated; 2] = [
     ("GIT_OBJECT_DIRECTORY", |repo| repo.objects.store_ref().path().to_owned()),
     ("GIT_COMMON_DIR", |repo| repo.common_dir().to_owned()),
 ];
@@ -44,9 +44,9 @@ pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
     // namespaces are for servers: like git's own commands, use all refs
     repo.clear_namespace();
     refuse_unknown_formats(cwd, &repo)?;
-    refuse_elsewhere(env, &repo)?;
+    refuse_relocated(env, &repo)?;
     if is_doubtful(env, &repo) {
-        let verdict = Verdict::ask(cwd);
+        let verdict = Verdict::read(cwd);
         if verdict.is_none() {
             return Err(nothing_found(cwd));
         }
@@ -75,7 +75,7 @@ impl Verdict {
     }
 
     /// Runs git in `cwd`.
-    fn ask(cwd: &Path) -> Self {
+    fn read(cwd: &Path) -> Self {
         let Ok(output) = git(cwd).args(["rev-parse", "--git-dir"]).output() else { return Verdict::default() };
         if output.status.success() {
             return Verdict::default();
@@ -99,8 +99,8 @@ impl Error {
     /// Adds the command that git suggests, else `git status`.
     fn advised(self, command: Option<String>) -> Self {
         match command {
-            Some(command) => self.suggest("If you trust it, tell git so.").command(command),
-            None => self.suggest("See what git says about it.").command("git status"),
+            Some(command) => self.suggest("If you trust it, allow it in the configuration of git.").command(command),
+            None => self.suggest("Check what git reports about it.").command("git status"),
         }
     }
 }
@@ -123,7 +123,7 @@ fn is_doubtful(env: &Env, repo: &gix::Repository) -> bool {
 }
 
 fn no_repository(cwd: &Path, error: gix::Error) -> Error {
-    let verdict = Verdict::ask(cwd);
+    let verdict = Verdict::read(cwd);
     let root = cwd.ancestors().find(|folder| folder.join(".git").exists() || folder.join("HEAD").is_file());
     if error.is_permission_denied() || error.to_string().contains("trust") {
         let root = root.unwrap_or(cwd).to_string_lossy();
@@ -135,7 +135,7 @@ fn no_repository(cwd: &Path, error: gix::Error) -> Error {
     // there may be one above the ceiling directories
     let is_beyond = error.to_string().contains("within ceiling height");
     if let Some(root) = root.filter(|_| !is_beyond && !verdict.is_none()) {
-        let out = Error::new(Kind::NoRepository, format!("the repository at {} cannot be opened", root.display()));
+        let out = Error::new(Kind::NoRepository, format!("cannot open the repository at {}", root.display()));
         return verdict.refused.into_iter().fold(out, Error::reason).advised(verdict.advice).caused_by(error);
     }
     nothing_found(cwd).caused_by(error)
@@ -144,7 +144,7 @@ fn no_repository(cwd: &Path, error: gix::Error) -> Error {
 fn nothing_found(cwd: &Path) -> Error {
     Error::new(Kind::NoRepository, "this is not a git repository")
         .reason(format!("no repository was found at or above {}", cwd.display()))
-        .suggest("Change into a repository, or make one.")
+        .suggest("Change into a repository, or create one.")
         .command("git init")
 }
 
@@ -154,11 +154,11 @@ fn refuse_unknown_formats(cwd: &Path, repo: &gix::Repository) -> Result<()> {
     let version = config.integer("core.repositoryFormatVersion").unwrap_or(0);
     let refuse = |what: String| {
         let out = Error::new(Kind::NoRepository, what);
-        let verdict = Verdict::ask(cwd);
+        let verdict = Verdict::read(cwd);
         Err(match verdict.refused {
             Some(reason) => out.reason(reason).advised(verdict.advice),
             None => out
-                .reason("writing to a repository of a format that is not understood could damage it")
+                .reason("writing to a repository of an unknown format could damage it")
                 .suggest("Use a newer version of this program."),
         })
     };
@@ -179,24 +179,24 @@ fn refuse_unknown_formats(cwd: &Path, repo: &gix::Repository) -> Result<()> {
     }
     let storage = config.string("extensions.refStorage").unwrap_or_default();
     if !storage.is_empty() && !REF_STORAGES.iter().any(|supported| storage == *supported) {
-        return refuse(format!("the repository keeps its refs as '{storage}', which is not known"));
+        return refuse(format!("the repository uses the unknown ref storage '{storage}'"));
     }
     Ok(())
 }
 
 /// Refuses variables that move objects or refs to unsupported places.
-fn refuse_elsewhere(env: &Env, repo: &gix::Repository) -> Result<()> {
+fn refuse_relocated(env: &Env, repo: &gix::Repository) -> Result<()> {
     let absolute = |path: &Path| {
         let joined = env.cwd.join(path);
         joined.canonicalize().unwrap_or(joined)
     };
-    let mut names = ELSEWHERE.iter().filter(|(name, usual)| {
+    let mut names = RELOCATED.iter().filter(|(name, usual)| {
         env.get(name).is_some_and(|given| absolute(Path::new(given)) != absolute(&usual(repo)))
     });
     let more = env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES").map(|_| "GIT_ALTERNATE_OBJECT_DIRECTORIES");
     let Some(name) = names.next().map(|(name, _)| *name).or(more) else { return Ok(()) };
     Err(Error::new(Kind::NoRepository, format!("{name} is set, which is not supported"))
-        .reason("records would be read and written in the repository's own folder, not where the variable says")
-        .suggest("Run the command without the variable; objects/info/alternates does what it does, and is supported.")
+        .reason("records would be stored in the repository's own folder, not in the one of the variable")
+        .suggest("Run the command without the variable; objects/info/alternates is supported.")
         .command(format!("unset {name}")))
 }

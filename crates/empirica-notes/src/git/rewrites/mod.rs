@@ -3,7 +3,7 @@
 //! Rules, of which the first with a result decides: filter-repo's commit map, the patch-id of a whole range, the
 //! patch-id of the commit, tree with author and date, an amend in the reflog. Excludes ancestors of the lost commit.
 
-pub mod beside;
+pub mod other_history;
 pub mod patches;
 pub mod recorded;
 
@@ -13,9 +13,9 @@ use crate::error::Result;
 use crate::git::Oid;
 use crate::git::history::reach::is_ancestor;
 use crate::git::repository::Repository;
-use crate::git::rewrites::beside::{OtherHistory, Range};
+use crate::git::rewrites::other_history::{OtherHistory, Range};
 use crate::git::rewrites::patches::{Patch, Summary, Which};
-use crate::git::rewrites::recorded::{Rewrites, ends};
+use crate::git::rewrites::recorded::{Edges, Rewrites, ends};
 
 /// A commit with records to look for.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +84,7 @@ pub fn find(repo: &Repository, sought: &BTreeMap<Oid, LostCommit>) -> Result<Rew
     }
     search.by_tree()?;
     for id in search.open() {
-        let fate = search.rest(id);
+        let fate = search.unmatched_fate(id);
         search.found.fates.insert(id, fate);
     }
     Ok(search.found)
@@ -94,7 +94,7 @@ struct Search<'a> {
     repo: &'a Repository,
     sought: &'a BTreeMap<Oid, LostCommit>,
     rewrites: Rewrites,
-    beside: OtherHistory,
+    others: OtherHistory,
     found: RewriteFindings,
 }
 
@@ -102,10 +102,10 @@ impl<'a> Search<'a> {
     fn begin(repo: &'a Repository, sought: &'a BTreeMap<Oid, LostCommit>) -> Result<Self> {
         let all = sought.iter().flat_map(|(id, sought)| sought.also.iter().chain([id])).copied();
         let rewrites = Rewrites::read(repo, all.clone());
-        let known = rewrites.trail(all).into_iter().filter(|id| repo.is_commit(*id)).collect();
-        let mut beside = OtherHistory::read(repo, &known)?;
-        let found = RewriteFindings { warnings: std::mem::take(&mut beside.warnings), ..Default::default() };
-        Ok(Search { repo, sought, rewrites, beside, found })
+        let existing = rewrites.trail(all).into_iter().filter(|id| repo.is_commit(*id)).collect();
+        let mut others = OtherHistory::read(repo, &existing)?;
+        let found = RewriteFindings { warnings: std::mem::take(&mut others.warnings), ..Default::default() };
+        Ok(Search { repo, sought, rewrites, others, found })
     }
 
     /// The commit, those its records are attached to, and their recorded rewrites.
@@ -116,16 +116,16 @@ impl<'a> Search<'a> {
 
     /// The subjects that exist and are outside HEAD's history.
     fn outside(&self, id: Oid) -> Vec<Oid> {
-        self.subjects(id).into_iter().filter(|id| self.beside.is_outside(*id)).collect()
+        self.subjects(id).into_iter().filter(|id| self.others.is_outside(*id)).collect()
     }
 
     fn is_here(&self, id: Oid) -> bool {
-        self.repo.is_commit(id) && !self.beside.is_outside(id)
+        self.repo.is_commit(id) && !self.others.is_outside(id)
     }
 
     /// Whether HEAD, a branch or a tag contains the commit.
     fn is_kept(&self, id: Oid) -> bool {
-        self.is_here(id) || self.beside.is_named(id)
+        self.is_here(id) || self.others.is_named(id)
     }
 
     /// The fate if it needs no comparison. filter-repo rewrites all branches, so mapped commits need not be in HEAD's
@@ -134,12 +134,12 @@ impl<'a> Search<'a> {
         if self.is_here(id) || (self.repo.has_object(id) && !self.repo.is_commit(id)) {
             return Some(CommitFate::Here);
         }
-        self.kept_end(id, |search, of| ends(&search.rewrites.mapped, of))
-            .map(|to| CommitFate::Replaced(Rule::CommitMap, to))
+        self.kept_forms(id, &self.rewrites.mapped).map(|to| CommitFate::Replaced(Rule::CommitMap, to))
     }
 
-    fn kept_end(&self, id: Oid, ends: impl Fn(&Self, Oid) -> BTreeSet<Oid>) -> Option<Vec<Oid>> {
-        let all: BTreeSet<Oid> = self.subjects(id).into_iter().flat_map(|of| ends(self, of)).collect();
+    /// The final rewritten forms that HEAD, a branch or a tag contains; `None` without one.
+    fn kept_forms(&self, id: Oid, edges: &Edges) -> Option<Vec<Oid>> {
+        let all: BTreeSet<Oid> = self.subjects(id).into_iter().flat_map(|of| ends(edges, of)).collect();
         let kept: Vec<Oid> = all.into_iter().filter(|to| *to != id && self.is_kept(*to)).collect();
         (!kept.is_empty()).then_some(kept)
     }
@@ -163,7 +163,7 @@ impl<'a> Search<'a> {
             let rules: [(Rule, Match); 3] = [
                 (Rule::RangePatchId, Compared::squashed),
                 (Rule::PatchId, Compared::picked),
-                (Rule::TreeAuthorDate, Compared::equal),
+                (Rule::TreeAuthorDate, Compared::same_tree),
             ];
             for (rule, matches) in rules {
                 let candidates = self.later(subjects.iter().flat_map(|of| matches(&compared, *of)));
@@ -181,31 +181,31 @@ impl<'a> Search<'a> {
         let mut own: BTreeMap<Oid, Summary> = BTreeMap::new();
         patches::list(self.repo, &Which::These(commits), true, &mut |listed| drop(own.insert(listed.id, listed)))?;
         let ranges: BTreeMap<Oid, BTreeSet<Range>> =
-            commits.iter().map(|of| (*of, self.beside.ranges(self.repo, *of))).collect();
+            commits.iter().map(|of| (*of, self.others.ranges(self.repo, *of))).collect();
         let tips: BTreeMap<Oid, Oid> = ranges.values().flatten().map(|range| (range.tip, range.base)).collect();
         let touched = patches::paths(self.repo, &tips)?;
 
         // only a commit that touches the same paths can have the same patch
-        let wanted: BTreeSet<u64> =
+        let candidates: BTreeSet<u64> =
             own.values().filter_map(|one| one.paths).chain(touched.values().copied().flatten()).collect();
         let authors: BTreeSet<(Oid, &[u8])> = own.values().map(|one| (one.tree, one.author.as_slice())).collect();
-        let (mut alike, mut same) = (Vec::new(), Vec::new());
+        let (mut same_paths, mut same) = (Vec::new(), Vec::new());
         patches::list(self.repo, &Which::SinceAllOf(commits), true, &mut |listed| {
-            if let Some(paths) = listed.paths.filter(|paths| wanted.contains(paths)) {
-                alike.push((listed.id, paths));
+            if let Some(paths) = listed.paths.filter(|paths| candidates.contains(paths)) {
+                same_paths.push((listed.id, paths));
             }
             if authors.contains(&(listed.tree, &listed.author)) {
                 same.push(listed);
             }
         })?;
-        let candidate_paths: BTreeSet<u64> = alike.iter().map(|(_, paths)| *paths).collect();
+        let candidate_paths: BTreeSet<u64> = same_paths.iter().map(|(_, paths)| *paths).collect();
         let is_comparable = |paths: patches::Paths| paths.is_some_and(|paths| candidate_paths.contains(&paths));
         let whole = tips.into_iter().filter(|(tip, _)| touched.get(tip).is_some_and(|paths| is_comparable(*paths)));
         let whole = self.ids(whole.map(|(tip, base)| (tip, Some(base))).collect());
         let one = own.values().filter(|one| is_comparable(one.paths)).map(|one| one.id);
-        let alike: Vec<Oid> = alike.into_iter().map(|(id, _)| id).collect();
-        let single = self.ids(one.chain(alike.iter().copied()).map(|id| (id, None)).collect());
-        Ok(Compared { own, ranges, alike, same, whole, single })
+        let same_paths: Vec<Oid> = same_paths.into_iter().map(|(id, _)| id).collect();
+        let single = self.ids(one.chain(same_paths.iter().copied()).map(|id| (id, None)).collect());
+        Ok(Compared { own, ranges, same_paths, same, whole, single })
     }
 
     /// The patch-ids; empty if git cannot compute all of them.
@@ -254,12 +254,12 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn rest(&self, id: Oid) -> CommitFate {
-        if let Some(to) = self.kept_end(id, |search, of| ends(&search.rewrites.amended, of)) {
+    fn unmatched_fate(&self, id: Oid) -> CommitFate {
+        if let Some(to) = self.kept_forms(id, &self.rewrites.amended) {
             return CommitFate::Replaced(Rule::Amend, to);
         }
         match self.repo.has_object(id) {
-            true if self.beside.is_named(id) => CommitFate::Elsewhere,
+            true if self.others.is_named(id) => CommitFate::Elsewhere,
             false if self.repo.is_shallow() => CommitFate::Beyond,
             _ => CommitFate::Lost,
         }
@@ -268,7 +268,7 @@ impl<'a> Search<'a> {
 
 /// Pairs of a commit or tip and a matching commit of HEAD's history.
 type Matches = Vec<(Oid, Oid)>;
-/// A way of matching.
+/// A rule for matching.
 type Match = fn(&Compared, Oid) -> Matches;
 
 /// Commits outside HEAD's history, and candidates in HEAD's history, newest first.
@@ -276,7 +276,7 @@ struct Compared {
     own: BTreeMap<Oid, Summary>,
     ranges: BTreeMap<Oid, BTreeSet<Range>>,
     /// The candidates with the same paths as a commit or range.
-    alike: Vec<Oid>,
+    same_paths: Vec<Oid>,
     /// The candidates with the same tree, author and date as a commit.
     same: Vec<Summary>,
     /// The patch-ids of ranges, by tip.
@@ -287,8 +287,8 @@ struct Compared {
 
 impl Compared {
     fn with(&self, of: Oid, patch: Option<&String>) -> impl Iterator<Item = (Oid, Oid)> {
-        let alike = self.alike.iter().filter(move |id| patch.is_some() && self.single.get(*id) == patch);
-        alike.map(move |id| (of, *id))
+        let same_paths = self.same_paths.iter().filter(move |id| patch.is_some() && self.single.get(*id) == patch);
+        same_paths.map(move |id| (of, *id))
     }
 
     fn squashed(&self, of: Oid) -> Matches {
@@ -300,7 +300,7 @@ impl Compared {
         self.with(of, self.single.get(&of)).collect()
     }
 
-    fn equal(&self, of: Oid) -> Matches {
+    fn same_tree(&self, of: Oid) -> Matches {
         let Some(own) = self.own.get(&of) else { return Matches::new() };
         let same = self.same.iter().filter(|one| (one.tree, &one.author) == (own.tree, &own.author));
         same.map(|one| (of, one.id)).collect()

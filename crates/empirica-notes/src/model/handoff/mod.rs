@@ -6,12 +6,11 @@ pub mod substance;
 pub mod superseded;
 
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::assessment::CommitLine;
 use crate::model::assessment::phase::Phase;
+use crate::model::assessment::{CommitLine, or_default};
 use crate::model::goal::GoalState;
 use crate::model::id::Id;
 use crate::model::vectors::Vectors;
@@ -21,18 +20,18 @@ pub const CONTEXT: &str = "context";
 
 /// A text and the record it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Item {
     /// The record; `None` if the text was given with the handoff itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
+    /// The text.
     pub text: String,
 }
 
 /// An approach that failed and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct HandoffDeadEnd {
+    /// The approach.
     pub approach: String,
     /// The cause of the failure.
     pub why: String,
@@ -40,8 +39,8 @@ pub struct HandoffDeadEnd {
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct HandoffDecision {
+    /// The decision.
     pub text: String,
     /// The reason.
     pub why: String,
@@ -52,8 +51,8 @@ pub struct HandoffDecision {
 
 /// A mistake and how to prevent it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct HandoffMistake {
+    /// The mistake.
     pub text: String,
     /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,8 +61,8 @@ pub struct HandoffMistake {
 
 /// The last run of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct HandoffEvidence {
+    /// The command line.
     pub command: String,
     /// The exit code; 0 passed.
     pub exit: i32,
@@ -85,8 +84,8 @@ fn is_one(n: &u32) -> bool {
 
 /// An uncertainty that the session resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Gap {
+    /// The subject.
     pub gap: String,
     /// The knowledge before.
     pub before: String,
@@ -168,9 +167,10 @@ pub struct MadeIn {
 
 /// A receiver's question, included in a revised handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Clarification {
+    /// The question to the sender.
     pub question: String,
+    /// The agent with the question.
     pub asked_by: String,
     /// The answer; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,8 +179,8 @@ pub struct Clarification {
 
 /// A gap that a receiver reported in the original of a revised handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct Missed {
+    /// The missing information.
     pub gap: String,
     /// The agent that reported it.
     pub reported_by: String,
@@ -195,6 +195,7 @@ pub struct Relevant {
     pub kind: String,
     /// The agent that logged it.
     pub ai: String,
+    /// The text.
     pub text: String,
     /// Its reason, for kinds that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,9 +208,10 @@ pub struct Relevant {
 
 /// The use of one tool category.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
 pub struct ToolUse {
+    /// The category.
     pub tool: String,
+    /// The number of uses.
     pub count: u32,
 }
 
@@ -245,16 +247,6 @@ impl Calibration {
     }
 }
 
-/// Reads a value of an unexpected form as `None`, so that the rest of the handoff stays usable.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
-    Ok(T::deserialize(Value::deserialize(deserializer)?).ok())
-}
-
-/// Reads a value of an unexpected form as `false`.
-fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Ok(lenient(deserializer)?.unwrap_or_default())
-}
-
 /// A session's handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
@@ -264,19 +256,19 @@ pub struct Handoff {
     #[serde(rename = "type")]
     pub kind: String,
     /// The agent it is for; `None` for any.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// The task that it belongs to.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// The round of the task, from 1.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
     /// The other keys of a managed type (see docs/schema), without type, task and round.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Map<String, Value>>,
     /// The handoff that this one revises, to answer its receivers' questions.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub regenerates: Option<Id>,
     /// The receivers' questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -291,13 +283,13 @@ pub struct Handoff {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// The handoff it is a difference to; `None` for a full handoff.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub since: Option<Id>,
     /// The state of the repository; `None` if git failed.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub git: Option<MadeIn>,
     /// Whether a hook made it, not the agent.
-    #[serde(deserialize_with = "flag", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub automatic: bool,
     pub task: String,
     /// The start of the session, RFC 3339 UTC.
