@@ -4,10 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::id::{Id, SessionId};
 
-fn is_empty<T>(list: &[T]) -> bool {
-    list.is_empty()
-}
-
 /// The texts of a key: one, none or one, or a list.
 pub(crate) trait Texts {
     fn texts(&self) -> &[String];
@@ -103,7 +99,7 @@ pub struct Decision {
     pub text: String,
     pub why: String,
     /// Rejected alternatives.
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<String>,
     /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,7 +124,7 @@ pub struct Evidence {
     /// The exit code; 0 passed.
     pub exit: i32,
     /// The files it covers, relative to the work tree.
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,7 +142,7 @@ pub struct Activity {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
     /// The files it touched, relative to the work tree.
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]

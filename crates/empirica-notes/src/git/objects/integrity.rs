@@ -72,8 +72,10 @@ impl<'r> Integrity<'r> {
     pub fn has_whole(&mut self, entry: Other) -> bool {
         let (mut seen, mut pending) = (HashSet::new(), vec![entry]);
         while let Some(Other { id, kind }) = pending.pop() {
-            let is_left_out = |repo: &Repository| self.is_partial && !repo.has_object(id);
-            if self.whole.contains(&id) || !seen.insert(id) || id == self.repo.empty_tree() || is_left_out(self.repo) {
+            if self.whole.contains(&id) || !seen.insert(id) || id == self.repo.empty_tree() {
+                continue;
+            }
+            if self.is_partial && !self.repo.has_object(id) {
                 continue;
             }
             match (kind, self.repo.gix().find_object(id)) {

@@ -58,24 +58,18 @@ pub fn tracking_of(tracking: &str, name: &str) -> Option<String> {
 
 /// Resolves a remote's name, a URL or a path. Asks git for the URLs.
 pub fn place(repo: &Repository, given: &str) -> Result<RemotePlace> {
-    let names = names(repo);
     if given.is_empty() || given.starts_with('-') {
-        return Err(unknown(given, &names));
+        return Err(unknown(given, &names(repo)));
     }
-    if !names.iter().any(|name| name == given) {
+    let Some(given) = &named(repo, given) else {
         let path = repo.cwd().join(given);
         let url = if path.exists() { path.to_string_lossy().into_owned() } else { given.to_owned() };
-        return match names.iter().find(|name| repo.config(&format!("remote.{name}.url")).as_deref() == Some(given)) {
-            Some(name) => place(repo, name),
-            None if path.exists() || given.contains([':', '/']) => Ok(RemotePlace {
-                name: given.to_owned(),
-                fetch: url.clone(),
-                tracking: derived("url", given),
-                push: url,
-            }),
-            None => Err(unknown(given, &names)),
-        };
-    }
+        if !path.exists() && !given.contains([':', '/']) {
+            return Err(unknown(given, &names(repo)));
+        }
+        let tracking = derived("url", given);
+        return Ok(RemotePlace { name: given.to_owned(), fetch: url.clone(), push: url, tracking });
+    };
     let url = |option: &[&str]| -> Result<String> {
         let urls = text(git(repo.cwd()).args(["remote", "get-url"]).args(option).arg(given))?;
         Ok(urls.lines().next().unwrap_or_default().to_owned())
@@ -117,10 +111,15 @@ pub fn tracking(remote: &str) -> String {
 
 /// The name of the tracking refs of a remote, URL or path, as in [`place`], without asking git.
 pub fn kept_under(repo: &Repository, given: &str) -> String {
-    let names = names(repo);
-    let is_it = |name: &&String| *name == given || repo.config(&format!("remote.{name}.url")).as_deref() == Some(given);
-    let named = names.iter().find(|name| *name == given).or_else(|| names.iter().find(is_it));
-    named.map_or_else(|| derived("url", given), |name| tracking(name))
+    named(repo, given).map_or_else(|| derived("url", given), |name| tracking(&name))
+}
+
+/// The remote of that name, else the first with that URL.
+fn named(repo: &Repository, given: &str) -> Option<String> {
+    let mut names = names(repo);
+    let has_url = |name: &String| repo.config(&format!("remote.{name}.url")).as_deref() == Some(given);
+    let at = names.iter().position(|name| name == given).or_else(|| names.iter().position(has_url))?;
+    Some(names.swap_remove(at))
 }
 
 fn derived(kind: &str, given: &str) -> String {

@@ -118,8 +118,7 @@ pub struct Checkpoint {
     pub snapshot: Option<Snapshot>,
 }
 
-/// Reads a value, or the default if it has another form: other programs and later versions also write checkpoints.
-fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
-    let value = serde_json::Value::deserialize(from)?;
-    Ok(serde_json::from_value(value).unwrap_or_default())
+/// Reads a value, or the default if it has another form: other programs and later versions also write records.
+pub(crate) fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
+    Ok(serde_json::from_value(serde_json::Value::deserialize(from)?).unwrap_or_default())
 }

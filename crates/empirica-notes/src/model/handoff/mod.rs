@@ -6,12 +6,11 @@ pub mod substance;
 pub mod superseded;
 
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::assessment::CommitLine;
 use crate::model::assessment::phase::Phase;
+use crate::model::assessment::{CommitLine, or_default};
 use crate::model::goal::GoalState;
 use crate::model::id::Id;
 use crate::model::vectors::Vectors;
@@ -248,16 +247,6 @@ impl Calibration {
     }
 }
 
-/// Reads a value of an unexpected form as `None`, so that the rest of the handoff stays usable.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
-    Ok(T::deserialize(Value::deserialize(deserializer)?).ok())
-}
-
-/// Reads a value of an unexpected form as `false`.
-fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Ok(lenient(deserializer)?.unwrap_or_default())
-}
-
 /// A session's handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
@@ -267,19 +256,19 @@ pub struct Handoff {
     #[serde(rename = "type")]
     pub kind: String,
     /// The agent it is for; `None` for any.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// The task that it belongs to.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// The round of the task, from 1.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
     /// The other keys of a managed type (see docs/schema), without type, task and round.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Map<String, Value>>,
     /// The handoff that this one revises, to answer its receivers' questions.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub regenerates: Option<Id>,
     /// The receivers' questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -294,13 +283,13 @@ pub struct Handoff {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// The handoff it is a difference to; `None` for a full handoff.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub since: Option<Id>,
     /// The state of the repository; `None` if git failed.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub git: Option<MadeIn>,
     /// Whether a hook made it, not the agent.
-    #[serde(deserialize_with = "flag", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub automatic: bool,
     pub task: String,
     /// The start of the session, RFC 3339 UTC.
