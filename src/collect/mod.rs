@@ -325,11 +325,11 @@ fn session_start(
         record.head.at = in_records(began);
         let named = transcript.commit.as_deref().and_then(parse_oid).filter(|commit| context.repo.is_commit(*commit));
         let then = || history::at_time(context.repo, began).ok().flatten();
-        if let Some(commit) = named.or_else(then) {
-            if let Ok(tree) = context.repo.tree_of(commit) {
-                record.head.commit = Some(commit.to_string());
-                record.head.tree = Some(tree.to_string());
-            }
+        if let Some(commit) = named.or_else(then)
+            && let Ok(tree) = context.repo.tree_of(commit)
+        {
+            record.head.commit = Some(commit.to_string());
+            record.head.tree = Some(tree.to_string());
         }
     }
     Ok(record)

@@ -12,10 +12,20 @@ use empirica_notes::git::{Oid, Repository};
 /// Most bytes of notes to cache.
 pub const CACHED: usize = 32 << 20;
 
+/// Blob and text of a row.
+type Columns = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 pub struct Texts<'r> {
     repo: &'r Repository,
-    /// Size in bytes, and texts by row.
-    cache: RefCell<(usize, HashMap<i64, Arc<Vec<u8>>>)>,
+    cache: RefCell<Cache>,
+}
+
+#[derive(Default)]
+struct Cache {
+    /// In bytes.
+    size: usize,
+    /// By row.
+    texts: HashMap<i64, Arc<Vec<u8>>>,
 }
 
 impl<'r> Texts<'r> {
@@ -35,12 +45,11 @@ impl<'r> Texts<'r> {
     }
 
     fn read(&self, db: &Connection, n: i64) -> Result<Option<Arc<Vec<u8>>>, IndexError> {
-        if let Some(text) = self.cache.borrow().1.get(&n) {
+        if let Some(text) = self.cache.borrow().texts.get(&n) {
             return Ok(Some(text.clone()));
         }
         let mut find = db.prepare_cached("SELECT blob, text FROM note WHERE n = ?")?;
-        let row: Option<(Option<Vec<u8>>, Option<Vec<u8>>)> =
-            find.query_row([n], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let row: Option<Columns> = find.query_row([n], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let text = match row {
             Some((_, Some(text))) => Some(text),
             Some((Some(blob), None)) => {
@@ -54,17 +63,17 @@ impl<'r> Texts<'r> {
     /// Caches and returns the text of a note.
     pub fn remember(&self, n: i64, text: Vec<u8>) -> Arc<Vec<u8>> {
         let mut cache = self.cache.borrow_mut();
-        if cache.0 > CACHED {
-            *cache = Default::default();
+        if cache.size > CACHED {
+            *cache = Cache::default();
         }
-        cache.0 += text.len();
+        cache.size += text.len();
         let text = Arc::new(text);
-        cache.1.insert(n, text.clone());
+        cache.texts.insert(n, text.clone());
         text
     }
 
     /// Drops a text from the cache, as the note changes.
     pub fn forget(&self, n: i64) {
-        self.cache.borrow_mut().1.remove(&n);
+        self.cache.borrow_mut().texts.remove(&n);
     }
 }

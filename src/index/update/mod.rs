@@ -21,6 +21,9 @@ use empirica_notes::git::notes::difference;
 use empirica_notes::git::{Oid, Repository, notes};
 use empirica_notes::model::{Id, SessionId};
 
+/// Row and blob of a note.
+type StoredNote = (i64, Option<Vec<u8>>);
+
 /// Inserts notes into an index.
 pub struct Filler<'f> {
     pub(crate) db: &'f Connection,
@@ -167,7 +170,7 @@ impl<'f> Filler<'f> {
     }
 
     /// Rows and blobs of the notes of an object in our ref.
-    fn stored(&self, namespace: usize, target: Oid) -> Result<Vec<(i64, Option<Vec<u8>>)>, IndexError> {
+    fn stored(&self, namespace: usize, target: Oid) -> Result<Vec<StoredNote>, IndexError> {
         let find = "SELECT n, blob FROM note WHERE target = ? AND namespace = ? AND extra = 0";
         let values = params![target.as_bytes(), namespace as i64];
         select(self.db, find, values, |row| Ok((row.get(0)?, row.get(1)?)))

@@ -98,6 +98,7 @@ crate::words! {
 #[allow(missing_docs)]
 pub struct SubtaskState {
     pub id: Id,
+    /// The step.
     pub text: String,
     pub status: GoalStatus,
     /// Proof that it is done.

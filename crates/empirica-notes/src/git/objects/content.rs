@@ -9,9 +9,9 @@ use crate::git::Oid;
 use crate::git::repository::Repository;
 
 /// The size limit of a file, in bytes.
-const MAX_FILE_BYTES: u64 = 4 << 20;
+const LARGEST: u64 = 4 << 20;
 /// The total limit of bytes read.
-const MAX_TOTAL_BYTES: u64 = 64 << 20;
+const ALL: u64 = 64 << 20;
 /// The length limit of a path, in bytes; no system opens longer ones.
 const MAX_PATH_BYTES: usize = 4096;
 
@@ -89,7 +89,7 @@ impl WorkTree {
     /// The work tree of a repository; `None` if bare.
     pub fn of(repo: &Repository) -> Option<Self> {
         let hash = repo.gix().object_hash();
-        Some(WorkTree { root: repo.work_tree()?, hash, left: Cell::new(MAX_TOTAL_BYTES) })
+        Some(WorkTree { root: repo.work_tree()?, hash, left: Cell::new(ALL) })
     }
 
     /// The content at a path from [`inside`], without git's filters. [`PathContent::Unknown`] behind a symbolic link,
@@ -123,9 +123,9 @@ impl WorkTree {
                 return Ok(PathContent::Folder(None));
             } else if meta.is_symlink() {
                 at.read_link()?.into_os_string().into_encoded_bytes()
-            } else if meta.is_file() && meta.len() <= MAX_FILE_BYTES.min(self.left.get()) {
+            } else if meta.is_file() && meta.len() <= LARGEST.min(self.left.get()) {
                 let mut bytes = Vec::new();
-                std::fs::File::open(&at)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+                std::fs::File::open(&at)?.take(LARGEST).read_to_end(&mut bytes)?;
                 // it grew meanwhile
                 if bytes.len() as u64 > meta.len() {
                     return Ok(PathContent::Unknown);
