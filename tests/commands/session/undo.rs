@@ -75,7 +75,7 @@ fn pending_records_are_dropped_and_stored_ones_marked() {
         assert_eq!((&said["id"], &said["dropped"]), (&id.as_str().into(), &false.into()), "{said}");
         nowhere(&repo);
         let shown = repo.run(["show", &id]).ok().out;
-        assert!(shown.starts_with("Taken back") && shown.contains(WORD), "{shown}");
+        assert!(shown.starts_with("Retracted") && shown.contains(WORD), "{shown}");
         assert_eq!(repo.json(["show", &id])["retracted"], true);
         repo.json(["flush"]);
         nowhere(&repo);
