@@ -57,7 +57,7 @@ impl NamedObject {
 
 /// Resolves a session, or a record that `fits`. An abbreviation shared by both kinds is refused with all candidates;
 /// a full ID or an alias is unambiguous.
-pub fn thing(
+pub fn session_or_record(
     context: &CommandContext<'_>,
     given: &str,
     what: &str,
@@ -73,12 +73,14 @@ pub fn thing(
         }
         (Ok(session), Ok(record)) => {
             let error = ambiguous(given, &[session.label()]).alternative(session.id());
-            Err(also(error, &record.label(), record.id()).command(empirica("session show").arg(session.id())))
+            Err(add_candidate(error, &record.label(), record.id()).command(empirica("session show").arg(session.id())))
         }
         (Ok(session), Err(records)) if is_ambiguous(&records) && session.is_abbreviated(given) => {
-            Err(also(records, &session.label(), session.id()))
+            Err(add_candidate(records, &session.label(), session.id()))
         }
-        (Err(sessions), Ok(record)) if is_ambiguous(&sessions) => Err(also(sessions, &record.label(), record.id())),
+        (Err(sessions), Ok(record)) if is_ambiguous(&sessions) => {
+            Err(add_candidate(sessions, &record.label(), record.id()))
+        }
         (Err(sessions), Err(records)) if is_ambiguous(&sessions) && is_ambiguous(&records) => {
             let reason = format!("{}; {}", sessions.reason_text(), records.reason_text());
             Err(records.alternatives().iter().fold(sessions.reason(reason), |error, id| error.alternative(id)))
@@ -93,7 +95,7 @@ pub fn thing(
 }
 
 /// Adds a candidate to the error of an ambiguous abbreviation.
-pub fn also(error: Error, candidate: &str, id: &str) -> Error {
+pub fn add_candidate(error: Error, candidate: &str, id: &str) -> Error {
     let reason = format!("{}; {candidate}", error.reason_text());
     error.reason(reason).alternative(id)
 }

@@ -8,7 +8,7 @@ use empirica_notes::model::Id;
 use empirica_notes::store::Scan;
 
 /// State of a task; `None` without handoffs.
-pub fn standing(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskState>> {
+pub fn state(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskState>> {
     let index = context.index()?;
     let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
     if ids.is_empty() {

@@ -229,7 +229,7 @@ pub fn write(
         superseded.push((revision.head.id.clone(), revision.on.clone()));
     }
     let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
-    let mut written = context.store.hand_over(record, superseded)?;
+    let mut written = context.store.append_handoff(record, superseded)?;
     stored.add(&mut written);
     let record = written.records.into_iter().next().ok_or_else(Error::unstored)?;
     if let WorkTreeState::All(Changes { files_added, files_modified, files_deleted, .. }) = work_tree {

@@ -17,7 +17,7 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let store = &context.store;
     let active = cached(context);
     let pending = store.pending_handoffs();
-    let unflushed = store.unflushed();
+    let unflushed = store.pending_count();
     if active.is_empty() && pending.is_empty() && unflushed == 0 && !store.has_unborn() {
         return Ok(Vec::new());
     }
@@ -64,7 +64,7 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
             }
         }
     }
-    if store.unflushed() > 0 {
+    if store.pending_count() > 0 {
         let flushed = store.flush();
         warnings.extend(flushed.warnings);
         warnings.extend(flushed.degraded.iter().map(in_one_line));

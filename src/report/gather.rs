@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::context::CommandContext;
 use crate::fold::assessment::belief::{Belief, beliefs};
-use crate::fold::assessment::calibration::{Explained, explained};
+use crate::fold::assessment::calibration::{CalibrationResult, calibrate};
 use crate::fold::assessment::track_record::{Score, TrackEntry};
 use crate::fold::handover_graph::{Handover, handovers};
 use crate::fold::journal::{answers, goals};
@@ -74,7 +74,7 @@ pub struct SessionStory {
     /// Its records, without superseded handoffs.
     pub gathered: SessionRecords,
     /// Its self-assessment.
-    pub calibration: Explained,
+    pub calibration: CalibrationResult,
     /// Its forecast and outcome.
     pub entry: TrackEntry,
 }
@@ -270,7 +270,7 @@ fn stories(
     let stories = newest.filter_map(|(session, summary)| {
         let mut gathered = SessionRecords::collect(of_session.get(&session.id)?.iter().copied(), &session.id)?;
         gathered.handoffs.retain(|(head, _)| !superseded.contains(&head.id));
-        let calibration = explained(summary.before.as_ref(), summary.after.as_ref());
+        let calibration = calibrate(summary.before.as_ref(), summary.after.as_ref());
         Some(SessionStory { gathered: SessionRecords { session, ..gathered }, calibration, entry: summary.entry })
     });
     stories.collect()

@@ -115,7 +115,7 @@ fn resolve(context: &CommandContext<'_>, given: &str) -> Result<LikeQuery> {
     let hexish = given.len() >= 4 && given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let is_name = hexish && given.contains(|c: char| c.is_ascii_digit()) || given.split(':').next() == Some("latest");
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
-    match names::thing(context, given, "session or handoff", &[Namespace::Handoffs], is_handoff) {
+    match names::session_or_record(context, given, "session or handoff", &[Namespace::Handoffs], is_handoff) {
         Ok(NamedObject::Session(named)) => Ok(LikeQuery::Session(named.id)),
         Ok(NamedObject::Record(handoff)) => Ok(LikeQuery::Handoff(handoff.head.id)),
         Err(error) if is_name || error.kind() == Kind::Refused => Err(error),

@@ -166,21 +166,22 @@ fn session_of_hook<'a>(active: &'a [ActiveSession], ai: &str, since_ms: u64) -> 
 /// Resolves the session or handoff to continue. If the session has no handoff, a context handoff is written in it.
 fn continue_from(context: &CommandContext<'_>, name: &str, by: &str, stored: &mut StoreReport) -> Result<Continuation> {
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
-    let (id, named) = match names::thing(context, name, "session or handoff", &[Namespace::Handoffs], is_handoff)? {
-        NamedObject::Session(session) => (session.id, None),
-        NamedObject::Record(handoff) => match handoff.head.session.clone() {
-            Some(session) => (session, Some(handoff.head.id)),
-            None => {
-                return Err(Error::refused(format!(
-                    "cannot continue handoff {}: it belongs to no session",
-                    handoff.head.id.short()
-                ))
-                .provided(name)
-                .suggest(text!["Start without ", option("--from"), ", and accept the handoff."])
-                .command(empirica("accept").arg(handoff.head.id.short())));
-            }
-        },
-    };
+    let (id, named) =
+        match names::session_or_record(context, name, "session or handoff", &[Namespace::Handoffs], is_handoff)? {
+            NamedObject::Session(session) => (session.id, None),
+            NamedObject::Record(handoff) => match handoff.head.session.clone() {
+                Some(session) => (session, Some(handoff.head.id)),
+                None => {
+                    return Err(Error::refused(format!(
+                        "cannot continue handoff {}: it belongs to no session",
+                        handoff.head.id.short()
+                    ))
+                    .provided(name)
+                    .suggest(text!["Start without ", option("--from"), ", and accept the handoff."])
+                    .command(empirica("accept").arg(handoff.head.id.short())));
+                }
+            },
+        };
     let gathered = gather(context, &id)?;
     let session = &gathered.session;
     let newest = match named {
@@ -213,7 +214,7 @@ fn escalation_warning(context: &CommandContext<'_>, handoff: &Id) -> Result<Opti
         _ => None,
     });
     let Some(task_id) = task_id else { return Ok(None) };
-    let task = tasks::standing(context, &task_id)?;
+    let task = tasks::state(context, &task_id)?;
     let is_escalated = task.is_some_and(|task| task.status == TaskStatus::Escalated);
     Ok(is_escalated.then(|| {
         format!("the task '{task_id}' is escalated and waits for a person: {}", tasks::show_command(&task_id))

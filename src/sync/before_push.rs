@@ -9,7 +9,7 @@ use crate::sync::policy::{SyncPolicy, destinations, is_nested};
 use crate::sync::remote::Sync;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::parent;
-use empirica_notes::git::remotes::RemotePlace;
+use empirica_notes::git::remotes::RemoteTarget;
 use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::{Repository, parse_oid, remotes};
 use empirica_notes::store::{PREFIX, RefComparison, Store, parse_duration};
@@ -68,8 +68,8 @@ fn sync(
     }
     let BeforePush { messages, warnings, .. } = out;
     let time = time_limit(repo, warnings);
-    repo.end_by(began + time);
-    let place = remotes::pushed_to(repo, remote, url);
+    repo.set_deadline(began + time);
+    let place = remotes::push_target(repo, remote, url);
     if !is_new(store, &place, policy, warnings)? {
         return Ok(None);
     }
@@ -117,7 +117,7 @@ fn pushed_secret(context: &CommandContext<'_>, lines: &[String], remote: &str) -
     if pushed.is_empty() {
         return None;
     }
-    context.repo.end_by(Instant::now() + time_limit(context.repo, &mut Vec::new()));
+    context.repo.set_deadline(Instant::now() + time_limit(context.repo, &mut Vec::new()));
     // unreadable objects cannot be pushed anyway
     let leak = pushed.iter().find_map(|(name, new, old)| {
         context.store.secrets_in_push(name, *new, *old).unwrap_or_default().into_iter().next()
@@ -143,8 +143,8 @@ pub(crate) fn time_limit(repo: &Repository, warnings: &mut Vec<String>) -> Durat
 }
 
 /// Whether the remote lacks refs that the policy allows, as far as known here. Makes no connection.
-fn is_new(store: &Store<'_>, place: &RemotePlace, policy: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
-    if store.unflushed() > 0 {
+fn is_new(store: &Store<'_>, place: &RemoteTarget, policy: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
+    if store.pending_count() > 0 {
         flush::before_sync(store, warnings);
     }
     let held = store.held_back(&place.push);

@@ -27,7 +27,7 @@ pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushO
     let mut left = flushed.left.into_iter().map(|log| log.into_error());
     let degraded = flushed.degraded.or_else(|| left.next());
     warnings.extend(left.map(|error| error.in_one_line()));
-    Ok(FlushOutcome { flushed: flushed.records, waiting: context.store.unflushed(), degraded, warnings, rescued })
+    Ok(FlushOutcome { flushed: flushed.records, waiting: context.store.pending_count(), degraded, warnings, rescued })
 }
 
 /// Writes pending records before a sync; a failure is a warning.

@@ -9,7 +9,7 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::fault;
 use empirica_notes::git::Oid;
 use empirica_notes::git::remotes::transfer::{Fetched, Pushed, TransferOptions};
-use empirica_notes::git::remotes::{RemotePlace, is_partial, transfer};
+use empirica_notes::git::remotes::{RemoteTarget, is_partial, transfer};
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, Store, TransferLines, data_ref, pause};
 
@@ -21,7 +21,7 @@ const PATIENCE: u32 = 3;
 /// An exchange with one remote.
 pub struct Sync<'t, 's> {
     pub store: &'t Store<'s>,
-    pub place: &'t RemotePlace,
+    pub place: &'t RemoteTarget,
     pub options: TransferOptions,
     pub policy: SyncPolicy,
     /// Push records with secrets, too.
@@ -141,7 +141,7 @@ impl Sync<'_, '_> {
             for (update, pushed) in updates.iter().zip(pushed) {
                 match pushed {
                     Pushed::Done => done.push((update.name.clone(), update.new)),
-                    Pushed::Outrun(words) => {
+                    Pushed::LostRace(words) => {
                         let theirs = refs.iter().find(|s| s.name == update.name).and_then(|s| s.theirs);
                         let seen = outrun.entry(update.name.clone()).or_insert((theirs, 0));
                         *seen = (theirs, if seen.0 == theirs { seen.1 + 1 } else { 1 });

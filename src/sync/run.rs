@@ -10,7 +10,7 @@ use crate::sync::exchange::RemoteSync;
 use crate::sync::policy::{SyncPolicy, destinations};
 use crate::sync::{before_push, flush};
 use empirica_notes::error::{Error, Result, blank, empirica, text};
-use empirica_notes::git::remotes::RemotePlace;
+use empirica_notes::git::remotes::RemoteTarget;
 use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::{Repository, remotes};
 
@@ -51,7 +51,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     if names.is_empty() {
         return Err(no_remote(context.repo));
     }
-    let places = names.iter().map(|name| remotes::place(context.repo, name)).collect::<Result<Vec<RemotePlace>>>()?;
+    let places = names.iter().map(|name| remotes::place(context.repo, name)).collect::<Result<Vec<RemoteTarget>>>()?;
     let mut outcome = SyncOutcome { dry_run: request.dry_run, ..Default::default() };
     if !request.dry_run {
         outcome.warnings = store.reconcile();
@@ -93,7 +93,7 @@ pub fn receive(
 ) -> Vec<(String, Result<RemoteSync>)> {
     let (store, time) = (&context.store, before_push::time_limit(context.repo, warnings));
     let mut fetch = |name: &str, shown: &str| {
-        let place = RemotePlace { name: shown.to_owned(), ..remotes::place(context.repo, name)? };
+        let place = RemoteTarget { name: shown.to_owned(), ..remotes::place(context.repo, name)? };
         let deadline = Some(Instant::now() + time);
         let options =
             TransferOptions { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };

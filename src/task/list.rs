@@ -19,7 +19,7 @@ pub struct Task {
 pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(Task, Vec<String>)> {
     let warnings = context.store.reconcile();
     let task_id = names::task(context, given)?;
-    let state = tasks::standing(context, &task_id)?.ok_or_else(Error::unstored)?;
+    let state = tasks::state(context, &task_id)?.ok_or_else(Error::unstored)?;
     Ok((Task { task_id, state }, warnings))
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::context::CommandContext;
 use crate::context::names;
 use crate::fold::assessment::belief::{Belief, beliefs};
-use crate::fold::assessment::calibration::{Explained, explained};
+use crate::fold::assessment::calibration::{CalibrationResult, calibrate};
 use crate::fold::assessment::track_record::{Score, TrackEntry};
 use crate::fold::session_summary::SessionSummary;
 use empirica_notes::error::Result;
@@ -17,7 +17,7 @@ use empirica_notes::model::session::Session;
 #[derive(Debug)]
 pub struct SessionCalibration {
     pub session: Session,
-    pub calibration: Explained,
+    pub calibration: CalibrationResult,
     /// Forecast and outcome.
     pub entry: TrackEntry,
     /// The change of each vector from before the work to after it.
@@ -76,7 +76,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<CalibrationOutcome> {
 impl From<(Session, SessionSummary)> for SessionCalibration {
     fn from((session, summary): (Session, SessionSummary)) -> Self {
         SessionCalibration {
-            calibration: explained(summary.before.as_ref(), summary.after.as_ref()),
+            calibration: calibrate(summary.before.as_ref(), summary.after.as_ref()),
             entry: summary.entry,
             differences: summary.differences,
             session,

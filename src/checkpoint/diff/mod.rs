@@ -130,7 +130,7 @@ fn side(record: &Record) -> Option<Operand> {
 
 fn named(context: &CommandContext<'_>, index: &Index<'_>, given: &str) -> Result<Operand> {
     let fits = |record: &Record| side(record).is_some();
-    let record = match names::thing(
+    let record = match names::session_or_record(
         context,
         given,
         "checkpoint or handoff",

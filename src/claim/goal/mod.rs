@@ -153,7 +153,7 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
 /// The session to take goals from, and the goal if a single one is named.
 fn source(context: &CommandContext<'_>, name: &str) -> Result<(SessionId, Option<Id>)> {
     if let NamedObject::Session(session) =
-        names::thing(context, name, "session or goal", &[Namespace::Journal], is_goal)?
+        names::session_or_record(context, name, "session or goal", &[Namespace::Journal], is_goal)?
     {
         return Ok((session.id, None));
     }

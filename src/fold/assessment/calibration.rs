@@ -7,7 +7,7 @@ use empirica_notes::model::{Vector, Vectors};
 
 /// Self-assessment of a session, with its grounds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Explained {
+pub struct CalibrationResult {
     pub status: Calibration,
     /// Δknow, rounded to 4 decimals; `None` if missing on either side.
     pub know: Option<f64>,
@@ -21,12 +21,12 @@ pub struct Explained {
 /// |k − u| < 0.15 is well calibrated, u > k + 0.20 overconfident, k > u + 0.20 underconfident, else well calibrated.
 /// Without both vectors in both assessments it is not assessable.
 pub fn status(before: Option<&Vectors>, after: Option<&Vectors>) -> Calibration {
-    explained(before, after).status
+    calibrate(before, after).status
 }
 
 /// Same, with numbers and grounds. `before` has the vectors of the first PREFLIGHT, `after` those of the POSTFLIGHT
 /// that ended the work.
-pub fn explained(before: Option<&Vectors>, after: Option<&Vectors>) -> Explained {
+pub fn calibrate(before: Option<&Vectors>, after: Option<&Vectors>) -> CalibrationResult {
     let delta = |vector: Vector| Some(after?.get(vector)? - before?.get(vector)?);
     let (know, uncertainty) = (delta(Vector::Know), delta(Vector::Uncertainty).map(|delta| -delta));
     // + 0.0 turns -0.0 into 0.0
@@ -46,7 +46,7 @@ pub fn explained(before: Option<&Vectors>, after: Option<&Vectors>) -> Explained
         }
         _ => (Calibration::NotAssessable, missing(before, after)),
     };
-    Explained { status, know: shown(know), uncertainty: shown(uncertainty), why }
+    CalibrationResult { status, know: shown(know), uncertainty: shown(uncertainty), why }
 }
 
 fn missing(before: Option<&Vectors>, after: Option<&Vectors>) -> String {
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn the_reason_has_both_numbers_or_says_what_is_missing() {
         let before = at(0.5, 0.6);
-        let why = |after: &Vectors| explained(Some(&before), Some(after)).why;
+        let why = |after: &Vectors| calibrate(Some(&before), Some(after)).why;
         assert_eq!(
             why(&at(0.8, 0.3)),
             "Δknow +0.30 and −Δuncertainty +0.30 are 0.00 apart, 0.20 at most: knowing and doubting moved together"
@@ -133,13 +133,13 @@ mod tests {
         let mut half = Vectors::default();
         half.add_pairs("do=0.5").unwrap();
         assert_eq!(
-            explained(Some(&half), None).why,
+            calibrate(Some(&half), None).why,
             "the first PREFLIGHT gave no know and no uncertainty; there is no POSTFLIGHT that ended the work"
         );
         half.add_pairs("know=0.7").unwrap();
-        let incomplete = explained(None, Some(&half));
+        let incomplete = calibrate(None, Some(&half));
         assert_eq!(incomplete.why, "there is no PREFLIGHT; the POSTFLIGHT gave no uncertainty");
-        let incomplete = explained(Some(&before), Some(&half));
+        let incomplete = calibrate(Some(&before), Some(&half));
         assert_eq!((incomplete.know, incomplete.uncertainty), (Some(0.2), None));
     }
 }

@@ -7,7 +7,7 @@ use empirica_notes::model::{Body, Envelope, Id, Record};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The acknowledgement that asks it.
-    pub asked: Envelope,
+    pub head: Envelope,
     pub handoff: Id,
     /// Its number within the acknowledgement, from 1.
     pub number: u32,
@@ -19,7 +19,7 @@ pub struct Question {
 impl Question {
     /// Its name: see [`name`].
     pub fn name(&self) -> String {
-        name(&self.asked.id, self.number)
+        name(&self.head.id, self.number)
     }
 
     /// The command that answers it.
@@ -39,7 +39,7 @@ pub fn questions<'a>(records: impl IntoIterator<Item = &'a Record> + Clone) -> V
     for record in records.clone() {
         if let Body::Accept(accept) = &record.body {
             out.extend((1..).zip(&accept.questions).map(|(number, text)| Question {
-                asked: record.head.clone(),
+                head: record.head.clone(),
                 handoff: accept.of.clone(),
                 number,
                 text: text.clone(),
@@ -49,7 +49,7 @@ pub fn questions<'a>(records: impl IntoIterator<Item = &'a Record> + Clone) -> V
     }
     for record in records {
         let Body::Answer(answer) = &record.body else { continue };
-        let of = |question: &&mut Question| question.asked.id == answer.of && question.number == answer.question;
+        let of = |question: &&mut Question| question.head.id == answer.of && question.number == answer.question;
         if let Some(question) = out.iter_mut().find(of) {
             question.answer = Some((record.head.clone(), answer.text.clone()));
         }

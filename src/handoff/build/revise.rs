@@ -98,7 +98,7 @@ impl Revision {
         // earlier ones stay where their records are unavailable
         handoff.clarifications = self.handoff.clarifications.clone();
         for question in self.received.iter().flat_map(|received| &received.questions) {
-            let (text, asked_by) = (&question.text, &question.asked.ai);
+            let (text, asked_by) = (&question.text, &question.head.ai);
             let answer = question.answer.as_ref().map(|(_, text)| text.clone());
             match handoff.clarifications.iter_mut().find(|one| one.question == *text && one.asked_by == *asked_by) {
                 Some(earlier) => earlier.answer = answer.or_else(|| earlier.answer.take()),

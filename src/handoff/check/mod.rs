@@ -57,7 +57,7 @@ const MANIFESTS: [&str; 31] = [
 /// Runs the checks.
 pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<Check>> {
     let handoff = &draft.handoff;
-    let state = handoff.task_id.as_deref().map(|id| tasks::standing(context, id)).transpose()?.flatten();
+    let state = handoff.task_id.as_deref().map(|id| tasks::state(context, id)).transpose()?.flatten();
     let chain: Vec<&Handoff> =
         state.iter().flat_map(|state| state.chain_without(handoff.regenerates.as_ref())).collect();
     let root = context.repo.work_tree();

@@ -192,7 +192,7 @@ fn complete(context: &CommandContext<'_>, format: &Format, revises: Option<&Id>,
     let Some(id) = document["task_id"].as_str().map(str::to_owned) else { return Ok(()) };
     let state = match (revises, format.name) {
         // questions about an escalation must be answerable
-        (Some(_), "escalation") => tasks::standing(context, &id)?,
+        (Some(_), "escalation") => tasks::state(context, &id)?,
         _ => task_to_continue(context, &id, format.name)?,
     };
     let chain = state.as_ref().map(|state| state.chain_without(revises)).unwrap_or_default();
@@ -229,7 +229,7 @@ fn complete(context: &CommandContext<'_>, format: &Format, revises: Option<&Id>,
 
 /// The state of the task of a handoff; refused if the task is escalated and the type does not resolve that.
 fn task_to_continue(context: &CommandContext<'_>, id: &str, kind: &str) -> Result<Option<TaskState>> {
-    let state = tasks::standing(context, id)?;
+    let state = tasks::state(context, id)?;
     state.iter().try_for_each(|state| tasks::check_not_escalated(id, state, kind))?;
     Ok(state)
 }

@@ -73,7 +73,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     if let (Body::Handoff(handoff), None) = (&handoff.body, &request.resolution)
         && let (Some(task_id), Some(verdict)) = (&handoff.task_id, request.decision)
         && verdict != Verdict::Escalate
-        && let Some(state) = tasks::standing(context, task_id)?
+        && let Some(state) = tasks::state(context, task_id)?
         && state.status == TaskStatus::Escalated
     {
         warnings.push(format!("the task '{task_id}' is escalated and stays so until it is resolved"));
@@ -111,7 +111,7 @@ fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, res
             .suggest("Name a handoff of that task, or give no resolution.")
             .command(empirica("task list").flag("--open"))
     })?;
-    let state = tasks::standing(context, task_id)?.filter(|state| state.status == TaskStatus::Escalated);
+    let state = tasks::state(context, task_id)?.filter(|state| state.status == TaskStatus::Escalated);
     let Some(state) = state else {
         return Err(Error::refused(format!("cannot resolve handoff {short}: the task '{task_id}' is not escalated"))
             .reason("a resolution is for a task that waits for a person")

@@ -58,7 +58,7 @@ pub fn run(context: &CommandContext<'_>, given: &str, text: &str) -> Result<Answ
 
 /// The index of the question; without a number, that of the only open one, otherwise the only one.
 fn chosen(given: &str, accepted: &Envelope, number: Option<u32>, questions: &[Question]) -> Result<usize> {
-    let is_own = |(_, question): &(usize, &Question)| question.asked.id == accepted.id;
+    let is_own = |(_, question): &(usize, &Question)| question.head.id == accepted.id;
     let own: Vec<(usize, &Question)> = questions.iter().enumerate().filter(is_own).collect();
     let open: Vec<(usize, &Question)> = own.iter().copied().filter(|(_, question)| question.answer.is_none()).collect();
     let found = match number {

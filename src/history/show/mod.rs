@@ -78,7 +78,7 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
                 .command(empirica("session list"))),
         };
     };
-    let object = names::thing(context, name, "record", &Namespace::ALL, |_| true);
+    let object = names::session_or_record(context, name, "record", &Namespace::ALL, |_| true);
     let mut retracted = false;
     let object = object.or_else(|error| {
         let record = names::retracted(context, name, error)?;
@@ -92,11 +92,11 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
     let object = match (object, as_commit) {
         (Ok(object), Some(commit)) if object.is_abbreviated(name) => {
             let error = names::ambiguous(name, &[object.label()]).alternative(object.id());
-            let error = names::also(error, &describe(commit), &commit.to_string());
+            let error = names::add_candidate(error, &describe(commit), &commit.to_string());
             return Err(error.command(empirica("show").arg(object.id())));
         }
         (Err(error), Some(commit)) if error.kind() == Kind::Refused => {
-            return Err(names::also(error, &describe(commit), &commit.to_string()));
+            return Err(names::add_candidate(error, &describe(commit), &commit.to_string()));
         }
         (object, _) => object,
     };

@@ -32,22 +32,22 @@ pub enum StartSource {
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookKind {
     /// A session starts or resumes.
-    Begins(StartSource),
+    SessionStart(StartSource),
     /// The user submits a prompt.
     Prompt,
     /// The context will be compacted.
-    Compacts,
+    BeforeCompact,
     /// The context was compacted.
-    Compacted,
+    AfterCompact,
     /// The agent finished its turn.
-    Stops,
+    TurnEnd,
     /// The session ends.
-    Ends {
+    SessionEnd {
         /// The agent's reason; may be empty.
         reason: String,
     },
     /// A tool failed.
-    Failed {
+    ToolFailed {
         /// The category of the tool.
         category: &'static str,
         /// The tool and its failure, one line.
@@ -94,16 +94,16 @@ fn kind(dialect: &Dialect, name: &str) -> Option<EventKind> {
 fn event(agent: Agent, name: &str, payload: &Value) -> Option<HookKind> {
     let dialect = &entry(agent).dialect;
     Some(match kind(dialect, name)? {
-        EventKind::Begins => HookKind::Begins(match text(dialect, payload, "source").as_deref() {
+        EventKind::Begins => HookKind::SessionStart(match text(dialect, payload, "source").as_deref() {
             Some("resume") => StartSource::Resume,
             Some("compact") => StartSource::Compact,
             _ => StartSource::Startup,
         }),
         EventKind::Prompt => HookKind::Prompt,
-        EventKind::Compacts => HookKind::Compacts,
-        EventKind::Compacted | EventKind::CompactedWithReply => HookKind::Compacted,
-        EventKind::Stops => HookKind::Stops,
-        EventKind::Ends => HookKind::Ends { reason: text(dialect, payload, "reason").unwrap_or_default() },
+        EventKind::Compacts => HookKind::BeforeCompact,
+        EventKind::Compacted | EventKind::CompactedWithReply => HookKind::AfterCompact,
+        EventKind::Stops => HookKind::TurnEnd,
+        EventKind::Ends => HookKind::SessionEnd { reason: text(dialect, payload, "reason").unwrap_or_default() },
         EventKind::Failed => failed(agent, payload, true),
         EventKind::ToolEnded => failed(agent, payload, false),
     })
@@ -130,7 +130,7 @@ fn failed(agent: Agent, payload: &Value, surely: bool) -> HookKind {
     let line: String = line.chars().take(FAULT).collect();
     // printed before the line
     let tool: String = tool.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAME).collect();
-    HookKind::Failed { category, text: format!("{tool}: {line}") }
+    HookKind::ToolFailed { category, text: format!("{tool}: {line}") }
 }
 
 /// The nonzero exit code in a shell's output, if only the text has it.
@@ -241,7 +241,7 @@ mod tests {
     fn session_keys_of_each_agent_are_read() {
         let claude = json!({"session_id": "a", "cwd": "/x", "transcript_path": "/t", "source": "compact"});
         let claude = event_of(Agent::ClaudeCode, "SessionStart", claude);
-        assert_eq!(claude.event, HookKind::Begins(StartSource::Compact));
+        assert_eq!(claude.event, HookKind::SessionStart(StartSource::Compact));
         assert_eq!((claude.session.as_deref(), claude.folder), (Some("a"), Some("/x".into())));
         let cursor = json!({"conversation_id": "c", "workspace_roots": ["/w"], "transcript_path": null});
         let cursor = event_of(Agent::Cursor, "stop", cursor);
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn only_failed_tools_are_failures() {
         let of = |agent, name, payload| event_of(agent, name, payload).event;
-        let fault = |category, text: &str| HookKind::Failed { category, text: text.to_owned() };
+        let fault = |category, text: &str| HookKind::ToolFailed { category, text: text.to_owned() };
         let claude = json!({"tool_name": "Bash", "error": "\nExit code 1\nmore"});
         assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", claude), fault("shell", "Bash: Exit code 1"));
         let stopped = json!({"tool_name": "Bash", "error": "x", "is_interrupt": true});

@@ -85,16 +85,16 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
     let session = event.session.as_deref().map(|id| collect::stored_id(event.agent, id));
     let event = &HookEvent { session, ..event.clone() };
     let done = match &event.event {
-        HookKind::Begins(source) => begins(&mut context, event, *source),
+        HookKind::SessionStart(source) => begins(&mut context, event, *source),
         HookKind::Prompt => prompt(&mut context, event),
-        HookKind::Compacts => compacts(&mut context, event),
-        HookKind::Compacted => compacted(&mut context, event, false),
-        HookKind::Stops | HookKind::Ends { .. } if is_large(event) && env.get(BACKGROUND).is_none() => {
+        HookKind::BeforeCompact => compacts(&mut context, event),
+        HookKind::AfterCompact => compacted(&mut context, event, false),
+        HookKind::TurnEnd | HookKind::SessionEnd { .. } if is_large(event) && env.get(BACKGROUND).is_none() => {
             in_new_process(&context, event, payload)
         }
-        HookKind::Stops => collect_new(&mut context, event, Duration::ZERO),
-        HookKind::Ends { reason } => ends(&mut context, event, reason),
-        HookKind::Failed { category, text } => failed(&mut context, event, category, text),
+        HookKind::TurnEnd => collect_new(&mut context, event, Duration::ZERO),
+        HookKind::SessionEnd { reason } => ends(&mut context, event, reason),
+        HookKind::ToolFailed { category, text } => failed(&mut context, event, category, text),
         HookKind::Nothing => Ok(None),
     };
     done.unwrap_or_else(|error| {

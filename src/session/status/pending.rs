@@ -9,7 +9,7 @@ use crate::context::CommandContext;
 use crate::sync::policy::{SyncPolicy, destinations};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::format;
-use empirica_notes::git::remotes::kept_under;
+use empirica_notes::git::remotes::tracking_name;
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{PendingCounts, RefComparison, data_ref};
 
@@ -63,7 +63,7 @@ pub fn unsynced(context: &CommandContext<'_>) -> Result<Option<Unsynced>> {
     let mut out = Unsynced::default();
     let (mut united, mut all) = (Lacking::default(), None);
     for name in names {
-        let refs = context.store.compare_refs(&kept_under(context.repo, &name), None)?;
+        let refs = context.store.compare_refs(&tracking_name(context.repo, &name), None)?;
         if policy == SyncPolicy::All && refs.iter().all(|compared| compared.theirs.is_none()) {
             let index = context.index()?;
             let counted = (index.count_all()?, index.count("handoff")?);

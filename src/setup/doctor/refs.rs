@@ -11,7 +11,7 @@ use crate::sync::policy::{SyncPolicy, destinations};
 use empirica_notes::error::empirica;
 use empirica_notes::git::history::reach::walked;
 use empirica_notes::git::refs::{damaged_packed_refs, deletion, locks};
-use empirica_notes::git::remotes::kept_under;
+use empirica_notes::git::remotes::tracking_name;
 use empirica_notes::git::repository::quote;
 use empirica_notes::git::{Oid, Repository};
 use empirica_notes::store::{PREFIX, own_refs};
@@ -207,7 +207,7 @@ fn with_rewrite(repo: &Repository, check: DoctorCheck) -> DoctorCheck {
 
 /// Pending records are safe and readable here; they are synchronised once flushed.
 fn pending(context: &CommandContext<'_>) -> DoctorCheck {
-    let what = match context.store.unflushed() {
+    let what = match context.store.pending_count() {
         0 => return DoctorCheck::right("log", "no record is pending"),
         1 => "1 record is pending; it will be written with the next ones".to_owned(),
         many => format!("{many} records are pending; they will be written with the next ones"),
@@ -226,7 +226,7 @@ fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
     };
     let remotes = destinations(repo);
     let differs = |remote: &&String| {
-        let refs = context.store.compare_refs(&kept_under(repo, remote), None).unwrap_or_default();
+        let refs = context.store.compare_refs(&tracking_name(repo, remote), None).unwrap_or_default();
         refs.iter().any(|compared| compared.ours.is_some() && !compared.equal && policy.allows(&compared.name))
     };
     match (remotes.iter().find(differs), remotes.first()) {

@@ -14,7 +14,7 @@ use empirica_notes::error::{Error, Kind, Result, empirica, quote};
 use empirica_notes::format::redact::By;
 use empirica_notes::git::remotes;
 use empirica_notes::git::remotes::transfer::TransferOptions;
-use empirica_notes::git::remotes::{RemotePlace, transfer};
+use empirica_notes::git::remotes::{RemoteTarget, transfer};
 use empirica_notes::model::{Body, Id, Namespace};
 use empirica_notes::store::{PREFIX, Redaction, Scrubbed};
 
@@ -142,7 +142,7 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
 }
 
 /// All remotes, one per push URL, each with whether our notes are pushed there or were fetched from there.
-fn places(context: &CommandContext<'_>) -> Result<Vec<(RemotePlace, bool)>> {
+fn places(context: &CommandContext<'_>) -> Result<Vec<(RemoteTarget, bool)>> {
     let repo = context.repo;
     let mut names = destinations(repo);
     let known = names.len();
@@ -155,7 +155,7 @@ fn places(context: &CommandContext<'_>) -> Result<Vec<(RemotePlace, bool)>> {
             0 | 1 => vec![remotes::place(repo, name)?],
             _ => urls
                 .iter()
-                .map(|url| RemotePlace { name: url.clone(), ..remotes::pushed_to(repo, name, url) })
+                .map(|url| RemoteTarget { name: url.clone(), ..remotes::push_target(repo, name, url) })
                 .collect(),
         };
         for place in places {
@@ -170,7 +170,7 @@ fn places(context: &CommandContext<'_>) -> Result<Vec<(RemotePlace, bool)>> {
 /// Removes redacted records from a remote's refs, and merges the rest here; pushes nothing else.
 fn publish(
     context: &CommandContext<'_>,
-    place: &RemotePlace,
+    place: &RemoteTarget,
     is_known: bool,
     request: &RedactRequest,
     warnings: &mut Vec<String>,

@@ -158,7 +158,7 @@ impl<'a> Store<'a> {
     }
 
     /// Whether a commit is reachable from HEAD; `false` if it is missing.
-    pub fn reaches(&self, commit: crate::git::Oid) -> bool {
+    pub fn is_reachable(&self, commit: crate::git::Oid) -> bool {
         self.reach.borrow_mut().contains(self.repo, commit)
     }
 

@@ -47,7 +47,7 @@ impl Store<'_> {
     /// as the export would be incomplete.
     pub fn export(&self, each: Each<'_>) -> Result<()> {
         if let Some((name, tip)) = self.unreadable_tips().first() {
-            return Err(self.repo.lost_tip(name, *tip));
+            return Err(self.repo.unreadable_tip(name, *tip));
         }
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {

@@ -27,7 +27,7 @@ impl Repository {
 }
 
 /// Adds a lock file, possibly stale, as the reason of an error.
-pub fn left_behind(error: Error, lock: &Path) -> Error {
+pub fn add_stale_lock(error: Error, lock: &Path) -> Error {
     let since = age(lock).map_or_else(String::new, |age| format!(" since {}", long(age)));
     error
         .reason(format!("the lock {} exists{since}", lock.display()))

@@ -81,7 +81,7 @@ pub(crate) trait Refs {
     /// The reflog of HEAD in this worktree, oldest first; `None` without one, or if the backend cannot read it while
     /// HEAD is unborn.
     fn head_log(&self) -> Option<Vec<ReflogLine>>;
-    fn values_of(&self, name: &str) -> Vec<Oid>;
+    fn reflog_values(&self, name: &str) -> Vec<Oid>;
     fn last_move(&self) -> Option<ReflogLine>;
     fn each_reflog_line(&self, see: &mut dyn FnMut(&ReflogLine));
     fn tips(&self) -> Vec<Oid>;

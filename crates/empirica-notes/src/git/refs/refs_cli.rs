@@ -134,7 +134,7 @@ impl Refs for CliRefs {
         None
     }
 
-    fn values_of(&self, name: &str) -> Vec<Oid> {
+    fn reflog_values(&self, name: &str) -> Vec<Oid> {
         // a listing stops at the first damaged commit; this reads no commits
         let mut out: Vec<Oid> =
             (0..MAX_REFLOG_VALUES).map_while(|at| self.parse_revision(&format!("{name}@{{{at}}}"))).collect();

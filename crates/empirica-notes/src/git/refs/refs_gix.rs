@@ -87,7 +87,7 @@ impl Refs for GixRefs {
         Some(lines.filter_map(|read| read.ok()).map(|read| line(true, &read)).collect())
     }
 
-    fn values_of(&self, name: &str) -> Vec<Oid> {
+    fn reflog_values(&self, name: &str) -> Vec<Oid> {
         let mut buffer = Vec::new();
         let Ok(name) = gix::refs::FullName::try_from(name) else { return Vec::new() };
         let Ok(Some(lines)) = self.repo.refs.reflog_iter(name.as_ref(), &mut buffer) else { return Vec::new() };

@@ -11,7 +11,7 @@ use crate::model::hash::fnv;
 
 /// A remote to sync notes with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RemotePlace {
+pub struct RemoteTarget {
     /// The remote's name, or the URL, for display.
     pub name: String,
     /// The argument of `git fetch`: a remote's name or a URL.
@@ -57,7 +57,7 @@ pub fn tracking_of(tracking: &str, name: &str) -> Option<String> {
 }
 
 /// Resolves a remote's name, a URL or a path. Asks git for the URLs.
-pub fn place(repo: &Repository, given: &str) -> Result<RemotePlace> {
+pub fn place(repo: &Repository, given: &str) -> Result<RemoteTarget> {
     if given.is_empty() || given.starts_with('-') {
         return Err(unknown(given, &names(repo)));
     }
@@ -68,7 +68,7 @@ pub fn place(repo: &Repository, given: &str) -> Result<RemotePlace> {
             return Err(unknown(given, &names(repo)));
         }
         let tracking = derived("url", given);
-        return Ok(RemotePlace { name: given.to_owned(), fetch: url.clone(), push: url, tracking });
+        return Ok(RemoteTarget { name: given.to_owned(), fetch: url.clone(), push: url, tracking });
     };
     let url = |option: &[&str]| -> Result<String> {
         let urls = text(git(repo.cwd()).args(["remote", "get-url"]).args(option).arg(given))?;
@@ -77,19 +77,19 @@ pub fn place(repo: &Repository, given: &str) -> Result<RemotePlace> {
     let (fetch, push) = (url(&[])?, url(&["--push"])?);
     // both directions use the push URL; by name if that is the fetch URL, for the remote's other settings
     let fetch = if fetch == push { given.to_owned() } else { push.clone() };
-    Ok(RemotePlace { name: given.to_owned(), fetch, push, tracking: tracking(given) })
+    Ok(RemoteTarget { name: given.to_owned(), fetch, push, tracking: tracking(given) })
 }
 
 /// The remote of a push, from the arguments of its hook: the remote's name (the URL without one) and the URL. Each of
 /// several push URLs has its own tracking refs.
-pub fn pushed_to(repo: &Repository, remote: &str, url: &str) -> RemotePlace {
+pub fn push_target(repo: &Repository, remote: &str, url: &str) -> RemoteTarget {
     let named = names(repo).iter().any(|name| name == remote);
     let (pushed, urls) =
         (repo.config_all(&format!("remote.{remote}.pushurl")), repo.config_all(&format!("remote.{remote}.url")));
     let places = if pushed.is_empty() { &urls } else { &pushed };
     let is_it = named && (places.len() <= 1 || places.first().is_some_and(|first| first == url));
     let same = named && pushed.is_empty() && places.len() <= 1;
-    RemotePlace {
+    RemoteTarget {
         name: remote.to_owned(),
         fetch: if same { remote.to_owned() } else { url.to_owned() },
         push: url.to_owned(),
@@ -110,7 +110,7 @@ pub fn tracking(remote: &str) -> String {
 }
 
 /// The name of the tracking refs of a remote, URL or path, as in [`place`], without asking git.
-pub fn kept_under(repo: &Repository, given: &str) -> String {
+pub fn tracking_name(repo: &Repository, given: &str) -> String {
     named(repo, given).map_or_else(|| derived("url", given), |name| tracking(&name))
 }
 

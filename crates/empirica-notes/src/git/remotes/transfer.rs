@@ -8,8 +8,8 @@ use crate::error::{Error, Result, quote};
 use crate::git::Oid;
 use crate::git::process::{git, message, outdated, run_until};
 use crate::git::refs::PREFIX;
-use crate::git::refs::locks::left_behind;
-use crate::git::remotes::{RemotePlace, is_partial, refspecs, tracking_of};
+use crate::git::refs::locks::add_stale_lock;
+use crate::git::remotes::{RemoteTarget, is_partial, refspecs, tracking_of};
 use crate::git::repository::Repository;
 
 /// The variable set while a hook of this program runs git.
@@ -75,7 +75,7 @@ pub struct Fetched {
 
 /// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also fetches what a partial
 /// clone left out, in one batch.
-pub fn fetch(repo: &Repository, place: &RemotePlace, options: &TransferOptions, whole: bool) -> Result<Fetched> {
+pub fn fetch(repo: &Repository, place: &RemoteTarget, options: &TransferOptions, whole: bool) -> Result<Fetched> {
     let mut attempts = 1;
     loop {
         let fetched = match try_fetch(repo, place, options, whole, true) {
@@ -96,7 +96,7 @@ pub fn fetch(repo: &Repository, place: &RemotePlace, options: &TransferOptions, 
 }
 
 /// As [`fetch`] without --porcelain: lists the remote's refs first, and fetches only if they differ.
-fn fetch_unlisted(repo: &Repository, place: &RemotePlace, options: &TransferOptions, whole: bool) -> Result<Fetched> {
+fn fetch_unlisted(repo: &Repository, place: &RemoteTarget, options: &TransferOptions, whole: bool) -> Result<Fetched> {
     let mut present = BTreeSet::new();
     let mut is_fetched = true;
     for (id, name) in ls_remote(repo, place, options, PREFIX)? {
@@ -112,7 +112,7 @@ fn fetch_unlisted(repo: &Repository, place: &RemotePlace, options: &TransferOpti
 
 fn try_fetch(
     repo: &Repository,
-    place: &RemotePlace,
+    place: &RemoteTarget,
     options: &TransferOptions,
     whole: bool,
     listed: bool,
@@ -149,7 +149,7 @@ fn try_fetch(
 }
 
 /// Adds the lock file to an error of a fetch, if one explains it.
-fn explained(repo: &Repository, place: &RemotePlace, error: Error) -> Error {
+fn explained(repo: &Repository, place: &RemoteTarget, error: Error) -> Error {
     let words = error.reason_text().to_string();
     let Some(at) = words.find(LOCKED) else { return error };
     // a name in a remote's message is not one of our tracking refs
@@ -159,22 +159,23 @@ fn explained(repo: &Repository, place: &RemotePlace, error: Error) -> Error {
     };
     let name = words[at..].split('\'').nth(1).filter(is_ours);
     match repo.ref_lock(name.as_slice()) {
-        Some(lock) => {
-            left_behind(Error::refused(format!("cannot fetch the notes from {}", place.name)).caused_by(error), &lock)
-        }
+        Some(lock) => add_stale_lock(
+            Error::refused(format!("cannot fetch the notes from {}", place.name)).caused_by(error),
+            &lock,
+        ),
         None => error,
     }
 }
 
 /// The refs of a remote below `prefix`, which ends in a slash.
-pub fn listed(repo: &Repository, place: &RemotePlace, options: &TransferOptions, prefix: &str) -> Result<Vec<String>> {
+pub fn listed(repo: &Repository, place: &RemoteTarget, options: &TransferOptions, prefix: &str) -> Result<Vec<String>> {
     Ok(ls_remote(repo, place, options, prefix)?.into_iter().map(|(_, name)| name).collect())
 }
 
 /// As [`listed`], as (id in hex, name).
 fn ls_remote(
     repo: &Repository,
-    place: &RemotePlace,
+    place: &RemoteTarget,
     options: &TransferOptions,
     prefix: &str,
 ) -> Result<Vec<(String, String)>> {
@@ -207,7 +208,7 @@ pub enum Pushed {
     /// Pushed.
     Done,
     /// Lost a race, with the remote's message: fetch, merge, push again.
-    Outrun(String),
+    LostRace(String),
     /// Refused, with the server's message.
     Refused(String),
 }
@@ -215,7 +216,7 @@ pub enum Pushed {
 /// Pushes refs to the URL of a remote; returns the results in the same order.
 pub fn push(
     repo: &Repository,
-    place: &RemotePlace,
+    place: &RemoteTarget,
     updates: &[Update],
     options: &TransferOptions,
 ) -> Result<Vec<Pushed>> {
@@ -253,10 +254,10 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
     const RACES: [&str; 5] =
         ["failed to update ref", "cannot lock ref", "unable to lock", "incorrect old value", "already exists"];
     let raced = summary.starts_with("[rejected]") || RACES.iter().any(|words| summary.contains(words));
-    Some(if raced { Pushed::Outrun(summary.to_owned()) } else { Pushed::Refused(summary.to_owned()) })
+    Some(if raced { Pushed::LostRace(summary.to_owned()) } else { Pushed::Refused(summary.to_owned()) })
 }
 
-fn timed_out(place: &RemotePlace) -> Error {
+fn timed_out(place: &RemoteTarget) -> Error {
     Error::refused(format!("the exchange with {} did not end in time", place.name))
         .reason("git was terminated at the time limit (empirica.syncTimeout)")
         .suggest("Your records are safe here. Raise the limit, or run it again when the remote answers.")
@@ -264,7 +265,7 @@ fn timed_out(place: &RemotePlace) -> Error {
 }
 
 /// The error of a failed transfer: git's message, and advice for common causes.
-fn failed(place: &RemotePlace, action: &str, stderr: &[u8]) -> Error {
+fn failed(place: &RemoteTarget, action: &str, stderr: &[u8]) -> Error {
     const UNREACHABLE: [&str; 5] =
         ["Could not resolve", "unable to access", "Connection refused", "timed out", "unreachable"];
     const DENIED: [&str; 5] =
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(line(" ", "a..b"), Some(Pushed::Done));
         assert_eq!(line("=", "[up to date]"), Some(Pushed::Done));
         for raced in ["[rejected] (fetch first)", "[remote rejected] (failed to update ref)"] {
-            assert_eq!(line("!", raced), Some(Pushed::Outrun(raced.to_owned())));
+            assert_eq!(line("!", raced), Some(Pushed::LostRace(raced.to_owned())));
         }
         let declined = "[remote rejected] (pre-receive hook declined)";
         assert_eq!(line("!", declined), Some(Pushed::Refused(declined.to_owned())));

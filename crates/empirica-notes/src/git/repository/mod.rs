@@ -208,7 +208,7 @@ impl Repository {
     }
 
     /// The error of a ref that points to a missing or unreadable commit.
-    pub fn lost_tip(&self, name: &str, tip: Oid) -> Error {
+    pub fn unreadable_tip(&self, name: &str, tip: Oid) -> Error {
         let out = Error::storage(format!("cannot read {tip}, to which the ref {name} points"))
             .reason("the object is missing or damaged; the ref cannot be updated until it is repaired");
         if name.starts_with(&format!("{PREFIX}remotes/")) {
@@ -221,12 +221,12 @@ impl Repository {
     }
 
     /// Terminates git at `deadline` in later ref updates: the user's hooks, or the disk, can make it slow.
-    pub fn end_by(&self, deadline: Instant) {
+    pub fn set_deadline(&self, deadline: Instant) {
         self.deadline.set(Some(deadline));
     }
 
     /// Whether the deadline has passed; `false` without one.
-    pub fn is_late(&self) -> bool {
+    pub fn is_past_deadline(&self) -> bool {
         self.deadline.get().is_some_and(|deadline| Instant::now() >= deadline)
     }
 
@@ -261,8 +261,8 @@ impl Repository {
     }
 
     /// The values of a ref by its reflog, newest first, including the present one; empty without one.
-    pub fn values_of(&self, name: &str) -> Vec<Oid> {
-        self.refs.values_of(name)
+    pub fn reflog_values(&self, name: &str) -> Vec<Oid> {
+        self.refs.reflog_values(name)
     }
 
     /// The newest line of HEAD's reflog in this worktree; `None` without one.

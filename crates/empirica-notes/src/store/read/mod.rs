@@ -381,7 +381,7 @@ impl Store<'_> {
     }
 
     /// The number of pending records.
-    pub fn unflushed(&self) -> usize {
+    pub fn pending_count(&self) -> usize {
         self.pending_counts().all()
     }
 }

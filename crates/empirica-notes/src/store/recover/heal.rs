@@ -210,7 +210,7 @@ impl Store<'_> {
                 let united = if self.repo.has_object(theirs) {
                     self.unite_tip(&name, theirs, false, tips)
                 } else {
-                    Err(self.repo.lost_tip(&tracking, theirs))
+                    Err(self.repo.unreadable_tip(&tracking, theirs))
                 };
                 is_changed |= united.is_err() || tips.refs.get(&name).copied() != before;
                 if let Err(error) = united {

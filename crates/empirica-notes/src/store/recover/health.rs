@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::git::refs::locks::left_behind;
+use crate::git::refs::locks::add_stale_lock;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, notes};
 use crate::store::read::objects::missing_note;
@@ -116,10 +116,10 @@ impl Store<'_> {
             Err(error) => return Some(error),
         };
         if let Some(tip) = tip.filter(|tip| !self.is_readable(*tip)) {
-            return Some(self.repo.lost_tip(name, tip));
+            return Some(self.repo.unreadable_tip(name, tip));
         }
         if let Some(lock) = self.repo.ref_lock(&[name]) {
-            return Some(left_behind(Error::storage(format!("{name} is locked")), &lock));
+            return Some(add_stale_lock(Error::storage(format!("{name} is locked")), &lock));
         }
         let below = self.repo.list_refs(&format!("{name}/")).unwrap_or_default();
         let (other, _) = below.first()?;

@@ -57,7 +57,7 @@ struct ReadablePast {
 impl Store<'_> {
     /// The newest readable value of a ref before its unreadable `tip`; `None` without one.
     pub(crate) fn before_damage(&self, name: &str, tip: Oid) -> Option<Oid> {
-        self.repo.values_of(name).into_iter().find(|id| *id != tip && self.is_readable(*id))
+        self.repo.reflog_values(name).into_iter().find(|id| *id != tip && self.is_readable(*id))
     }
 
     /// Whether a notes commit and its tree are readable.
@@ -134,7 +134,7 @@ impl Store<'_> {
         let mut past = ReadablePast { redactions: self.own_tombstones()?, ..ReadablePast::default() };
         let mut seen = HashSet::new();
         let dated = |id: Oid| (self.repo.commit_seconds(id).unwrap_or_default(), id);
-        for start in [tip].into_iter().chain(saved).chain(self.repo.values_of(name)) {
+        for start in [tip].into_iter().chain(saved).chain(self.repo.reflog_values(name)) {
             let mut pending = BinaryHeap::from([dated(start)]);
             while let Some((_, commit)) = pending.pop() {
                 let Some(parents) = integrity.parents(commit).filter(|_| seen.insert(commit)) else { continue };

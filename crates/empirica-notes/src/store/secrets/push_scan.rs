@@ -93,7 +93,7 @@ impl Store<'_> {
 
     /// Fails after the time limit of a push.
     fn in_time(&self) -> Result<()> {
-        if !self.repo.is_late() {
+        if !self.repo.is_past_deadline() {
             return Ok(());
         }
         Err(Error::refused("timed out scanning for secrets (empirica.syncTimeout)")

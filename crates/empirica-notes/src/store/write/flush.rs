@@ -7,7 +7,7 @@ use crate::error::{Error, Result, empirica};
 use crate::format::{blocks, lines};
 use crate::git::notes::Unite;
 use crate::git::objects::partial_clone;
-use crate::git::refs::locks::left_behind;
+use crate::git::refs::locks::add_stale_lock;
 use crate::git::remotes::is_partial;
 use crate::git::{NotesTree, Oid, RefUpdate, UpdateError};
 use crate::model::Namespace;
@@ -189,7 +189,7 @@ impl Store<'_> {
                 let staged = stage(at, tip, tips);
                 let lost = tip.filter(|tip| staged.is_err() && !self.is_readable(*tip));
                 let staged = staged.map_err(|error| match lost {
-                    Some(tip) => self.repo.lost_tip(&name, tip).caused_by(error),
+                    Some(tip) => self.repo.unreadable_tip(&name, tip).caused_by(error),
                     None => error,
                 })?;
                 match (staged, tip) {
@@ -288,7 +288,7 @@ impl Store<'_> {
             None => {
                 error.suggest("Check the refs and their permissions.").command(format!("git for-each-ref {PREFIX}"))
             }
-            Some(lock) => left_behind(error, &lock),
+            Some(lock) => add_stale_lock(error, &lock),
         }
     }
 }

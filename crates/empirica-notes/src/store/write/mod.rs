@@ -48,7 +48,7 @@ impl Store<'_> {
     }
 
     /// Stores a handoff and flushes it, with a supersede record on every object that has an `older` one.
-    pub fn hand_over(&self, handoff: Record, older: Vec<(Id, BTreeSet<Oid>)>) -> Result<WriteOutcome> {
+    pub fn append_handoff(&self, handoff: Record, older: Vec<(Id, BTreeSet<Oid>)>) -> Result<WriteOutcome> {
         let by = handoff.head.id.clone();
         let (session, ai) = (handoff.head.session.clone(), handoff.head.ai.clone());
         let mut records = vec![(handoff, None)];
