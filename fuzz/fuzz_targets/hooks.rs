@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
         for event in EVENTS.into_iter().chain([&*name]) {
             let Some(told) = read(agent, event, &payload) else { continue };
             assert!(told.folder.as_ref().is_none_or(|folder| folder.is_absolute()));
-            if let HookKind::Failed { text, .. } = &told.event {
+            if let HookKind::ToolFailed { text, .. } = &told.event {
                 assert!(!text.contains('\n') && text.chars().count() < 2_000, "{text}");
             }
             if let Some(answer) = answer(&told, &context) {

@@ -168,11 +168,11 @@ fn a_server_that_refuses_notes_is_retried_once_a_day() {
         repo.commit("c", "c\n", "Work");
         let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
         assert_eq!((asked, ran.code), (1, 0), "{}", ran.err);
-        assert!(ran.err.contains("not synced: origin rejected"), "{}", ran.err);
+        assert!(ran.err.contains("cannot sync the notes: origin rejected"), "{}", ran.err);
         assert_eq!(hub.git_out(["rev-parse", "main"]), repo.head(), "the user's push is unaffected");
         let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
         assert_eq!((asked, ran.code), (0, 0));
-        assert!(!ran.err.contains("not synced"), "{}", ran.err);
+        assert!(!ran.err.contains("cannot sync"), "{}", ran.err);
     }
     place.now = "2026-03-02T13:00:00.000Z".into();
     assert_eq!(fetches(&place.at("c0"), &["push", "-q", "origin", "main"]).0, 1);
