@@ -63,7 +63,7 @@ pub struct Renamed {
 
 /// Writes `FOLDER/<ai>/<session>.md` and `.json` for each session with a handoff in force, with all its handoffs,
 /// oldest first. `folder` is relative to the current folder, and is created. Replaces only files that differ. Names of
-/// agents cannot escape `folder`: see [`folder_names`]. A symlink in place of an agent's folder is an error.
+/// agents cannot escape `folder`: see `folder_names`. A symlink in place of an agent's folder is an error.
 pub fn run(
     context: &CommandContext<'_>,
     folder: &Path,

@@ -89,7 +89,7 @@ pub struct LogView {
     total_found: usize,
 }
 
-/// The answer of `log --json`: the commits as made by [`json`].
+/// The answer of `log --json`: the commits as made by [`json()`].
 pub fn answer(commits: Vec<Value>) -> Answer {
     Answer::new(LogView { total_found: commits.len(), commits })
 }

@@ -157,7 +157,7 @@ impl<'o> PageEntries<'o> {
     }
 }
 
-/// A text made safe and cut to [`TEXT`] characters; line feeds stay.
+/// A text made safe and cut to `TEXT` characters; line feeds stay.
 pub fn shown(text: &str) -> String {
     let clean = safe::clean(text.trim());
     match clean.char_indices().nth(TEXT) {

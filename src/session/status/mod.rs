@@ -51,7 +51,7 @@ pub struct StatusOutcome {
     /// The records that a remote lacks; `None` if none is synced, or it is not known.
     pub unsynced: Option<Unsynced>,
     pub is_set_up: bool,
-    /// The commands to run next, at most [`NEXT`].
+    /// The commands to run next, at most 2.
     pub next: Vec<NextStep>,
     pub warnings: Vec<String>,
 }
