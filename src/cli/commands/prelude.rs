@@ -5,6 +5,7 @@ pub use clap::{Args, Subcommand};
 
 pub use crate::cli::invocation::Invocation;
 pub use crate::context::Selection;
+use crate::handoff::managed::HandoffType;
 pub use crate::render::answer::Answer;
 pub use empirica_notes::error::{Error, Result, empirica};
 
@@ -68,13 +69,14 @@ pub fn unit(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses words to values; `word|alias` is a word with an alias.
+/// Parses words to values; `word|alias` is a word with an alias. For `_`, `-` can be written.
 pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
     words: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {
     let words = words.map(|(names, value)| {
+        let hyphenated = names.split('|').filter(|name| name.contains('_')).map(|name| name.replace('_', "-"));
         let mut names = names.split('|');
-        (PossibleValue::new(names.next().unwrap_or_default()).aliases(names), value)
+        (PossibleValue::new(names.next().unwrap_or_default()).aliases(names).aliases(hyphenated), value)
     });
     PossibleValuesParser::new(words.clone().map(|(word, _)| word)).try_map(move |text| {
         let found = words.iter().find(|(word, _)| word.matches(&text, true));
@@ -92,12 +94,5 @@ pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
 
 /// Parses the types of handoffs to their names in records.
 pub fn handoff_types() -> impl TypedValueParser<Value = &'static str> {
-    one_of([
-        ("epistemic", "epistemic"),
-        ("initialization", "initialization"),
-        ("progress", "progress"),
-        ("error_recovery|error-recovery", "error_recovery"),
-        ("escalation", "escalation"),
-        ("context", "context"),
-    ])
+    one_of(HandoffType::ALL.map(|kind| (kind.name(), kind.name())))
 }

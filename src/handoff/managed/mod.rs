@@ -17,6 +17,18 @@ use empirica_notes::error::{Command, Error, Result, empirica, option, text};
 use empirica_notes::model::handoff::CONTEXT;
 use empirica_notes::model::{Handoff, Id};
 
+empirica_notes::words! {
+    /// The types of handoffs.
+    pub enum HandoffType {
+        Epistemic = "epistemic",
+        Initialization = "initialization",
+        Progress = "progress",
+        ErrorRecovery = "error_recovery",
+        Escalation = "escalation",
+        Context = "context",
+    }
+}
+
 /// Violations listed beside the first.
 const MAX_LISTED: usize = 9;
 

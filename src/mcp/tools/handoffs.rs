@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::fold::handoff_report::HandoffInput;
-use crate::handoff::managed;
+use crate::handoff::managed::{self, HandoffType};
 use crate::handoff::pack::Detail;
 use crate::handoff::receive;
 use crate::handoff::receive::accept;
@@ -22,17 +22,6 @@ use crate::session::resume;
 use crate::{handoff, search};
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::model::Verdict;
-
-empirica_notes::words! {
-    pub enum HandoffType {
-        Epistemic = "epistemic",
-        Context = "context",
-        Initialization = "initialization",
-        Progress = "progress",
-        ErrorRecovery = "error_recovery",
-        Escalation = "escalation",
-    }
-}
 
 /// Refuses to edit a draft: a client has no editor.
 pub const NO_EDITOR: handoff::write::Editor<'static> =
