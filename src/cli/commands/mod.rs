@@ -241,7 +241,7 @@ commands! {
 
 /// Adds `--json` and `--quiet` to a command and to those below it. `cli::error` reads them before anything is parsed.
 fn with_answer_arguments(command: clap::Command) -> clap::Command {
-    let command = command.mut_subcommands(with_answer_arguments);
+    let command = command.mut_subcommands(|command| command.defer(with_answer_arguments));
     match command.get_name() {
         "hook" | "mcp" => command,
         _ if command.is_subcommand_required_set() => command,
@@ -253,7 +253,8 @@ fn with_answer_arguments(command: clap::Command) -> clap::Command {
 
 impl CommandFactory for Cli {
     fn command() -> clap::Command {
-        Cli::augment_args(clap::Command::new("git-empirica")).mut_subcommands(with_answer_arguments)
+        Cli::augment_args(clap::Command::new("git-empirica"))
+            .mut_subcommands(|command| command.defer(with_answer_arguments))
     }
 
     fn command_for_update() -> clap::Command {

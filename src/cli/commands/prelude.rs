@@ -69,14 +69,13 @@ pub fn unit(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses words to values; `word|alias` is a word with an alias. For `_`, `-` can be written.
+/// Parses words to values; `word|alias` is a word with an alias.
 pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
     words: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {
     let words = words.map(|(names, value)| {
-        let hyphenated = names.split('|').filter(|name| name.contains('_')).map(|name| name.replace('_', "-"));
         let mut names = names.split('|');
-        (PossibleValue::new(names.next().unwrap_or_default()).aliases(names).aliases(hyphenated), value)
+        (PossibleValue::new(names.next().unwrap_or_default()).aliases(names), value)
     });
     PossibleValuesParser::new(words.clone().map(|(word, _)| word)).try_map(move |text| {
         let found = words.iter().find(|(word, _)| word.matches(&text, true));
@@ -94,5 +93,8 @@ pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
 
 /// Parses the types of handoffs to their names in records.
 pub fn handoff_types() -> impl TypedValueParser<Value = &'static str> {
-    one_of(HandoffType::ALL.map(|kind| (kind.name(), kind.name())))
+    one_of(HandoffType::ALL.map(|kind| match kind {
+        HandoffType::ErrorRecovery => ("error_recovery|error-recovery", kind.name()),
+        _ => (kind.name(), kind.name()),
+    }))
 }

@@ -61,10 +61,10 @@ pub struct Search {
     /// Only handoffs whose session has this self-assessment: did know and uncertainty move together?
     #[arg(long, aliases = ["calibration", "calibration-status"], value_name = "STATUS", hide_short_help = true)]
     #[arg(value_parser = one_of([
-        ("consistent|well_calibrated", Calibration::WellCalibrated),
+        ("consistent|well_calibrated|well-calibrated", Calibration::WellCalibrated),
         ("overconfident", Calibration::Overconfident),
         ("underconfident", Calibration::Underconfident),
-        ("not_assessable", Calibration::NotAssessable),
+        ("not_assessable|not-assessable", Calibration::NotAssessable),
     ]))]
     pub self_assessment: Option<Calibration>,
     /// The format of listed handoffs [default: table]; json is that of --json, jsonl one report per line
