@@ -99,6 +99,8 @@ pub struct Store<'a> {
     head: HeadState,
     now: DateTime<Utc>,
     newest_ms: Cell<u64>,
+    /// The newest id in notes read or lines written since the tips were loaded, in milliseconds.
+    seen_ms: Cell<u64>,
     lock_timeout: Duration,
     /// The deadline for all waiting; `None` unless in a hurry.
     until: Option<Instant>,
@@ -119,6 +121,7 @@ impl<'a> Store<'a> {
             head: repo.head()?,
             now: env.now(),
             newest_ms: Cell::new(0),
+            seen_ms: Cell::new(0),
             lock_timeout: lock_timeout(repo),
             until: None,
             scan_secrets: repo.config_bool("empirica.redact").unwrap_or(true),
@@ -215,6 +218,11 @@ impl<'a> Store<'a> {
         let latest = self.now_ms() + crate::model::id::MAX_AHEAD_MS;
         let ms = lines.filter_map(|line| Some(Id::parse(format::lines::id(line)?)?.ms()));
         ms.filter(|ms| *ms <= latest).max().unwrap_or(0)
+    }
+
+    /// Counts the ids in lines among those seen.
+    pub(crate) fn see<'l>(&self, lines: impl Iterator<Item = &'l [u8]>) {
+        self.seen_ms.set(self.seen_ms.get().max(self.newest_ms(lines)));
     }
 
     fn now_ms(&self) -> u64 {

@@ -91,6 +91,9 @@ impl Store<'_> {
                 continue;
             }
             is_changed = true;
+            if Form::of(&name) == Form::Lines {
+                self.see_changes(tips.refs.get(&name).copied(), now);
+            }
             self.restore(name, &mut tips)?;
         }
         if self.tracking_moved(&tips) {
@@ -246,16 +249,10 @@ impl Store<'_> {
         self.merged(name, tip, saved, false).map(Some)
     }
 
-    /// Saves the tip of a local ref, and the newest id in the notes changed since the saved one.
-    pub(crate) fn save_tip(&self, tips: &mut Tips, name: String, tip: Oid) {
-        let form = Form::of(&name);
-        let saved = tips.refs.insert(name, tip);
-        if saved == Some(tip) || form == Form::Blocks {
-            return;
-        }
-        for (_, blob) in self.changed(saved, Some(tip)).unwrap_or_default() {
-            let note = self.repo.read_blob(blob).ok().flatten().unwrap_or_default();
-            tips.newest_ms = tips.newest_ms.max(self.newest_ms(lines::split(&note)));
+    /// Counts the ids in the notes that others changed since a tip was saved.
+    fn see_changes(&self, saved: Option<Oid>, now: Option<Oid>) {
+        for (_, blob) in self.changed(saved, now).unwrap_or_default() {
+            self.see(lines::split(&self.repo.read_blob(blob).ok().flatten().unwrap_or_default()));
         }
     }
 

@@ -112,6 +112,7 @@ impl Store<'_> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<()> {
         let pending = &self.without_redactions(pending)?;
+        self.see(pending.iter().map(|record| record.line.as_slice()));
         let mut changes = Vec::new();
         for namespace in Namespace::ALL {
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
@@ -120,6 +121,7 @@ impl Store<'_> {
             }
             let mut new: Notes = notes.into_iter().map(|(on, new)| (on, lines::canonical(new))).collect();
             for (on, lines) in foreign.lines.remove(&namespace).unwrap_or_default() {
+                self.see(lines::split(&lines));
                 let note = new.entry(on).or_default();
                 *note = lines::union(note, &lines);
             }
@@ -194,10 +196,11 @@ impl Store<'_> {
                 })?;
                 match (staged, tip) {
                     (Some(new), _) => updates.push(RefUpdate { name, new, expected: tip }),
-                    (None, Some(tip)) => self.save_tip(tips, name, tip),
+                    (None, Some(tip)) => drop(tips.refs.insert(name, tip)),
                     (None, None) => drop(tips.refs.remove(&name)),
                 }
             }
+            tips.newest_ms = tips.newest_ms.max(self.seen_ms.get());
             if updates.is_empty() {
                 return Ok(());
             }
@@ -210,7 +213,7 @@ impl Store<'_> {
             });
             match self.repo.update_refs(&updates, message, &identity) {
                 Ok(()) => {
-                    updates.into_iter().for_each(|update| self.save_tip(tips, update.name, update.new));
+                    tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
                     return Ok(());
                 }
                 Err(UpdateError::Contended(_)) if Instant::now() < deadline => std::thread::sleep(pause(round)),

@@ -119,6 +119,9 @@ impl Store<'_> {
         let mut united: Option<Vec<u8>> = None;
         for (side, blob) in blobs.iter().enumerate().flat_map(|(side, blobs)| blobs.iter().map(move |b| (side, *b))) {
             let text = self.read_note(blob)?;
+            if side == 1 && form == Form::Lines {
+                self.see(lines::split(&text));
+            }
             let counts = form.without(text.clone(), &missing[side]);
             // a note without counting lines is dropped
             if counts == text || !counts.is_empty() {
