@@ -211,7 +211,7 @@ fn nonsensical_filters_are_clear_errors() {
     let repo = place.repo("r");
     history(&repo);
     for flag in ["--since", "--until"] {
-        for bad in ["blorp", "2026-13-45", "2026-02-30", "2026-01-01T25:00", "", "last 7", "5", "25:00", "days ago"] {
+        for bad in ["blorp", "2026-13-45", "2026-02-30", "2026-01-01T25:00", "20261345", "", "days ago"] {
             let json = repo.fails(2, ["query", flag, bad]);
             assert_eq!(json["provided"], bad);
             assert!(json["error"].as_str().is_some_and(|error| error.contains(flag)), "{json}");
