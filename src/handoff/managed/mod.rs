@@ -93,41 +93,35 @@ pub fn prepared(context: &CommandContext<'_>, input: &ManagedInput) -> Result<Ch
     let mut fields = document_of(input)?;
     context.stored_as_it_is("task id", task_id)?;
     let mut handoff = Handoff { to: input.to.clone(), ..Handoff::default() };
-    let Some(kind) = type_of(input, &mut fields)? else {
-        task_id.map(|id| task_to_continue(context, id, "epistemic")).transpose()?;
-        handoff.task_id = task_id.map(str::to_owned);
-        return Ok(CheckedHandoff(handoff));
-    };
-    if let Some(id) = task_id.filter(|id| kind != CONTEXT && fields["task_id"].as_str() != Some(id)) {
-        set(kind, &mut fields, "task_id", id, false)?;
-    }
-    for value in &input.values {
-        let (path, text) = value.split_once('=').ok_or_else(|| {
-            Error::usage(format!("cannot set '{value}': expected PATH=TEXT"))
-                .provided(value)
-                .reason("--set takes the path of a field, an equals sign, and its text")
-                .suggest("Write --set worker_report.status=COMPLETED; the fields are those of the example.")
+    if let Some(kind) = type_of(input, &mut fields)? {
+        if let Some(id) = task_id.filter(|id| kind != CONTEXT && fields["task_id"].as_str() != Some(id)) {
+            set(kind, &mut fields, "task_id", id, false)?;
+        }
+        for value in &input.values {
+            let (path, text) = value.split_once('=').ok_or_else(|| {
+                Error::usage(format!("cannot set '{value}': expected PATH=TEXT"))
+                    .provided(value)
+                    .reason("--set takes the path of a field, an equals sign, and its text")
+                    .suggest("Write --set worker_report.status=COMPLETED; the fields are those of the example.")
+                    .command(example_command(kind))
+            })?;
+            set(kind, &mut fields, path.trim(), text, input.base.is_some())?;
+        }
+        let mut document = Document::read(kind, &fields).map_err(|error| {
+            Error::usage(format!("cannot read the handoff document: {error}"))
+                .reason(format!("nothing is stored unless the fields fit the type {kind}"))
+                .suggest("Compare it with the example.")
                 .command(example_command(kind))
         })?;
-        set(kind, &mut fields, path.trim(), text, input.base.is_some())?;
+        if let Some(id) = fields["task_id"].as_str() {
+            context.stored_as_it_is("task id", Some(id))?;
+            complete(context, kind, id, input.revises.as_ref(), &mut document)?;
+        }
+        document.put_in(&mut handoff);
     }
-    let mut document = Document::read(kind, &fields).map_err(|error| {
-        Error::usage(format!("cannot read the handoff document: {error}"))
-            .reason(format!("nothing is stored unless the fields fit the type {kind}"))
-            .suggest("Compare it with the example.")
-            .command(example_command(kind))
-    })?;
-    match document.task_id().map(|id| id.to_string()) {
-        Some(id) => {
-            context.stored_as_it_is("task id", Some(&id))?;
-            complete(context, kind, &id, input.revises.as_ref(), &mut document)?;
-            document.put_in(&mut handoff);
-        }
-        None => {
-            document.put_in(&mut handoff);
-            task_id.map(|id| task_to_continue(context, id, kind)).transpose()?;
-            handoff.task_id = task_id.map(str::to_owned);
-        }
+    if handoff.task_id.is_none() {
+        task_id.map(|id| task_to_continue(context, id, &handoff.kind)).transpose()?;
+        handoff.task_id = task_id.map(str::to_owned);
     }
     Ok(CheckedHandoff(handoff))
 }
@@ -162,8 +156,7 @@ fn document_of(input: &ManagedInput) -> Result<Value> {
 /// The type with fields of its own that the flag or the document names, which is taken out of the fields.
 fn type_of(input: &ManagedInput, fields: &mut Value) -> Result<Option<&'static str>> {
     let named = fields.as_object_mut().and_then(|fields| fields.shift_remove(TYPE)).unwrap_or_default();
-    let named = named.as_str();
-    if let (Some(kind), Some(named)) = (input.kind, named.filter(|named| input.kind != Some(named))) {
+    if let Some(kind) = input.kind.filter(|kind| !named.is_null() && named != *kind) {
         return Err(Error::usage(format!("cannot read the handoff document as {kind}: its {TYPE} is {named}"))
             .provided(kind)
             .reason("a document is of one type")
@@ -171,7 +164,7 @@ fn type_of(input: &ManagedInput, fields: &mut Value) -> Result<Option<&'static s
             .command(example_command(kind)));
     }
     let managed = HandoffType::ALL.map(HandoffType::name).into_iter().filter(|name| *name != "epistemic");
-    match input.kind.or(named).unwrap_or("epistemic") {
+    match input.kind.or(named.as_str()).unwrap_or("epistemic") {
         "epistemic" if input.document.is_none() && input.values.is_empty() => Ok(None),
         kind => managed.clone().find(|name| *name == kind).map(Some).ok_or_else(|| {
             Error::usage(format!("the type {kind} has no fields of its own"))

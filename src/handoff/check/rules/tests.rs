@@ -10,7 +10,9 @@ use empirica_notes::model::{Id, Phase};
 
 fn of(kind: &str, payload: Value) -> Handoff {
     let mut handoff = Handoff { kind: kind.into(), ..Default::default() };
-    payload::put_in(kind, payload, &mut handoff);
+    if kind != "epistemic" {
+        payload::put_in(kind, payload, &mut handoff);
+    }
     handoff
 }
 

@@ -1,3 +1,5 @@
+//! The payload of the context of a session.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,3 +1,5 @@
+//! The payload of an escalation.
+
 use std::num::NonZeroU64;
 
 use schemars::JsonSchema;

@@ -1,3 +1,5 @@
+//! The payload of an initialization.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -23,7 +23,6 @@ use crate::handoff::managed::payload::error_recovery::ErrorRecovery;
 use crate::handoff::managed::payload::escalation::Escalation;
 use crate::handoff::managed::payload::initialization::Initialization;
 use crate::handoff::managed::payload::progress::Progress;
-use crate::handoff::managed::payload::text::Text;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::handoff::CONTEXT;
 
@@ -49,16 +48,6 @@ impl Document {
     /// Reads the fields of a type. The error has the path of the first violation, from the type on.
     pub fn read(kind: &str, fields: &Value) -> Result<Self, serde_path_to_error::Error<serde_json::Error>> {
         serde_path_to_error::deserialize(json!({kind: fields}))
-    }
-
-    pub fn task_id(&self) -> Option<&Text> {
-        match self {
-            Document::Initialization(document) => Some(&document.task_id),
-            Document::Progress(document) => Some(&document.task_id),
-            Document::ErrorRecovery(document) => Some(&document.task_id),
-            Document::Escalation(document) => Some(&document.task_id),
-            Document::Context(_) => None,
-        }
     }
 
     /// Puts the document into a handoff.
@@ -146,9 +135,8 @@ fn given_twice<'a>(value: &'a ast::Value<'_>) -> Option<&'a str> {
 /// [`Document::read`] judges the result. Returns false if the path has a value already, unless this `replaces` it.
 pub fn set(kind: &str, fields: &mut Value, path: &str, text: &str, replaces: bool) -> bool {
     let schema = schema();
-    let types = schema["oneOf"].as_array().into_iter().flatten();
-    let mut field =
-        types.into_iter().find(|schema| schema["properties"][TYPE]["const"] == kind).unwrap_or(&Value::Null);
+    let mut types = schema["oneOf"].as_array().into_iter().flatten();
+    let mut field = types.find(|schema| schema["properties"][TYPE]["const"] == kind).unwrap_or(&Value::Null);
     let mut place = fields;
     for key in path.split('.') {
         if !place.is_object() && !place.is_null() {

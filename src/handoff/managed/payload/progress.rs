@@ -1,3 +1,5 @@
+//! The payload of a progress report.
+
 use std::num::NonZeroU64;
 
 use schemars::JsonSchema;
