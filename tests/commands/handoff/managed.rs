@@ -245,7 +245,7 @@ fn errors_are_named_and_nothing_is_stored() {
         both.code(2).json()["error"]
             .as_str()
             .unwrap()
-            .starts_with("cannot read the handoff document as progress: its handoff_type is initialization")
+            .starts_with("cannot read the handoff document as progress: its handoff_type is \"initialization\"")
     );
     assert_eq!(count(&repo), 0);
 }
