@@ -7,5 +7,4 @@ pub mod hostile_notes;
 pub mod hostile_refs;
 pub mod pages;
 pub mod properties;
-pub mod schema;
 pub mod schemas;

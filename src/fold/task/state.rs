@@ -257,7 +257,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::handoff::managed::formats;
     use crate::handoff::managed::payload;
 
     fn head(number: u64) -> Envelope {
@@ -266,10 +265,10 @@ mod tests {
     }
 
     fn handoff(number: u64, kind: &str, more: serde_json::Value) -> Record {
-        let mut given = json!({"handoff_type": kind, "task_id": "t"});
+        let mut given = json!({"task_id": "t"});
         given.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let mut handoff = Handoff::default();
-        payload::put_in(formats::named(kind).unwrap(), &given, &mut handoff);
+        payload::put_in(kind, given, &mut handoff);
         Record { head: head(number), body: Body::Handoff(Box::new(handoff)) }
     }
 

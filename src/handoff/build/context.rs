@@ -1,51 +1,22 @@
 //! The session-context document (agent handoff service, "HandoffContext"), and its reduction to a budget of tokens.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::session_state::SessionRecords;
-use crate::handoff::managed::formats;
-use crate::handoff::managed::payload::ordered;
+use crate::handoff::managed::payload::context::{Context, Message, ToolSummary};
+use crate::handoff::managed::payload::text::{Time, text, texts};
+use crate::handoff::managed::payload::without_nulls;
 use crate::render::format::count;
 use crate::text::list::add_new;
 use crate::text::shorten::short;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
-use empirica_notes::model::handoff::CONTEXT;
-use empirica_transcripts::model::{Exchange, Role, ToolSummary, Transcript};
+use empirica_transcripts::model::{Exchange, Role, Transcript};
 
 /// Length of a shortened message, in characters.
 const MESSAGE: usize = 300;
 /// Length of a shortened summary, in characters.
 const SUMMARY: usize = 400;
-
-#[derive(Serialize)]
-struct Tool {
-    category: String,
-    count: u64,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    samples: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Message {
-    role: String,
-    content: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timestamp: Option<String>,
-}
-
-/// The parts of the document without a fixed size.
-#[derive(Serialize)]
-struct Lists {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    summary: Option<String>,
-    tool_summaries: Vec<Tool>,
-    files_modified: Vec<String>,
-    pending_tasks: Vec<String>,
-    decisions: Vec<String>,
-    recent_messages: Vec<Message>,
-}
 
 /// The sources of the document besides the handoff.
 pub struct Source<'s> {
@@ -60,32 +31,16 @@ pub struct Source<'s> {
 
 /// Fills in the missing fields of a context document.
 pub fn fill(handoff: &mut Handoff, source: &Source<'_>) {
-    let lists = json!(lists(handoff, source));
-    let session = &source.gathered.session;
-    let agent = source.gathered.transcripts.last().map_or(&session.ai, |collected| &collected.agent);
-    let own = json!({
-        "session_id": session.id,
-        "source_agent_type": agent,
-        "source_agent_id": source.ai,
-        "target_agent_type": handoff.to,
-        "target_agent_id": handoff.to,
-        "created_at": source.now,
-    });
-    let mut payload = handoff.payload.take().unwrap_or_default();
-    let fields = [&own, &lists].into_iter().filter_map(Value::as_object).flatten();
-    for (key, value) in fields.filter(|(_, value)| !value.is_null()) {
-        payload.entry(key).or_insert_with(|| value.clone());
+    let mut document = json!(drawn(handoff, source));
+    if let (Some(fields), Some(given)) = (document.as_object_mut(), handoff.payload.take()) {
+        fields.extend(given);
     }
-    if let Some(format) = formats::named(CONTEXT) {
-        payload = ordered(format, &Value::Object(payload));
-    }
-    handoff.payload = Some(payload);
+    handoff.payload = without_nulls(document).as_object().cloned();
 }
 
-fn lists(handoff: &Handoff, source: &Source<'_>) -> Lists {
+/// The document of the session alone.
+fn drawn(handoff: &Handoff, source: &Source<'_>) -> Context {
     let Source { gathered, transcript, .. } = source;
-    let tool =
-        |tool: &ToolSummary| Tool { category: tool.category.clone(), count: tool.count, samples: tool.samples.clone() };
     let mut pending: Vec<String> = Vec::new();
     for goal in gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !goal.is_idle_suggestion()) {
         pending.push(goal.text.clone());
@@ -103,22 +58,35 @@ fn lists(handoff: &Handoff, source: &Source<'_>) -> Lists {
         add_new(&mut out, texts);
         out
     };
-    let message = |message: &Exchange| Message {
-        role: match message.role {
-            Role::User => "user".to_owned(),
-            Role::Assistant => "assistant".to_owned(),
-        },
-        content: message.text.clone(),
-        timestamp: message.at.clone(),
+    let decisions = distinct(&mut decisions.iter().chain(gathered.transcripts.iter().flat_map(|one| &one.decisions)));
+    let message = |message: &Exchange| {
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        let timestamp = message.at.clone().and_then(|at| Time::try_from(at).ok());
+        Some(Message { role: text(role)?, content: text(&message.text)?, timestamp })
     };
+    let tools = gathered.activity.iter().filter_map(|tool| {
+        let samples = Some(texts(&tool.samples)).filter(|samples| !samples.is_empty());
+        Some(ToolSummary { category: text(&tool.category)?, count: tool.count, samples })
+    });
     let messages = transcript.iter().flat_map(|transcript| &transcript.messages);
-    Lists {
-        summary: summary(handoff, source),
-        tool_summaries: gathered.activity.iter().map(tool).collect(),
-        files_modified: handoff.artifacts.clone(),
-        pending_tasks: distinct(&mut pending.iter().chain(&handoff.next_steps)),
-        decisions: distinct(&mut decisions.iter().chain(gathered.transcripts.iter().flat_map(|one| &one.decisions))),
-        recent_messages: messages.filter(|message| !message.text.trim().is_empty()).map(message).collect(),
+    let agent = gathered.transcripts.last().map_or(&gathered.session.ai, |collected| &collected.agent);
+    let target = handoff.to.as_ref().and_then(text);
+    Context {
+        session_id: text(gathered.session.id.as_str()),
+        source_agent_type: text(agent),
+        source_agent_id: text(source.ai),
+        target_agent_type: target.clone(),
+        target_agent_id: target,
+        summary: summary(handoff, source).and_then(text),
+        tool_summaries: Some(tools.collect()),
+        files_modified: Some(texts(&handoff.artifacts)),
+        pending_tasks: Some(texts(distinct(&mut pending.iter().chain(&handoff.next_steps)))),
+        decisions: Some(texts(decisions)),
+        recent_messages: Some(messages.filter_map(message).collect()),
+        created_at: Time::try_from(source.now.to_owned()).ok(),
     }
 }
 
@@ -327,6 +295,7 @@ fn left_out(handoff: &Value, whole: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use empirica_notes::model::handoff::CONTEXT;
 
     fn large() -> Handoff {
         let numbered = |what: &str, count: usize| (0..count).map(|at| format!("{what} {at}")).collect::<Vec<_>>();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::{CommandContext, WorkingSession};
-use crate::handoff::managed::{CheckedHandoff, ManagedInput, formats, payload, prepared as checked};
+use crate::handoff::managed::{CheckedHandoff, HandoffType, ManagedInput, payload, prepared as checked};
 use crate::handoff::receive::accept;
 use crate::handoff::receive::accept::ReceivedHandoff;
 use empirica_notes::error::{Error, Result, empirica};
@@ -87,7 +87,7 @@ impl Revision {
         let mut base = payload::document(&self.handoff, "").filter(|_| own != CONTEXT);
         base.iter_mut().for_each(|base| drop(base.shift_remove("timestamp")));
         input.base = base.map(serde_json::Value::Object);
-        input.kind = input.kind.or_else(|| formats::named(own).map(|format| format.name));
+        input.kind = input.kind.or_else(|| HandoffType::parse(own).map(HandoffType::name));
         input.revises = Some(self.head.id.clone());
         checked(context, input)
     }

@@ -1,29 +1,15 @@
 //! The history of a task in an escalation: instructions, report and outcome of each round.
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use std::num::NonZeroU64;
 
 use crate::fold::task::handoffs;
 use crate::fold::task::state::{TaskAction, TaskEvent};
-
-#[derive(Serialize)]
-struct Round {
-    iteration: u64,
-    #[serde(skip_serializing_if = "is_blank")]
-    manager_instructions: String,
-    #[serde(skip_serializing_if = "is_blank")]
-    worker_report: String,
-    #[serde(skip_serializing_if = "is_blank")]
-    outcome: String,
-}
-
-fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
-}
+use crate::handoff::managed::payload::escalation::Round;
+use crate::handoff::managed::payload::text::text as non_blank;
 
 /// The rounds from steps in effective order: one for each report, recovery attempt and escalation, with the decisions, questions,
 /// gaps and resolutions of their receivers.
-pub fn rounds<'s>(steps: impl Iterator<Item = &'s TaskEvent>) -> Vec<Value> {
+pub fn rounds<'s>(steps: impl Iterator<Item = &'s TaskEvent>) -> Vec<Round> {
     let mut out: Vec<Round> = Vec::new();
     let mut instructions = String::new();
     for step in steps {
@@ -47,8 +33,13 @@ pub fn rounds<'s>(steps: impl Iterator<Item = &'s TaskEvent>) -> Vec<Value> {
                     "escalation" => (format!("ESCALATED: {}", text("/escalation_details/description")), String::new()),
                     _ => continue,
                 };
-                let iteration = handoff.iteration.or(out.last().map(|round| round.iteration)).unwrap_or(1).max(1);
-                out.push(Round { iteration, manager_instructions: instructions.clone(), worker_report, outcome });
+                let number = handoff.iteration.and_then(NonZeroU64::new);
+                out.push(Round {
+                    iteration: number.or(out.last().map(|round| round.iteration)).unwrap_or(NonZeroU64::MIN),
+                    manager_instructions: non_blank(&instructions),
+                    worker_report: non_blank(worker_report),
+                    outcome: non_blank(outcome),
+                });
                 let next = ["/continuation_instructions", "/recovery_instructions/strategy"].map(text);
                 instructions = next.into_iter().find(|text| !text.is_empty()).unwrap_or(instructions);
             }
@@ -58,21 +49,22 @@ pub fn rounds<'s>(steps: impl Iterator<Item = &'s TaskEvent>) -> Vec<Value> {
                 let questions = accept.questions.iter().map(|text| format!("asked: {text}"));
                 let gaps = accept.gaps.iter().map(|text| format!("missed: {text}"));
                 if let Some(round) = out.last_mut() {
-                    let before = Some(std::mem::take(&mut round.outcome)).filter(|text| !text.is_empty());
+                    let before = round.outcome.take().map(|text| text.to_string());
                     let parts = before.into_iter().chain(decided).chain(resolved).chain(questions).chain(gaps);
-                    round.outcome = parts.collect::<Vec<_>>().join("; ");
+                    round.outcome = non_blank(parts.collect::<Vec<_>>().join("; "));
                 }
                 instructions = accept.instructions.clone().unwrap_or(instructions);
             }
         }
     }
-    out.into_iter().map(|round| json!(round)).collect()
+    out
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::handoff::managed::formats;
     use crate::handoff::managed::payload;
     use empirica_notes::model::{Accept, Envelope, Handoff, Id, Verdict};
 
@@ -87,7 +79,7 @@ mod tests {
     fn handoff(number: u64, kind: &str, mut document: Value) -> TaskEvent {
         document["task_id"] = json!("t");
         let mut handoff = Handoff::default();
-        payload::put_in(formats::named(kind).unwrap(), &document, &mut handoff);
+        payload::put_in(kind, document, &mut handoff);
         step(number, TaskAction::Handoff(Box::new(handoff), false))
     }
 
@@ -121,7 +113,7 @@ mod tests {
             handoff(7, "context", json!({})),
         ];
         assert_eq!(
-            Value::from(rounds(steps.iter())),
+            payload::without_nulls(json!(rounds(steps.iter()))),
             json!([
                 {"iteration": 1, "manager_instructions": "\n begin\nnow", "worker_report": "PARTIAL: a; issues: c", "outcome": "continue; refine; asked: why?"},
                 {"iteration": 1, "manager_instructions": "use tabs", "worker_report": "ERROR: it breaks", "outcome": "retry 1 of 3"},

@@ -1,17 +1,20 @@
 //! Managed handoffs: input as a document and as single values, validated, and completed from the handoffs of the task.
 
-pub mod formats;
 pub mod history;
 pub mod payload;
 pub mod view;
+
+use std::num::NonZeroU64;
 
 use serde_json::{Value, json};
 
 use crate::context::{CommandContext, tasks};
 use crate::fold::task::handoffs;
 use crate::fold::task::state::TaskState;
-use crate::handoff::managed::formats::{Format, TYPE};
-use crate::handoff::managed::payload::Violation;
+use crate::handoff::managed::payload::error_recovery::{ErrorRecovery, ErrorSeverity};
+use crate::handoff::managed::payload::escalation::Severity;
+use crate::handoff::managed::payload::text::texts;
+use crate::handoff::managed::payload::{Document, TYPE};
 use crate::render::format::count;
 use empirica_notes::error::{Command, Error, Result, empirica, option, text};
 use empirica_notes::model::handoff::CONTEXT;
@@ -28,9 +31,6 @@ empirica_notes::words! {
         Context = "context",
     }
 }
-
-/// Violations listed beside the first.
-const MAX_LISTED: usize = 9;
 
 /// Input for the type of a handoff.
 #[derive(Debug, Clone, Default)]
@@ -90,14 +90,12 @@ pub fn prepared(context: &CommandContext<'_>, input: &ManagedInput) -> Result<Ch
     for (name, text) in [("receiver", input.to.as_deref()), ("task id", task_id)] {
         context.optional(name, text)?;
     }
-    let mut document = document_of(input)?;
+    let mut fields = document_of(input)?;
     context.stored_as_it_is("task id", task_id)?;
-    let format = format_of(input, document[TYPE].as_str())?;
     let mut handoff = Handoff { to: input.to.clone(), ..Handoff::default() };
-    if let Some(format) = format {
-        let other_id = |id: &&str| format.has("task_id") && document["task_id"].as_str() != Some(id);
-        if let Some(id) = task_id.filter(other_id) {
-            set(format, &mut document, "task_id", id, false)?;
+    if let Some(kind) = type_of(input, &mut fields)? {
+        if let Some(id) = task_id.filter(|id| kind != CONTEXT && fields["task_id"].as_str() != Some(id)) {
+            set(kind, &mut fields, "task_id", id, false)?;
         }
         for value in &input.values {
             let (path, text) = value.split_once('=').ok_or_else(|| {
@@ -105,17 +103,23 @@ pub fn prepared(context: &CommandContext<'_>, input: &ManagedInput) -> Result<Ch
                     .provided(value)
                     .reason("--set takes the path of a field, an equals sign, and its text")
                     .suggest("Write --set worker_report.status=COMPLETED; the fields are those of the example.")
-                    .command(example_command(format.name))
+                    .command(example_command(kind))
             })?;
-            set(format, &mut document, path.trim(), text, input.base.is_some())?;
+            set(kind, &mut fields, path.trim(), text, input.base.is_some())?;
         }
-        validate(format, &document)?;
-        context.stored_as_it_is("task id", document["task_id"].as_str())?;
-        complete(context, format, input.revises.as_ref(), &mut document)?;
-        validate(format, &document)?;
-        payload::put_in(format, &document, &mut handoff);
+        let mut document = Document::read(kind, &fields).map_err(|error| {
+            Error::usage(format!("cannot read the handoff document: {error}"))
+                .reason(format!("nothing is stored unless the fields fit the type {kind}"))
+                .suggest("Compare it with the example.")
+                .command(example_command(kind))
+        })?;
+        if let Some(id) = fields["task_id"].as_str() {
+            context.stored_as_it_is("task id", Some(id))?;
+            complete(context, kind, id, input.revises.as_ref(), &mut document)?;
+        }
+        document.put_in(&mut handoff);
     }
-    if format.is_none_or(|format| !format.has("task_id")) {
+    if handoff.task_id.is_none() {
         task_id.map(|id| task_to_continue(context, id, &handoff.kind)).transpose()?;
         handoff.task_id = task_id.map(str::to_owned);
     }
@@ -128,7 +132,7 @@ fn document_of(input: &ManagedInput) -> Result<Value> {
         None => json!({}),
         Some(text) => payload::parsed(text).map_err(|error| {
             Error::usage("cannot parse the handoff document as JSON")
-                .reason(error.to_string())
+                .reason(error)
                 .suggest("Begin with an example.")
                 .command(example_command("progress"))
         })?,
@@ -149,20 +153,27 @@ fn document_of(input: &ManagedInput) -> Result<Value> {
     Ok(document)
 }
 
-fn format_of(input: &ManagedInput, named: Option<&str>) -> Result<Option<&'static Format>> {
-    let kind = input.kind.or(named);
-    if let Some(format) = kind.and_then(formats::named) {
-        return Ok(Some(format));
-    }
-    let names: Vec<&str> = formats::FORMATS.iter().map(|format| format.name).collect();
-    match kind.unwrap_or("epistemic") {
-        "epistemic" if input.document.is_none() && input.values.is_empty() => Ok(None),
-        kind => Err(Error::usage(format!("the type {kind} has no fields of its own"))
+/// The type with fields of its own that the flag or the document names, which is taken out of the fields.
+fn type_of(input: &ManagedInput, fields: &mut Value) -> Result<Option<&'static str>> {
+    let named = fields.as_object_mut().and_then(|fields| fields.shift_remove(TYPE)).unwrap_or_default();
+    if let Some(kind) = input.kind.filter(|kind| !named.is_null() && named != *kind) {
+        return Err(Error::usage(format!("cannot read the handoff document as {kind}: its {TYPE} is {named}"))
             .provided(kind)
-            .reason(format!("the types with fields of their own are {}", names.join(", ")))
-            .suggest(text!["Set the type with ", option("--type"), ", or in the document as handoff_type."])
-            .alternative(names[0])
-            .command(example_command("initialization"))),
+            .reason("a document is of one type")
+            .suggest(text!["Leave ", option("--type"), " out, or change the document."])
+            .command(example_command(kind)));
+    }
+    let managed = HandoffType::ALL.map(HandoffType::name).into_iter().filter(|name| *name != "epistemic");
+    match input.kind.or(named.as_str()).unwrap_or("epistemic") {
+        "epistemic" if input.document.is_none() && input.values.is_empty() => Ok(None),
+        kind => managed.clone().find(|name| *name == kind).map(Some).ok_or_else(|| {
+            Error::usage(format!("the type {kind} has no fields of its own"))
+                .provided(kind)
+                .reason(format!("the types with fields of their own are {}", managed.collect::<Vec<_>>().join(", ")))
+                .suggest(text!["Set the type with ", option("--type"), ", or in the document as handoff_type."])
+                .alternative("initialization")
+                .command(example_command("initialization"))
+        }),
     }
 }
 
@@ -170,71 +181,52 @@ fn example_command(kind: &str) -> Command {
     empirica("handoff").option("--type", kind).flag("--example")
 }
 
-fn set(format: &Format, document: &mut Value, path: &str, text: &str, replaces: bool) -> Result<()> {
-    payload::set(format, document, path, text, replaces).map_err(|violation| refused(format, &violation, &[]))
-}
-
-fn validate(format: &Format, document: &Value) -> Result<()> {
-    match payload::violations(format, document).split_first() {
-        Some((first, rest)) => Err(refused(format, first, rest)),
-        None => Ok(()),
+fn set(kind: &str, fields: &mut Value, path: &str, text: &str, replaces: bool) -> Result<()> {
+    if payload::set(kind, fields, path, text, replaces) {
+        return Ok(());
     }
-}
-
-/// The error of violations: path, expected value and example of the first.
-fn refused(format: &Format, first: &Violation, rest: &[Violation]) -> Error {
-    let mut reason = format!("nothing is stored unless the fields fit the type {}", format.name);
-    if !rest.is_empty() {
-        let lines: Vec<String> = rest.iter().take(MAX_LISTED).map(Violation::line).collect();
-        reason = format!("{reason}; also {}", lines.join("; "));
-        if rest.len() > MAX_LISTED {
-            reason = format!("{reason}; and {} more", rest.len() - MAX_LISTED);
-        }
-    }
-    let at = if first.path.is_empty() { "The whole" } else { &first.path };
-    Error::usage(first.line())
-        .provided(first.found.clone().unwrap_or_else(|| format!("no {}", first.path)))
-        .reason(reason)
-        .suggest(format!("{at} can be {}", first.example))
-        .command(example_command(format.name))
+    Err(Error::usage(format!("cannot set {path}: another value is there"))
+        .provided(text)
+        .reason("a field has one value, unless it is a list")
+        .suggest("Give one value for it.")
+        .command(example_command(kind)))
 }
 
 /// Fills in missing fields from the handoffs of the task.
-fn complete(context: &CommandContext<'_>, format: &Format, revises: Option<&Id>, document: &mut Value) -> Result<()> {
-    let Some(id) = document["task_id"].as_str().map(str::to_owned) else { return Ok(()) };
-    let state = match (revises, format.name) {
+fn complete(
+    context: &CommandContext<'_>,
+    kind: &str,
+    id: &str,
+    revises: Option<&Id>,
+    document: &mut Document,
+) -> Result<()> {
+    let state = match (revises, kind) {
         // questions about an escalation must be answerable
-        (Some(_), "escalation") => tasks::state(context, &id)?,
-        _ => task_to_continue(context, &id, format.name)?,
+        (Some(_), "escalation") => tasks::state(context, id)?,
+        _ => task_to_continue(context, id, kind)?,
     };
     let chain = state.as_ref().map(|state| state.chain_without(revises)).unwrap_or_default();
-    let mut add = |key: &str, value: Value| {
-        if document.get(key).is_none() {
-            document[key] = value;
-        }
-    };
-    match format.name {
-        "progress" => add("iteration", json!(handoffs::next_round(&chain))),
-        "error_recovery" => {
+    let round = NonZeroU64::new(handoffs::next_round(&chain));
+    match document {
+        Document::Progress(progress) => progress.iteration = progress.iteration.or(round),
+        Document::ErrorRecovery(recovery) => {
             let (attempt, limit) = handoffs::next_attempt(&chain);
-            add("iteration", json!(handoffs::next_round(&chain)));
-            add("retry_count", json!(attempt));
-            add("max_retries", json!(limit));
+            recovery.iteration = recovery.iteration.or(round);
+            recovery.retry_count = recovery.retry_count.or(NonZeroU64::new(attempt));
+            recovery.max_retries = recovery.max_retries.or(NonZeroU64::new(limit));
             if revises.is_none() {
-                check_attempt(context, &id, document, (attempt, limit))?;
+                check_attempt(context, id, recovery, (attempt, limit))?;
             }
         }
-        "escalation" => {
-            if document["complete_history"].as_array().is_none_or(Vec::is_empty) {
+        Document::Escalation(escalation) => {
+            if escalation.complete_history.as_ref().is_none_or(Vec::is_empty) {
                 let rounds = state.as_ref().map(|state| history::rounds(state.in_order()));
-                document["complete_history"] = json!(rounds.unwrap_or_default());
+                escalation.complete_history = Some(rounds.unwrap_or_default());
             }
-            let current = &mut document["current_state"];
-            if current.get("files_modified").is_none() {
-                current["files_modified"] = json!(handoffs::files(&chain));
-            }
+            let current = escalation.current_state.get_or_insert_default();
+            current.files_modified.get_or_insert_with(|| texts(handoffs::files(&chain)));
         }
-        _ => {}
+        Document::Initialization(_) | Document::Context(_) => {}
     }
     Ok(())
 }
@@ -247,9 +239,14 @@ fn task_to_continue(context: &CommandContext<'_>, id: &str, kind: &str) -> Resul
 }
 
 /// Refuses an attempt above the limit, and one numbered lower than the next.
-fn check_attempt(context: &CommandContext<'_>, id: &str, document: &Value, (next, limit): (u64, u64)) -> Result<()> {
-    let number = |key: &str| document[key].as_u64().unwrap_or_default();
-    let (attempt, own_limit) = (number("retry_count"), number("max_retries"));
+fn check_attempt(
+    context: &CommandContext<'_>,
+    id: &str,
+    recovery: &ErrorRecovery,
+    (next, limit): (u64, u64),
+) -> Result<()> {
+    let attempt = recovery.retry_count.map_or(next, NonZeroU64::get);
+    let own_limit = recovery.max_retries.map_or(limit, NonZeroU64::get);
     // a later attempt cannot raise the limit
     let limit = if next > 1 { limit.min(own_limit) } else { own_limit };
     if attempt < next {
@@ -263,19 +260,21 @@ fn check_attempt(context: &CommandContext<'_>, id: &str, document: &Value, (next
     if attempt <= limit {
         return Ok(());
     }
-    let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str);
-    let description = text("/error_report/description").unwrap_or_default();
-    let recommendation = text("/recovery_instructions/escalation_trigger").unwrap_or("Decide how the task continues");
-    // escalations have no severity `low`
-    let severity = text("/error_report/severity").filter(|severity| *severity != "low").unwrap_or("medium");
+    let trigger = recovery.recovery_instructions.as_ref().and_then(|next| next.escalation_trigger.as_deref());
+    let report = &recovery.error_report;
+    let severity = match report.severity {
+        ErrorSeverity::Low | ErrorSeverity::Medium => Severity::Medium,
+        ErrorSeverity::High => Severity::High,
+        ErrorSeverity::Critical => Severity::Critical,
+    };
     let command = empirica("handoff").option("--type", "escalation");
     let command =
         context.working().into_iter().fold(command, |command, who| command.option("--session", who.id.as_str()));
     let details = [
         ("category", "technical"),
-        ("severity", severity),
-        ("description", description),
-        ("recommendation", recommendation),
+        ("severity", severity.name()),
+        ("description", &report.description),
+        ("recommendation", trigger.unwrap_or("Decide how the task continues")),
     ];
     let command = details.into_iter().fold(command.option("--task-id", id), |command, (path, text)| {
         // escape the syntax of arguments: @FILE, and - for standard input

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::handoff::managed::formats::named;
 use crate::handoff::managed::payload;
 use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result, empirica};
@@ -96,14 +95,13 @@ pub struct ExampleView<'a> {
 
 /// The answer of `handoff --example`.
 pub fn example(kind: &str) -> Result<Answer> {
-    let Some(format) = named(kind) else {
+    let Some(example) = payload::example(kind) else {
         return Err(Error::usage(format!("the type {kind} has no fields of its own"))
             .provided(kind)
             .reason("its content comes from the journal, the assessments, git and the other flags")
             .suggest("Ask for the example of another type.")
             .command(empirica("handoff").option("--type", "progress").flag("--example")));
     };
-    let example = payload::example(format);
     let text = format!("{example:#}\n");
     Ok(Answer::new(ExampleView { kind, example }).text(text))
 }

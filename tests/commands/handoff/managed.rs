@@ -179,27 +179,29 @@ fn errors_are_named_and_nothing_is_stored() {
     fn with(more: &[&'static str]) -> Vec<&'static str> {
         [&["handoff", "--type", "progress"], more].concat()
     }
-    let cases: [(Vec<&str>, &str, &str); 8] = [
-        (progress.to_vec(), "task_id is missing: expected a text that is not blank", "task_id can be \"task_12345\""),
-        (
-            with(&["--task-id", "t"]),
-            "worker_report is missing: expected an object with status,",
-            "worker_report can be {\"status\":\"PARTIAL\"",
-        ),
+    let (read, compare) = ("cannot read the handoff document: progress", "Compare it with the example.");
+    let cases: [(Vec<&str>, &str, &str); 9] = [
+        (progress.to_vec(), &format!("{read}: missing field `task_id`"), compare),
+        (with(&["--task-id", "t"]), &format!("{read}: missing field `worker_report`"), compare),
         (
             with(&["--task-id", "t", "--set", "worker_report.status=done"]),
-            "worker_report.status is \"done\": expected COMPLETED or PARTIAL or FAILED",
-            "worker_report.status can be \"PARTIAL\"",
+            &format!("{read}.worker_report.status: unknown variant `done`, expected one of `COMPLETED`, "),
+            compare,
         ),
         (
             with(&["--task-id", "t", "--set", "worker_report.state=x"]),
-            "worker_report.state is an unknown key",
-            "can be",
+            &format!("{read}.worker_report.state: unknown field `state`, expected one of `status`, "),
+            compare,
         ),
         (
             with(&["--task-id", "t", "--set", "worker_report"]),
             "cannot set 'worker_report': expected PATH=TEXT",
             "--set worker_report.status=COMPLETED",
+        ),
+        (
+            with(&["--task-id", "t", "--set", "worker_report.status=FAILED", "--set", "worker_report.status=PARTIAL"]),
+            "cannot set worker_report.status: another value is there",
+            "Give one value",
         ),
         (with(&["--task-id", " "]), "the task id is empty", ""),
         (vec!["handoff", "--set", "task_id=t"], "the type epistemic has no fields of its own", "--type"),
@@ -226,16 +228,15 @@ fn errors_are_named_and_nothing_is_stored() {
         ("", "cannot parse the handoff document as JSON"),
         (r#"{"task_id":"a","task_id":"b"}"#, "cannot parse the handoff document as JSON"),
         ("[]", "the handoff document is not a JSON object"),
-        (r#"{"handoff_type":"progress","task_id":5}"#, "task_id is 5: expected a text that is not blank"),
+        (
+            r#"{"handoff_type":"progress","task_id":5}"#,
+            "cannot read the handoff document: progress.task_id: invalid type: integer `5`",
+        ),
         (r#"{"handoff_type":"standup"}"#, "the type standup has no fields of its own"),
     ] {
         let ran = repo.run_with_input(["handoff", "--from", "-", "--json"], document.as_bytes()).code(2);
         assert!(ran.json()["error"].as_str().unwrap().starts_with(message), "{document}: {}", ran.out);
     }
-    let many =
-        json!({"handoff_type": "initialization", "task_id": "t", "instructions": "I", "quality_gates": vec![0; 5000]});
-    let ran = repo.run_with_input(["handoff", "--from", "-", "--json"], many.to_string().as_bytes()).code(2);
-    assert!(ran.json()["reason"].as_str().unwrap().ends_with("; and 4990 more"), "{}", ran.out);
     let both = repo.run_with_input(
         ["handoff", "--type", "progress", "--from", "-", "--json"],
         seed("initialization").to_string().as_bytes(),
@@ -244,7 +245,7 @@ fn errors_are_named_and_nothing_is_stored() {
         both.code(2).json()["error"]
             .as_str()
             .unwrap()
-            .starts_with("handoff_type is \"initialization\": expected \"progress\"")
+            .starts_with("cannot read the handoff document as progress: its handoff_type is \"initialization\"")
     );
     assert_eq!(count(&repo), 0);
 }

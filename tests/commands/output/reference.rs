@@ -17,7 +17,8 @@ const UNDOCUMENTED: &str = "(no doc comment)";
 const INTRODUCTION: &str = "\
 # JSON of the commands
 
-This page is generated from the program, as are the JSON Schemas in [schema](schema), one a command.
+This page is generated from the program, as are the JSON Schemas in [schema](schema): one a command, and
+[that](schema/handoff-document.json) of the documents that `handoff --from` takes.
 
 With `--json` a command prints exactly one document and a line feed on standard output, in success and in failure, usage errors
 included. `setup --completions` and `export --jsonl` have no JSON; `-h` after a command and `--version` print text; `help` and a bare
@@ -231,7 +232,7 @@ fn page() -> String {
     out
 }
 
-/// The schemas by the names of their files: what a command with several documents answers is one of them.
+/// The schemas by the names of their files: what a command with several documents answers is one of them; and that of managed handoffs.
 fn schemas() -> BTreeMap<String, String> {
     let mut all: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     for document in DOCUMENTS {
@@ -246,7 +247,8 @@ fn schemas() -> BTreeMap<String, String> {
         _ => serde_json::json!({"anyOf": schemas}),
     };
     let text = |schema: Value| serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
-    all.into_iter().map(|(command, schemas)| (file(command), text(one(schemas)))).collect()
+    let managed = ("handoff-document.json".to_owned(), text(git_empirica::handoff::managed::payload::schema()));
+    all.into_iter().map(|(command, schemas)| (file(command), text(one(schemas)))).chain([managed]).collect()
 }
 
 /// Asserts that a file equals its generated text.
@@ -269,7 +271,7 @@ fn the_reference_matches_the_views() {
     let schemas = schemas();
     schemas.iter().for_each(|(name, text)| current(&folder.join("schema").join(name), text));
     let there = std::fs::read_dir(folder.join("schema")).expect("a folder").count();
-    assert_eq!(there, schemas.len(), "docs/reference/schema holds schemas of commands that are gone");
+    assert_eq!(there, schemas.len(), "docs/reference/schema holds schemas that are gone");
 }
 
 #[test]

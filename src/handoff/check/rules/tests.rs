@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::handoff::check::rules::*;
-use crate::handoff::managed::formats;
 use crate::handoff::managed::payload;
 use empirica_notes::model::goal::{GoalState, Priority};
 use empirica_notes::model::handoff::{HandoffEvidence, Item};
@@ -11,8 +10,8 @@ use empirica_notes::model::{Id, Phase};
 
 fn of(kind: &str, payload: Value) -> Handoff {
     let mut handoff = Handoff { kind: kind.into(), ..Default::default() };
-    if let Some(format) = formats::named(kind) {
-        payload::put_in(format, &payload, &mut handoff);
+    if kind != "epistemic" {
+        payload::put_in(kind, payload, &mut handoff);
     }
     handoff
 }

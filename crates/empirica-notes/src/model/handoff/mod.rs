@@ -264,7 +264,7 @@ pub struct Handoff {
     /// The round of the task, from 1.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
-    /// The other keys of a managed type (see docs/schema), without type, task and round.
+    /// The other keys of a managed type (see docs/reference/schema/handoff-document.json), without type, task and round.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Map<String, Value>>,
     /// The handoff that this one revises, to answer its receivers' questions.
