@@ -78,7 +78,7 @@ impl<'a> CommandContext<'a> {
         }
         context.optional("agent", context.selection.ai.as_deref())?;
         // as stored, for comparison and output
-        let stored = |name: &str| context.store.without_secrets(name);
+        let stored = |name: &str| context.store.secret_filter().clean(name);
         let named_ai = context.selection.ai.as_deref().map(stored);
         let given = context.selection.ai.as_deref().or(env.get("EMPIRICA_AI"));
         context.named = given.map(stored);
@@ -158,7 +158,7 @@ impl<'a> CommandContext<'a> {
 
     /// Refuses an ID with a secret: it would be stored without it, so its records could not be found.
     pub fn stored_as_it_is(&self, name: &str, id: Option<&str>) -> Result<()> {
-        if id.is_none_or(|id| self.store.without_secrets(id) == id) {
+        if id.is_none_or(|id| self.store.secret_filter().clean(id) == id) {
             return Ok(());
         }
         Err(Error::usage(format!("the {name} looks like a secret"))

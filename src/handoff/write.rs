@@ -202,7 +202,7 @@ pub fn write(
     let mut stored = StoreReport::default();
     let artifacts = input.artifacts.clone();
     if !input.findings.is_empty() || !input.unknowns.is_empty() {
-        input.drop_logged(&gather(context, &who.id)?, &|text| context.store.without_secrets(text));
+        input.drop_logged(&gather(context, &who.id)?, &|text| context.store.secret_filter().clean(text));
     }
     let finding = |text| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
     let unknown = |text| Body::Unknown(Unknown { text, led_from: None });

@@ -101,7 +101,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
             "--from ignored: the session was resumed, and only a new one continues another. Accept the handoff instead";
         let mut warnings: Vec<String> = request.from.iter().map(|_| text.to_owned()).collect();
         if let Some(task) = request.task.as_ref().filter(|_| session.task.is_none()) {
-            let updated = ActiveSession { task: Some(context.store.without_secrets(task)), ..resumed.clone() };
+            let updated = ActiveSession { task: Some(context.store.secret_filter().clean(task)), ..resumed.clone() };
             if let Err(error) = active::begin(context, &updated) {
                 warnings.push(format!("cannot remember the task ({error}); give it with the next assessment"));
             }

@@ -120,7 +120,7 @@ fn pushed_secret(context: &CommandContext<'_>, lines: &[String], remote: &str) -
     context.repo.set_deadline(Instant::now() + time_limit(context.repo, &mut Vec::new()));
     // unreadable objects cannot be pushed anyway
     let leak = pushed.iter().find_map(|(name, new, old)| {
-        context.store.secrets_in_push(name, *new, *old).unwrap_or_default().into_iter().next()
+        context.store.secret_scan().in_push(name, *new, *old).unwrap_or_default().into_iter().next()
     })?;
     let command = leak.remedies().pop()?;
     Some(format!(

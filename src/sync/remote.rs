@@ -193,7 +193,7 @@ impl Sync<'_, '_> {
     ) -> Result<BTreeSet<String>> {
         let mut held = BTreeSet::new();
         for compared in refs.iter().filter(|compared| !compared.equal && self.policy.allows(&compared.name)) {
-            let found = self.store.secrets_to_send(compared)?;
+            let found = self.store.secret_scan().to_send(compared)?;
             if self.allow_secret {
                 for leak in &found {
                     let warning = format!("{} holds a secret (rule {}) and was sent", leak.location(), leak.rule);

@@ -91,7 +91,7 @@ pub fn composed(
     mut input: HandoffInput,
     content: &Content,
 ) -> Result<Handoff> {
-    input.drop_carried(gathered, &|text| context.store.without_secrets(text));
+    input.drop_carried(gathered, &|text| context.store.secret_filter().clean(text));
     let mut handoff = report(gathered, work, input, context.store.now());
     content.put_in(&mut handoff);
     handoff.automatic = content.automatic;
@@ -160,7 +160,7 @@ pub fn drafted(
         Some(_) => &gathered_of(&scan.records().chain(&content.unstored).collect::<Vec<_>>(), &who.id)?,
         None => &gathered,
     };
-    input.drop_logged(session, &|text| context.store.without_secrets(text));
+    input.drop_logged(session, &|text| context.store.secret_filter().clean(text));
     let handoff = composed(context, who, &gathered, work, input, content)?;
     Ok(DraftHandoff { handoff, changed, own, warnings })
 }

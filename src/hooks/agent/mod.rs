@@ -295,7 +295,7 @@ fn failed(
         return Ok(None);
     }
     // remove secrets first: a truncated one is not recognised
-    let text: String = context.store.without_secrets(text).chars().take(FAULT).collect();
+    let text: String = context.store.secret_filter().clean(text).chars().take(FAULT).collect();
     let entry = Activity { category: category.to_owned(), text, failed: true, ..Default::default() };
     claim::add::log(context, Body::Activity(entry), None).map(|_| None)
 }

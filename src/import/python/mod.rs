@@ -117,7 +117,7 @@ pub fn run(
     let survey = stored.survey(new, &mut redacted)?;
     outcome.new = survey.new.values().sum();
     (outcome.kinds, outcome.known, outcome.left_out) = (survey.new, survey.known, survey.left_out);
-    outcome.secrets = context.store.scans_for_secrets().then_some(redacted.len());
+    outcome.secrets = context.store.secret_filter().is_enabled().then_some(redacted.len());
     if outcome.new > 0 {
         report_secrets(&redacted, &mut outcome.stored);
     }

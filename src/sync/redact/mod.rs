@@ -96,9 +96,9 @@ pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<Reda
     let ids = request.records.iter().map(|name| resolve(context, name)).collect::<Result<BTreeSet<Id>>>()?;
     context.optional("reason", request.reason.as_deref())?;
     let by = By {
-        ai: context.store.without_secrets(&context.author(None)),
+        ai: context.store.secret_filter().clean(&context.author(None)),
         at: context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
-        reason: request.reason.as_deref().map(|reason| context.store.without_secrets(reason)),
+        reason: request.reason.as_deref().map(|reason| context.store.secret_filter().clean(reason)),
     };
     let places = places(context)?;
     outcome.here = context.store.redact(&ids, &by, request.dry_run)?;
@@ -175,7 +175,7 @@ fn publish(
     request: &RedactRequest,
     warnings: &mut Vec<String>,
 ) -> RemoteRedaction {
-    let name = context.store.without_secrets(&place.name);
+    let name = context.store.secret_filter().clean(&place.name);
     let result = |state, reason: Option<String>| RemoteRedaction { name: name.clone(), state, reason };
     let mut redact = || -> Result<RemoteRedaction> {
         let policy = SyncPolicy::configured(context.repo)?;

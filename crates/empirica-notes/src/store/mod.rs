@@ -36,7 +36,7 @@ pub use crate::store::recover::rescue::Rescued;
 pub use crate::store::redact::Redaction;
 pub use crate::store::redact::scrub::Scrubbed;
 pub use crate::store::redact::tombstones::{Form, Tombstones};
-pub use crate::store::secrets::leak::{Leak, Part};
+pub use crate::store::secrets::leak::{Leak, Part, has_allowed_secrets};
 pub use crate::store::sync::{Line, RefComparison, TransferLines};
 pub use crate::store::write::follow::Follow;
 pub use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};
@@ -113,6 +113,16 @@ pub struct Store<'a> {
     forgotten: RefCell<crate::format::redact::Texts>,
 }
 
+/// Replaces secrets in new texts, as configured: no text changes while they are allowed or `empirica.redact` is off.
+pub struct SecretFilter<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Finds secrets in stored data and in what a push would send; replaces none.
+pub struct SecretScan<'s> {
+    store: &'s Store<'s>,
+}
+
 impl<'a> Store<'a> {
     /// Opens the store of a repository, without reading or writing notes.
     pub fn new(repo: &'a Repository, env: &Env, render: &'a dyn Render) -> Result<Self> {
@@ -153,6 +163,16 @@ impl<'a> Store<'a> {
     /// Stores secrets unchanged from now on, in records that report them.
     pub fn allow_secrets(&mut self) {
         self.allow_secrets = true;
+    }
+
+    /// The replacement of secrets in new texts.
+    pub fn secret_filter(&self) -> SecretFilter<'_> {
+        SecretFilter { store: self }
+    }
+
+    /// The search for secrets.
+    pub fn secret_scan(&self) -> SecretScan<'_> {
+        SecretScan { store: self }
     }
 
     /// The time to wait for a lock: `timeout`, or less if in a hurry.

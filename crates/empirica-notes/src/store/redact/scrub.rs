@@ -74,7 +74,7 @@ impl Store<'_> {
         let published = self.tracking().into_iter().filter(|(tracking, _)| tracked(tracking).as_deref() == Some(name));
         let published_tip = published.map(|(_, id)| id).find(|id| is_ancestor(self.repo, *id, &tip.to_string()));
         let (tree, notes) = self.clean_tree(name, tip)?;
-        let history = self.scan_push(name, tip, published_tip)?.iter().any(|leak| match &leak.part {
+        let history = self.secret_scan().all_in_push(name, tip, published_tip)?.iter().any(|leak| match &leak.part {
             Part::Earlier | Part::Message | Part::Name => true,
             Part::File(_) => notes == 0,
             Part::Note => false,

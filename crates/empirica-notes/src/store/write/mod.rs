@@ -178,26 +178,6 @@ impl Store<'_> {
         Ok(format::record::encode_with(&head, kind, keys).into_bytes())
     }
 
-    /// Whether secrets are replaced.
-    fn replaces(&self) -> bool {
-        self.scan_secrets && !self.allow_secrets
-    }
-
-    /// A text as it would be stored. For callers that quote a part of one: half a secret may not be recognised.
-    pub fn without_secrets(&self, text: &str) -> String {
-        let replaced = self.replaces().then(|| empirica_secrets::redact_text(text)).flatten();
-        replaced.map_or_else(|| text.to_owned(), |(text, _)| text)
-    }
-
-    /// As [`Self::without_secrets`], for all strings of a value.
-    pub fn all_without_secrets<T: serde::Serialize + serde::de::DeserializeOwned>(&self, value: T) -> T {
-        let Ok(mut json) = serde_json::to_value(&value) else { return value };
-        if !self.replaces() || empirica_secrets::redact_value(&mut json).is_empty() {
-            return value;
-        }
-        serde_json::from_value(json).unwrap_or(value)
-    }
-
     /// Updates derived state for a new record.
     fn note_new(&self, record: &Record, pending: &PendingRecord) {
         if record.head.commit.is_none() && pending.on == self.repo.empty_tree() {
