@@ -76,7 +76,7 @@ impl Sync<'_, '_> {
     /// reach redacted records.
     pub fn run(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
         let synced = self.run_once(warnings, say);
-        let unredacted = self.store.forget_tracking(&self.place.tracking);
+        let unredacted = self.store.redaction().forget_tracking(&self.place.tracking);
         let mut synced = synced?;
         synced.unredacted = unredacted?;
         for name in &synced.unredacted {
@@ -129,7 +129,7 @@ impl Sync<'_, '_> {
             if first && sent.is_empty() && round == 1 {
                 say(&self.first_message(&outgoing));
             }
-            if store.is_forgetting() {
+            if store.redaction().is_incomplete() {
                 return Err(Error::storage("redacted records are still in some notes here")
                     .reason("cannot write a ref or a log; nothing is sent until this works")
                     .suggest("Find the cause, then sync again.")

@@ -73,7 +73,7 @@ impl Originals<'_> {
                 let name = line.foreign.get("ref").and_then(Value::as_str).map(str::to_owned);
                 if !epoch.counts(&pending.line) {
                     // other imported records may quote it
-                    self.store.forget_text(&pending.line);
+                    self.store.redaction().forget_text(&pending.line);
                     gone.extend(name);
                     out.left_out += 1;
                     continue;

@@ -33,7 +33,7 @@ pub use crate::store::portable::{ExportItem, Imported};
 pub use crate::store::read::origin::{LineOrigin, LineQuery};
 pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, resolve_note};
 pub use crate::store::recover::rescue::Rescued;
-pub use crate::store::redact::Redaction;
+pub use crate::store::redact::RedactedRecords;
 pub use crate::store::redact::scrub::Scrubbed;
 pub use crate::store::redact::tombstones::{Form, Tombstones};
 pub use crate::store::secrets::leak::{Leak, Part, has_allowed_secrets};
@@ -113,6 +113,11 @@ pub struct Store<'a> {
     forgotten: RefCell<crate::format::redact::Texts>,
 }
 
+/// Removes records and their texts; a text once redacted is in nothing that this process writes.
+pub struct Redaction<'s> {
+    store: &'s Store<'s>,
+}
+
 /// Replaces secrets in new texts, as configured: no text changes while they are allowed or `empirica.redact` is off.
 pub struct SecretFilter<'s> {
     store: &'s Store<'s>,
@@ -165,6 +170,11 @@ impl<'a> Store<'a> {
         self.allow_secrets = true;
     }
 
+    /// The redaction of records.
+    pub fn redaction(&self) -> Redaction<'_> {
+        Redaction { store: self }
+    }
+
     /// The replacement of secrets in new texts.
     pub fn secret_filter(&self) -> SecretFilter<'_> {
         SecretFilter { store: self }
@@ -215,11 +225,6 @@ impl<'a> Store<'a> {
     /// Removes records from the logs; `false` unless all are still pending there and were removed.
     pub fn withdraw(&self, ids: &BTreeSet<Id>) -> bool {
         log::withdraw(&self.paths, ids, self.lock_timeout).unwrap_or(false)
-    }
-
-    /// Removes the texts of a redacted line from everything this process writes.
-    pub fn forget_text(&self, line: &[u8]) {
-        self.forgotten.borrow_mut().add(line);
     }
 
     /// The start time of the command.

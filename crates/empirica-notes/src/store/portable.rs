@@ -103,7 +103,7 @@ impl Store<'_> {
             touched::forget_all(&self.paths)?;
             self.finish_redactions(is_forgetting, &before, &mut tips, &mut imported.warnings)?;
             tips.save(&self.paths);
-            self.end_forgetting()?;
+            Forgetting::remove(&self.paths)?;
         }
         tips.save(&self.paths);
         Ok(imported)
@@ -140,12 +140,12 @@ impl Store<'_> {
         for (name, tip) in &theirs {
             pairs.push([self.repo.find_ref(name)?, Some(*tip)]);
         }
-        let lines = self.lines_to_forget(&pairs)?;
+        let lines = self.redaction().lines_to_forget(&pairs)?;
         let redacts_local = !lines.is_empty();
         if redacts_local {
             let forgetting = Forgetting { redacting: None, lines };
-            self.remember_forgetting(&forgetting)?;
-            self.forget(&forgetting)?;
+            forgetting.save(&self.paths, self.repo.is_durable())?;
+            self.redaction().forget(&forgetting)?;
             for name in own_refs() {
                 self.restore(name, tips)?;
             }

@@ -40,14 +40,14 @@ impl Store<'_> {
                 empirica("doctor")
             ));
         }
-        if self.is_forgetting() || !self.at_saved_tips(&Tips::load(&self.paths)) {
+        if Forgetting::exists(&self.paths) || !self.at_saved_tips(&Tips::load(&self.paths)) {
             self.complete();
             // a reader need not wait long: it also reads the last written tips
             let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));
             let healed = Lock::acquire(&self.paths, &self.paths.lock(), patience)
                 .and_then(|_lock| self.heal_locked(&mut warnings).map(|tips| tips.save(&self.paths)))
                 // tracking refs are united: they need not keep redacted texts reachable
-                .and_then(|()| self.forget_tracking("").map(|_| ()));
+                .and_then(|()| self.redaction().forget_tracking("").map(|_| ()));
             if let Err(error) = healed {
                 warnings.push(format!("cannot check notes changed by others: {error}"));
             }
@@ -107,7 +107,7 @@ impl Store<'_> {
         }
         if is_forgetting && is_complete {
             tips.save(&self.paths);
-            self.end_forgetting()?;
+            Forgetting::remove(&self.paths)?;
         }
         Ok(tips)
     }
@@ -149,11 +149,11 @@ impl Store<'_> {
     /// forget. Continues an interrupted redaction. Returns whether there is anything to forget.
     fn learn_redactions(&self, tips: &mut Tips) -> Result<bool> {
         // content that cannot be read now cannot be united either
-        let lines = self.lines_to_forget(&self.pairs_to_unite(tips)?).unwrap_or_default();
-        if lines.is_empty() && !self.is_forgetting() {
+        let lines = self.redaction().lines_to_forget(&self.pairs_to_unite(tips)?).unwrap_or_default();
+        if lines.is_empty() && !Forgetting::exists(&self.paths) {
             return Ok(false);
         }
-        let mut forgetting = self.forgetting();
+        let mut forgetting = Forgetting::load(&self.paths);
         let own = self.own_tombstones()?;
         let has_begun = |redacting: &Redacting| redacting.ids.iter().any(|id| own.redacted.contains_key(id.as_str()));
         if forgetting.redacting.as_ref().is_some_and(|redacting| !has_begun(redacting)) {
@@ -163,15 +163,15 @@ impl Store<'_> {
         let is_more = !lines.is_subset(&forgetting.lines);
         forgetting.lines.extend(lines);
         if forgetting.lines.is_empty() {
-            self.end_forgetting()?;
+            Forgetting::remove(&self.paths)?;
             return Ok(false);
         }
         if is_more {
-            self.remember_forgetting(&forgetting)?;
+            forgetting.save(&self.paths, self.repo.is_durable())?;
         }
-        self.forget(&forgetting)?;
+        self.redaction().forget(&forgetting)?;
         if let Some(redacting) = &forgetting.redacting {
-            self.rewrite_refs(&Removal::of(&redacting.ids, &redacting.by, own), tips)?;
+            self.redaction().rewrite_refs(&Removal::of(&redacting.ids, &redacting.by, own), tips)?;
         }
         Ok(true)
     }
@@ -189,10 +189,10 @@ impl Store<'_> {
         }
         let (handoffs, markdown) = (self.tombstones(&data_ref(Namespace::Handoffs))?, self.tombstones(MARKDOWN_REF)?);
         if is_forgetting || markdown.lacks(&handoffs) {
-            self.update_markdown(tips)?;
+            self.redaction().update_markdown(tips)?;
         }
         if is_forgetting || before.lacks(&self.own_tombstones()?) {
-            self.forget_traces(warnings);
+            self.redaction().forget_traces(warnings);
         }
         Ok(())
     }
@@ -229,7 +229,7 @@ impl Store<'_> {
 
     /// Unites a fetched tip into the local ref, both without texts to forget. The caller holds the lock.
     pub(crate) fn unite_tip(&self, name: &str, theirs: Oid, publish: bool, tips: &mut Tips) -> Result<()> {
-        let theirs = self.without_texts(name, theirs)?;
+        let theirs = self.redaction().without_texts(name, theirs)?;
         self.move_refs(&[name], tips, "notes: Notes merged by 'git empirica'", |_, tip, tips| {
             let at = self.past_redactions(name, tip, tips)?;
             Ok(Some(self.merged(name, at, theirs, publish)?).filter(|united| Some(*united) != tip))
@@ -240,7 +240,7 @@ impl Store<'_> {
     /// back by others must not bring back the text.
     pub(crate) fn past_redactions(&self, name: &str, tip: Option<Oid>, tips: &Tips) -> Result<Option<Oid>> {
         let saved = self.other_saved_tip(name, tip, tips);
-        let tip = tip.map(|tip| self.without_texts(name, tip)).transpose()?;
+        let tip = tip.map(|tip| self.redaction().without_texts(name, tip)).transpose()?;
         let Some(saved) = saved else { return Ok(tip) };
         let Ok(redactions) = Tombstones::of(self.repo, Some(saved)) else { return Ok(tip) };
         if redactions.is_empty() || !Tombstones::of(self.repo, tip)?.lacks(&redactions) {

@@ -111,7 +111,7 @@ impl Store<'_> {
         warnings: &mut Vec<String>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<()> {
-        let pending = &self.without_redactions(pending)?;
+        let pending = &self.redaction().without_redactions(pending)?;
         self.see(pending.iter().map(|record| record.line.as_slice()));
         let mut changes = Vec::new();
         for namespace in Namespace::ALL {
