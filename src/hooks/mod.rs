@@ -79,10 +79,10 @@ pub fn run(env: &Env, render: &dyn Render, call: &HookCall) -> HookOutcome {
         GitHook::PrePush => Ok(before_push(&context, call, &mut outcome)),
     };
     match result {
-        Ok(troubles) => troubles.iter().for_each(|trouble| context.store.trouble(call.name.name(), trouble)),
+        Ok(troubles) => troubles.iter().for_each(|trouble| context.store.hook_errors().add(call.name.name(), trouble)),
         Err(error) => {
             let text = in_one_line(&error);
-            context.store.trouble(call.name.name(), &text);
+            context.store.hook_errors().add(call.name.name(), &text);
             outcome.warnings.push(text);
         }
     }

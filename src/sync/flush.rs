@@ -20,7 +20,7 @@ pub struct FlushOutcome {
 /// objects.
 pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushOutcome> {
     let mut warnings = Vec::new();
-    let rescued = without_damaged.then(|| context.store.rescue(&mut warnings)).transpose()?;
+    let rescued = without_damaged.then(|| context.store.recovery().rescue(&mut warnings)).transpose()?;
     warnings.extend(context.store.reconcile());
     let flushed = context.store.flush();
     warnings.extend(flushed.warnings);

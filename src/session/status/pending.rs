@@ -25,7 +25,7 @@ impl PendingRecords {
     /// Counts the logs, and looks for an obstacle if they have records.
     pub fn new(context: &CommandContext<'_>) -> Self {
         let counted = context.store.pending_counts();
-        let obstacle = (counted.all() > 0).then(|| context.store.obstacle()).flatten();
+        let obstacle = (counted.all() > 0).then(|| context.store.health().obstacle()).flatten();
         PendingRecords { counted, obstacle }
     }
 }

@@ -113,6 +113,21 @@ pub struct Store<'a> {
     forgotten: RefCell<crate::format::redact::Texts>,
 }
 
+/// Unites lost content back into the refs; no tip that it replaces has a readable record that the new one lacks.
+pub struct Recovery<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Checks whether records can be read and written; changes nothing.
+pub struct Health<'s> {
+    store: &'s Store<'s>,
+}
+
+/// The errors of hooks, which never fail and rarely print: the newest 128 at most.
+pub struct HookErrors<'s> {
+    store: &'s Store<'s>,
+}
+
 /// Removes records and their texts; a text once redacted is in nothing that this process writes.
 pub struct Redaction<'s> {
     store: &'s Store<'s>,
@@ -170,6 +185,21 @@ impl<'a> Store<'a> {
         self.allow_secrets = true;
     }
 
+    /// The recovery of content lost from refs.
+    pub fn recovery(&self) -> Recovery<'_> {
+        Recovery { store: self }
+    }
+
+    /// The checks of this repository's records.
+    pub fn health(&self) -> Health<'_> {
+        Health { store: self }
+    }
+
+    /// The errors that hooks logged.
+    pub fn hook_errors(&self) -> HookErrors<'_> {
+        HookErrors { store: self }
+    }
+
     /// The redaction of records.
     pub fn redaction(&self) -> Redaction<'_> {
         Redaction { store: self }
@@ -202,7 +232,7 @@ impl<'a> Store<'a> {
 
     /// The lock for writing notes. Fetches missing objects first, as the lock is never held across the network.
     fn locked(&self) -> Result<Lock> {
-        self.complete();
+        self.recovery().complete();
         Lock::acquire(&self.paths, &self.paths.lock(), self.patience(self.lock_timeout))
     }
 

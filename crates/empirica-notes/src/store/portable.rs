@@ -46,7 +46,7 @@ impl Store<'_> {
     /// lines of a namespace, its redactions, if any. Redacted lines are omitted. Fails if a note is missing or damaged,
     /// as the export would be incomplete.
     pub fn export(&self, each: Each<'_>) -> Result<()> {
-        if let Some((name, tip)) = self.unreadable_tips().first() {
+        if let Some((name, tip)) = self.recovery().unreadable_tips().first() {
             return Err(self.repo.unreadable_tip(name, *tip));
         }
         let mut namespaces = Vec::new();
@@ -88,20 +88,20 @@ impl Store<'_> {
     ) -> Result<Imported> {
         let mut imported = Imported::default();
         let _lock = self.locked()?;
-        let mut tips = self.heal_locked(&mut imported.warnings)?;
+        let mut tips = self.recovery().heal_locked(&mut imported.warnings)?;
         let all = input.len();
         input.sort_unstable_by(|a, b| (a.namespace, a.on, &a.line).cmp(&(b.namespace, b.on, &b.line)));
         input.dedup();
         let mut is_written = self.find_new(&input, &mut imported)?.into_iter();
         imported.known = all - imported.new.values().sum::<usize>() - imported.left_out;
-        let before = self.own_tombstones()?;
+        let before = self.recovery().own_tombstones()?;
         let is_forgetting = self.import_redactions(&input, epochs, &mut tips)?;
         input.retain(|_| is_written.next() == Some(true));
         touched::add_pending(&self.paths, &input)?;
         self.write_pending(&input, ForeignContent::default(), &mut tips, &mut imported.warnings, progress)?;
         if !epochs.is_empty() {
             touched::forget_all(&self.paths)?;
-            self.finish_redactions(is_forgetting, &before, &mut tips, &mut imported.warnings)?;
+            self.recovery().finish_redactions(is_forgetting, &before, &mut tips, &mut imported.warnings)?;
             tips.save(&self.paths);
             Forgetting::remove(&self.paths)?;
         }
@@ -151,7 +151,7 @@ impl Store<'_> {
             }
         }
         for (name, tip) in &theirs {
-            self.unite_tip(name, *tip, false, tips)?;
+            self.recovery().unite_tip(name, *tip, false, tips)?;
         }
         Ok(redacts_local)
     }

@@ -248,10 +248,10 @@ impl Store<'_> {
         let name = data_ref(namespace);
         // an unreadable ref hides neither the last written tip nor the log; reconciling reports it
         let now = self.repo.find_ref(&name).ok().flatten();
-        let ours = now.filter(|id| self.is_readable(*id));
+        let ours = now.filter(|id| self.recovery().is_readable(*id));
         // for a damaged tip, the state before the damage
         let lost = now.filter(|_| ours.is_none());
-        let before = lost.and_then(|tip| self.before_damage(&name, tip));
+        let before = lost.and_then(|tip| self.recovery().before_damage(&name, tip));
         let saved = view.tips.refs.get(&name).copied();
         let is_united =
             |tracking: &String, id: &Oid| ours.is_some() && ours == saved && view.tips.refs.get(tracking) == Some(id);
@@ -259,7 +259,7 @@ impl Store<'_> {
         let fetched = fetched.filter(|(tracking, id)| !is_united(tracking, id)).map(|(_, id)| *id);
         let mut all: Vec<(Oid, bool)> = ours.iter().map(|id| (*id, true)).collect();
         for other in before.into_iter().chain(saved).chain(fetched) {
-            if all.iter().all(|(id, _)| *id != other) && self.is_readable(other) {
+            if all.iter().all(|(id, _)| *id != other) && self.recovery().is_readable(other) {
                 all.push((other, false));
             }
         }
@@ -339,7 +339,7 @@ impl Store<'_> {
 
     /// The notes of a session; `None` if unknown.
     fn places_of(&self, session: &SessionId, view: &PendingView) -> Option<BTreeSet<touched::NoteKey>> {
-        touched::read(&self.paths, session).filter(|_| self.at_saved_tips(&view.tips))
+        touched::read(&self.paths, session).filter(|_| self.recovery().at_saved_tips(&view.tips))
     }
 
     /// The records of these notes and of the logs.
@@ -369,7 +369,7 @@ impl Store<'_> {
         // a running writer will change the refs: write no list then
         if let Ok(_lock) = Lock::acquire(&self.paths, &self.paths.lock(), Duration::ZERO)
             && Tips::load(&self.paths) == *tips
-            && self.at_saved_tips(tips)
+            && self.recovery().at_saved_tips(tips)
         {
             touched::begin(&self.paths, session, &places);
         }

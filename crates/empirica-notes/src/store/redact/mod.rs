@@ -50,7 +50,7 @@ impl Redaction<'_> {
     pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<RedactedRecords> {
         let mut out = RedactedRecords::default();
         let _lock = self.store.locked()?;
-        let mut tips = self.store.heal_locked(&mut out.warnings)?;
+        let mut tips = self.store.recovery().heal_locked(&mut out.warnings)?;
         if !dry_run {
             out.warnings.extend(self.store.write_all_logs(&mut tips)?);
         }
@@ -68,7 +68,7 @@ impl Redaction<'_> {
         }
         forgetting.save(&self.store.paths, self.store.repo.is_durable())?;
         self.forget(&forgetting)?;
-        let mut removal = Removal::of(ids, by, self.store.own_tombstones()?);
+        let mut removal = Removal::of(ids, by, self.store.recovery().own_tombstones()?);
         removal.tombstones.number += 1;
         out.epoch = removal.tombstones.number;
         let rewritten = self.rewrite_refs(&removal, &mut tips)?;

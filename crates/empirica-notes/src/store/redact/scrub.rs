@@ -39,7 +39,7 @@ impl Redaction<'_> {
     /// `dry_run` changes nothing.
     pub fn scrub(&self, dry_run: bool, warnings: &mut Vec<String>) -> Result<Vec<Scrubbed>> {
         let _lock = self.store.locked()?;
-        let mut tips = self.store.heal_locked(warnings)?;
+        let mut tips = self.store.recovery().heal_locked(warnings)?;
         let mut out = Vec::new();
         let marker = self.store.paths.file("scrubbing");
         let was_interrupted = marker.exists();

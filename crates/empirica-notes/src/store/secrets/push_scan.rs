@@ -61,7 +61,7 @@ impl SecretScan<'_> {
     pub(crate) fn all_in_push(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
         let ours = tracked(name).unwrap_or_else(|| name.to_owned());
         let form = Form::of(&ours);
-        let theirs = theirs.filter(|theirs| self.store.is_readable(*theirs));
+        let theirs = theirs.filter(|theirs| self.store.recovery().is_readable(*theirs));
         let mut scan = PushScan {
             store: self.store,
             name,

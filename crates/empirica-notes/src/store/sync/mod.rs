@@ -161,7 +161,7 @@ impl Store<'_> {
 
     /// Whether all remote objects needed for the union exist here; a partial clone may lack some.
     pub fn is_whole(&self, comparison: &RefComparison) -> bool {
-        self.missing_between(comparison.ours, comparison.theirs).is_ok_and(|missing| missing.is_empty())
+        self.recovery().missing_between(comparison.ours, comparison.theirs).is_ok_and(|missing| missing.is_empty())
     }
 
     /// Unites the remote's tips into the local refs for which `publish` returns true, so that they can be pushed as
@@ -169,11 +169,11 @@ impl Store<'_> {
     pub fn unite_remote(&self, comparisons: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         let _lock = self.locked()?;
-        let mut tips = self.heal_locked(&mut warnings)?;
+        let mut tips = self.recovery().heal_locked(&mut warnings)?;
         let mut outcome = Ok(());
         for comparison in comparisons {
             let Some(theirs) = comparison.theirs.filter(|_| publish(&comparison.name)) else { continue };
-            outcome = outcome.and(self.unite_tip(&comparison.name, theirs, true, &mut tips));
+            outcome = outcome.and(self.recovery().unite_tip(&comparison.name, theirs, true, &mut tips));
         }
         tips.save(&self.paths);
         outcome.map(|()| warnings)

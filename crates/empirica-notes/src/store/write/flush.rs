@@ -70,7 +70,7 @@ impl Store<'_> {
         let mut flushed = Flushed::default();
         let write = |flushed: &mut Flushed| {
             let _lock = self.locked()?;
-            let mut tips = self.heal_locked(&mut flushed.warnings)?;
+            let mut tips = self.recovery().heal_locked(&mut flushed.warnings)?;
             self.write_logs(foreign, &mut tips, flushed)
         };
         flushed.degraded = write(&mut flushed).err();
@@ -131,7 +131,7 @@ impl Store<'_> {
         let mut markdown = foreign.markdown;
         let affected = self.affected_notes(pending);
         if !affected.is_empty() {
-            let tip = self.repo.find_ref(MARKDOWN_REF)?.filter(|tip| self.is_readable(*tip));
+            let tip = self.repo.find_ref(MARKDOWN_REF)?.filter(|tip| self.recovery().is_readable(*tip));
             let mut tree = NotesTree::open(self.repo, tip, blocks::union)?;
             for (on, lines) in affected {
                 let note = markdown.entry(on).or_default();
@@ -189,7 +189,7 @@ impl Store<'_> {
             for (at, name) in names.iter().map(|name| (*name).to_owned()).enumerate() {
                 let tip = self.repo.find_ref(&name)?;
                 let staged = stage(at, tip, tips);
-                let lost = tip.filter(|tip| staged.is_err() && !self.is_readable(*tip));
+                let lost = tip.filter(|tip| staged.is_err() && !self.recovery().is_readable(*tip));
                 let staged = staged.map_err(|error| match lost {
                     Some(tip) => self.repo.unreadable_tip(&name, tip).caused_by(error),
                     None => error,
@@ -209,7 +209,7 @@ impl Store<'_> {
             let deadline = *deadline.get_or_insert_with(patience);
             #[cfg(feature = "fault-injection")]
             crate::fault::half_way("refs: one moved, the others locked", || {
-                self.move_one(&updates, message, &identity)
+                crate::store::recover::torn::move_one(self.repo, &updates, message, &identity)
             });
             match self.repo.update_refs(&updates, message, &identity) {
                 Ok(()) => {
@@ -227,9 +227,9 @@ impl Store<'_> {
     /// ref lacks is united in, too, as the new tip would no longer record it. New lines with redacted ids do not count.
     fn staged(&self, change: &Change, tip: Option<Oid>, tips: &Tips, on_note: &mut dyn FnMut()) -> Result<Option<Oid>> {
         let form = Form::of(&change.name);
-        let at = self.past_redactions(&change.name, tip, tips)?;
+        let at = self.recovery().past_redactions(&change.name, tip, tips)?;
         let redactions = Tombstones::of(self.repo, at)?;
-        let lost = self.lost(&change.name, at, change.unite, tips)?;
+        let lost = self.recovery().lost(&change.name, at, change.unite, tips)?;
         let mut tree = NotesTree::open(self.repo, at, change.unite)?;
         let before = tree.tree();
         let saved = tips.refs.get(&change.name).copied().filter(|_| !lost.is_empty());
