@@ -62,7 +62,7 @@ fn sync(
     let store = &context.store;
     if policy == SyncPolicy::Nothing
         || !destinations(repo).iter().any(|name| name == remote || name == url)
-        || store.refused(url).is_some()
+        || store.server(url).refusal().is_some()
     {
         return Ok(None);
     }
@@ -147,12 +147,12 @@ fn is_new(store: &Store<'_>, place: &RemoteTarget, policy: SyncPolicy, warnings:
     if store.pending_count() > 0 {
         flush::before_sync(store, warnings);
     }
-    let held = store.held_back(&place.push);
+    let held = store.server(&place.push).held_back();
     let is_due = |compared: &RefComparison| {
         let is_held = compared.ours.as_ref() == held.get(&compared.name);
         compared.ours.is_some() && !is_held && !compared.equal && policy.allows(&compared.name)
     };
-    Ok(store.compare_refs(&place.tracking, None)?.iter().any(is_due))
+    Ok(store.remotes().compare_refs(&place.tracking, None)?.iter().any(is_due))
 }
 
 /// Whether ssh can be run without prompts: the user configured no ssh command.

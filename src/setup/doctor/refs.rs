@@ -226,7 +226,7 @@ fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
     };
     let remotes = destinations(repo);
     let differs = |remote: &&String| {
-        let refs = context.store.compare_refs(&tracking_name(repo, remote), None).unwrap_or_default();
+        let refs = context.store.remotes().compare_refs(&tracking_name(repo, remote), None).unwrap_or_default();
         refs.iter().any(|compared| compared.ours.is_some() && !compared.equal && policy.allows(&compared.name))
     };
     match (remotes.iter().find(differs), remotes.first()) {

@@ -128,6 +128,17 @@ pub struct HookErrors<'s> {
     store: &'s Store<'s>,
 }
 
+/// Exchanges the refs with remotes: notes are united before a push, so that it fast-forwards.
+pub struct Remotes<'s> {
+    store: &'s Store<'s>,
+}
+
+/// The state kept for the server at a URL, so that not every push contacts it.
+pub struct ServerState<'s> {
+    store: &'s Store<'s>,
+    url: &'s str,
+}
+
 /// Removes records and their texts; a text once redacted is in nothing that this process writes.
 pub struct Redaction<'s> {
     store: &'s Store<'s>,
@@ -198,6 +209,16 @@ impl<'a> Store<'a> {
     /// The errors that hooks logged.
     pub fn hook_errors(&self) -> HookErrors<'_> {
         HookErrors { store: self }
+    }
+
+    /// The exchange of refs with remotes.
+    pub fn remotes(&self) -> Remotes<'_> {
+        Remotes { store: self }
+    }
+
+    /// The state kept for the server at `url`.
+    pub fn server<'s>(&'s self, url: &'s str) -> ServerState<'s> {
+        ServerState { store: self, url }
     }
 
     /// The redaction of records.
