@@ -96,7 +96,7 @@ impl<'a> CommandContext<'a> {
 
     /// The records of a session, and those that refer to them.
     pub fn session(&self, session: &SessionId) -> Result<Scan> {
-        self.store.session(session, || self.index()?.session(session))
+        self.store.reader().session(session, || self.index()?.session(session))
     }
 
     /// `--ai` or `EMPIRICA_AI`, as stored.
@@ -129,8 +129,9 @@ impl<'a> CommandContext<'a> {
         bodies: Vec<Body>,
         when: FlushTiming,
     ) -> Result<(Vec<Record>, StoreReport)> {
-        let records = bodies.into_iter().map(|body| self.store.new_record(&session.id, &session.ai, body)).collect();
-        let mut written = self.store.append(records, when)?;
+        let records =
+            bodies.into_iter().map(|body| self.store.writer().new_record(&session.id, &session.ai, body)).collect();
+        let mut written = self.store.writer().append(records, when)?;
         written.redacted.extend(self.in_name.iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
         let mut stored = StoreReport { warnings: session.note.iter().cloned().collect(), ..Default::default() };
         stored.add(&mut written);

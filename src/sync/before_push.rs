@@ -144,7 +144,7 @@ pub(crate) fn time_limit(repo: &Repository, warnings: &mut Vec<String>) -> Durat
 
 /// Whether the remote lacks refs that the policy allows, as far as known here. Makes no connection.
 fn is_new(store: &Store<'_>, place: &RemoteTarget, policy: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
-    if store.pending_count() > 0 {
+    if store.log().counts().total() > 0 {
         flush::before_sync(store, warnings);
     }
     let held = store.server(&place.push).held_back();

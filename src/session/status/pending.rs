@@ -24,8 +24,8 @@ pub struct PendingRecords {
 impl PendingRecords {
     /// Counts the logs, and looks for an obstacle if they have records.
     pub fn new(context: &CommandContext<'_>) -> Self {
-        let counted = context.store.pending_counts();
-        let obstacle = (counted.all() > 0).then(|| context.store.health().obstacle()).flatten();
+        let counted = context.store.log().counts();
+        let obstacle = (counted.total() > 0).then(|| context.store.health().obstacle()).flatten();
         PendingRecords { counted, obstacle }
     }
 }

@@ -207,7 +207,7 @@ fn with_rewrite(repo: &Repository, check: DoctorCheck) -> DoctorCheck {
 
 /// Pending records are safe and readable here; they are synchronised once flushed.
 fn pending(context: &CommandContext<'_>) -> DoctorCheck {
-    let what = match context.store.pending_count() {
+    let what = match context.store.log().counts().total() {
         0 => return DoctorCheck::right("log", "no record is pending"),
         1 => "1 record is pending; it will be written with the next ones".to_owned(),
         many => format!("{many} records are pending; they will be written with the next ones"),

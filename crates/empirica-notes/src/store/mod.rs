@@ -113,6 +113,32 @@ pub struct Store<'a> {
     forgotten: RefCell<crate::format::redact::Texts>,
 }
 
+/// Reads records from the local refs, the tracking refs and the logs at once; writes no note.
+pub struct Reader<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Stores records: each is in a log before a note has it, and leaves the log after.
+pub struct Writer<'s> {
+    store: &'s Store<'s>,
+}
+
+/// The records in the logs of all worktrees, not yet in their notes.
+pub struct Log<'s> {
+    store: &'s Store<'s>,
+}
+
+/// The handoffs of this worktree for uncommitted or future work. If the list is lost, they stay on the commit they were
+/// written on.
+pub struct PendingHandoffs<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Exports all stored lines, and imports them by union, so that a repeated import changes nothing.
+pub struct Archive<'s> {
+    store: &'s Store<'s>,
+}
+
 /// Unites lost content back into the refs; no tip that it replaces has a readable record that the new one lacks.
 pub struct Recovery<'s> {
     store: &'s Store<'s>,
@@ -179,6 +205,11 @@ impl<'a> Store<'a> {
         self.repo
     }
 
+    /// The renderer of its Markdown notes.
+    pub fn render(&self) -> &'a dyn Render {
+        self.render
+    }
+
     /// HEAD when the store was opened, on which new records are made.
     pub fn head(&self) -> &HeadState {
         &self.head
@@ -194,6 +225,31 @@ impl<'a> Store<'a> {
     /// Stores secrets unchanged from now on, in records that report them.
     pub fn allow_secrets(&mut self) {
         self.allow_secrets = true;
+    }
+
+    /// The reading of records.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { store: self }
+    }
+
+    /// The writing of records.
+    pub fn writer(&self) -> Writer<'_> {
+        Writer { store: self }
+    }
+
+    /// The pending records.
+    pub fn log(&self) -> Log<'_> {
+        Log { store: self }
+    }
+
+    /// The handoffs for uncommitted work.
+    pub fn pending_handoffs(&self) -> PendingHandoffs<'_> {
+        PendingHandoffs { store: self }
+    }
+
+    /// The export and import of records.
+    pub fn archive(&self) -> Archive<'_> {
+        Archive { store: self }
     }
 
     /// The recovery of content lost from refs.
@@ -241,16 +297,6 @@ impl<'a> Store<'a> {
         self.until.map_or(timeout, |until| until.saturating_duration_since(Instant::now()).min(timeout))
     }
 
-    /// Whether a commit is reachable from HEAD; `false` if it is missing.
-    pub fn is_reachable(&self, commit: crate::git::Oid) -> bool {
-        self.reach.borrow_mut().contains(self.repo, commit)
-    }
-
-    /// Whether this worktree has records made on an unborn HEAD and not yet attached.
-    pub fn has_unborn(&self) -> bool {
-        self.paths.unborn().exists()
-    }
-
     /// The lock for writing notes. Fetches missing objects first, as the lock is never held across the network.
     fn locked(&self) -> Result<Lock> {
         self.recovery().complete();
@@ -266,16 +312,6 @@ impl<'a> Store<'a> {
     /// The lock named `name`; `None` if another process still holds it after `patience`.
     pub fn try_lock(&self, name: &str, patience: Duration) -> Option<Lock> {
         Lock::acquire(&self.paths, &self.paths.file(name), patience).ok()
-    }
-
-    /// The report of a handoff in Markdown; `None` if it cannot be rendered.
-    pub fn report(&self, record: &Record) -> Option<String> {
-        self.render.report(record).ok()
-    }
-
-    /// Removes records from the logs; `false` unless all are still pending there and were removed.
-    pub fn withdraw(&self, ids: &BTreeSet<Id>) -> bool {
-        log::withdraw(&self.paths, ids, self.lock_timeout).unwrap_or(false)
     }
 
     /// The start time of the command.
@@ -305,8 +341,8 @@ impl<'a> Store<'a> {
         self.now.timestamp_millis().max(0) as u64
     }
 
-    /// A new id, later than all known ids.
-    pub fn new_id(&self) -> Id {
+    /// A new id, later than all ids in the notes and logs.
+    pub(crate) fn new_id(&self) -> Id {
         let newest = match self.newest_ms.get() {
             0 => {
                 let pending = log::read(&self.paths);

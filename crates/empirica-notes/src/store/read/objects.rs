@@ -22,7 +22,7 @@ impl Store<'_> {
     }
 
     /// The redactions of a local ref.
-    pub fn tombstones(&self, name: &str) -> Result<Tombstones> {
+    pub(crate) fn tombstones(&self, name: &str) -> Result<Tombstones> {
         Tombstones::of(self.repo, self.repo.find_ref(name)?)
     }
 

@@ -44,7 +44,7 @@ impl Recovery<'_> {
             if Form::of(&name) == Form::Lines {
                 self.see_changes(tips.refs.get(&name).copied(), now);
             }
-            self.store.restore(name, &mut tips)?;
+            self.store.writer().restore(name, &mut tips)?;
         }
         if self.tracking_moved(&tips) {
             let before_tracking = warnings.len();
@@ -135,7 +135,7 @@ impl Recovery<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<()> {
         if is_forgetting {
-            warnings.extend(self.store.write_all_logs(tips)?);
+            warnings.extend(self.store.writer().write_all_logs(tips)?);
         }
         let (handoffs, markdown) =
             (self.store.tombstones(&data_ref(Namespace::Handoffs))?, self.store.tombstones(MARKDOWN_REF)?);
@@ -181,9 +181,9 @@ impl Recovery<'_> {
     /// Unites a fetched tip into the local ref, both without texts to forget. The caller holds the lock.
     pub(crate) fn unite_tip(&self, name: &str, theirs: Oid, publish: bool, tips: &mut Tips) -> Result<()> {
         let theirs = self.store.redaction().without_texts(name, theirs)?;
-        self.store.move_refs(&[name], tips, "notes: Notes merged by 'git empirica'", |_, tip, tips| {
+        self.store.writer().move_refs(&[name], tips, "notes: Notes merged by 'git empirica'", |_, tip, tips| {
             let at = self.past_redactions(name, tip, tips)?;
-            Ok(Some(self.store.merged(name, at, theirs, publish)?).filter(|united| Some(*united) != tip))
+            Ok(Some(self.store.writer().merged(name, at, theirs, publish)?).filter(|united| Some(*united) != tip))
         })
     }
 
@@ -197,7 +197,7 @@ impl Recovery<'_> {
         if redactions.is_empty() || !Tombstones::of(self.store.repo, tip)?.lacks(&redactions) {
             return Ok(tip);
         }
-        self.store.merged(name, tip, saved, false).map(Some)
+        self.store.writer().merged(name, tip, saved, false).map(Some)
     }
 
     /// Counts the ids in the notes that others changed since a tip was saved.

@@ -42,10 +42,10 @@ impl Store<'_> {
                 warnings.push(format!("cannot check notes changed by others: {error}"));
             }
         }
-        if let Err(error) = self.follow_remembered() {
+        if let Err(error) = self.writer().follow_remembered() {
             warnings.push(format!("cannot copy notes to rewritten commits yet: {error}"));
         }
-        if let Err(error) = self.attach_unborn() {
+        if let Err(error) = self.log().attach_unborn() {
             warnings.push(format!("cannot attach records to the first commit yet: {error}"));
         }
         warnings

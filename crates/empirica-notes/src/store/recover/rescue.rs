@@ -97,7 +97,7 @@ impl Recovery<'_> {
                         &format!("notes: {MESSAGE}"),
                         &self.store.repo.identity(),
                     );
-                    moved.map_err(|error| self.store.not_updated(&updates, error))?;
+                    moved.map_err(|error| self.store.writer().not_updated(&updates, error))?;
                     tips.refs.insert(name.clone(), new);
                 }
                 None => {
@@ -245,7 +245,8 @@ impl Recovery<'_> {
             for blob in past.notes.get(&on).into_iter().flatten() {
                 existing = blocks::union(&existing, &self.store.repo.read_blob(*blob)?.unwrap_or_default());
             }
-            let new = self.store.blocks(on, lines::split(&note), &blocks::earlier(&existing)).unwrap_or_default();
+            let new =
+                self.store.writer().blocks(on, lines::split(&note), &blocks::earlier(&existing)).unwrap_or_default();
             if !new.is_empty() {
                 let new = self.store.repo.write_blob(&blocks::union_all(new.iter().map(String::as_bytes)))?;
                 past.notes.entry(on).or_default().insert(new);

@@ -170,7 +170,7 @@ impl Redaction<'_> {
         for (on, blob) in self.store.notes(handoffs)? {
             let note = self.store.read_note(blob)?;
             if lines::split(&note).any(is_redacted) {
-                let new = self.store.blocks(on, lines::split(&note), &BTreeSet::new())?;
+                let new = self.store.writer().blocks(on, lines::split(&note), &BTreeSet::new())?;
                 let united = out.entry(on).or_default();
                 *united = blocks::union_all([united.as_slice()].into_iter().chain(new.iter().map(String::as_bytes)));
             }
@@ -254,7 +254,7 @@ impl Redaction<'_> {
         if Tombstones::of(self.store.repo, handoffs)?.redacted.is_empty() {
             return Ok(());
         }
-        self.store.move_refs(&[MARKDOWN_REF], tips, REFLOG, |_, tip, _| {
+        self.store.writer().move_refs(&[MARKDOWN_REF], tips, REFLOG, |_, tip, _| {
             let Some(tip) = tip else { return Ok(None) };
             Ok(Some(self.updated_markdown(tip, handoffs, &Tombstones::default())?).filter(|new| *new != tip))
         })

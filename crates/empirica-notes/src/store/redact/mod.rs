@@ -52,7 +52,7 @@ impl Redaction<'_> {
         let _lock = self.store.locked()?;
         let mut tips = self.store.recovery().heal_locked(&mut out.warnings)?;
         if !dry_run {
-            out.warnings.extend(self.store.write_all_logs(&mut tips)?);
+            out.warnings.extend(self.store.writer().write_all_logs(&mut tips)?);
         }
         let lines = self.all_lines(dry_run)?;
         let redacting = Redacting { ids: ids.clone(), by: by.clone() };
@@ -96,7 +96,7 @@ impl Redaction<'_> {
         let mut quoting = BTreeSet::new();
         // the Markdown follows the new handoffs in the same transaction
         let mut handoffs = None;
-        self.store.move_refs(&names, tips, REFLOG, |at, tip, _| {
+        self.store.writer().move_refs(&names, tips, REFLOG, |at, tip, _| {
             let rewritten = match tip {
                 Some(tip) if names[at] == MARKDOWN_REF => self.rewritten_markdown(tip, handoffs, texts, removal)?,
                 Some(tip) => self.rewritten(names[at], tip, texts, removal)?,

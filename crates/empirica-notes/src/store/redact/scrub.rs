@@ -52,7 +52,7 @@ impl Redaction<'_> {
         }
         for name in own_refs() {
             let mut found = None;
-            self.store.move_refs(&[&name], &mut tips, REFLOG, |_, tip, _| {
+            self.store.writer().move_refs(&[&name], &mut tips, REFLOG, |_, tip, _| {
                 found = tip.map(|tip| self.scrubbed(&name, tip)).transpose()?.flatten();
                 let Some((_, tree, parents)) = found.as_ref().filter(|_| !dry_run) else { return Ok(None) };
                 self.store.repo.write_commit(*tree, parents.clone(), MESSAGE, &self.store.repo.identity()).map(Some)
