@@ -6,6 +6,7 @@ mod portable;
 pub mod read;
 pub mod recover;
 mod redact;
+mod refs;
 pub mod secrets;
 mod sync;
 mod write;
@@ -23,7 +24,7 @@ use crate::error::Result;
 use crate::format;
 use crate::git::history::reach::Reach;
 use crate::git::{HeadState, Repository};
-use crate::model::{Id, Namespace, Record};
+use crate::model::{Id, Record};
 
 pub use crate::store::files::paths::Paths;
 pub use crate::store::files::unique;
@@ -36,11 +37,14 @@ pub use crate::store::recover::rescue::Rescued;
 pub use crate::store::redact::RedactedRecords;
 pub use crate::store::redact::scrub::Scrubbed;
 pub use crate::store::redact::tombstones::{Form, Tombstones};
+pub use crate::store::refs::{MARKDOWN_REF, PREFIX, data_ref, own_refs, tracking_ref};
 pub use crate::store::secrets::leak::{Leak, Part, has_allowed_secrets};
 pub use crate::store::sync::{Line, RefComparison, TransferLines};
 pub use crate::store::write::follow::Follow;
 pub use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};
 pub use empirica_secrets::Replaced;
+
+pub(crate) use crate::store::refs::{TRACKING, namespace_of, tracked};
 
 /// Renders Markdown notes; implemented by the crate that has the templates.
 pub trait Render {
@@ -54,43 +58,6 @@ pub trait Render {
 
 /// The total time a hook waits for locks.
 const HURRY: Duration = Duration::from_millis(500);
-
-/// The ref of the Markdown notes.
-pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
-/// The prefix of all refs of this program.
-pub const PREFIX: &str = crate::git::refs::PREFIX;
-/// The prefix of the tracking refs.
-const TRACKING: &str = "refs/notes/empirica/remotes/";
-
-/// The data ref of a namespace.
-pub fn data_ref(namespace: Namespace) -> String {
-    format!("{PREFIX}data/{}", namespace.name())
-}
-
-/// The local refs of this program: the data refs, then the Markdown ref.
-pub fn own_refs() -> Vec<String> {
-    Namespace::ALL.into_iter().map(data_ref).chain([MARKDOWN_REF.to_owned()]).collect()
-}
-
-/// The namespace of a data ref; `None` for any other ref.
-fn namespace_of(name: &str) -> Option<Namespace> {
-    Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == name)
-}
-
-/// The tracking ref of one of [`own_refs`]. `tracking` is the name from [`crate::git::remotes::tracking`].
-pub fn tracking_ref(tracking: &str, ours: &str) -> String {
-    format!("{TRACKING}{tracking}/{}", ours.strip_prefix(PREFIX).unwrap_or(ours))
-}
-
-/// The ref that a tracking ref tracks; `None` for any other ref.
-pub(crate) fn tracked(name: &str) -> Option<String> {
-    let rest = name.strip_prefix(TRACKING)?;
-    // data/handoffs has the Markdown ref's ending, and comes first
-    own_refs().into_iter().find(|ours| {
-        let end = format!("/{}", ours.strip_prefix(PREFIX).unwrap_or(ours));
-        rest.strip_suffix(&end).is_some_and(|remote| !remote.is_empty())
-    })
-}
 
 /// The records of one repository.
 pub struct Store<'a> {

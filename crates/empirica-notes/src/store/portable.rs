@@ -46,13 +46,14 @@ impl Archive<'_> {
     /// lines of a namespace, its redactions, if any. Redacted lines are omitted. Fails if a note is missing or damaged,
     /// as the export would be incomplete.
     pub fn export(&self, each: Each<'_>) -> Result<()> {
+        let repo = self.store.repo;
         if let Some((name, tip)) = self.store.recovery().unreadable_tips().first() {
-            return Err(self.store.repo.unreadable_tip(name, *tip));
+            return Err(repo.unreadable_tip(name, *tip));
         }
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
             let lookup = Lookup::open(self.store, namespace)?;
-            if let Some((_, blob)) = lookup.notes()?.into_iter().find(|(_, blob)| !self.store.repo.has_object(*blob)) {
+            if let Some((_, blob)) = lookup.notes()?.into_iter().find(|(_, blob)| !repo.has_object(*blob)) {
                 return Err(missing_note(blob));
             }
             namespaces.push((namespace, lookup));
@@ -63,7 +64,7 @@ impl Archive<'_> {
             }
             for on in lookup.objects()? {
                 let lines = lookup.lines(on)?;
-                if let Some(blob) = self.store.repo.unreadable().first() {
+                if let Some(blob) = repo.unreadable().first() {
                     return Err(damaged_note(*blob));
                 }
                 for line in lines {
@@ -122,6 +123,7 @@ impl Archive<'_> {
         epochs: &BTreeMap<Namespace, String>,
         tips: &mut Tips,
     ) -> Result<bool> {
+        let repo = self.store.repo;
         self.store.forgotten.borrow_mut().extend(self.redacted_texts(input)?);
         let mut theirs = Vec::new();
         for (namespace, text) in epochs {
@@ -135,23 +137,22 @@ impl Archive<'_> {
             for line in input.iter().filter(is_redacted) {
                 notes.entry(line.on).or_default().push(&line.line);
             }
-            let blob = |lines: Vec<&[u8]>| self.store.repo.write_blob(&lines::canonical(lines)).map(Some);
+            let blob = |lines: Vec<&[u8]>| repo.write_blob(&lines::canonical(lines)).map(Some);
             let edits = notes.into_iter().map(|(on, lines)| Ok((on, blob(lines)?))).collect::<Result<_>>()?;
-            let others = [redactions.entry(self.store.repo)?];
-            let tree =
-                notes::rebuilt(self.store.repo, self.store.repo.empty_tree(), &edits, &others, lines::union, false)?;
-            let tip = self.store.repo.write_merge(tree, Vec::new(), "Notes imported by 'git empirica'\n", 0)?;
+            let others = [redactions.entry(repo)?];
+            let tree = notes::rebuilt(repo, repo.empty_tree(), &edits, &others, lines::union, false)?;
+            let tip = repo.write_merge(tree, Vec::new(), "Notes imported by 'git empirica'\n", 0)?;
             theirs.push((data_ref(*namespace), tip));
         }
         let mut pairs = Vec::new();
         for (name, tip) in &theirs {
-            pairs.push([self.store.repo.find_ref(name)?, Some(*tip)]);
+            pairs.push([repo.find_ref(name)?, Some(*tip)]);
         }
         let lines = self.store.redaction().lines_to_forget(&pairs)?;
         let redacts_local = !lines.is_empty();
         if redacts_local {
             let forgetting = Forgetting { redacting: None, lines };
-            forgetting.save(&self.store.paths, self.store.repo.is_durable())?;
+            forgetting.save(&self.store.paths, repo.is_durable())?;
             self.store.redaction().forget(&forgetting)?;
             for name in own_refs() {
                 self.store.writer().restore(name, tips)?;
@@ -179,15 +180,16 @@ impl Archive<'_> {
     /// Counts the new and the redacted ones of these sorted lines, and returns for each whether to write it. Fails if a
     /// note to be extended is missing.
     fn find_new(&self, input: &[PendingRecord], imported: &mut Imported) -> Result<Vec<bool>> {
+        let repo = self.store.repo;
         let pending = log::read(&self.store.paths);
         let pending: HashSet<(Namespace, Oid, &[u8])> =
             pending.iter().map(|w| (w.namespace, w.on, w.line.as_slice())).collect();
         let mut out = Vec::with_capacity(input.len());
         for of_namespace in input.chunk_by(|a, b| a.namespace == b.namespace) {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
-            let tip = self.store.repo.find_ref(&data_ref(namespace))?;
-            let redactions = Tombstones::of(self.store.repo, tip)?;
-            let mut tree = NotesTree::open(self.store.repo, tip, lines::union)?;
+            let tip = repo.find_ref(&data_ref(namespace))?;
+            let redactions = Tombstones::of(repo, tip)?;
+            let mut tree = NotesTree::open(repo, tip, lines::union)?;
             for of_note in of_namespace.chunk_by(|a, b| a.on == b.on) {
                 let Some(on) = of_note.first().map(|line| line.on) else { continue };
                 let note = tree.blob(on)?.map(|blob| self.store.read_note(blob)).transpose()?.unwrap_or_default();

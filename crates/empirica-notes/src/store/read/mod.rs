@@ -293,17 +293,18 @@ impl Reader<'_> {
     }
 
     fn scan_over(&self, namespace: Namespace, view: &PendingView) -> Result<Scan> {
+        let repo = self.store.repo;
         let mut scan = Scan::default();
         let mut seen = BTreeSet::new();
         let (sources, redacted) = self.sources(namespace, view);
         for NotesSource { tip, required, stale } in sources {
-            let found = match self.store.repo.tree_of(tip).and_then(|tree| notes::entries(self.store.repo, tree)) {
+            let found = match repo.tree_of(tip).and_then(|tree| notes::entries(repo, tree)) {
                 Err(_) if !required => continue,
                 found => found?.notes,
             };
             for (on, blob) in found {
                 let new = if stale.redacted.is_empty() { seen.insert((on, blob)) } else { !seen.contains(&(on, blob)) };
-                if new && let Some(note) = self.store.repo.note(blob) {
+                if new && let Some(note) = repo.note(blob) {
                     lines::split(&note).filter(|line| stale.counts(line)).for_each(|line| scan.add(on, line));
                 }
             }

@@ -18,10 +18,11 @@ impl Recovery<'_> {
     /// Fetches the missing objects of the notes to be united. Objects that cannot be fetched are reported where
     /// they are needed, and retried later. No-op in a hurry and in a complete clone.
     pub(crate) fn complete(&self) {
-        if self.store.until.is_some() || !is_partial(self.store.repo) {
+        let repo = self.store.repo;
+        if self.store.until.is_some() || !is_partial(repo) {
             return;
         }
-        self.store.repo.complete_trees();
+        repo.complete_trees();
         let missing = self.missing_blobs().unwrap_or_default();
         let failure_file = self.store.paths.file("asked");
         let before = files::read_lines(&failure_file).first().and_then(|line| line.parse::<i64>().ok());
@@ -30,8 +31,7 @@ impl Recovery<'_> {
             return;
         }
         // if the file cannot be written, the next command retries at once
-        let is_fetched = partial_clone::fetch(self.store.repo, &missing).is_ok()
-            && missing.iter().all(|id| self.store.repo.has_object(*id));
+        let is_fetched = partial_clone::fetch(repo, &missing).is_ok() && missing.iter().all(|id| repo.has_object(*id));
         let recorded = if is_fetched {
             std::fs::remove_file(&failure_file)
         } else {

@@ -30,16 +30,17 @@ impl Health<'_> {
     /// The objects of the notes that cannot be read, with their ref and the cause: damaged, or missing in a clone that
     /// is not partial. The contents of an unreadable tree are unknown.
     pub fn damaged(&self) -> Vec<(String, Oid, String)> {
-        let is_whole = !is_partial(self.store.repo);
+        let repo = self.store.repo;
+        let is_whole = !is_partial(repo);
         let mut out = Vec::new();
         for name in own_refs() {
-            let Ok(Some(tip)) = self.store.repo.find_ref(&name) else { continue };
-            let Ok(tree) = self.store.repo.tree_of(tip) else { continue };
+            let Ok(Some(tip)) = repo.find_ref(&name) else { continue };
+            let Ok(tree) = repo.tree_of(tip) else { continue };
             let mut report = |id: Oid, error: &Error| {
                 let causes: Vec<String> = error.causes().iter().map(|cause| cause.to_string()).collect();
                 out.push((name.clone(), id, causes.join(": ")));
             };
-            let notes = match notes::entries(self.store.repo, tree) {
+            let notes = match notes::entries(repo, tree) {
                 Ok(entries) => entries.notes,
                 Err(error) => {
                     report(tree, &error);
@@ -47,7 +48,7 @@ impl Health<'_> {
                 }
             };
             for (_, blob) in notes {
-                match self.store.repo.read_blob(blob) {
+                match repo.read_blob(blob) {
                     Ok(Some(_)) => {}
                     Ok(None) if is_whole => report(blob, &missing_note(blob)),
                     Ok(None) => {}
@@ -111,17 +112,18 @@ impl Health<'_> {
     }
 
     fn ref_refused(&self, name: &str) -> Option<Error> {
-        let tip = match self.store.repo.find_ref(name) {
+        let repo = self.store.repo;
+        let tip = match repo.find_ref(name) {
             Ok(tip) => tip,
             Err(error) => return Some(error),
         };
         if let Some(tip) = tip.filter(|tip| !self.store.recovery().is_readable(*tip)) {
-            return Some(self.store.repo.unreadable_tip(name, tip));
+            return Some(repo.unreadable_tip(name, tip));
         }
-        if let Some(lock) = self.store.repo.ref_lock(&[name]) {
+        if let Some(lock) = repo.ref_lock(&[name]) {
             return Some(add_stale_lock(Error::storage(format!("{name} is locked")), &lock));
         }
-        let below = self.store.repo.list_refs(&format!("{name}/")).unwrap_or_default();
+        let below = repo.list_refs(&format!("{name}/")).unwrap_or_default();
         let (other, _) = below.first()?;
         Some(
             Error::storage(format!("cannot create {name}"))

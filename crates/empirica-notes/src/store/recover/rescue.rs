@@ -62,10 +62,9 @@ impl Recovery<'_> {
 
     /// Whether a notes commit and its tree are readable.
     pub fn is_readable(&self, tip: Oid) -> bool {
-        let is_here = |tree| {
-            tree == self.store.repo.empty_tree() || self.store.repo.has_object(tree) || is_partial(self.store.repo)
-        };
-        self.store.repo.tree_of(tip).is_ok_and(is_here)
+        let repo = self.store.repo;
+        let is_here = |tree| tree == repo.empty_tree() || repo.has_object(tree) || is_partial(repo);
+        repo.tree_of(tip).is_ok_and(is_here)
     }
 
     /// The local refs with unreadable tips.
@@ -77,12 +76,13 @@ impl Recovery<'_> {
     /// Rewrites the local refs with damaged or missing objects without these, and removes such tracking refs. The next
     /// sync restores the notes that remotes have.
     pub fn rescue(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
+        let repo = self.store.repo;
         let _lock = self.store.locked()?;
         let mut tips = Tips::load(&self.store.paths);
-        let mut integrity = Integrity::new(self.store.repo);
+        let mut integrity = Integrity::new(repo);
         let mut out = Vec::new();
         for name in own_refs() {
-            let Some(tip) = self.store.repo.find_ref(&name)?.filter(|tip| !integrity.has_whole_history(*tip)) else {
+            let Some(tip) = repo.find_ref(&name)?.filter(|tip| !integrity.has_whole_history(*tip)) else {
                 continue;
             };
             let saved = tips.refs.get(&name).copied();
@@ -92,16 +92,12 @@ impl Recovery<'_> {
             match self.write_rescued(&name, past)? {
                 Some(new) => {
                     let updates = [RefUpdate { name: name.clone(), new, expected: Some(tip) }];
-                    let moved = self.store.repo.update_refs(
-                        &updates,
-                        &format!("notes: {MESSAGE}"),
-                        &self.store.repo.identity(),
-                    );
+                    let moved = repo.update_refs(&updates, &format!("notes: {MESSAGE}"), &repo.identity());
                     moved.map_err(|error| self.store.writer().not_updated(&updates, error))?;
                     tips.refs.insert(name.clone(), new);
                 }
                 None => {
-                    delete::delete(self.store.repo, &[(name.clone(), tip)])?;
+                    delete::delete(repo, &[(name.clone(), tip)])?;
                     tips.refs.remove(&name);
                 }
             }
@@ -109,12 +105,12 @@ impl Recovery<'_> {
         }
         let broken: Vec<(String, Oid)> =
             self.store.tracking().into_iter().filter(|(_, tip)| !integrity.has_whole_history(*tip)).collect();
-        delete::delete(self.store.repo, &broken)?;
+        delete::delete(repo, &broken)?;
         if out.is_empty() {
             return Ok(out);
         }
         let names: Vec<String> = out.iter().map(|rescued| rescued.name.clone()).collect();
-        if let Err(error) = delete::expire_damaged(self.store.repo, &names) {
+        if let Err(error) = delete::expire_damaged(repo, &names) {
             warnings.push(format!("cannot expire reflog entries with damaged objects: {error}"));
         }
         touched::forget_all(&self.store.paths)?;
@@ -167,13 +163,14 @@ impl Recovery<'_> {
 
     /// Collects readable notes of a commit in place of unreadable ones of the tip.
     fn collect(&self, commit: Oid, is_tip: bool, integrity: &mut Integrity<'_>, past: &mut ReadablePast) -> Result<()> {
-        let Ok(tree) = self.store.repo.tree_of(commit) else { return Ok(()) };
+        let repo = self.store.repo;
+        let Ok(tree) = repo.tree_of(commit) else { return Ok(()) };
         let mut is_listed = true;
-        let found = notes::entries_past(self.store.repo, tree, &mut |_| {
+        let found = notes::entries_past(repo, tree, &mut |_| {
             is_listed = false;
             Ok(())
         })?;
-        past.redactions = past.redactions.united(&Tombstones::of_tree(self.store.repo, tree).unwrap_or_default());
+        past.redactions = past.redactions.united(&Tombstones::of_tree(repo, tree).unwrap_or_default());
         for (path, other) in found.others().filter(|(path, _)| *path != NAME.as_bytes()) {
             if !past.others.contains_key(path) && integrity.has_whole(other) {
                 past.others.insert(path.to_vec(), other);
@@ -187,7 +184,7 @@ impl Recovery<'_> {
             false => past.notes.keys().filter(|on| !past.damaged.contains(*on)).copied().collect(),
         };
         for (on, blob) in found.notes {
-            let is_here = self.store.repo.read_blob(blob).is_ok_and(|note| note.is_some());
+            let is_here = repo.read_blob(blob).is_ok_and(|note| note.is_some());
             let is_wanted = is_tip || !past.is_listed || past.damaged.contains(&on);
             if is_tip && !is_here {
                 past.damaged.insert(on);
@@ -201,16 +198,17 @@ impl Recovery<'_> {
     /// If the tip or its trees are unreadable, the rest may exist as dangling objects: collects their records that are
     /// found nowhere else.
     fn collect_dangling(&self, name: &str, past: &mut ReadablePast) -> Result<()> {
+        let repo = self.store.repo;
         let mut found_ids = BTreeSet::new();
         for blob in past.notes.values().flatten() {
-            let note = self.store.repo.read_blob(*blob)?.unwrap_or_default();
+            let note = repo.read_blob(*blob)?.unwrap_or_default();
             found_ids.extend(lines::split(&note).filter_map(lines::id).map(str::to_owned));
         }
         let mut notes = Vec::new();
-        let dangling = dangling(self.store.repo)?;
+        let dangling = dangling(repo)?;
         for tree in dangling.trees {
-            past.redactions = past.redactions.united(&Tombstones::of_tree(self.store.repo, tree).unwrap_or_default());
-            let listed = notes::entries_past(self.store.repo, tree, &mut |_| Ok(()))?.notes;
+            past.redactions = past.redactions.united(&Tombstones::of_tree(repo, tree).unwrap_or_default());
+            let listed = notes::entries_past(repo, tree, &mut |_| Ok(()))?.notes;
             notes.extend(listed.into_iter().map(|(on, blob)| (Some(on), blob)));
         }
         // if a note's tree is gone, its records name the commits they were made on
@@ -223,15 +221,15 @@ impl Recovery<'_> {
         };
         let mut taken: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
         for (on, blob) in notes {
-            let Ok(Some(note)) = self.store.repo.read_blob(blob) else { continue };
+            let Ok(Some(note)) = repo.read_blob(blob) else { continue };
             for line in lines::split(&note).filter(is_new) {
                 let made_on = || record::decode(line)?.head.commit.as_deref().and_then(parse_oid);
-                let on = on.or_else(made_on).unwrap_or_else(|| self.store.repo.empty_tree());
+                let on = on.or_else(made_on).unwrap_or_else(|| repo.empty_tree());
                 taken.entry(on).or_default().push(line.to_vec());
             }
         }
         for (on, new) in taken {
-            let new = self.store.repo.write_blob(&lines::canonical(new.iter().map(Vec::as_slice)))?;
+            let new = repo.write_blob(&lines::canonical(new.iter().map(Vec::as_slice)))?;
             past.notes.entry(on).or_default().insert(new);
         }
         Ok(())
@@ -239,16 +237,17 @@ impl Recovery<'_> {
 
     /// Collects the Markdown of handoffs that the Markdown ref lacks.
     fn collect_rendered(&self, past: &mut ReadablePast) -> Result<()> {
-        for (on, blob) in self.store.notes(self.store.repo.find_ref(&data_ref(Namespace::Handoffs))?)? {
-            let note = self.store.repo.read_blob(blob)?.unwrap_or_default();
+        let repo = self.store.repo;
+        for (on, blob) in self.store.notes(repo.find_ref(&data_ref(Namespace::Handoffs))?)? {
+            let note = repo.read_blob(blob)?.unwrap_or_default();
             let mut existing = Vec::new();
             for blob in past.notes.get(&on).into_iter().flatten() {
-                existing = blocks::union(&existing, &self.store.repo.read_blob(*blob)?.unwrap_or_default());
+                existing = blocks::union(&existing, &repo.read_blob(*blob)?.unwrap_or_default());
             }
             let new =
                 self.store.writer().blocks(on, lines::split(&note), &blocks::earlier(&existing)).unwrap_or_default();
             if !new.is_empty() {
-                let new = self.store.repo.write_blob(&blocks::union_all(new.iter().map(String::as_bytes)))?;
+                let new = repo.write_blob(&blocks::union_all(new.iter().map(String::as_bytes)))?;
                 past.notes.entry(on).or_default().insert(new);
             }
         }

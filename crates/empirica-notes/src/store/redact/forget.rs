@@ -105,13 +105,14 @@ impl Redaction<'_> {
         texts: &Texts,
         removal: &Removal<'_>,
     ) -> Result<Option<RewrittenTree>> {
-        let tree = self.store.repo.tree_of(tip)?;
+        let repo = self.store.repo;
+        let tree = repo.tree_of(tip)?;
         let form = Form::of(name);
-        let before = Tombstones::of_tree(self.store.repo, tree)?;
+        let before = Tombstones::of_tree(repo, tree)?;
         let mut after = before.united(&removal.tombstones);
         let mut changed: BTreeMap<Oid, Vec<u8>> = BTreeMap::new();
         let mut quoting: BTreeMap<String, Without> = BTreeMap::new();
-        for (on, blob) in notes::entries(self.store.repo, tree)?.notes {
+        for (on, blob) in notes::entries(repo, tree)?.notes {
             let note = self.store.read_note(blob)?;
             let new = match form {
                 Form::Lines => lines_without(&note, texts, removal, &mut quoting),
@@ -136,10 +137,9 @@ impl Redaction<'_> {
         for (on, note) in changed {
             // one version of each record is left
             let note = if form == Form::Lines { form.without(note, &after) } else { note };
-            edits.insert(on, Some(self.store.repo.write_blob(&note)?));
+            edits.insert(on, Some(repo.write_blob(&note)?));
         }
-        let tree =
-            notes::rebuilt(self.store.repo, tree, &edits, &[after.entry(self.store.repo)?], form.unite(), false)?;
+        let tree = notes::rebuilt(repo, tree, &edits, &[after.entry(repo)?], form.unite(), false)?;
         Ok(Some(RewrittenTree { tree, is_touched, quoting: quoting.into_keys().collect() }))
     }
 
@@ -181,34 +181,34 @@ impl Redaction<'_> {
     /// The tip of the Markdown ref with blocks updated for the redactions of the handoffs and for `new` ones. Returns
     /// it unchanged if nothing changes.
     pub(crate) fn updated_markdown(&self, tip: Oid, handoffs: Option<Oid>, new: &Tombstones) -> Result<Oid> {
-        let redactions = Tombstones::of(self.store.repo, handoffs)?.united(new);
+        let repo = self.store.repo;
+        let redactions = Tombstones::of(repo, handoffs)?.united(new);
         if redactions.redacted.is_empty() {
             return Ok(tip);
         }
-        let before = Tombstones::of(self.store.repo, Some(tip))?;
+        let before = Tombstones::of(repo, Some(tip))?;
         let after = before.united(&redactions);
         let stale = before.missing(&after);
         let mut rendered = self.rendered_blocks(handoffs, &redactions)?;
-        let tree = self.store.repo.tree_of(tip)?;
+        let tree = repo.tree_of(tip)?;
         let mut edits = BTreeMap::new();
-        for (on, blob) in notes::entries(self.store.repo, tree)?.notes {
+        for (on, blob) in notes::entries(repo, tree)?.notes {
             let note = self.store.read_note(blob)?;
             let kept = Form::Blocks.without(note.clone(), &stale);
             let new = rendered.remove(&on).map_or(kept.clone(), |rendered| blocks::union(&kept, &rendered));
             if new != note && blocks::union(&note, b"") != new {
-                edits.insert(on, if new.is_empty() { None } else { Some(self.store.repo.write_blob(&new)?) });
+                edits.insert(on, if new.is_empty() { None } else { Some(repo.write_blob(&new)?) });
             }
         }
         for (on, new) in rendered {
-            edits.insert(on, Some(self.store.repo.write_blob(&new)?));
+            edits.insert(on, Some(repo.write_blob(&new)?));
         }
         if edits.is_empty() && after == before {
             return Ok(tip);
         }
-        let tree =
-            notes::rebuilt(self.store.repo, tree, &edits, &[after.entry(self.store.repo)?], blocks::union, false)?;
+        let tree = notes::rebuilt(repo, tree, &edits, &[after.entry(repo)?], blocks::union, false)?;
         let parents = if stale.redacted.is_empty() { vec![tip] } else { Vec::new() };
-        self.store.repo.write_merge(tree, parents, MESSAGE, self.store.repo.commit_seconds(tip)?)
+        repo.write_merge(tree, parents, MESSAGE, repo.commit_seconds(tip)?)
     }
 
     /// Removes other references to old tips: the reflogs of local and tracking refs, and the index, which is rebuilt on
@@ -228,22 +228,20 @@ impl Redaction<'_> {
     /// Removes the tracking refs of a remote (all remotes if empty) that lack redactions made here: they keep redacted
     /// texts reachable. Returns their local refs. A fetch restores them as long as the remote has the text.
     pub fn forget_tracking(&self, tracking: &str) -> Result<Vec<String>> {
+        let repo = self.store.repo;
         let (mut names, mut stale) = (Vec::new(), Vec::new());
         for (tracking, tip) in
-            self.store.repo.list_refs(&format!("{TRACKING}{tracking}{}", if tracking.is_empty() { "" } else { "/" }))?
+            repo.list_refs(&format!("{TRACKING}{tracking}{}", if tracking.is_empty() { "" } else { "/" }))?
         {
             let Some(name) = tracked(&tracking) else { continue };
             let ours = self.store.tombstones(&name)?;
             // a missing object leads nowhere
-            if !ours.redacted.is_empty()
-                && self.store.repo.has_object(tip)
-                && Tombstones::of(self.store.repo, Some(tip))?.lacks(&ours)
-            {
+            if !ours.redacted.is_empty() && repo.has_object(tip) && Tombstones::of(repo, Some(tip))?.lacks(&ours) {
                 names.push(name);
                 stale.push((tracking, tip));
             }
         }
-        delete::delete(self.store.repo, &stale)?;
+        delete::delete(repo, &stale)?;
         fault::step("redaction: tracking refs removed");
         Ok(names)
     }

@@ -127,16 +127,17 @@ impl Redaction<'_> {
         texts: &Texts,
         removal: &Removal<'_>,
     ) -> Result<Option<RewrittenTree>> {
+        let repo = self.store.repo;
         let without_quotes = match self.rewritten(MARKDOWN_REF, tip, texts, &Removal::default())? {
-            Some(new) => self.store.repo.write_commit(new.tree, Vec::new(), MESSAGE, &self.store.repo.identity())?,
+            Some(new) => repo.write_commit(new.tree, Vec::new(), MESSAGE, &repo.identity())?,
             None => tip,
         };
         let updated = self.updated_markdown(without_quotes, handoffs, &removal.tombstones)?;
-        let (before, tree) = (self.store.repo.tree_of(tip)?, self.store.repo.tree_of(updated)?);
+        let (before, tree) = (repo.tree_of(tip)?, repo.tree_of(updated)?);
         if tree == before {
             return Ok(None);
         }
-        let is_touched = !differences(self.store.repo, before, tree)?.notes.is_empty();
+        let is_touched = !differences(repo, before, tree)?.notes.is_empty();
         Ok(Some(RewrittenTree { tree, is_touched, quoting: BTreeSet::new() }))
     }
 

@@ -92,19 +92,20 @@ impl Redaction<'_> {
 
     /// The tree of a tip without secrets outside records, and the number of notes and files changed.
     fn clean_tree(&self, name: &str, tip: Oid) -> Result<(Oid, usize)> {
-        let tree = self.store.repo.tree_of(tip)?;
+        let repo = self.store.repo;
+        let tree = repo.tree_of(tip)?;
         let form = Form::of(name);
         let (mut edits, mut others, mut changed) = (BTreeMap::new(), Vec::new(), 0);
         let handoffs = HandoffTexts::new(self.store);
-        for (on, blob) in notes::entries(self.store.repo, tree)?.notes {
+        for (on, blob) in notes::entries(repo, tree)?.notes {
             let note = self.store.read_note(blob)?;
             let clean = if name == MARKDOWN_REF { clean_blocks(&note, &handoffs)? } else { clean_lines(&note) };
             changed += usize::from(clean.is_some());
-            let blob = clean.map(|note| self.store.repo.write_blob(&note)).transpose()?.unwrap_or(blob);
+            let blob = clean.map(|note| repo.write_blob(&note)).transpose()?.unwrap_or(blob);
             edits.insert(on, Some(blob));
         }
-        for (path, other) in notes::files(self.store.repo, tree)? {
-            let text = self.store.repo.read_blob(other.id)?;
+        for (path, other) in notes::files(repo, tree)? {
+            let text = repo.read_blob(other.id)?;
             let new = match path == NAME.as_bytes() {
                 // drop everything but valid entries
                 true => text.and_then(|text| clean(&text).map(|_| Tombstones::parse(&text).text().into_bytes())),
@@ -112,7 +113,7 @@ impl Redaction<'_> {
             };
             let clean_path = clean(&path);
             changed += usize::from(new.is_some() || clean_path.is_some());
-            let other = new.map(|text| self.store.repo.write_blob(&text)).transpose()?.map_or(other, Other::file);
+            let other = new.map(|text| repo.write_blob(&text)).transpose()?.map_or(other, Other::file);
             let mut path = clean_path.unwrap_or(path);
             // two cleaned names can be equal
             while others.iter().any(|(other, _)| *other == path) {
@@ -123,7 +124,7 @@ impl Redaction<'_> {
         if changed == 0 {
             return Ok((tree, 0));
         }
-        let tree = notes::rebuilt(self.store.repo, self.store.repo.empty_tree(), &edits, &others, form.unite(), false)?;
+        let tree = notes::rebuilt(repo, repo.empty_tree(), &edits, &others, form.unite(), false)?;
         Ok((tree, changed))
     }
 }

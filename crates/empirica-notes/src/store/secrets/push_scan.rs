@@ -59,6 +59,7 @@ impl SecretScan<'_> {
 
     /// As [`Self::in_push`], regardless of `empirica.redact`.
     pub(crate) fn all_in_push(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
+        let repo = self.store.repo;
         let ours = tracked(name).unwrap_or_else(|| name.to_owned());
         let form = Form::of(&ours);
         let theirs = theirs.filter(|theirs| self.store.recovery().is_readable(*theirs));
@@ -66,17 +67,17 @@ impl SecretScan<'_> {
             store: self.store,
             name,
             form,
-            ours: NotesTree::open(self.store.repo, Some(tip), form.unite())?,
-            theirs: theirs.map(|theirs| NotesTree::open(self.store.repo, Some(theirs), form.unite())).transpose()?,
+            ours: NotesTree::open(repo, Some(tip), form.unite())?,
+            theirs: theirs.map(|theirs| NotesTree::open(repo, Some(theirs), form.unite())).transpose()?,
             handoffs: HandoffTexts::new(self.store),
             scanned: HashSet::new(),
             hasher: RandomState::new(),
             notes: HashSet::new(),
         };
         let mut found = Vec::new();
-        for (id, path) in objects(self.store.repo, tip, theirs)? {
-            check_deadline(self.store.repo)?;
-            match object(self.store.repo, id)? {
+        for (id, path) in objects(repo, tip, theirs)? {
+            check_deadline(repo)?;
+            match object(repo, id)? {
                 Some(Object::Blob(content)) => found.extend(scan.blob(id, &path, &content)?),
                 Some(Object::Commit(text)) => {
                     found.extend(leak_of_text(&text).map(|leak| leak.at(name, id, Part::Message)));

@@ -20,6 +20,7 @@ impl SecretScan<'_> {
     /// All stored secrets, regardless of `empirica.redact`: in notes, logs, Markdown and unpublished history. Each
     /// record counts once, also if it is in several places or in Markdown.
     pub fn stored(&self, progress: ScanProgress<'_>) -> Result<Vec<Leak>> {
+        let repo = self.store.repo;
         let (mut out, mut seen) = (Vec::new(), HashSet::new());
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
@@ -27,7 +28,7 @@ impl SecretScan<'_> {
             let places = lookup.objects()?;
             namespaces.push((namespace, lookup, places));
         }
-        let markdown = self.store.notes(self.store.repo.find_ref(MARKDOWN_REF)?)?;
+        let markdown = self.store.notes(repo.find_ref(MARKDOWN_REF)?)?;
         let total = namespaces.iter().map(|(.., places)| places.len()).sum::<usize>() + markdown.len();
         let mut done = 0;
         let mut step = || {
@@ -49,7 +50,7 @@ impl SecretScan<'_> {
         let reported: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
         let handoffs = HandoffTexts::new(self.store);
         for (on, blob) in markdown {
-            let note = self.store.repo.read_blob(blob)?.unwrap_or_default();
+            let note = repo.read_blob(blob)?.unwrap_or_default();
             for (id, text) in blocks::texts(&note) {
                 let found = match &id {
                     Some(id) => handoffs
@@ -63,7 +64,7 @@ impl SecretScan<'_> {
             step();
         }
         for name in own_refs() {
-            let Some(tip) = self.store.repo.find_ref(&name)? else { continue };
+            let Some(tip) = repo.find_ref(&name)? else { continue };
             let published =
                 self.store.tracking().into_iter().find(|(tracking, _)| tracked(tracking).as_ref() == Some(&name));
             let found = self.all_in_push(&name, tip, published.map(|(_, tip)| tip))?;

@@ -66,27 +66,28 @@ impl Remotes<'_> {
     /// As compared, but the local tip is replaced by the remote's notes after local redactions, without unpublished
     /// lines. Equal if the remote has all redactions. Call it after its notes were united.
     pub fn with_redactions_only(&self, comparison: RefComparison) -> Result<RefComparison> {
+        let repo = self.store.repo;
         let unchanged = |comparison| Ok(RefComparison { equal: true, ..comparison });
         let (Some(ours), Some(theirs)) = (comparison.ours, comparison.theirs) else { return unchanged(comparison) };
-        let redactions = Tombstones::of(self.store.repo, Some(ours))?;
-        if !Tombstones::of(self.store.repo, Some(theirs))?.lacks(&redactions) {
+        let redactions = Tombstones::of(repo, Some(ours))?;
+        if !Tombstones::of(repo, Some(theirs))?.lacks(&redactions) {
             return unchanged(comparison);
         }
         let form = Form::of(&comparison.name);
-        let (first, second) = (self.store.repo.tree_of(ours)?, self.store.repo.tree_of(theirs)?);
+        let (first, second) = (repo.tree_of(ours)?, repo.tree_of(theirs)?);
         let mut edits = BTreeMap::new();
-        for (on, [ours, theirs]) in differences(self.store.repo, first, second)?.notes {
+        for (on, [ours, theirs]) in differences(repo, first, second)?.notes {
             if theirs.is_empty() {
                 continue;
             }
             let note = self.redacted(form, &self.joined(&theirs)?, &self.joined(&ours)?, &redactions);
-            edits.insert(on, if note.is_empty() { None } else { Some(self.store.repo.write_blob(&note)?) });
+            edits.insert(on, if note.is_empty() { None } else { Some(repo.write_blob(&note)?) });
         }
-        let others = [redactions.entry(self.store.repo)?];
-        let tree = notes::rebuilt(self.store.repo, second, &edits, &others, form.unite(), false)?;
-        let seconds = self.store.repo.commit_seconds(ours)?;
+        let others = [redactions.entry(repo)?];
+        let tree = notes::rebuilt(repo, second, &edits, &others, form.unite(), false)?;
+        let seconds = repo.commit_seconds(ours)?;
         // no parents: theirs have the text, ours have unpublished lines
-        let tip = self.store.repo.write_merge(tree, Vec::new(), MESSAGE, seconds)?;
+        let tip = repo.write_merge(tree, Vec::new(), MESSAGE, seconds)?;
         Ok(RefComparison { ours: Some(tip), ..comparison })
     }
 
@@ -129,8 +130,8 @@ impl Remotes<'_> {
 
     /// The lines that are missing here, then those missing in the remote, including pending ones.
     pub fn lines_to_transfer(&self, comparison: &RefComparison) -> Result<(TransferLines, TransferLines)> {
-        let found =
-            differences(self.store.repo, self.store.tree(comparison.ours)?, self.store.tree(comparison.theirs)?)?;
+        let repo = self.store.repo;
+        let found = differences(repo, self.store.tree(comparison.ours)?, self.store.tree(comparison.theirs)?)?;
         let is_lines = Form::of(&comparison.name) == Form::Lines;
         let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
         let mut notes = [0usize; 2];
@@ -151,8 +152,7 @@ impl Remotes<'_> {
             }
         }
         // redacted lines are not transferred
-        let all = Tombstones::of(self.store.repo, comparison.ours)?
-            .united(&Tombstones::of(self.store.repo, comparison.theirs)?);
+        let all = Tombstones::of(repo, comparison.ours)?.united(&Tombstones::of(repo, comparison.theirs)?);
         lines.iter_mut().for_each(|lines| lines.retain(|line, _| all.counts(line)));
         let namespace = namespace_of(&comparison.name);
         let pending = log::read(&self.store.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
@@ -187,12 +187,12 @@ impl Remotes<'_> {
     /// The update that pushes a local ref; `None` without a local tip. It is forced only if a redaction cut off the
     /// remote's history.
     pub fn push_update(&self, comparison: &RefComparison) -> Result<Option<Update>> {
+        let repo = self.store.repo;
         let Some(new) = comparison.ours else { return Ok(None) };
         let mut lease = None;
         if let Some(theirs) = comparison.theirs {
-            let (ours, remote) =
-                (Tombstones::of(self.store.repo, Some(new))?, Tombstones::of(self.store.repo, Some(theirs))?);
-            let is_cut_off = remote.lacks(&ours) && !is_ancestor(self.store.repo, theirs, &new.to_string());
+            let (ours, remote) = (Tombstones::of(repo, Some(new))?, Tombstones::of(repo, Some(theirs))?);
+            let is_cut_off = remote.lacks(&ours) && !is_ancestor(repo, theirs, &new.to_string());
             lease = is_cut_off.then_some(theirs);
         }
         Ok(Some(Update { name: comparison.name.clone(), new, lease }))
@@ -200,25 +200,26 @@ impl Remotes<'_> {
 
     /// Records the result of a push in the tracking refs and the saved tips.
     pub fn record_push(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
+        let repo = self.store.repo;
         let _lock = self.store.locked()?;
         let mut tips = Tips::load(&self.store.paths);
         let mut moved = Vec::new();
         for (name, new) in updates {
             let name = tracking_ref(tracking, name);
-            let expected = self.store.repo.find_ref(&name)?;
+            let expected = repo.find_ref(&name)?;
             tips.refs.insert(name.clone(), *new);
             if expected != Some(*new) {
                 moved.push(RefUpdate { name, new: *new, expected });
             }
         }
         let lacks_redactions = |update: &&RefUpdate| {
-            let of = |tip| Tombstones::of(self.store.repo, tip).unwrap_or_default();
+            let of = |tip| Tombstones::of(repo, tip).unwrap_or_default();
             of(update.expected).lacks(&of(Some(update.new)))
         };
         let cut_off: Vec<String> = moved.iter().filter(lacks_redactions).map(|update| update.name.clone()).collect();
-        match self.store.repo.update_refs(&moved, "notes: pushed by 'git empirica'", &self.store.repo.identity()) {
+        match repo.update_refs(&moved, "notes: pushed by 'git empirica'", &repo.identity()) {
             // another process fetched meanwhile, which has the same effect
-            Ok(()) | Err(UpdateError::Contended(_)) => delete::expire_reflogs(self.store.repo, &cut_off)?,
+            Ok(()) | Err(UpdateError::Contended(_)) => delete::expire_reflogs(repo, &cut_off)?,
             Err(error) => {
                 return Err(Error::storage("cannot update the tracking refs")
                     .suggest("The remote has the records; check the refs and their permissions.")

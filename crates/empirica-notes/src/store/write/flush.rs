@@ -182,16 +182,17 @@ impl Writer<'_> {
         message: &str,
         mut stage: impl FnMut(usize, Option<Oid>, &Tips) -> Result<Option<Oid>>,
     ) -> Result<()> {
+        let repo = self.store.repo;
         let mut deadline = None;
-        let identity = self.store.repo.identity();
+        let identity = repo.identity();
         for round in 0.. {
             let mut updates = Vec::new();
             for (at, name) in names.iter().map(|name| (*name).to_owned()).enumerate() {
-                let tip = self.store.repo.find_ref(&name)?;
+                let tip = repo.find_ref(&name)?;
                 let staged = stage(at, tip, tips);
                 let lost = tip.filter(|tip| staged.is_err() && !self.store.recovery().is_readable(*tip));
                 let staged = staged.map_err(|error| match lost {
-                    Some(tip) => self.store.repo.unreadable_tip(&name, tip).caused_by(error),
+                    Some(tip) => repo.unreadable_tip(&name, tip).caused_by(error),
                     None => error,
                 })?;
                 match (staged, tip) {
@@ -209,9 +210,9 @@ impl Writer<'_> {
             let deadline = *deadline.get_or_insert_with(patience);
             #[cfg(feature = "fault-injection")]
             crate::fault::half_way("refs: one moved, the others locked", || {
-                crate::store::recover::torn::move_one(self.store.repo, &updates, message, &identity)
+                crate::store::recover::torn::move_one(repo, &updates, message, &identity)
             });
-            match self.store.repo.update_refs(&updates, message, &identity) {
+            match repo.update_refs(&updates, message, &identity) {
                 Ok(()) => {
                     tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
                     return Ok(());
@@ -265,13 +266,14 @@ impl Writer<'_> {
     /// The content of a note that was not read: empty if there is none. Missing blobs in a partial clone are fetched,
     /// with all others of the change; in a hurry it fails, and the records stay pending.
     fn fetched_note(&self, tree: &mut NotesTree<'_>, on: Oid, change: &Change) -> Result<Vec<u8>> {
+        let repo = self.store.repo;
         let Some(blob) = tree.blob(on)? else { return Ok(Vec::new()) };
-        if self.store.until.is_none() && is_partial(self.store.repo) {
+        if self.store.until.is_none() && is_partial(repo) {
             let mut missing = vec![blob];
             for on in change.new.keys() {
-                missing.extend(tree.blob(*on)?.filter(|other| *other != blob && !self.store.repo.has_object(*other)));
+                missing.extend(tree.blob(*on)?.filter(|other| *other != blob && !repo.has_object(*other)));
             }
-            partial_clone::fetch(self.store.repo, &missing)?;
+            partial_clone::fetch(repo, &missing)?;
         }
         self.store.read_note(blob)
     }

@@ -27,10 +27,11 @@ impl Writer<'_> {
     /// pushed as a fast-forward.
     #[doc(hidden)]
     pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<Oid> {
+        let repo = self.store.repo;
         if ours == Some(theirs) {
             return Ok(theirs);
         }
-        let second = self.store.repo.tree_of(theirs)?;
+        let second = repo.tree_of(theirs)?;
         let first = self.store.tree(ours)?;
         let union = self.unite(Form::of(name), first, second)?;
         if union.equals[1] && (first != second || ours.is_none()) {
@@ -42,21 +43,19 @@ impl Writer<'_> {
         let sides = ours.into_iter().zip([&union.tombstones[0]]).chain([(theirs, &union.tombstones[1])]);
         let parents: Vec<Oid> = sides.filter(has_all).map(|(tip, _)| tip).collect();
         if let Some(ours) = ours.filter(|_| union.equals[0])
-            && (first == second
-                || !publish
-                || parents == [ours]
-                || is_ancestor(self.store.repo, theirs, &ours.to_string()))
+            && (first == second || !publish || parents == [ours] || is_ancestor(repo, theirs, &ours.to_string()))
         {
             return Ok(ours);
         }
-        let dates = ours.into_iter().chain([theirs]).map(|tip| self.store.repo.commit_seconds(tip));
+        let dates = ours.into_iter().chain([theirs]).map(|tip| repo.commit_seconds(tip));
         let seconds = dates.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0);
-        self.store.repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)
+        repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)
     }
 
     fn unite(&self, form: Form, first: Oid, second: Oid) -> Result<Union> {
-        let found = differences(self.store.repo, first, second)?;
-        let tombstones = [Tombstones::of_tree(self.store.repo, first)?, Tombstones::of_tree(self.store.repo, second)?];
+        let repo = self.store.repo;
+        let found = differences(repo, first, second)?;
+        let tombstones = [Tombstones::of_tree(repo, first)?, Tombstones::of_tree(repo, second)?];
         let all = tombstones[0].united(&tombstones[1]);
         let missing = [tombstones[0].missing(&all), tombstones[1].missing(&all)];
         let mut equals = [!found.mixed[0], !found.mixed[1]];
@@ -73,11 +72,8 @@ impl Writer<'_> {
         }
         let mut others = Vec::new();
         for (path, sides) in &found.others {
-            let best = if path == NAME.as_bytes() {
-                Some(all.entry(self.store.repo)?.1)
-            } else {
-                sides.iter().flatten().max().copied()
-            };
+            let best =
+                if path == NAME.as_bytes() { Some(all.entry(repo)?.1) } else { sides.iter().flatten().max().copied() };
             (0..2).for_each(|side| equals[side] &= best == sides[side]);
             others.extend(best.map(|best| (path.clone(), best)));
         }
@@ -96,7 +92,7 @@ impl Writer<'_> {
                 let base = usize::from(rank(1) < rank(0));
                 united.retain(|on, blob| blob.as_slice() != found.notes[on][base].as_slice());
                 others.retain(|(path, other)| found.others[path][base] != Some(*other));
-                notes::rebuilt(self.store.repo, trees[base], &united, &others, form.unite(), found.mixed[base])?
+                notes::rebuilt(repo, trees[base], &united, &others, form.unite(), found.mixed[base])?
             }
         };
         // the result can still equal one of them
