@@ -137,7 +137,7 @@ impl<'a> CommandContext<'a> {
         stored.add(&mut written);
         if let Some((began, left)) = self.began.borrow_mut().as_mut() {
             stored.session_started = Some((began.id.clone(), began.ai.clone()));
-            stored.after(std::mem::take(left));
+            stored.prepend(std::mem::take(left));
         }
         Ok((written.records, stored))
     }

@@ -147,7 +147,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
         content.unstored.clear();
     }
     let mut outcome = HandoffOutcome { checks, ..write(context, &who, input, &content)? };
-    outcome.stored.after(stored);
+    outcome.stored.prepend(stored);
     if request.sign {
         sign(context, &who, &mut outcome);
     }
@@ -210,7 +210,7 @@ pub fn write(
     claims.extend(std::mem::take(&mut input.unknowns).into_iter().map(unknown));
     if !claims.is_empty() {
         let (_, logged) = context.store(who, claims, FlushTiming::Later)?;
-        stored.before(logged);
+        stored.append(logged);
     }
     let scan = context.session(&who.id)?;
     let gathered = content.gathered(&scan, &who.id)?;

@@ -59,7 +59,8 @@ pub trait Render {
 /// The total time a hook waits for locks.
 const HURRY: Duration = Duration::from_millis(500);
 
-/// The records of one repository.
+/// The records of one repository, as seen by one command: its configuration, clock and locks. Its accessors,
+/// such as [`Store::reader`], give a type per subject.
 pub struct Store<'a> {
     repo: &'a Repository,
     paths: Paths,
@@ -106,7 +107,7 @@ pub struct Archive<'s> {
     store: &'s Store<'s>,
 }
 
-/// Unites lost content back into the refs; no tip that it replaces has a readable record that the new one lacks.
+/// Unites content that others or damage removed from the refs back into them; no readable record is lost.
 pub struct Recovery<'s> {
     store: &'s Store<'s>,
 }
@@ -121,7 +122,7 @@ pub struct HookErrors<'s> {
     store: &'s Store<'s>,
 }
 
-/// Exchanges the refs with remotes: notes are united before a push, so that it fast-forwards.
+/// Compares the refs with those of remotes and unites them, so that a push is a fast-forward.
 pub struct Remotes<'s> {
     store: &'s Store<'s>,
 }
@@ -132,7 +133,7 @@ pub struct ServerState<'s> {
     url: &'s str,
 }
 
-/// Removes records and their texts; a text once redacted is in nothing that this process writes.
+/// Removes records and their texts: nothing that this process writes afterwards has a redacted text.
 pub struct Redaction<'s> {
     store: &'s Store<'s>,
 }
@@ -234,7 +235,7 @@ impl<'a> Store<'a> {
         HookErrors { store: self }
     }
 
-    /// The exchange of refs with remotes.
+    /// The comparison and union with remotes.
     pub fn remotes(&self) -> Remotes<'_> {
         Remotes { store: self }
     }
@@ -309,7 +310,7 @@ impl<'a> Store<'a> {
     }
 
     /// A new id, later than all ids in the notes and logs.
-    pub(crate) fn new_id(&self) -> Id {
+    fn new_id(&self) -> Id {
         let newest = match self.newest_ms.get() {
             0 => {
                 let pending = log::read(&self.paths);

@@ -71,11 +71,7 @@ impl Writer<'_> {
     }
 
     /// As [`Self::append`], with a note for each record; `None` for the one of its kind and commit.
-    pub(crate) fn append_on(
-        &self,
-        records: Vec<(Record, Option<(Namespace, Oid)>)>,
-        when: FlushTiming,
-    ) -> Result<WriteOutcome> {
+    fn append_on(&self, records: Vec<(Record, Option<(Namespace, Oid)>)>, when: FlushTiming) -> Result<WriteOutcome> {
         let mut written = WriteOutcome::default();
         let mut pending = Vec::new();
         for (record, place) in records {
