@@ -48,7 +48,7 @@ impl Writer<'_> {
     /// returned are the attach records.
     ///
     /// Fails only if no log can be written. If the notes cannot be written, the records stay pending; other content is
-    /// retried by [`Self::reconcile`].
+    /// retried by [`Store::reconcile`](crate::store::Store::reconcile).
     pub fn follow(&self, moves: &[Follow]) -> Result<WriteOutcome> {
         let mut written = WriteOutcome::default();
         let mut pending: Vec<PendingRecord> = Vec::new();
