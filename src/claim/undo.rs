@@ -71,7 +71,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
     let is_there = |id: &Id| context.index().and_then(|index| index.has(id));
     // a flush can have left it in the notes as well
     if is_alone
-        && context.store.withdraw(&ids)
+        && context.store.log().withdraw(&ids)
         && !ids.iter().try_fold(false, |any, id| Ok::<_, Error>(any || is_there(id)?))?
     {
         out.dropped = true;
@@ -81,8 +81,9 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
         .iter()
         .filter_map(|record| Some((record.body.namespace().unwrap_or(Namespace::Journal), scan.get(&record.head.id)?)));
     let places = places.flat_map(|(namespace, entry)| entry.on.iter().map(move |on| (namespace, *on))).collect();
-    let retract = context.store.new_record(&who.id, &who.ai, Body::Retract(Retract { of: ids.into_iter().collect() }));
-    out.stored.add(&mut context.store.append_in_notes(&retract, &places, FlushTiming::Later)?);
+    let retract =
+        context.store.writer().new_record(&who.id, &who.ai, Body::Retract(Retract { of: ids.into_iter().collect() }));
+    out.stored.add(&mut context.store.writer().append_in_notes(&retract, &places, FlushTiming::Later)?);
     Ok(out)
 }
 

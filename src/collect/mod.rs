@@ -89,7 +89,7 @@ impl Collection {
     pub fn store(&self, context: &CommandContext<'_>) -> Result<StoreReport> {
         let mut stored = StoreReport { warnings: self.warnings.clone(), ..StoreReport::default() };
         if !self.records.is_empty() {
-            stored.add(&mut context.store.append(self.records.clone(), FlushTiming::Later)?);
+            stored.add(&mut context.store.writer().append(self.records.clone(), FlushTiming::Later)?);
         }
         Ok(stored)
     }
@@ -126,7 +126,7 @@ pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Resul
         if is_new_session {
             records.push(session_start(context, &who, &transcript, &id)?);
         }
-        records.push(context.store.new_record(&who.id, &who.ai, Body::Transcript(Box::new(added.clone()))));
+        records.push(context.store.writer().new_record(&who.id, &who.ai, Body::Transcript(Box::new(added.clone()))));
         let has_ended = |session: &Session| session.id == who.id && !session.is_active();
         if is_new_session || having.iter().any(has_ended) {
             records.push(session_end(context, &who, &transcript));
@@ -320,7 +320,7 @@ fn session_start(
             format!("{:016x}", fnv(transcript.cwd.iter().flat_map(|cwd| cwd.bytes()).collect::<Vec<_>>().as_slice()))
         },
     };
-    let mut record = context.store.new_record(&who.id, &who.ai, Body::SessionStart(start));
+    let mut record = context.store.writer().new_record(&who.id, &who.ai, Body::SessionStart(start));
     if let Some(began) = &transcript.started_at {
         record.head.at = in_records(began);
         let named = transcript.commit.as_deref().and_then(parse_oid).filter(|commit| context.repo.is_commit(*commit));
@@ -338,7 +338,7 @@ fn session_start(
 /// The end of such a session: at the end of the transcript so far.
 fn session_end(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transcript) -> Record {
     let reason = Some("its transcript was collected".to_owned());
-    let mut record = context.store.new_record(&who.id, &who.ai, Body::SessionEnd(SessionEnd { reason }));
+    let mut record = context.store.writer().new_record(&who.id, &who.ai, Body::SessionEnd(SessionEnd { reason }));
     if let Some(end) = &transcript.ended_at {
         record.head.at = in_records(end);
     }

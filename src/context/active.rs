@@ -76,7 +76,7 @@ pub fn begin(context: &CommandContext<'_>, session: &ActiveSession) -> std::io::
 pub fn forget_redacted(context: &CommandContext<'_>) {
     for folder in worktrees(context) {
         for mut session in read(&folder).unwrap_or_default() {
-            let task = session.task.as_deref().and_then(|task| context.store.without_redacted(task));
+            let task = session.task.as_deref().and_then(|task| context.store.redaction().without_redacted(task));
             if task.is_some() {
                 session.task = task;
                 let text = serde_json::to_string(&session).unwrap_or_default();

@@ -78,7 +78,7 @@ impl<'a> CommandContext<'a> {
         }
         context.optional("agent", context.selection.ai.as_deref())?;
         // as stored, for comparison and output
-        let stored = |name: &str| context.store.without_secrets(name);
+        let stored = |name: &str| context.store.secret_filter().clean(name);
         let named_ai = context.selection.ai.as_deref().map(stored);
         let given = context.selection.ai.as_deref().or(env.get("EMPIRICA_AI"));
         context.named = given.map(stored);
@@ -96,7 +96,7 @@ impl<'a> CommandContext<'a> {
 
     /// The records of a session, and those that refer to them.
     pub fn session(&self, session: &SessionId) -> Result<Scan> {
-        self.store.session(session, || self.index()?.session(session))
+        self.store.reader().session(session, || self.index()?.session(session))
     }
 
     /// `--ai` or `EMPIRICA_AI`, as stored.
@@ -129,14 +129,15 @@ impl<'a> CommandContext<'a> {
         bodies: Vec<Body>,
         when: FlushTiming,
     ) -> Result<(Vec<Record>, StoreReport)> {
-        let records = bodies.into_iter().map(|body| self.store.new_record(&session.id, &session.ai, body)).collect();
-        let mut written = self.store.append(records, when)?;
+        let records =
+            bodies.into_iter().map(|body| self.store.writer().new_record(&session.id, &session.ai, body)).collect();
+        let mut written = self.store.writer().append(records, when)?;
         written.redacted.extend(self.in_name.iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
         let mut stored = StoreReport { warnings: session.note.iter().cloned().collect(), ..Default::default() };
         stored.add(&mut written);
         if let Some((began, left)) = self.began.borrow_mut().as_mut() {
             stored.session_started = Some((began.id.clone(), began.ai.clone()));
-            stored.after(std::mem::take(left));
+            stored.prepend(std::mem::take(left));
         }
         Ok((written.records, stored))
     }
@@ -158,7 +159,7 @@ impl<'a> CommandContext<'a> {
 
     /// Refuses an ID with a secret: it would be stored without it, so its records could not be found.
     pub fn stored_as_it_is(&self, name: &str, id: Option<&str>) -> Result<()> {
-        if id.is_none_or(|id| self.store.without_secrets(id) == id) {
+        if id.is_none_or(|id| self.store.secret_filter().clean(id) == id) {
             return Ok(());
         }
         Err(Error::usage(format!("the {name} looks like a secret"))

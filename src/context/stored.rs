@@ -26,7 +26,7 @@ pub struct StoreReport {
 
 impl StoreReport {
     /// Prepends the outcome of an earlier step of the command.
-    pub fn after(&mut self, earlier: StoreReport) {
+    pub fn prepend(&mut self, earlier: StoreReport) {
         self.session_started = earlier.session_started.or(self.session_started.take());
         self.warnings.splice(0..0, earlier.warnings);
         self.redacted.splice(0..0, earlier.redacted);
@@ -34,7 +34,7 @@ impl StoreReport {
     }
 
     /// Appends the outcome of a later step of the command.
-    pub fn before(&mut self, later: StoreReport) {
+    pub fn append(&mut self, later: StoreReport) {
         self.session_started = self.session_started.take().or(later.session_started);
         self.warnings.extend(later.warnings);
         self.redacted.extend(later.redacted);

@@ -78,12 +78,12 @@ pub fn sign(context: &CommandContext<'_>, of: &Id, ai: &str) -> Result<SignOutco
     let (sha256, places) = line(context, of)?;
     let folder = Folder::new(context.store.paths().state())?;
     let signed = signing::sign(context.repo, &folder.0, &message(of, &sha256))?;
-    let head = context.store.new_envelope(None, ai);
+    let head = context.store.writer().new_envelope(None, ai);
     let signature_id = head.id.clone();
     let body = Body::Signature(Signature { of: of.clone(), sha256: sha256.clone(), signed });
     let mut stored = StoreReport::default();
     let places = places.into_iter().map(|on| (Namespace::Handoffs, on)).collect();
-    stored.add(&mut context.store.append_in_notes(&Record { head, body }, &places, FlushTiming::Now)?);
+    stored.add(&mut context.store.writer().append_in_notes(&Record { head, body }, &places, FlushTiming::Now)?);
     Ok(SignOutcome { of: of.clone(), signature_id, sha256, stored })
 }
 

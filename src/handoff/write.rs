@@ -129,8 +129,8 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
             let mut warnings = collected.map_or_else(Vec::new, |collected| collected.warnings);
             warnings.extend(all_warnings(context, &who, &content, &input.artifacts, &draft.handoff, draft.warnings)?);
             let missing = missing_parts(&draft.handoff);
-            let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(draft.handoff)));
-            let (record, replaced) = context.store.preview(record)?;
+            let record = context.store.writer().new_record(&who.id, &who.ai, Body::Handoff(Box::new(draft.handoff)));
+            let (record, replaced) = context.store.writer().preview(record)?;
             warnings.extend(replaced.iter().map(|one| {
                 format!(
                     "{}: a secret would be replaced by [redacted:{}]; if it is real, change it",
@@ -147,7 +147,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
         content.unstored.clear();
     }
     let mut outcome = HandoffOutcome { checks, ..write(context, &who, input, &content)? };
-    outcome.stored.after(stored);
+    outcome.stored.prepend(stored);
     if request.sign {
         sign(context, &who, &mut outcome);
     }
@@ -202,7 +202,7 @@ pub fn write(
     let mut stored = StoreReport::default();
     let artifacts = input.artifacts.clone();
     if !input.findings.is_empty() || !input.unknowns.is_empty() {
-        input.drop_logged(&gather(context, &who.id)?, &|text| context.store.without_secrets(text));
+        input.drop_logged(&gather(context, &who.id)?, &|text| context.store.secret_filter().clean(text));
     }
     let finding = |text| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
     let unknown = |text| Body::Unknown(Unknown { text, led_from: None });
@@ -210,7 +210,7 @@ pub fn write(
     claims.extend(std::mem::take(&mut input.unknowns).into_iter().map(unknown));
     if !claims.is_empty() {
         let (_, logged) = context.store(who, claims, FlushTiming::Later)?;
-        stored.before(logged);
+        stored.append(logged);
     }
     let scan = context.session(&who.id)?;
     let gathered = content.gathered(&scan, &who.id)?;
@@ -228,15 +228,15 @@ pub fn write(
     {
         superseded.push((revision.head.id.clone(), revision.on.clone()));
     }
-    let record = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
-    let mut written = context.store.append_handoff(record, superseded)?;
+    let record = context.store.writer().new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
+    let mut written = context.store.writer().append_handoff(record, superseded)?;
     stored.add(&mut written);
     let record = written.records.into_iter().next().ok_or_else(Error::unstored)?;
     if let WorkTreeState::All(Changes { files_added, files_modified, files_deleted, .. }) = work_tree {
         let paths: Vec<String> = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
         // with a clean tree and commits, the handoff is already on its commit
         if !paths.is_empty() || has_no_commit {
-            context.store.remember_pending(&record.head, paths);
+            context.store.pending_handoffs().add(&record.head, paths);
         }
     }
     Ok(HandoffOutcome { record, is_stored: true, missing, checks: None, signature: None, stored })

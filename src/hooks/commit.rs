@@ -16,9 +16,9 @@ use empirica_notes::store::FlushTiming;
 pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let store = &context.store;
     let active = cached(context);
-    let pending = store.pending_handoffs();
-    let unflushed = store.pending_count();
-    if active.is_empty() && pending.is_empty() && unflushed == 0 && !store.has_unborn() {
+    let pending = store.pending_handoffs().list();
+    let unflushed = store.log().counts().total();
+    if active.is_empty() && pending.is_empty() && unflushed == 0 && !store.log().has_unborn() {
         return Ok(Vec::new());
     }
     let moved = HeadMove::last(context.repo);
@@ -48,24 +48,24 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
             };
             match digests(context, &active, moved.parent, &is_reported) {
                 Ok(digests) if !digests.is_empty() => {
-                    warnings.extend(troubles(store.append(digests, FlushTiming::Later)?))
+                    warnings.extend(troubles(store.writer().append(digests, FlushTiming::Later)?))
                 }
                 Ok(_) => {}
                 Err(error) => warnings.push(in_one_line(&error)),
             }
         }
         if let Some(parent) = moved.parent.filter(|_| !pending.is_empty()) {
-            warnings.extend(troubles(store.attach_pending(&pending, parent, head)?));
+            warnings.extend(troubles(store.pending_handoffs().attach(&pending, parent, head)?));
             // a handoff without paths belongs to one commit only
             let attached = pending.into_iter().filter(|pending| pending.paths.is_empty()).map(|pending| pending.id);
             let attached: BTreeSet<Id> = attached.collect();
             if !attached.is_empty() {
-                store.forget_pending(&attached);
+                store.pending_handoffs().remove(&attached);
             }
         }
     }
-    if store.pending_count() > 0 {
-        let flushed = store.flush();
+    if store.log().counts().total() > 0 {
+        let flushed = store.writer().flush();
         warnings.extend(flushed.warnings);
         warnings.extend(flushed.degraded.iter().map(in_one_line));
     }
@@ -87,7 +87,7 @@ fn digests(
 ) -> Result<Vec<Record>> {
     let mut out = Vec::new();
     for session in active {
-        let scan = context.store.session_near(&session.id, parent)?;
+        let scan = context.store.reader().session_near(&session.id, parent)?;
         let records: Vec<&Record> = scan.records().collect();
         let attached: BTreeSet<&Id> = records
             .iter()
@@ -96,7 +96,7 @@ fn digests(
             .collect();
         let digest = digest(&records, &session.id, |id| attached.contains(id) || is_reported(session, id));
         let body = digest.map(|digest| Body::Digest(Box::new(digest)));
-        out.extend(body.map(|body| context.store.new_record(&session.id, &session.ai, body)));
+        out.extend(body.map(|body| context.store.writer().new_record(&session.id, &session.ai, body)));
     }
     Ok(out)
 }

@@ -79,10 +79,10 @@ pub fn run(env: &Env, render: &dyn Render, call: &HookCall) -> HookOutcome {
         GitHook::PrePush => Ok(before_push(&context, call, &mut outcome)),
     };
     match result {
-        Ok(troubles) => troubles.iter().for_each(|trouble| context.store.trouble(call.name.name(), trouble)),
+        Ok(troubles) => troubles.iter().for_each(|trouble| context.store.hook_errors().add(call.name.name(), trouble)),
         Err(error) => {
             let text = in_one_line(&error);
-            context.store.trouble(call.name.name(), &text);
+            context.store.hook_errors().add(call.name.name(), &text);
             outcome.warnings.push(text);
         }
     }
@@ -107,8 +107,8 @@ fn before_push(context: &CommandContext<'_>, call: &HookCall, outcome: &mut Hook
 /// After a merge or a patch: merges arrived notes and writes pending records.
 fn arrived(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let mut troubles = context.store.reconcile();
-    if context.store.pending_count() > 0 {
-        let flushed = context.store.flush();
+    if context.store.log().counts().total() > 0 {
+        let flushed = context.store.writer().flush();
         troubles.extend(flushed.warnings);
         troubles.extend(flushed.degraded.iter().map(in_one_line));
     }

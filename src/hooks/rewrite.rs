@@ -18,7 +18,7 @@ pub(crate) fn run(context: &CommandContext<'_>, input: &[u8]) -> Result<Vec<Stri
         .collect();
     let mut warnings = context.store.reconcile();
     let follows: Vec<Follow> = moves.iter().map(|(from, to)| Follow { from: *from, to: *to, only: None }).collect();
-    context.store.move_pending(&moves);
-    warnings.extend(troubles(context.store.follow_durably(&follows)?));
+    context.store.pending_handoffs().follow(&moves);
+    warnings.extend(troubles(context.store.writer().follow_durably(&follows)?));
     Ok(warnings)
 }

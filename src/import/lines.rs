@@ -15,7 +15,7 @@ use empirica_notes::format::portable;
 use empirica_notes::format::portable::{Portable, Read};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::Namespace;
-use empirica_notes::store::{ExportItem, PendingRecord, Storage, Tombstones};
+use empirica_notes::store::{ExportItem, PendingRecord, Storage, Tombstones, has_allowed_secrets};
 
 /// Number of invalid lines that an error quotes.
 const LISTED: usize = 3;
@@ -56,7 +56,7 @@ pub struct ImportOutcome {
 pub fn export(context: &CommandContext<'_>, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<ExportOutcome> {
     let mut exported = ExportOutcome { lines: 0, warnings: context.store.reconcile() };
     let mut commit = (None, String::new());
-    context.store.export(&mut |out| {
+    context.store.archive().export(&mut |out| {
         let (namespace, on, line) = match out {
             ExportItem::Epoch(namespace, epoch) => return each(&(portable::write_epoch(namespace, &epoch) + "\n")),
             ExportItem::Line(namespace, on, line) => (namespace, on, line),
@@ -85,10 +85,10 @@ pub fn import(
     for line in &lines {
         missing.entry(line.on).or_insert_with(|| line.on != empty && !context.repo.has_object(line.on));
     }
-    let scans = context.store.scans_for_secrets();
-    let secrets = scans.then(|| lines.iter().filter(|line| context.store.has_secret(&line.line)).count());
-    let allowed = lines.iter().filter(|line| scans && context.store.has_allowed_secrets(&line.line)).count();
-    let imported = context.store.import(lines, &epochs, progress)?;
+    let filter = context.store.secret_filter();
+    let secrets = filter.is_enabled().then(|| lines.iter().filter(|line| filter.has_secret(&line.line)).count());
+    let allowed = lines.iter().filter(|line| filter.is_enabled() && has_allowed_secrets(&line.line)).count();
+    let imported = context.store.archive().import(lines, &epochs, progress)?;
     let new = imported.new.values().sum();
     let missing_commits = missing.into_values().filter(|missing| *missing).count();
     let mut stored = StoreReport { warnings: imported.warnings, ..Default::default() };

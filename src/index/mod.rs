@@ -35,7 +35,7 @@ use empirica_notes::git::remotes::is_partial;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::store::Store;
 use empirica_notes::store::log::lock::Lock;
-use empirica_notes::store::recover::complete::ASK_AGAIN;
+use empirica_notes::store::recover::complete::RETRY_AFTER;
 
 /// How long a reader waits for another process that updates the index, before it builds its own.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -192,7 +192,7 @@ impl Opening<'_> {
         let mut words = missing.split(' ');
         let requested: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(i64::MAX);
         let mut ids = words.filter_map(parse_oid).peekable();
-        let is_time = ids.peek().is_some() && self.store.now().timestamp().saturating_sub(requested) >= ASK_AGAIN;
+        let is_time = ids.peek().is_some() && self.store.now().timestamp().saturating_sub(requested) >= RETRY_AFTER;
         Ok(is_time && is_partial(self.store.repo()) || ids.any(|id| self.store.repo().note(id).is_some()))
     }
 

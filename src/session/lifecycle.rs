@@ -101,7 +101,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
             "--from ignored: the session was resumed, and only a new one continues another. Accept the handoff instead";
         let mut warnings: Vec<String> = request.from.iter().map(|_| text.to_owned()).collect();
         if let Some(task) = request.task.as_ref().filter(|_| session.task.is_none()) {
-            let updated = ActiveSession { task: Some(context.store.without_secrets(task)), ..resumed.clone() };
+            let updated = ActiveSession { task: Some(context.store.secret_filter().clean(task)), ..resumed.clone() };
             if let Err(error) = active::begin(context, &updated) {
                 warnings.push(format!("cannot remember the task ({error}); give it with the next assessment"));
             }
@@ -133,7 +133,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
         place: context.store.paths().place(),
     };
     let (record, mut stored) = session::begin(context, &who, body, request.by_hook)?;
-    stored.after(first);
+    stored.prepend(first);
     let started_at = record.as_ref().map(|record| record.head.at.clone()).unwrap_or_default();
     let task = record.and_then(|record| match record.body {
         Body::SessionStart(start) => start.task,
@@ -199,7 +199,7 @@ fn continue_from(context: &CommandContext<'_>, name: &str, by: &str, stored: &mu
             let managed = CheckedHandoff::context(Some(by));
             let content = Content { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..Content::default() };
             let written = handoff::write::write(context, &owner, HandoffInput::default(), &content)?;
-            stored.before(written.stored);
+            stored.append(written.stored);
             written.record.head.id
         }
     };

@@ -62,7 +62,7 @@ fn sync(
     let store = &context.store;
     if policy == SyncPolicy::Nothing
         || !destinations(repo).iter().any(|name| name == remote || name == url)
-        || store.refused(url).is_some()
+        || store.server(url).refusal().is_some()
     {
         return Ok(None);
     }
@@ -120,7 +120,7 @@ fn pushed_secret(context: &CommandContext<'_>, lines: &[String], remote: &str) -
     context.repo.set_deadline(Instant::now() + time_limit(context.repo, &mut Vec::new()));
     // unreadable objects cannot be pushed anyway
     let leak = pushed.iter().find_map(|(name, new, old)| {
-        context.store.secrets_in_push(name, *new, *old).unwrap_or_default().into_iter().next()
+        context.store.secret_scan().in_push(name, *new, *old).unwrap_or_default().into_iter().next()
     })?;
     let command = leak.remedies().pop()?;
     Some(format!(
@@ -144,15 +144,15 @@ pub(crate) fn time_limit(repo: &Repository, warnings: &mut Vec<String>) -> Durat
 
 /// Whether the remote lacks refs that the policy allows, as far as known here. Makes no connection.
 fn is_new(store: &Store<'_>, place: &RemoteTarget, policy: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
-    if store.pending_count() > 0 {
+    if store.log().counts().total() > 0 {
         flush::before_sync(store, warnings);
     }
-    let held = store.held_back(&place.push);
+    let held = store.server(&place.push).held_back();
     let is_due = |compared: &RefComparison| {
         let is_held = compared.ours.as_ref() == held.get(&compared.name);
         compared.ours.is_some() && !is_held && !compared.equal && policy.allows(&compared.name)
     };
-    Ok(store.compare_refs(&place.tracking, None)?.iter().any(is_due))
+    Ok(store.remotes().compare_refs(&place.tracking, None)?.iter().any(is_due))
 }
 
 /// Whether ssh can be run without prompts: the user configured no ssh command.

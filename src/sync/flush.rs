@@ -20,19 +20,25 @@ pub struct FlushOutcome {
 /// objects.
 pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushOutcome> {
     let mut warnings = Vec::new();
-    let rescued = without_damaged.then(|| context.store.rescue(&mut warnings)).transpose()?;
+    let rescued = without_damaged.then(|| context.store.recovery().rescue(&mut warnings)).transpose()?;
     warnings.extend(context.store.reconcile());
-    let flushed = context.store.flush();
+    let flushed = context.store.writer().flush();
     warnings.extend(flushed.warnings);
     let mut left = flushed.left.into_iter().map(|log| log.into_error());
     let degraded = flushed.degraded.or_else(|| left.next());
     warnings.extend(left.map(|error| error.in_one_line()));
-    Ok(FlushOutcome { flushed: flushed.records, waiting: context.store.pending_count(), degraded, warnings, rescued })
+    Ok(FlushOutcome {
+        flushed: flushed.records,
+        waiting: context.store.log().counts().total(),
+        degraded,
+        warnings,
+        rescued,
+    })
 }
 
 /// Writes pending records before a sync; a failure is a warning.
 pub(crate) fn before_sync(store: &Store<'_>, warnings: &mut Vec<String>) {
-    let flushed = store.flush();
+    let flushed = store.writer().flush();
     warnings.extend(flushed.warnings);
     warnings.extend(flushed.degraded.map(|error| format!("cannot write pending records to the notes: {error}")));
 }

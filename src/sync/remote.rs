@@ -39,7 +39,7 @@ impl Sync<'_, '_> {
         let (refs, _) = self.fetch()?;
         let (mut incoming, mut outgoing) = (TransferByRef::new(), TransferByRef::new());
         for compared in &refs {
-            let (received, unsent) = self.store.lines_to_transfer(compared)?;
+            let (received, unsent) = self.store.remotes().lines_to_transfer(compared)?;
             incoming.insert(compared.name.clone(), received);
             outgoing.insert(compared.name.clone(), unsent);
         }
@@ -60,12 +60,12 @@ impl Sync<'_, '_> {
         let repo = self.store.repo();
         let fetch = |whole| -> Result<(Vec<RefComparison>, Fetched)> {
             let fetched = transfer::fetch(repo, self.place, &self.options, whole)?;
-            Ok((self.store.compare_refs(&self.place.tracking, Some(&fetched.present))?, fetched))
+            Ok((self.store.remotes().compare_refs(&self.place.tracking, Some(&fetched.present))?, fetched))
         };
         let differs = |compared: &RefComparison| !compared.equal && compared.theirs.is_some();
         let found = fetch(false);
         let lacks = |found: &Result<(Vec<RefComparison>, Fetched)>| match found {
-            Ok((refs, _)) => refs.iter().any(|s| differs(s) && !self.store.is_whole(s)),
+            Ok((refs, _)) => refs.iter().any(|s| differs(s) && !self.store.remotes().is_whole(s)),
             // a tree is missing
             Err(error) => error.kind() == empirica_notes::error::Kind::Storage,
         };
@@ -76,7 +76,7 @@ impl Sync<'_, '_> {
     /// reach redacted records.
     pub fn run(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
         let synced = self.run_once(warnings, say);
-        let unredacted = self.store.forget_tracking(&self.place.tracking);
+        let unredacted = self.store.redaction().forget_tracking(&self.place.tracking);
         let mut synced = synced?;
         synced.unredacted = unredacted?;
         for name in &synced.unredacted {
@@ -98,28 +98,29 @@ impl Sync<'_, '_> {
             first |= round == 1 && is_first(&refs);
             let mut outgoing = TransferByRef::new();
             for compared in refs.iter().filter(|compared| !compared.equal) {
-                let (received, unsent) = store.lines_to_transfer(compared)?;
+                let (received, unsent) = store.remotes().lines_to_transfer(compared)?;
                 add(incoming.entry(compared.name.clone()).or_default(), received);
                 outgoing.insert(compared.name.clone(), unsent);
             }
             let allowed = |name: &str| self.policy.allows(name);
             if refs.iter().any(|compared| !compared.equal && compared.theirs.is_some()) {
-                warnings.extend(store.unite_remote(&refs, allowed)?);
+                warnings.extend(store.remotes().unite(&refs, allowed)?);
             }
             fault::step("sync: united");
-            let mut refs = store.compare_refs(&self.place.tracking, Some(&fetched.present))?;
+            let mut refs = store.remotes().compare_refs(&self.place.tracking, Some(&fetched.present))?;
             if self.only_redactions {
-                refs = refs.into_iter().map(|s| store.redactions_only(s)).collect::<Result<_>>()?;
+                refs = refs.into_iter().map(|s| store.remotes().with_redactions_only(s)).collect::<Result<_>>()?;
             }
             let held = self.held(&refs, &mut secret, warnings)?;
             let held_tips =
                 refs.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
-            store.remember_held_back(&self.place.push, &held_tips.collect());
+            store.server(&self.place.push).set_held_back(&held_tips.collect());
             let due: Vec<&RefComparison> = refs
                 .iter()
                 .filter(|s| !s.equal && allowed(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
                 .collect();
-            let updates = due.iter().map(|compared| store.push_update(compared)).collect::<Result<Vec<_>>>()?;
+            let updates =
+                due.iter().map(|compared| store.remotes().push_update(compared)).collect::<Result<Vec<_>>>()?;
             let updates: Vec<_> = updates.into_iter().flatten().collect();
             if updates.is_empty() {
                 add_all(&mut outgoing, &sent);
@@ -129,7 +130,7 @@ impl Sync<'_, '_> {
             if first && sent.is_empty() && round == 1 {
                 say(&self.first_message(&outgoing));
             }
-            if store.is_forgetting() {
+            if store.redaction().is_incomplete() {
                 return Err(Error::storage("redacted records are still in some notes here")
                     .reason("cannot write a ref or a log; nothing is sent until this works")
                     .suggest("Find the cause, then sync again.")
@@ -156,7 +157,7 @@ impl Sync<'_, '_> {
             for (name, _) in &done {
                 add(sent.entry(name.clone()).or_default(), outgoing.get(name).cloned().unwrap_or_default());
             }
-            store.record_push(&self.place.tracking, &done)?;
+            store.remotes().record_push(&self.place.tracking, &done)?;
             if updates.iter().all(|u| refused.contains_key(&u.name) || done.iter().any(|(name, _)| *name == u.name)) {
                 add_all(&mut outgoing, &sent);
                 let synced = self.synced(&refs, &incoming, &outgoing, round, first);
@@ -193,7 +194,7 @@ impl Sync<'_, '_> {
     ) -> Result<BTreeSet<String>> {
         let mut held = BTreeSet::new();
         for compared in refs.iter().filter(|compared| !compared.equal && self.policy.allows(&compared.name)) {
-            let found = self.store.secrets_to_send(compared)?;
+            let found = self.store.secret_scan().to_send(compared)?;
             if self.allow_secret {
                 for leak in &found {
                     let warning = format!("{} holds a secret (rule {}) and was sent", leak.location(), leak.rule);
@@ -267,7 +268,7 @@ impl Sync<'_, '_> {
         secret: Option<Leak>,
     ) -> Result<RemoteSync> {
         let words = refused.iter().next();
-        self.store.remember_refusal(&self.place.push, words.map(|(_, words)| words.as_str()));
+        self.store.server(&self.place.push).set_refusal(words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
             let error = Error::refused(format!("{} rejected {name}", self.place.name)).reason(words.clone());
             // the remote lacks objects that are unreadable here

@@ -54,7 +54,7 @@ pub fn run(
     }
     let mut input = suggestion_input(context, who, gathered)?;
     let (task, reasoning, unknowns) = evidence;
-    let safe = |text: &str| context.store.without_secrets(text);
+    let safe = |text: &str| context.store.secret_filter().clean(text);
     input.task = task.map(safe).or(input.task);
     input.reasoning = reasoning.map(safe);
     input.unknowns.extend(unknowns.iter().map(|unknown| safe(unknown)));

@@ -177,5 +177,5 @@ fn now(context: &CommandContext<'_>, other: Option<&SessionId>, vectors: Vectors
     };
     let (id, ai) = (gathered.session.id.clone(), gathered.session.ai.clone());
     let (checkpoint, _) = take(context, &gathered, &ai, SnapshotRequest { vectors, ..Default::default() }, git)?;
-    Ok(Operand::now(&context.store.new_envelope(Some(&id), &ai), &checkpoint, &gathered.goals))
+    Ok(Operand::now(&context.store.writer().new_envelope(Some(&id), &ai), &checkpoint, &gathered.goals))
 }

@@ -124,8 +124,8 @@ pub(crate) fn take(
         tags: request.tags,
         metadata: request.metadata,
         // before shortening, which could cut a secret
-        git_state: context.store.all_without_secrets(git_state),
-        snapshot: context.store.all_without_secrets(Some(snapshot)),
+        git_state: context.store.secret_filter().clean_all(git_state),
+        snapshot: context.store.secret_filter().clean_all(Some(snapshot)),
     };
     if !bound(&mut checkpoint, ai) {
         return Err(Error::usage("reasoning, tags and metadata are too long for a checkpoint")

@@ -125,7 +125,7 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
             let of_them = |record: &Record| {
                 concerned.contains(&record.head.id) || record.names().iter().any(|id| concerned.contains(id))
             };
-            context.store.add_to_session(&who.id, scan.entries().filter(|entry| of_them(&entry.record)))?;
+            context.store.writer().add_to_session(&who.id, scan.entries().filter(|entry| of_them(&entry.record)))?;
             let setters = concerned.iter().filter_map(|id| scan.get(id)?.record.head.session.clone());
             let mut concerns: Vec<SessionId> = setters.chain([from.clone()]).filter(|id| *id != who.id).collect();
             concerns.sort();

@@ -61,7 +61,7 @@ impl Commit {
 
     fn read(self, context: &CommandContext<'_>) -> CommitState {
         let Some(id) = self.id else { return CommitState::default() };
-        let reached = self.is_head || context.store.is_reachable(id);
+        let reached = self.is_head || context.store.reader().is_reachable(id);
         // beyond the end of a shallow history, nothing is known
         let is_cut_off = !reached && context.repo.is_shallow() && context.store.head().commit.is_some();
         let counted = if self.is_head { Some(0) } else { self.counting.and_then(reach::Counting::read) };

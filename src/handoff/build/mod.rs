@@ -91,7 +91,7 @@ pub fn composed(
     mut input: HandoffInput,
     content: &Content,
 ) -> Result<Handoff> {
-    input.drop_carried(gathered, &|text| context.store.without_secrets(text));
+    input.drop_carried(gathered, &|text| context.store.secret_filter().clean(text));
     let mut handoff = report(gathered, work, input, context.store.now());
     content.put_in(&mut handoff);
     handoff.automatic = content.automatic;
@@ -110,13 +110,13 @@ pub fn composed(
         let source = document::Source { gathered, transcript: content.transcript.as_ref(), ai: &who.ai, now: &now };
         document::fill(&mut handoff, &source);
         if let Some(budget) = content.budget {
-            let head = context.store.new_record(&who.id, &who.ai, Body::Handoff(Box::default())).head;
+            let head = context.store.writer().new_record(&who.id, &who.ai, Body::Handoff(Box::default())).head;
             // the stored one has another ID
             let budget = budget.saturating_sub(8);
             let size = |handoff: &Handoff| {
                 let record = Record { head: head.clone(), body: Body::Handoff(Box::new(handoff.clone())) };
                 // a handoff that cannot be rendered counts as too large
-                context.store.report(&record).map_or(usize::MAX, |text| tokens::estimate(&text))
+                context.store.render().report(&record).map_or(usize::MAX, |text| tokens::estimate(&text))
             };
             document::fit(&mut handoff, budget, &size);
         }
@@ -160,7 +160,7 @@ pub fn drafted(
         Some(_) => &gathered_of(&scan.records().chain(&content.unstored).collect::<Vec<_>>(), &who.id)?,
         None => &gathered,
     };
-    input.drop_logged(session, &|text| context.store.without_secrets(text));
+    input.drop_logged(session, &|text| context.store.secret_filter().clean(text));
     let handoff = composed(context, who, &gathered, work, input, content)?;
     Ok(DraftHandoff { handoff, changed, own, warnings })
 }

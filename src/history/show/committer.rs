@@ -40,7 +40,7 @@ pub fn of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) ->
     }
     let lines: Vec<LineQuery> =
         [Some(id), start.as_ref()].into_iter().flatten().filter_map(|id| line(&scan, id)).collect();
-    let mut origins = context.store.origins(&lines)?;
+    let mut origins = context.store.reader().origins(&lines)?;
     let start = start.and_then(|start| origins.get(&start).cloned());
     Ok(Committed { by: origins.remove(id), start })
 }
@@ -54,7 +54,7 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<C
     };
     let own: Vec<&Record> = scan.records().filter(own).collect();
     let lines: Vec<LineQuery> = own.iter().filter_map(|record| line(&scan, &record.head.id)).collect();
-    let origins = context.store.origins(&lines)?;
+    let origins = context.store.reader().origins(&lines)?;
     let start = own.iter().find(|record| is_start(record, session)).and_then(|record| origins.get(&record.head.id));
     let mut out = Committers::default();
     let mut unknown = 0;

@@ -98,7 +98,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
         HookKind::Nothing => Ok(None),
     };
     done.unwrap_or_else(|error| {
-        context.store.trouble(&format!("agent {} {}", event.agent.name(), event.name), &in_one_line(&error));
+        context.store.hook_errors().add(&format!("agent {} {}", event.agent.name(), event.name), &in_one_line(&error));
         None
     })
 }
@@ -107,7 +107,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
 pub fn unread(env: &Env, render: &dyn Render, hook: &str, why: &str) {
     let Ok(repo) = Repository::discover(env) else { return };
     if let Ok(context) = CommandContext::new(env, &repo, render, Selection::default()) {
-        context.store.trouble(hook, &format!("cannot read the agent's input: {why}"));
+        context.store.hook_errors().add(hook, &format!("cannot read the agent's input: {why}"));
     }
 }
 
@@ -263,7 +263,7 @@ fn ends(context: &mut CommandContext<'_>, event: &HookEvent, reason: &str) -> Re
         if context.env.get(BACKGROUND).is_some() { Duration::from_secs(60) } else { Duration::from_millis(500) };
     if let Err(error) = collect_new(context, event, patience) {
         // write the handoff anyway
-        context.store.trouble(&format!("agent {} {}", event.agent.name(), event.name), &in_one_line(&error));
+        context.store.hook_errors().add(&format!("agent {} {}", event.agent.name(), event.name), &in_one_line(&error));
     }
     let Some(id) = active_session(context, event)? else { return Ok(None) };
     context.selection.session = Some(id.as_str().to_owned());
@@ -295,7 +295,7 @@ fn failed(
         return Ok(None);
     }
     // remove secrets first: a truncated one is not recognised
-    let text: String = context.store.without_secrets(text).chars().take(FAULT).collect();
+    let text: String = context.store.secret_filter().clean(text).chars().take(FAULT).collect();
     let entry = Activity { category: category.to_owned(), text, failed: true, ..Default::default() };
     claim::add::log(context, Body::Activity(entry), None).map(|_| None)
 }

@@ -117,7 +117,7 @@ pub fn run(
     let survey = stored.survey(new, &mut redacted)?;
     outcome.new = survey.new.values().sum();
     (outcome.kinds, outcome.known, outcome.left_out) = (survey.new, survey.known, survey.left_out);
-    outcome.secrets = context.store.scans_for_secrets().then_some(redacted.len());
+    outcome.secrets = context.store.secret_filter().is_enabled().then_some(redacted.len());
     if outcome.new > 0 {
         report_secrets(&redacted, &mut outcome.stored);
     }
@@ -125,7 +125,7 @@ pub fn run(
     let copies = copies(context, &stored, &converted.lines, &pending, &mut outcome)?;
     pending.extend(copies);
     if !dry_run && !pending.is_empty() {
-        let imported = context.store.import(pending, &BTreeMap::new(), progress)?;
+        let imported = context.store.archive().import(pending, &BTreeMap::new(), progress)?;
         outcome.stored.warnings.extend(imported.warnings);
         outcome.stored.storage = (outcome.new > 0).then_some(Storage::GitNotes);
     }
@@ -134,7 +134,7 @@ pub fn run(
 
 /// Sessions not created by an import.
 fn native(context: &CommandContext<'_>) -> Result<BTreeSet<SessionId>> {
-    let journal = context.store.scan(Namespace::Journal)?;
+    let journal = context.store.reader().scan(Namespace::Journal)?;
     let native = journal.records().filter(|record| match &record.body {
         Body::SessionStart(start) => start.worktree != convert::PLACE,
         _ => false,

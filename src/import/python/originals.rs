@@ -13,7 +13,7 @@ use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::record::Attach;
 use empirica_notes::model::{Body, Envelope, Id, Namespace, Record};
 use empirica_notes::store::log::PendingRecord;
-use empirica_notes::store::{Lookup, Store, data_ref};
+use empirica_notes::store::{Lookup, Store, Tombstones, data_ref};
 use empirica_secrets::Replaced;
 
 /// A record to store, converted and encoded.
@@ -49,7 +49,7 @@ impl Originals<'_> {
     ) -> Result<Vec<u8>> {
         let mut keys = format::record::body_to_map(body);
         keys.insert("foreign".to_owned(), foreign);
-        self.store.line(head, body.kind(), keys, redacted)
+        self.store.writer().encode_line(head, body.kind(), keys, redacted)
     }
 
     /// Finds which records are already stored under their IDs, on any commit and with any content. If one is stored
@@ -60,7 +60,7 @@ impl Originals<'_> {
         let mut gone: BTreeSet<String> = BTreeSet::new();
         let mut found: Vec<(PendingRecord, Option<String>, bool)> = Vec::new();
         for namespace in Namespace::ALL {
-            let epoch = self.store.tombstones(&data_ref(namespace))?;
+            let epoch = Tombstones::of(self.store.repo(), self.store.repo().find_ref(&data_ref(namespace))?)?;
             let of_namespace: Vec<&NewRecord> =
                 records.iter().filter(|record| record.pending.namespace == namespace).collect();
             let own = of_namespace.iter().map(|record| record.line.head.id.clone());
@@ -73,7 +73,7 @@ impl Originals<'_> {
                 let name = line.foreign.get("ref").and_then(Value::as_str).map(str::to_owned);
                 if !epoch.counts(&pending.line) {
                     // other imported records may quote it
-                    self.store.forget_text(&pending.line);
+                    self.store.redaction().forget_text(&pending.line);
                     gone.extend(name);
                     out.left_out += 1;
                     continue;

@@ -42,11 +42,11 @@ pub struct WantedNotes {
 impl WantedNotes {
     /// Reads refs and pending records.
     pub fn look(store: &Store<'_>) -> Result<Self> {
-        let view = store.pending_view()?;
+        let view = store.reader().pending_view()?;
         let empty = store.repo().empty_tree();
         let mut out = WantedNotes { trees: [empty; 3], extras: Vec::new(), pending: Vec::new() };
         for (at, namespace) in Namespace::ALL.into_iter().enumerate() {
-            let (sources, redacted) = store.sources(namespace, &view);
+            let (sources, redacted) = store.reader().sources(namespace, &view);
             for NotesSource { tip, required, stale } in sources {
                 let tree = match store.repo().tree_of(tip) {
                     Err(_) if !required => continue,

@@ -24,8 +24,8 @@ pub struct PendingRecords {
 impl PendingRecords {
     /// Counts the logs, and looks for an obstacle if they have records.
     pub fn new(context: &CommandContext<'_>) -> Self {
-        let counted = context.store.pending_counts();
-        let obstacle = (counted.all() > 0).then(|| context.store.obstacle()).flatten();
+        let counted = context.store.log().counts();
+        let obstacle = (counted.total() > 0).then(|| context.store.health().obstacle()).flatten();
         PendingRecords { counted, obstacle }
     }
 }
@@ -63,7 +63,7 @@ pub fn unsynced(context: &CommandContext<'_>) -> Result<Option<Unsynced>> {
     let mut out = Unsynced::default();
     let (mut united, mut all) = (Lacking::default(), None);
     for name in names {
-        let refs = context.store.compare_refs(&tracking_name(context.repo, &name), None)?;
+        let refs = context.store.remotes().compare_refs(&tracking_name(context.repo, &name), None)?;
         if policy == SyncPolicy::All && refs.iter().all(|compared| compared.theirs.is_none()) {
             let index = context.index()?;
             let counted = (index.count_all()?, index.count("handoff")?);
@@ -110,13 +110,13 @@ impl Lacking {
             }
             return Ok(());
         }
-        if !context.store.is_whole(compared) {
+        if !context.store.remotes().is_whole(compared) {
             return Err(Error::storage(format!("cannot compare {}: notes are missing in this clone", compared.name))
                 .reason("the notes were fetched without their content, as a partial clone does")
                 .suggest("Fetch them whole.")
                 .command(empirica("sync")));
         }
-        let (_, outgoing) = context.store.lines_to_transfer(compared)?;
+        let (_, outgoing) = context.store.remotes().lines_to_transfer(compared)?;
         for line in outgoing.lines {
             let is_handoff = format::record::decode(&line.bytes).is_some_and(|record| record.body.kind() == "handoff");
             line.id.iter().for_each(|id| self.put(id, is_handoff));

@@ -140,7 +140,7 @@ impl<'a> From<&'a StatusOutcome> for StatusView<'a> {
             sessions: outcome.sessions.iter().map(AtWorkView::from).collect(),
             total_sessions: outcome.total_sessions,
             handoffs: outcome.handoffs,
-            unflushed: outcome.waiting.counted.all(),
+            unflushed: outcome.waiting.counted.total(),
             waiting: WaitingView::from(&outcome.waiting),
             unsynced: outcome.unsynced.as_ref(),
             set_up: outcome.is_set_up,
@@ -154,7 +154,7 @@ impl<'a> From<&'a PendingRecords> for WaitingView<'a> {
         WaitingView {
             counted,
             reason: obstacle.as_ref().map(Error::with_reason),
-            command: (counted.all() > 0).then(|| empirica("flush")),
+            command: (counted.total() > 0).then(|| empirica("flush")),
             recovery_commands: obstacle.as_ref().map_or(&[], |error| error.commands()),
         }
     }

@@ -39,13 +39,13 @@ pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     refs.push(pending(context));
     refs.push(unsynced(context));
     refs.push(writable(context));
-    refs.extend(troubles(context));
+    refs.extend(hook_errors(context));
     refs
 }
 
 /// Last failure logged by hooks. It needs no fix: its records were written later or are pending.
-fn troubles(context: &CommandContext<'_>) -> Option<DoctorCheck> {
-    let all = context.store.troubles();
+fn hook_errors(context: &CommandContext<'_>) -> Option<DoctorCheck> {
+    let all = context.store.hook_errors().list();
     let last = all.last()?;
     Some(DoctorCheck::right(
         "troubles",
@@ -78,7 +78,7 @@ fn conflicts(repo: &Repository) -> Vec<DoctorCheck> {
 /// Unreadable refs, and refs that are gone although their last value is remembered.
 fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let repo = context.repo;
-    let remembered = context.store.saved_tips();
+    let remembered = context.store.health().saved_tips();
     let mut out = Vec::new();
     let common = repo.common_dir();
     // read the files, as a listing skips unreadable refs
@@ -94,7 +94,7 @@ fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
                 out.push(DoctorCheck::wrong("refs", what).command(empirica("flush")));
             }
             Ok(None) => {}
-            Ok(Some(id)) if context.store.is_readable(id) => {}
+            Ok(Some(id)) if context.store.recovery().is_readable(id) => {}
             Ok(Some(id)) => {
                 let what = format!("the ref {name} names {id}, which is no notes commit here, or is damaged");
                 let check = move_objects(repo, [id], DoctorCheck::wrong("refs", what));
@@ -169,7 +169,7 @@ fn locks(repo: &Repository) -> Vec<DoctorCheck> {
 /// Unreadable objects of our notes. A damaged loose object hides an intact one, so it is moved away; what a remote
 /// has is then fetched, the rest is restored from what is left here.
 fn damaged(context: &CommandContext<'_>) -> DoctorCheck {
-    let all = context.store.damaged();
+    let all = context.store.health().damaged();
     let Some((name, id, why)) = all.first() else { return DoctorCheck::right("objects", "every note can be read") };
     let others = if all.len() > 1 { format!(", and {} more", all.len() - 1) } else { String::new() };
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
@@ -181,7 +181,7 @@ fn damaged(context: &CommandContext<'_>) -> DoctorCheck {
 fn damaged_history(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let repo = context.repo;
     let tips = own_refs().into_iter().filter_map(|name| Some((repo.find_ref(&name).ok()??, name)));
-    let broken = tips.filter(|(tip, _)| context.store.is_readable(*tip)).filter_map(|(tip, name)| {
+    let broken = tips.filter(|(tip, _)| context.store.recovery().is_readable(*tip)).filter_map(|(tip, name)| {
         let error = walked(repo, tip).err()?;
         let what = format!("cannot walk the whole history of {name}: {error}");
         Some(with_rewrite(repo, DoctorCheck::wrong("objects", what)))
@@ -207,7 +207,7 @@ fn with_rewrite(repo: &Repository, check: DoctorCheck) -> DoctorCheck {
 
 /// Pending records are safe and readable here; they are synchronised once flushed.
 fn pending(context: &CommandContext<'_>) -> DoctorCheck {
-    let what = match context.store.pending_count() {
+    let what = match context.store.log().counts().total() {
         0 => return DoctorCheck::right("log", "no record is pending"),
         1 => "1 record is pending; it will be written with the next ones".to_owned(),
         many => format!("{many} records are pending; they will be written with the next ones"),
@@ -226,7 +226,7 @@ fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
     };
     let remotes = destinations(repo);
     let differs = |remote: &&String| {
-        let refs = context.store.compare_refs(&tracking_name(repo, remote), None).unwrap_or_default();
+        let refs = context.store.remotes().compare_refs(&tracking_name(repo, remote), None).unwrap_or_default();
         refs.iter().any(|compared| compared.ours.is_some() && !compared.equal && policy.allows(&compared.name))
     };
     match (remotes.iter().find(differs), remotes.first()) {
@@ -240,8 +240,8 @@ fn unsynced(context: &CommandContext<'_>) -> DoctorCheck {
 }
 
 fn writable(context: &CommandContext<'_>) -> DoctorCheck {
-    match context.store.probe() {
-        Ok(()) => match context.store.unwritable() {
+    match context.store.health().probe() {
+        Ok(()) => match context.store.health().unwritable() {
             None => DoctorCheck::right("store", "records can be written"),
             Some(error) => DoctorCheck::failed("store", &error),
         },

@@ -6,7 +6,7 @@ use empirica_notes::store::{Leak, Part};
 
 /// A check per stored secret, with the command that removes it. `progress` receives the notes done and their total.
 pub fn secrets(context: &CommandContext<'_>, progress: &mut dyn FnMut(usize, usize)) -> Vec<DoctorCheck> {
-    match context.store.stored_secrets(progress) {
+    match context.store.secret_scan().stored(progress) {
         Ok(found) if found.is_empty() => {
             vec![DoctorCheck::right("secrets", "no stored record or note contains a known kind of secret")]
         }

@@ -29,7 +29,7 @@ pub fn checks(context: &CommandContext<'_>, ours: bool) -> Vec<DoctorCheck> {
     }
     all(values(context), "config", "every empirica.* value can be used");
     all(Ok(identity(context)), "identity", "records name their author");
-    if !context.store.scans_for_secrets() {
+    if !context.store.secret_filter().is_enabled() {
         let off = "empirica.redact is off: secrets are neither replaced before storing nor held back from a push";
         out.push(DoctorCheck::right("secrets", off).command("git config empirica.redact true"));
     }

@@ -16,7 +16,7 @@ use empirica_notes::git::remotes;
 use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::remotes::{RemoteTarget, transfer};
 use empirica_notes::model::{Body, Id, Namespace};
-use empirica_notes::store::{PREFIX, Redaction, Scrubbed};
+use empirica_notes::store::{PREFIX, RedactedRecords, Scrubbed};
 
 #[derive(Debug, Clone, Default)]
 pub struct RedactRequest {
@@ -32,7 +32,7 @@ pub struct RedactRequest {
 
 #[derive(Debug, Default)]
 pub struct RedactOutcome {
-    pub here: Redaction,
+    pub here: RedactedRecords,
     /// Result per remote that notes are pushed to or fetched from; empty in a dry run.
     pub remotes: Vec<RemoteRedaction>,
     pub dry_run: bool,
@@ -84,7 +84,7 @@ pub struct ScrubOutcome {
 /// Removes secrets outside records from local refs. Content already on a remote stays there.
 pub fn scrub(context: &CommandContext<'_>, dry_run: bool) -> Result<ScrubOutcome> {
     let mut warnings = context.store.reconcile();
-    let refs = context.store.scrub(dry_run, &mut warnings)?;
+    let refs = context.store.redaction().scrub(dry_run, &mut warnings)?;
     Ok(ScrubOutcome { refs, dry_run, warnings })
 }
 
@@ -96,12 +96,12 @@ pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<Reda
     let ids = request.records.iter().map(|name| resolve(context, name)).collect::<Result<BTreeSet<Id>>>()?;
     context.optional("reason", request.reason.as_deref())?;
     let by = By {
-        ai: context.store.without_secrets(&context.author(None)),
+        ai: context.store.secret_filter().clean(&context.author(None)),
         at: context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
-        reason: request.reason.as_deref().map(|reason| context.store.without_secrets(reason)),
+        reason: request.reason.as_deref().map(|reason| context.store.secret_filter().clean(reason)),
     };
     let places = places(context)?;
-    outcome.here = context.store.redact(&ids, &by, request.dry_run)?;
+    outcome.here = context.store.redaction().redact(&ids, &by, request.dry_run)?;
     outcome.warnings.append(&mut outcome.here.warnings);
     if request.dry_run {
         return Ok(outcome);
@@ -112,8 +112,8 @@ pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<Reda
         outcome.remotes.push(remote);
     }
     // tracking refs of remotes no longer configured
-    context.store.forget_tracking("")?;
-    context.store.forget_traces(&mut outcome.warnings);
+    context.store.redaction().forget_tracking("")?;
+    context.store.redaction().forget_traces(&mut outcome.warnings);
     Ok(outcome)
 }
 
@@ -125,8 +125,8 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
         Err(error) => {
             let whole = Id::parse(name.trim()).filter(|_| error.kind() == Kind::NotFound);
             let is_stored = |id: &Id| {
-                let found = context.store.redact(&BTreeSet::from([id.clone()]), &By::default(), true);
-                found.is_ok_and(|found| found.gone.len() + found.before.len() > 0)
+                let found = context.store.redaction().redact(&BTreeSet::from([id.clone()]), &By::default(), true);
+                found.is_ok_and(|found| found.gone.len() + found.already_redacted.len() > 0)
             };
             return whole.filter(is_stored).ok_or(error);
         }
@@ -175,7 +175,7 @@ fn publish(
     request: &RedactRequest,
     warnings: &mut Vec<String>,
 ) -> RemoteRedaction {
-    let name = context.store.without_secrets(&place.name);
+    let name = context.store.secret_filter().clean(&place.name);
     let result = |state, reason: Option<String>| RemoteRedaction { name: name.clone(), state, reason };
     let mut redact = || -> Result<RemoteRedaction> {
         let policy = SyncPolicy::configured(context.repo)?;

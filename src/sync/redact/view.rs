@@ -55,7 +55,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     let view = RedactView {
         dry_run: outcome.dry_run,
         redacted: listed(&here.gone),
-        redacted_before: &here.before,
+        redacted_before: &here.already_redacted,
         rewritten: listed(&here.rewritten),
         look_at: listed(&here.look_at),
         foreign_refs: &here.foreign,
@@ -71,7 +71,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
         format!("{} {}: {what}\n", safe::line(&kind.replace('_', " ")), id.short())
     };
     let mut text: String = here.gone.iter().map(|record| line(record, gone)).collect();
-    text.extend(here.before.iter().map(|id| format!("{}: redacted before\n", id.short())));
+    text.extend(here.already_redacted.iter().map(|id| format!("{}: redacted before\n", id.short())));
     text.extend(here.rewritten.iter().map(|record| line(record, rewritten)));
     for remote in &outcome.remotes {
         let state = match remote.state {
@@ -94,7 +94,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     }
     let names: Vec<String> =
         outcome.remotes.iter().filter(|r| r.state == RemoteState::NotRedacted).map(|r| r.name.clone()).collect();
-    let ids = here.gone.iter().map(|(id, _)| id).chain(&here.before);
+    let ids = here.gone.iter().map(|(id, _)| id).chain(&here.already_redacted);
     let retry = ids.fold(empirica("redact"), |command, id| command.arg(id.as_str()));
     answer.failed = Some(
         Error::refused(format!("it is not redacted on {}", names.join(", ")))

@@ -91,7 +91,7 @@ pub(crate) fn find_repairs(context: &CommandContext<'_>, request: &RepairRequest
     outcome.unborn = context.store.head().commit.is_none();
     let mut moves = Vec::new();
     let chosen = chosen(context, &request.to)?;
-    let handoffs = context.store.scan(Namespace::Handoffs)?;
+    let handoffs = context.store.reader().scan(Namespace::Handoffs)?;
     let mut lost = if outcome.unborn { BTreeMap::new() } else { handoffs_by_commit(context, &handoffs) };
     for choice in &chosen {
         lost.remove(&choice.from);
@@ -139,7 +139,7 @@ pub(crate) fn find_repairs(context: &CommandContext<'_>, request: &RepairRequest
         outcome.repairs.push(choice);
     }
     if request.apply && !moves.is_empty() {
-        outcome.stored.add(&mut context.store.follow(&moves)?);
+        outcome.stored.add(&mut context.store.writer().follow(&moves)?);
     }
     Ok(outcome)
 }
@@ -183,7 +183,7 @@ fn chosen(context: &CommandContext<'_>, pairs: &[(String, String)]) -> Result<Ve
     if pairs.is_empty() {
         return Ok(Vec::new());
     }
-    let all = context.store.scan_all()?;
+    let all = context.store.reader().scan_all()?;
     pairs.iter().map(|(from, to)| choice(context, &all, from, to)).collect()
 }
 

@@ -6,6 +6,7 @@ mod portable;
 pub mod read;
 pub mod recover;
 mod redact;
+mod refs;
 pub mod secrets;
 mod sync;
 mod write;
@@ -23,7 +24,7 @@ use crate::error::Result;
 use crate::format;
 use crate::git::history::reach::Reach;
 use crate::git::{HeadState, Repository};
-use crate::model::{Id, Namespace, Record};
+use crate::model::{Id, Record};
 
 pub use crate::store::files::paths::Paths;
 pub use crate::store::files::unique;
@@ -33,14 +34,17 @@ pub use crate::store::portable::{ExportItem, Imported};
 pub use crate::store::read::origin::{LineOrigin, LineQuery};
 pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, resolve_note};
 pub use crate::store::recover::rescue::Rescued;
-pub use crate::store::redact::Redaction;
+pub use crate::store::redact::RedactedRecords;
 pub use crate::store::redact::scrub::Scrubbed;
 pub use crate::store::redact::tombstones::{Form, Tombstones};
-pub use crate::store::secrets::leak::{Leak, Part};
+pub use crate::store::refs::{MARKDOWN_REF, PREFIX, data_ref, own_refs, tracking_ref};
+pub use crate::store::secrets::leak::{Leak, Part, has_allowed_secrets};
 pub use crate::store::sync::{Line, RefComparison, TransferLines};
 pub use crate::store::write::follow::Follow;
 pub use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};
 pub use empirica_secrets::Replaced;
+
+pub(crate) use crate::store::refs::{TRACKING, namespace_of, tracked};
 
 /// Renders Markdown notes; implemented by the crate that has the templates.
 pub trait Render {
@@ -55,44 +59,8 @@ pub trait Render {
 /// The total time a hook waits for locks.
 const HURRY: Duration = Duration::from_millis(500);
 
-/// The ref of the Markdown notes.
-pub const MARKDOWN_REF: &str = "refs/notes/empirica/handoffs";
-/// The prefix of all refs of this program.
-pub const PREFIX: &str = crate::git::refs::PREFIX;
-/// The prefix of the tracking refs.
-const TRACKING: &str = "refs/notes/empirica/remotes/";
-
-/// The data ref of a namespace.
-pub fn data_ref(namespace: Namespace) -> String {
-    format!("{PREFIX}data/{}", namespace.name())
-}
-
-/// The local refs of this program: the data refs, then the Markdown ref.
-pub fn own_refs() -> Vec<String> {
-    Namespace::ALL.into_iter().map(data_ref).chain([MARKDOWN_REF.to_owned()]).collect()
-}
-
-/// The namespace of a data ref; `None` for any other ref.
-fn namespace_of(name: &str) -> Option<Namespace> {
-    Namespace::ALL.into_iter().find(|namespace| data_ref(*namespace) == name)
-}
-
-/// The tracking ref of one of [`own_refs`]. `tracking` is the name from [`crate::git::remotes::tracking`].
-pub fn tracking_ref(tracking: &str, ours: &str) -> String {
-    format!("{TRACKING}{tracking}/{}", ours.strip_prefix(PREFIX).unwrap_or(ours))
-}
-
-/// The ref that a tracking ref tracks; `None` for any other ref.
-pub(crate) fn tracked(name: &str) -> Option<String> {
-    let rest = name.strip_prefix(TRACKING)?;
-    // data/handoffs has the Markdown ref's ending, and comes first
-    own_refs().into_iter().find(|ours| {
-        let end = format!("/{}", ours.strip_prefix(PREFIX).unwrap_or(ours));
-        rest.strip_suffix(&end).is_some_and(|remote| !remote.is_empty())
-    })
-}
-
-/// The records of one repository.
+/// The records of one repository, as seen by one command: its configuration, clock and locks. Its accessors,
+/// such as [`Store::reader`], give a type per subject.
 pub struct Store<'a> {
     repo: &'a Repository,
     paths: Paths,
@@ -111,6 +79,73 @@ pub struct Store<'a> {
     reach: RefCell<Reach>,
     /// Redacted texts, removed from everything this process writes.
     forgotten: RefCell<crate::format::redact::Texts>,
+}
+
+/// Reads records from the local refs, the tracking refs and the logs at once; writes no note.
+pub struct Reader<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Stores records: each is in a log before a note has it, and leaves the log after.
+pub struct Writer<'s> {
+    store: &'s Store<'s>,
+}
+
+/// The records in the logs of all worktrees, not yet in their notes.
+pub struct Log<'s> {
+    store: &'s Store<'s>,
+}
+
+/// The handoffs of this worktree for uncommitted or future work. If the list is lost, they stay on the commit they were
+/// written on.
+pub struct PendingHandoffs<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Exports all stored lines, and imports them by union, so that a repeated import changes nothing.
+pub struct Archive<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Unites content that others or damage removed from the refs back into them; no readable record is lost.
+pub struct Recovery<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Checks whether records can be read and written; changes nothing.
+pub struct Health<'s> {
+    store: &'s Store<'s>,
+}
+
+/// The errors of hooks, which never fail and rarely print: the newest 128 at most.
+pub struct HookErrors<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Compares the refs with those of remotes and unites them, so that a push is a fast-forward.
+pub struct Remotes<'s> {
+    store: &'s Store<'s>,
+}
+
+/// The state kept for the server at a URL, so that not every push contacts it.
+pub struct ServerState<'s> {
+    store: &'s Store<'s>,
+    url: &'s str,
+}
+
+/// Removes records and their texts: nothing that this process writes afterwards has a redacted text.
+pub struct Redaction<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Replaces secrets in new texts, as configured: no text changes while they are allowed or `empirica.redact` is off.
+pub struct SecretFilter<'s> {
+    store: &'s Store<'s>,
+}
+
+/// Finds secrets in stored data and in what a push would send; replaces none.
+pub struct SecretScan<'s> {
+    store: &'s Store<'s>,
 }
 
 impl<'a> Store<'a> {
@@ -138,6 +173,11 @@ impl<'a> Store<'a> {
         self.repo
     }
 
+    /// The renderer of its Markdown notes.
+    pub fn render(&self) -> &'a dyn Render {
+        self.render
+    }
+
     /// HEAD when the store was opened, on which new records are made.
     pub fn head(&self) -> &HeadState {
         &self.head
@@ -155,24 +195,79 @@ impl<'a> Store<'a> {
         self.allow_secrets = true;
     }
 
+    /// The reading of records.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { store: self }
+    }
+
+    /// The writing of records.
+    pub fn writer(&self) -> Writer<'_> {
+        Writer { store: self }
+    }
+
+    /// The pending records.
+    pub fn log(&self) -> Log<'_> {
+        Log { store: self }
+    }
+
+    /// The handoffs for uncommitted work.
+    pub fn pending_handoffs(&self) -> PendingHandoffs<'_> {
+        PendingHandoffs { store: self }
+    }
+
+    /// The export and import of records.
+    pub fn archive(&self) -> Archive<'_> {
+        Archive { store: self }
+    }
+
+    /// The recovery of content lost from refs.
+    pub fn recovery(&self) -> Recovery<'_> {
+        Recovery { store: self }
+    }
+
+    /// The checks of this repository's records.
+    pub fn health(&self) -> Health<'_> {
+        Health { store: self }
+    }
+
+    /// The errors that hooks logged.
+    pub fn hook_errors(&self) -> HookErrors<'_> {
+        HookErrors { store: self }
+    }
+
+    /// The comparison and union with remotes.
+    pub fn remotes(&self) -> Remotes<'_> {
+        Remotes { store: self }
+    }
+
+    /// The state kept for the server at `url`.
+    pub fn server<'s>(&'s self, url: &'s str) -> ServerState<'s> {
+        ServerState { store: self, url }
+    }
+
+    /// The redaction of records.
+    pub fn redaction(&self) -> Redaction<'_> {
+        Redaction { store: self }
+    }
+
+    /// The replacement of secrets in new texts.
+    pub fn secret_filter(&self) -> SecretFilter<'_> {
+        SecretFilter { store: self }
+    }
+
+    /// The search for secrets.
+    pub fn secret_scan(&self) -> SecretScan<'_> {
+        SecretScan { store: self }
+    }
+
     /// The time to wait for a lock: `timeout`, or less if in a hurry.
     pub fn patience(&self, timeout: Duration) -> Duration {
         self.until.map_or(timeout, |until| until.saturating_duration_since(Instant::now()).min(timeout))
     }
 
-    /// Whether a commit is reachable from HEAD; `false` if it is missing.
-    pub fn is_reachable(&self, commit: crate::git::Oid) -> bool {
-        self.reach.borrow_mut().contains(self.repo, commit)
-    }
-
-    /// Whether this worktree has records made on an unborn HEAD and not yet attached.
-    pub fn has_unborn(&self) -> bool {
-        self.paths.unborn().exists()
-    }
-
     /// The lock for writing notes. Fetches missing objects first, as the lock is never held across the network.
     fn locked(&self) -> Result<Lock> {
-        self.complete();
+        self.recovery().complete();
         Lock::acquire(&self.paths, &self.paths.lock(), self.patience(self.lock_timeout))
     }
 
@@ -185,21 +280,6 @@ impl<'a> Store<'a> {
     /// The lock named `name`; `None` if another process still holds it after `patience`.
     pub fn try_lock(&self, name: &str, patience: Duration) -> Option<Lock> {
         Lock::acquire(&self.paths, &self.paths.file(name), patience).ok()
-    }
-
-    /// The report of a handoff in Markdown; `None` if it cannot be rendered.
-    pub fn report(&self, record: &Record) -> Option<String> {
-        self.render.report(record).ok()
-    }
-
-    /// Removes records from the logs; `false` unless all are still pending there and were removed.
-    pub fn withdraw(&self, ids: &BTreeSet<Id>) -> bool {
-        log::withdraw(&self.paths, ids, self.lock_timeout).unwrap_or(false)
-    }
-
-    /// Removes the texts of a redacted line from everything this process writes.
-    pub fn forget_text(&self, line: &[u8]) {
-        self.forgotten.borrow_mut().add(line);
     }
 
     /// The start time of the command.
@@ -229,8 +309,8 @@ impl<'a> Store<'a> {
         self.now.timestamp_millis().max(0) as u64
     }
 
-    /// A new id, later than all known ids.
-    pub fn new_id(&self) -> Id {
+    /// A new id, later than all ids in the notes and logs.
+    fn new_id(&self) -> Id {
         let newest = match self.newest_ms.get() {
             0 => {
                 let pending = log::read(&self.paths);

@@ -15,7 +15,7 @@ use crate::store::redact::tombstones::Tombstones;
 use crate::store::write::flush::ForeignContent;
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{Lookup, Store, data_ref, own_refs};
+use crate::store::{Archive, Lookup, data_ref, own_refs};
 
 /// The outcome of an import.
 #[derive(Debug, Default)]
@@ -41,18 +41,19 @@ pub enum ExportItem<'l> {
 /// The consumer; its error ends the export.
 type Each<'e> = &'e mut dyn FnMut(ExportItem<'_>) -> Result<()>;
 
-impl Store<'_> {
+impl Archive<'_> {
     /// Exports every stored line from all sources, by namespace, then object id, then in canonical order; before the
     /// lines of a namespace, its redactions, if any. Redacted lines are omitted. Fails if a note is missing or damaged,
     /// as the export would be incomplete.
     pub fn export(&self, each: Each<'_>) -> Result<()> {
-        if let Some((name, tip)) = self.unreadable_tips().first() {
-            return Err(self.repo.unreadable_tip(name, *tip));
+        let repo = self.store.repo;
+        if let Some((name, tip)) = self.store.recovery().unreadable_tips().first() {
+            return Err(repo.unreadable_tip(name, *tip));
         }
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
-            let lookup = Lookup::open(self, namespace)?;
-            if let Some((_, blob)) = lookup.notes()?.into_iter().find(|(_, blob)| !self.repo.has_object(*blob)) {
+            let lookup = Lookup::open(self.store, namespace)?;
+            if let Some((_, blob)) = lookup.notes()?.into_iter().find(|(_, blob)| !repo.has_object(*blob)) {
                 return Err(missing_note(blob));
             }
             namespaces.push((namespace, lookup));
@@ -63,7 +64,7 @@ impl Store<'_> {
             }
             for on in lookup.objects()? {
                 let lines = lookup.lines(on)?;
-                if let Some(blob) = self.repo.unreadable().first() {
+                if let Some(blob) = repo.unreadable().first() {
                     return Err(damaged_note(*blob));
                 }
                 for line in lines {
@@ -87,25 +88,31 @@ impl Store<'_> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Imported> {
         let mut imported = Imported::default();
-        let _lock = self.locked()?;
-        let mut tips = self.heal_locked(&mut imported.warnings)?;
+        let _lock = self.store.locked()?;
+        let mut tips = self.store.recovery().heal_locked(&mut imported.warnings)?;
         let all = input.len();
         input.sort_unstable_by(|a, b| (a.namespace, a.on, &a.line).cmp(&(b.namespace, b.on, &b.line)));
         input.dedup();
         let mut is_written = self.find_new(&input, &mut imported)?.into_iter();
         imported.known = all - imported.new.values().sum::<usize>() - imported.left_out;
-        let before = self.own_tombstones()?;
+        let before = self.store.recovery().own_tombstones()?;
         let is_forgetting = self.import_redactions(&input, epochs, &mut tips)?;
         input.retain(|_| is_written.next() == Some(true));
-        touched::add_pending(&self.paths, &input)?;
-        self.write_pending(&input, ForeignContent::default(), &mut tips, &mut imported.warnings, progress)?;
+        touched::add_pending(&self.store.paths, &input)?;
+        self.store.writer().write_pending(
+            &input,
+            ForeignContent::default(),
+            &mut tips,
+            &mut imported.warnings,
+            progress,
+        )?;
         if !epochs.is_empty() {
-            touched::forget_all(&self.paths)?;
-            self.finish_redactions(is_forgetting, &before, &mut tips, &mut imported.warnings)?;
-            tips.save(&self.paths);
-            self.end_forgetting()?;
+            touched::forget_all(&self.store.paths)?;
+            self.store.recovery().finish_redactions(is_forgetting, &before, &mut tips, &mut imported.warnings)?;
+            tips.save(&self.store.paths);
+            Forgetting::remove(&self.store.paths)?;
         }
-        tips.save(&self.paths);
+        tips.save(&self.store.paths);
         Ok(imported)
     }
 
@@ -116,7 +123,8 @@ impl Store<'_> {
         epochs: &BTreeMap<Namespace, String>,
         tips: &mut Tips,
     ) -> Result<bool> {
-        self.forgotten.borrow_mut().extend(self.redacted_texts(input)?);
+        let repo = self.store.repo;
+        self.store.forgotten.borrow_mut().extend(self.redacted_texts(input)?);
         let mut theirs = Vec::new();
         for (namespace, text) in epochs {
             let redactions = Tombstones::parse(text.as_bytes());
@@ -129,29 +137,29 @@ impl Store<'_> {
             for line in input.iter().filter(is_redacted) {
                 notes.entry(line.on).or_default().push(&line.line);
             }
-            let blob = |lines: Vec<&[u8]>| self.repo.write_blob(&lines::canonical(lines)).map(Some);
+            let blob = |lines: Vec<&[u8]>| repo.write_blob(&lines::canonical(lines)).map(Some);
             let edits = notes.into_iter().map(|(on, lines)| Ok((on, blob(lines)?))).collect::<Result<_>>()?;
-            let others = [redactions.entry(self.repo)?];
-            let tree = notes::rebuilt(self.repo, self.repo.empty_tree(), &edits, &others, lines::union, false)?;
-            let tip = self.repo.write_merge(tree, Vec::new(), "Notes imported by 'git empirica'\n", 0)?;
+            let others = [redactions.entry(repo)?];
+            let tree = notes::rebuilt(repo, repo.empty_tree(), &edits, &others, lines::union, false)?;
+            let tip = repo.write_merge(tree, Vec::new(), "Notes imported by 'git empirica'\n", 0)?;
             theirs.push((data_ref(*namespace), tip));
         }
         let mut pairs = Vec::new();
         for (name, tip) in &theirs {
-            pairs.push([self.repo.find_ref(name)?, Some(*tip)]);
+            pairs.push([repo.find_ref(name)?, Some(*tip)]);
         }
-        let lines = self.lines_to_forget(&pairs)?;
+        let lines = self.store.redaction().lines_to_forget(&pairs)?;
         let redacts_local = !lines.is_empty();
         if redacts_local {
             let forgetting = Forgetting { redacting: None, lines };
-            self.remember_forgetting(&forgetting)?;
-            self.forget(&forgetting)?;
+            forgetting.save(&self.store.paths, repo.is_durable())?;
+            self.store.redaction().forget(&forgetting)?;
             for name in own_refs() {
-                self.restore(name, tips)?;
+                self.store.writer().restore(name, tips)?;
             }
         }
         for (name, tip) in &theirs {
-            self.unite_tip(name, *tip, false, tips)?;
+            self.store.recovery().unite_tip(name, *tip, false, tips)?;
         }
         Ok(redacts_local)
     }
@@ -161,7 +169,7 @@ impl Store<'_> {
         let mut texts = Texts::default();
         for of_namespace in input.chunk_by(|a, b| a.namespace == b.namespace) {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
-            let redactions = self.tombstones(&data_ref(namespace))?;
+            let redactions = self.store.tombstones(&data_ref(namespace))?;
             let gone: HashSet<&str> = redactions.gone().collect();
             let is_gone = |line: &&PendingRecord| lines::id(&line.line).is_some_and(|id| gone.contains(id));
             of_namespace.iter().filter(is_gone).for_each(|line| texts.add(&line.line));
@@ -172,18 +180,19 @@ impl Store<'_> {
     /// Counts the new and the redacted ones of these sorted lines, and returns for each whether to write it. Fails if a
     /// note to be extended is missing.
     fn find_new(&self, input: &[PendingRecord], imported: &mut Imported) -> Result<Vec<bool>> {
-        let pending = log::read(&self.paths);
+        let repo = self.store.repo;
+        let pending = log::read(&self.store.paths);
         let pending: HashSet<(Namespace, Oid, &[u8])> =
             pending.iter().map(|w| (w.namespace, w.on, w.line.as_slice())).collect();
         let mut out = Vec::with_capacity(input.len());
         for of_namespace in input.chunk_by(|a, b| a.namespace == b.namespace) {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
-            let tip = self.repo.find_ref(&data_ref(namespace))?;
-            let redactions = Tombstones::of(self.repo, tip)?;
-            let mut tree = NotesTree::open(self.repo, tip, lines::union)?;
+            let tip = repo.find_ref(&data_ref(namespace))?;
+            let redactions = Tombstones::of(repo, tip)?;
+            let mut tree = NotesTree::open(repo, tip, lines::union)?;
             for of_note in of_namespace.chunk_by(|a, b| a.on == b.on) {
                 let Some(on) = of_note.first().map(|line| line.on) else { continue };
-                let note = tree.blob(on)?.map(|blob| self.read_note(blob)).transpose()?.unwrap_or_default();
+                let note = tree.blob(on)?.map(|blob| self.store.read_note(blob)).transpose()?.unwrap_or_default();
                 let stored: HashSet<&[u8]> = lines::split(&note).collect();
                 let by_id: HashMap<&str, &[u8]> =
                     lines::split(&note).filter_map(|l| Some((lines::id(l)?, l))).collect();

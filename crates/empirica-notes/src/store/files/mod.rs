@@ -1,7 +1,7 @@
 //! Small files of derived state: read leniently, replaced atomically.
 
+pub mod hook_errors;
 pub mod paths;
-pub mod troubles;
 
 use std::fs;
 use std::io;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::git::{Oid, parse_oid};
 use crate::model::{Envelope, Id, SessionId};
-use crate::store::Store;
+use crate::store::PendingHandoffs;
 use crate::store::files::read_lines;
 
 /// The limit of handoffs. They are kept after attaching, for commits that are undone and made again.
@@ -38,52 +38,52 @@ impl PendingHandoff {
     }
 }
 
-impl Store<'_> {
+impl PendingHandoffs<'_> {
     /// Records that a handoff was written while `paths` were uncommitted. No-op on an unborn HEAD, whose records are
     /// attached anyway.
-    pub fn remember_pending(&self, head: &Envelope, paths: Vec<String>) {
-        if let Some(on) = self.head.commit {
+    pub fn add(&self, head: &Envelope, paths: Vec<String>) {
+        if let Some(on) = self.store.head.commit {
             let (id, session) = (head.id.clone(), head.session.clone());
-            self.add_pending(&[PendingHandoff { id, on: on.to_string(), paths, session }]);
+            self.append(&[PendingHandoff { id, on: on.to_string(), paths, session }]);
         }
     }
 
     /// Drops handoffs that no longer wait for a commit.
-    pub fn forget_pending(&self, ids: &BTreeSet<Id>) {
-        let kept = self.pending_handoffs().into_iter().filter(|pending| !ids.contains(&pending.id));
+    pub fn remove(&self, ids: &BTreeSet<Id>) {
+        let kept = self.list().into_iter().filter(|pending| !ids.contains(&pending.id));
         let kept: String = kept.filter_map(|pending| Some(serde_json::to_string(&pending).ok()? + "\n")).collect();
         // on failure they are attached again if that commit is made again
-        let _ = self.paths.replace(&self.paths.pending(), &kept);
+        let _ = self.store.paths.replace(&self.store.paths.pending(), &kept);
     }
 
-    fn add_pending(&self, new: &[PendingHandoff]) {
+    fn append(&self, new: &[PendingHandoff]) {
         let text: String = new.iter().filter_map(|p| Some(serde_json::to_string(p).ok()? + "\n")).collect();
         // on failure the handoff stays on the commit it was written on
-        let _ = self.paths.append_bounded(&self.paths.pending(), &text, MOST);
+        let _ = self.store.paths.append_bounded(&self.store.paths.pending(), &text, MOST);
     }
 
     /// The handoffs of this worktree for uncommitted work, oldest first.
-    pub fn pending_handoffs(&self) -> Vec<PendingHandoff> {
-        read_lines(&self.paths.pending()).iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    pub fn list(&self) -> Vec<PendingHandoff> {
+        read_lines(&self.store.paths.pending()).iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// Follows rewritten commits: handoffs written on an old commit now also belong to the work on the new one.
-    pub fn move_pending(&self, moves: &[(Oid, Oid)]) {
+    pub fn follow(&self, moves: &[(Oid, Oid)]) {
         let moved_to = |pending: PendingHandoff| {
             let (_, moved_to) = moves.iter().find(|(from, _)| parse_oid(&pending.on) == Some(*from))?;
             Some(PendingHandoff { on: moved_to.to_string(), ..pending })
         };
-        let known = self.pending_handoffs();
+        let known = self.list();
         let moved: Vec<PendingHandoff> =
             known.iter().cloned().filter_map(moved_to).filter(|new| !known.contains(new)).collect();
         if !moved.is_empty() {
-            self.add_pending(&moved);
+            self.append(&moved);
         }
     }
 
     /// Attaches these handoffs to the commit with their work, `to`; they were written on `from`.
-    pub fn attach_pending(&self, pending: &[PendingHandoff], from: Oid, to: Oid) -> Result<crate::store::WriteOutcome> {
+    pub fn attach(&self, pending: &[PendingHandoff], from: Oid, to: Oid) -> Result<crate::store::WriteOutcome> {
         let only = pending.iter().map(|pending| pending.id.clone()).collect();
-        self.follow(&[crate::store::Follow { from, to, only: Some(only) }])
+        self.store.writer().follow(&[crate::store::Follow { from, to, only: Some(only) }])
     }
 }

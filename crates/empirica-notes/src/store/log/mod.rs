@@ -5,6 +5,7 @@
 
 pub mod attachments;
 pub mod lock;
+pub mod pending;
 pub mod unborn;
 
 use std::collections::BTreeSet;
@@ -99,8 +100,8 @@ pub struct PendingCounts {
 }
 
 impl PendingCounts {
-    /// The total.
-    pub fn all(&self) -> usize {
+    /// The number in all logs.
+    pub fn total(&self) -> usize {
         self.log + self.user_state + self.interrupted
     }
 }

@@ -18,7 +18,7 @@ use crate::store::log::lock::Lock;
 use crate::store::redact::tombstones::Tombstones;
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{Store, TRACKING, data_ref, tracked};
+use crate::store::{Reader, Store, TRACKING, data_ref, tracked};
 
 /// A record and the objects whose notes hold it.
 #[derive(Debug, Clone)]
@@ -155,11 +155,11 @@ impl PendingView {
 impl<'s> Lookup<'s> {
     /// Opens a namespace.
     pub fn open(store: &'s Store<'_>, namespace: Namespace) -> Result<Self> {
-        Self::over(store, namespace, &store.pending_view()?)
+        Self::over(store, namespace, &store.reader().pending_view()?)
     }
 
     fn over(store: &'s Store<'_>, namespace: Namespace, view: &PendingView) -> Result<Self> {
-        let (sources, redacted) = store.sources(namespace, view);
+        let (sources, redacted) = store.reader().sources(namespace, view);
         let pending = view.counting(namespace, &redacted).cloned().collect();
         let mut trees: Vec<(NotesTree<'s>, Tombstones)> = Vec::new();
         for NotesSource { tip, required, stale } in sources {
@@ -233,12 +233,17 @@ impl<'s> Lookup<'s> {
     }
 }
 
-impl Store<'_> {
+impl Reader<'_> {
+    /// Whether a commit is reachable from HEAD; `false` if it is missing.
+    pub fn is_reachable(&self, commit: crate::git::Oid) -> bool {
+        self.store.reach.borrow_mut().contains(self.store.repo, commit)
+    }
+
     /// Takes a snapshot of the logs and tracking refs.
     pub fn pending_view(&self) -> Result<PendingView> {
-        let pending = log::read(&self.paths);
-        let fetched = self.repo.list_refs(TRACKING)?;
-        Ok(PendingView { pending, tips: Tips::load(&self.paths), fetched })
+        let pending = log::read(&self.store.paths);
+        let fetched = self.store.repo.list_refs(TRACKING)?;
+        Ok(PendingView { pending, tips: Tips::load(&self.store.paths), fetched })
     }
 
     /// The notes commits that a namespace is read from, and its redactions. The local ref must be readable. The last
@@ -247,11 +252,11 @@ impl Store<'_> {
     pub fn sources(&self, namespace: Namespace, view: &PendingView) -> (Vec<NotesSource>, Tombstones) {
         let name = data_ref(namespace);
         // an unreadable ref hides neither the last written tip nor the log; reconciling reports it
-        let now = self.repo.find_ref(&name).ok().flatten();
-        let ours = now.filter(|id| self.is_readable(*id));
+        let now = self.store.repo.find_ref(&name).ok().flatten();
+        let ours = now.filter(|id| self.store.recovery().is_readable(*id));
         // for a damaged tip, the state before the damage
         let lost = now.filter(|_| ours.is_none());
-        let before = lost.and_then(|tip| self.before_damage(&name, tip));
+        let before = lost.and_then(|tip| self.store.recovery().before_damage(&name, tip));
         let saved = view.tips.refs.get(&name).copied();
         let is_united =
             |tracking: &String, id: &Oid| ours.is_some() && ours == saved && view.tips.refs.get(tracking) == Some(id);
@@ -259,7 +264,7 @@ impl Store<'_> {
         let fetched = fetched.filter(|(tracking, id)| !is_united(tracking, id)).map(|(_, id)| *id);
         let mut all: Vec<(Oid, bool)> = ours.iter().map(|id| (*id, true)).collect();
         for other in before.into_iter().chain(saved).chain(fetched) {
-            if all.iter().all(|(id, _)| *id != other) && self.is_readable(other) {
+            if all.iter().all(|(id, _)| *id != other) && self.store.recovery().is_readable(other) {
                 all.push((other, false));
             }
         }
@@ -268,7 +273,7 @@ impl Store<'_> {
             all.extend(lost.map(|tip| (tip, true)));
         }
         // an unreadable tip fails when its notes are read
-        let of = |(tip, _): &(Oid, bool)| Tombstones::of(self.repo, Some(*tip)).unwrap_or_default();
+        let of = |(tip, _): &(Oid, bool)| Tombstones::of(self.store.repo, Some(*tip)).unwrap_or_default();
         let tombstones: Vec<Tombstones> = all.iter().map(of).collect();
         let united = tombstones.iter().fold(Tombstones::default(), |united, one| united.united(one));
         let source = |((tip, required), own): ((Oid, bool), &Tombstones)| NotesSource {
@@ -288,17 +293,18 @@ impl Store<'_> {
     }
 
     fn scan_over(&self, namespace: Namespace, view: &PendingView) -> Result<Scan> {
+        let repo = self.store.repo;
         let mut scan = Scan::default();
         let mut seen = BTreeSet::new();
         let (sources, redacted) = self.sources(namespace, view);
         for NotesSource { tip, required, stale } in sources {
-            let found = match self.repo.tree_of(tip).and_then(|tree| notes::entries(self.repo, tree)) {
+            let found = match repo.tree_of(tip).and_then(|tree| notes::entries(repo, tree)) {
                 Err(_) if !required => continue,
                 found => found?.notes,
             };
             for (on, blob) in found {
                 let new = if stale.redacted.is_empty() { seen.insert((on, blob)) } else { !seen.contains(&(on, blob)) };
-                if new && let Some(note) = self.repo.note(blob) {
+                if new && let Some(note) = repo.note(blob) {
                     lines::split(&note).filter(|line| stale.counts(line)).for_each(|line| scan.add(on, line));
                 }
             }
@@ -339,7 +345,7 @@ impl Store<'_> {
 
     /// The notes of a session; `None` if unknown.
     fn places_of(&self, session: &SessionId, view: &PendingView) -> Option<BTreeSet<touched::NoteKey>> {
-        touched::read(&self.paths, session).filter(|_| self.at_saved_tips(&view.tips))
+        touched::read(&self.store.paths, session).filter(|_| self.store.recovery().at_saved_tips(&view.tips))
     }
 
     /// The records of these notes and of the logs.
@@ -351,7 +357,7 @@ impl Store<'_> {
             if on.is_empty() {
                 continue;
             }
-            let mut lookup = Lookup::over(self, namespace, view)?;
+            let mut lookup = Lookup::over(self.store, namespace, view)?;
             for on in on {
                 scan.merge(lookup.scan(on)?);
             }
@@ -367,22 +373,12 @@ impl Store<'_> {
             places.extend(namespace.into_iter().flat_map(|namespace| entry.on.iter().map(move |on| (namespace, *on))));
         }
         // a running writer will change the refs: write no list then
-        if let Ok(_lock) = Lock::acquire(&self.paths, &self.paths.lock(), Duration::ZERO)
-            && Tips::load(&self.paths) == *tips
-            && self.at_saved_tips(tips)
+        if let Ok(_lock) = Lock::acquire(&self.store.paths, &self.store.paths.lock(), Duration::ZERO)
+            && Tips::load(&self.store.paths) == *tips
+            && self.store.recovery().at_saved_tips(tips)
         {
-            touched::begin(&self.paths, session, &places);
+            touched::begin(&self.store.paths, session, &places);
         }
-    }
-
-    /// The numbers of pending records, by log.
-    pub fn pending_counts(&self) -> log::PendingCounts {
-        log::count(&self.paths)
-    }
-
-    /// The number of pending records.
-    pub fn pending_count(&self) -> usize {
-        self.pending_counts().all()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result, empirica};
 use crate::git::{Oid, notes};
-use crate::store::Store;
 use crate::store::redact::tombstones::Tombstones;
+use crate::store::{Store, TRACKING};
 
 impl Store<'_> {
     /// The tree of a tip; the empty tree for `None`.
@@ -16,8 +16,13 @@ impl Store<'_> {
         Ok(notes::entries(self.repo, self.tree(tip)?)?.notes)
     }
 
+    /// The tracking refs of all remotes.
+    pub(crate) fn tracking(&self) -> Vec<(String, Oid)> {
+        self.repo.list_refs(TRACKING).unwrap_or_default()
+    }
+
     /// The redactions of a local ref.
-    pub fn tombstones(&self, name: &str) -> Result<Tombstones> {
+    pub(crate) fn tombstones(&self, name: &str) -> Result<Tombstones> {
         Tombstones::of(self.repo, self.repo.find_ref(name)?)
     }
 

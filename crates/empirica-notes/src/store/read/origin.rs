@@ -8,7 +8,7 @@ use crate::git::repository::author;
 use crate::git::repository::author::Author;
 use crate::git::{NotesTree, Oid, Repository};
 use crate::model::{Id, Namespace};
-use crate::store::Store;
+use crate::store::Reader;
 
 /// The limit of notes commits to walk.
 const COMMITS: usize = 20_000;
@@ -96,7 +96,7 @@ impl Walk<'_> {
     }
 }
 
-impl Store<'_> {
+impl Reader<'_> {
     /// The first origin of each of these lines, in local or fetched notes. Lines are absent that are only pending, or
     /// whose origin is lost, as after an import, a redaction, or in a shallow clone.
     pub fn origins(&self, searched: &[LineQuery]) -> Result<BTreeMap<Id, LineOrigin>> {
@@ -108,7 +108,8 @@ impl Store<'_> {
                 continue;
             }
             let targets = lines.iter().flat_map(|one| one.on.iter().copied()).collect();
-            let mut walk = Walk { repo: self.repo, lines, targets, notes: HashMap::new(), commits: HashMap::new() };
+            let mut walk =
+                Walk { repo: self.store.repo, lines, targets, notes: HashMap::new(), commits: HashMap::new() };
             let (sources, _) = self.sources(namespace, &view);
             let mut todo: Vec<Oid> = sources.into_iter().map(|source| source.tip).collect();
             let mut seen: HashSet<Oid> = HashSet::new();
@@ -117,7 +118,8 @@ impl Store<'_> {
                     break;
                 }
                 let mut new = walk.held(commit);
-                let Some(author) = author::of(self.repo, commit).filter(|_| !new.is_empty() && seen.insert(commit))
+                let Some(author) =
+                    author::of(self.store.repo, commit).filter(|_| !new.is_empty() && seen.insert(commit))
                 else {
                     continue;
                 };
@@ -129,7 +131,7 @@ impl Store<'_> {
                     }
                 }
                 let has_origin = !NO_ORIGIN.contains(&author.subject.as_str())
-                    && author.parents.iter().all(|id| self.repo.has_object(*id));
+                    && author.parents.iter().all(|id| self.store.repo.has_object(*id));
                 if !has_origin {
                     continue;
                 }

@@ -2,78 +2,28 @@
 //!
 //! Contents are compared, never ancestry: a fast-forward can remove notes, too.
 
-use std::time::Duration;
-
-use crate::error::{Result, empirica};
+use crate::error::Result;
 use crate::format::lines;
 use crate::git::notes::difference::differences;
 use crate::git::{NotesTree, Oid, notes};
 use crate::model::Namespace;
-use crate::store::log::lock::Lock;
 use crate::store::redact::forget::Removal;
 use crate::store::redact::progress::{Forgetting, Redacting};
 use crate::store::redact::tombstones::{Form, Tombstones};
 use crate::store::write::flush::Notes;
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{MARKDOWN_REF, Store, TRACKING, data_ref, log, own_refs, tracked};
+use crate::store::{MARKDOWN_REF, Recovery, TRACKING, data_ref, own_refs, tracked};
 
-/// The time a reading command waits for a writer before it reads without healing.
-const READER_PATIENCE: Duration = Duration::from_millis(500);
-
-impl Store<'_> {
-    /// Heals refs changed by others, unites tracking refs, retries pending follows, and attaches records made before
-    /// the first commit. Called once by every reading command; failures become warnings.
-    pub fn reconcile(&self) -> Vec<String> {
-        let unreadable = log::unreadable_folders(&self.paths).into_iter();
-        let mut warnings: Vec<String> = unreadable
-            .map(|(folder, error)| format!("cannot read pending records in {}: {error}", folder.display()))
-            .collect();
-        for (name, tip) in self.unreadable_tips() {
-            let left = if self.before_damage(&name, tip).is_some() {
-                "its state before that is shown"
-            } else {
-                "the other sources are shown"
-            };
-            warnings.push(format!(
-                "{name} points to {tip}, which cannot be read: {left}; {} shows how to recover it",
-                empirica("doctor")
-            ));
-        }
-        if self.is_forgetting() || !self.at_saved_tips(&Tips::load(&self.paths)) {
-            self.complete();
-            // a reader need not wait long: it also reads the last written tips
-            let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));
-            let healed = Lock::acquire(&self.paths, &self.paths.lock(), patience)
-                .and_then(|_lock| self.heal_locked(&mut warnings).map(|tips| tips.save(&self.paths)))
-                // tracking refs are united: they need not keep redacted texts reachable
-                .and_then(|()| self.forget_tracking("").map(|_| ()));
-            if let Err(error) = healed {
-                warnings.push(format!("cannot check notes changed by others: {error}"));
-            }
-        }
-        if let Err(error) = self.follow_remembered() {
-            warnings.push(format!("cannot copy notes to rewritten commits yet: {error}"));
-        }
-        if let Err(error) = self.attach_unborn() {
-            warnings.push(format!("cannot attach records to the first commit yet: {error}"));
-        }
-        warnings
-    }
-
+impl Recovery<'_> {
     /// Whether all refs are at the saved tips. An unreadable ref is not.
     pub(crate) fn at_saved_tips(&self, tips: &Tips) -> bool {
-        let same = |name: &String| self.repo.find_ref(name).is_ok_and(|now| now == tips.refs.get(name).copied());
+        let same = |name: &String| self.store.repo.find_ref(name).is_ok_and(|now| now == tips.refs.get(name).copied());
         own_refs().iter().all(same) && !self.tracking_moved(tips)
     }
 
-    /// The tracking refs of all remotes.
-    pub(crate) fn tracking(&self) -> Vec<(String, Oid)> {
-        self.repo.list_refs(TRACKING).unwrap_or_default()
-    }
-
     fn tracking_moved(&self, tips: &Tips) -> bool {
-        let now = self.tracking();
+        let now = self.store.tracking();
         let saved = tips.refs.keys().filter(|name| name.starts_with(TRACKING)).count();
         now.len() != saved || now.iter().any(|(name, id)| tips.refs.get(name) != Some(id))
     }
@@ -81,12 +31,12 @@ impl Store<'_> {
     /// Compares each ref with its saved tip and unites missing content in; then unites each tracking ref that moved.
     /// The caller holds the lock. Returns the tips to save.
     pub(crate) fn heal_locked(&self, warnings: &mut Vec<String>) -> Result<Tips> {
-        let mut tips = Tips::load(&self.paths);
+        let mut tips = Tips::load(&self.store.paths);
         let before: Vec<Oid> = tips.refs.values().copied().collect();
         let is_forgetting = self.learn_redactions(&mut tips)?;
         let (mut is_changed, mut is_complete) = (is_forgetting, true);
         for name in own_refs() {
-            let now = self.repo.find_ref(&name)?;
+            let now = self.store.repo.find_ref(&name)?;
             if now == tips.refs.get(&name).copied() && !is_forgetting {
                 continue;
             }
@@ -94,7 +44,7 @@ impl Store<'_> {
             if Form::of(&name) == Form::Lines {
                 self.see_changes(tips.refs.get(&name).copied(), now);
             }
-            self.restore(name, &mut tips)?;
+            self.store.writer().restore(name, &mut tips)?;
         }
         if self.tracking_moved(&tips) {
             let before_tracking = warnings.len();
@@ -102,44 +52,44 @@ impl Store<'_> {
             is_complete = warnings.len() == before_tracking;
         }
         if is_changed {
-            touched::forget_all(&self.paths)?;
+            touched::forget_all(&self.store.paths)?;
             self.finish_redactions(is_forgetting, &self.tombstones_of(before), &mut tips, warnings)?;
         }
         if is_forgetting && is_complete {
-            tips.save(&self.paths);
-            self.end_forgetting()?;
+            tips.save(&self.store.paths);
+            Forgetting::remove(&self.store.paths)?;
         }
         Ok(tips)
     }
 
     /// The united redactions of those of these tips that exist here.
     fn tombstones_of(&self, tips: impl IntoIterator<Item = Oid>) -> Tombstones {
-        let existing = tips.into_iter().filter(|tip| self.repo.has_object(*tip));
-        let of = existing.map(|tip| Tombstones::of(self.repo, Some(tip)).unwrap_or_default());
+        let existing = tips.into_iter().filter(|tip| self.store.repo.has_object(*tip));
+        let of = existing.map(|tip| Tombstones::of(self.store.repo, Some(tip)).unwrap_or_default());
         of.fold(Tombstones::default(), |all, one| all.united(&one))
     }
 
     /// The united redactions of the local refs.
     pub(crate) fn own_tombstones(&self) -> Result<Tombstones> {
-        let tips = own_refs().iter().map(|name| self.repo.find_ref(name)).collect::<Result<Vec<_>>>()?;
+        let tips = own_refs().iter().map(|name| self.store.repo.find_ref(name)).collect::<Result<Vec<_>>>()?;
         Ok(self.tombstones_of(tips.into_iter().flatten()))
     }
 
     /// The saved tip of a ref, if it exists here and differs from `now`.
     fn other_saved_tip(&self, name: &str, now: Option<Oid>, tips: &Tips) -> Option<Oid> {
-        tips.refs.get(name).copied().filter(|saved| Some(*saved) != now && self.repo.has_object(*saved))
+        tips.refs.get(name).copied().filter(|saved| Some(*saved) != now && self.store.repo.has_object(*saved))
     }
 
     /// The pairs of tips to unite: each local ref with its saved tip and the tracking refs, if these moved.
     pub(crate) fn pairs_to_unite(&self, tips: &Tips) -> Result<Vec<[Option<Oid>; 2]>> {
         let mut pairs = Vec::new();
-        let mut moved = self.tracking();
-        moved.retain(|(tracking, id)| tips.refs.get(tracking) != Some(id) && self.repo.has_object(*id));
+        let mut moved = self.store.tracking();
+        moved.retain(|(tracking, id)| tips.refs.get(tracking) != Some(id) && self.store.repo.has_object(*id));
         for name in own_refs() {
-            let now = self.repo.find_ref(&name)?;
+            let now = self.store.repo.find_ref(&name)?;
             let saved = self.other_saved_tip(&name, now, tips);
             let fetched = moved.iter().filter(|(tracking, _)| tracked(tracking).as_ref() == Some(&name));
-            let now = now.filter(|now| self.repo.has_object(*now));
+            let now = now.filter(|now| self.store.repo.has_object(*now));
             pairs.extend(saved.into_iter().chain(fetched.map(|(_, id)| *id)).map(|other| [now, Some(other)]));
         }
         Ok(pairs)
@@ -149,11 +99,11 @@ impl Store<'_> {
     /// forget. Continues an interrupted redaction. Returns whether there is anything to forget.
     fn learn_redactions(&self, tips: &mut Tips) -> Result<bool> {
         // content that cannot be read now cannot be united either
-        let lines = self.lines_to_forget(&self.pairs_to_unite(tips)?).unwrap_or_default();
-        if lines.is_empty() && !self.is_forgetting() {
+        let lines = self.store.redaction().lines_to_forget(&self.pairs_to_unite(tips)?).unwrap_or_default();
+        if lines.is_empty() && !Forgetting::exists(&self.store.paths) {
             return Ok(false);
         }
-        let mut forgetting = self.forgetting();
+        let mut forgetting = Forgetting::load(&self.store.paths);
         let own = self.own_tombstones()?;
         let has_begun = |redacting: &Redacting| redacting.ids.iter().any(|id| own.redacted.contains_key(id.as_str()));
         if forgetting.redacting.as_ref().is_some_and(|redacting| !has_begun(redacting)) {
@@ -163,15 +113,15 @@ impl Store<'_> {
         let is_more = !lines.is_subset(&forgetting.lines);
         forgetting.lines.extend(lines);
         if forgetting.lines.is_empty() {
-            self.end_forgetting()?;
+            Forgetting::remove(&self.store.paths)?;
             return Ok(false);
         }
         if is_more {
-            self.remember_forgetting(&forgetting)?;
+            forgetting.save(&self.store.paths, self.store.repo.is_durable())?;
         }
-        self.forget(&forgetting)?;
+        self.store.redaction().forget(&forgetting)?;
         if let Some(redacting) = &forgetting.redacting {
-            self.rewrite_refs(&Removal::of(&redacting.ids, &redacting.by, own), tips)?;
+            self.store.redaction().rewrite_refs(&Removal::of(&redacting.ids, &redacting.by, own), tips)?;
         }
         Ok(true)
     }
@@ -185,14 +135,15 @@ impl Store<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<()> {
         if is_forgetting {
-            warnings.extend(self.write_all_logs(tips)?);
+            warnings.extend(self.store.writer().write_all_logs(tips)?);
         }
-        let (handoffs, markdown) = (self.tombstones(&data_ref(Namespace::Handoffs))?, self.tombstones(MARKDOWN_REF)?);
+        let (handoffs, markdown) =
+            (self.store.tombstones(&data_ref(Namespace::Handoffs))?, self.store.tombstones(MARKDOWN_REF)?);
         if is_forgetting || markdown.lacks(&handoffs) {
-            self.update_markdown(tips)?;
+            self.store.redaction().update_markdown(tips)?;
         }
         if is_forgetting || before.lacks(&self.own_tombstones()?) {
-            self.forget_traces(warnings);
+            self.store.redaction().forget_traces(warnings);
         }
         Ok(())
     }
@@ -202,7 +153,7 @@ impl Store<'_> {
     /// are read.
     fn unite_tracking(&self, tips: &mut Tips, warnings: &mut Vec<String>) -> bool {
         let mut is_changed = false;
-        let now = self.tracking();
+        let now = self.store.tracking();
         tips.refs.retain(|name, _| !name.starts_with(TRACKING) || now.iter().any(|(tracking, _)| tracking == name));
         for (tracking, theirs) in now {
             if tips.refs.get(&tracking) == Some(&theirs) {
@@ -210,10 +161,10 @@ impl Store<'_> {
             }
             if let Some(name) = tracked(&tracking) {
                 let before = tips.refs.get(&name).copied();
-                let united = if self.repo.has_object(theirs) {
+                let united = if self.store.repo.has_object(theirs) {
                     self.unite_tip(&name, theirs, false, tips)
                 } else {
-                    Err(self.repo.unreadable_tip(&tracking, theirs))
+                    Err(self.store.repo.unreadable_tip(&tracking, theirs))
                 };
                 is_changed |= united.is_err() || tips.refs.get(&name).copied() != before;
                 if let Err(error) = united {
@@ -229,10 +180,10 @@ impl Store<'_> {
 
     /// Unites a fetched tip into the local ref, both without texts to forget. The caller holds the lock.
     pub(crate) fn unite_tip(&self, name: &str, theirs: Oid, publish: bool, tips: &mut Tips) -> Result<()> {
-        let theirs = self.without_texts(name, theirs)?;
-        self.move_refs(&[name], tips, "notes: Notes merged by 'git empirica'", |_, tip, tips| {
+        let theirs = self.store.redaction().without_texts(name, theirs)?;
+        self.store.writer().move_refs(&[name], tips, "notes: Notes merged by 'git empirica'", |_, tip, tips| {
             let at = self.past_redactions(name, tip, tips)?;
-            Ok(Some(self.merged(name, at, theirs, publish)?).filter(|united| Some(*united) != tip))
+            Ok(Some(self.store.writer().merged(name, at, theirs, publish)?).filter(|united| Some(*united) != tip))
         })
     }
 
@@ -240,27 +191,27 @@ impl Store<'_> {
     /// back by others must not bring back the text.
     pub(crate) fn past_redactions(&self, name: &str, tip: Option<Oid>, tips: &Tips) -> Result<Option<Oid>> {
         let saved = self.other_saved_tip(name, tip, tips);
-        let tip = tip.map(|tip| self.without_texts(name, tip)).transpose()?;
+        let tip = tip.map(|tip| self.store.redaction().without_texts(name, tip)).transpose()?;
         let Some(saved) = saved else { return Ok(tip) };
-        let Ok(redactions) = Tombstones::of(self.repo, Some(saved)) else { return Ok(tip) };
-        if redactions.is_empty() || !Tombstones::of(self.repo, tip)?.lacks(&redactions) {
+        let Ok(redactions) = Tombstones::of(self.store.repo, Some(saved)) else { return Ok(tip) };
+        if redactions.is_empty() || !Tombstones::of(self.store.repo, tip)?.lacks(&redactions) {
             return Ok(tip);
         }
-        self.merged(name, tip, saved, false).map(Some)
+        self.store.writer().merged(name, tip, saved, false).map(Some)
     }
 
     /// Counts the ids in the notes that others changed since a tip was saved.
     fn see_changes(&self, saved: Option<Oid>, now: Option<Oid>) {
         for (_, blob) in self.changed(saved, now).unwrap_or_default() {
-            self.see(lines::split(&self.repo.read_blob(blob).ok().flatten().unwrap_or_default()));
+            self.store.see(lines::split(&self.store.repo.read_blob(blob).ok().flatten().unwrap_or_default()));
         }
     }
 
     /// The notes added or changed from one tip to another. An unreadable `from` counts as empty.
     fn changed(&self, from: Option<Oid>, to: Option<Oid>) -> Result<Vec<(Oid, Oid)>> {
-        let from = self.tree(from).unwrap_or_else(|_| self.repo.empty_tree());
+        let from = self.store.tree(from).unwrap_or_else(|_| self.store.repo.empty_tree());
         let mut out = Vec::new();
-        for (on, [old, new]) in differences(self.repo, from, self.tree(to)?)?.notes {
+        for (on, [old, new]) in differences(self.store.repo, from, self.store.tree(to)?)?.notes {
             out.extend(new.into_iter().filter(|blob| !old.contains(blob)).map(|blob| (on, blob)));
         }
         Ok(out)
@@ -270,9 +221,9 @@ impl Store<'_> {
     pub(crate) fn lost(&self, name: &str, now: Option<Oid>, unite: notes::Unite, tips: &Tips) -> Result<Notes> {
         let mut out = Notes::new();
         let Some(saved) = self.other_saved_tip(name, now, tips) else { return Ok(out) };
-        let mut current = NotesTree::open(self.repo, now, unite)?;
+        let mut current = NotesTree::open(self.store.repo, now, unite)?;
         for (on, blob) in self.changed(now, Some(saved)).unwrap_or_default() {
-            let Some(content) = self.repo.read_blob(blob)? else { continue };
+            let Some(content) = self.store.repo.read_blob(blob)? else { continue };
             let have = current.get(on)?.unwrap_or_default();
             if unite(&have, &content) != unite(&have, &[]) {
                 out.insert(on, content);

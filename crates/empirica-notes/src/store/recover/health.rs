@@ -11,18 +11,18 @@ use crate::git::remotes::is_partial;
 use crate::git::{Oid, notes};
 use crate::store::read::objects::missing_note;
 use crate::store::write::tips::Tips;
-use crate::store::{Store, own_refs};
+use crate::store::{Health, own_refs};
 
-impl Store<'_> {
+impl Health<'_> {
     /// The last seen or written tips, by full ref name.
     pub fn saved_tips(&self) -> BTreeMap<String, Oid> {
-        Tips::load(&self.paths).refs
+        Tips::load(&self.store.paths).refs
     }
 
     /// Checks that files can be created in the store's folder, or in its parent if it does not exist. Leaves nothing
     /// behind.
     pub fn probe(&self) -> Result<(), (PathBuf, io::Error)> {
-        let state = self.paths.state();
+        let state = self.store.paths.state();
         let folder = if state.symlink_metadata().is_ok() { state } else { state.parent().unwrap_or(state) };
         probe(folder, ".probe").map_err(|error| (folder.to_owned(), error))
     }
@@ -30,16 +30,17 @@ impl Store<'_> {
     /// The objects of the notes that cannot be read, with their ref and the cause: damaged, or missing in a clone that
     /// is not partial. The contents of an unreadable tree are unknown.
     pub fn damaged(&self) -> Vec<(String, Oid, String)> {
-        let is_whole = !is_partial(self.repo);
+        let repo = self.store.repo;
+        let is_whole = !is_partial(repo);
         let mut out = Vec::new();
         for name in own_refs() {
-            let Ok(Some(tip)) = self.repo.find_ref(&name) else { continue };
-            let Ok(tree) = self.repo.tree_of(tip) else { continue };
+            let Ok(Some(tip)) = repo.find_ref(&name) else { continue };
+            let Ok(tree) = repo.tree_of(tip) else { continue };
             let mut report = |id: Oid, error: &Error| {
                 let causes: Vec<String> = error.causes().iter().map(|cause| cause.to_string()).collect();
                 out.push((name.clone(), id, causes.join(": ")));
             };
-            let notes = match notes::entries(self.repo, tree) {
+            let notes = match notes::entries(repo, tree) {
                 Ok(entries) => entries.notes,
                 Err(error) => {
                     report(tree, &error);
@@ -47,7 +48,7 @@ impl Store<'_> {
                 }
             };
             for (_, blob) in notes {
-                match self.repo.read_blob(blob) {
+                match repo.read_blob(blob) {
                     Ok(Some(_)) => {}
                     Ok(None) if is_whole => report(blob, &missing_note(blob)),
                     Ok(None) => {}
@@ -64,7 +65,7 @@ impl Store<'_> {
         if let Err((folder, error)) = self.probe() {
             return Some(Error::storage(format!("cannot write {}", folder.display())).on_path(&folder, error));
         }
-        let lock = self.paths.lock();
+        let lock = self.store.paths.lock();
         if let Ok(file) = File::open(&lock)
             && let Err(TryLockError::WouldBlock) = file.try_lock_shared()
         {
@@ -79,7 +80,7 @@ impl Store<'_> {
     }
 
     fn refs_refused(&self) -> Option<Error> {
-        let mut folder = self.repo.common_dir();
+        let mut folder = self.store.repo.common_dir();
         for name in ["refs", "notes", "empirica", "data"] {
             folder.push(name);
             // a missing folder is created in its parent; reftables have no folders
@@ -95,7 +96,7 @@ impl Store<'_> {
     }
 
     fn objects_refused(&self) -> Option<Error> {
-        let objects = self.repo.objects();
+        let objects = self.store.repo.objects();
         let refused = |path: &Path, error| Error::storage("cannot write the object store").on_path(path, error);
         let entries = match fs::read_dir(&objects) {
             Ok(entries) => entries,
@@ -111,17 +112,18 @@ impl Store<'_> {
     }
 
     fn ref_refused(&self, name: &str) -> Option<Error> {
-        let tip = match self.repo.find_ref(name) {
+        let repo = self.store.repo;
+        let tip = match repo.find_ref(name) {
             Ok(tip) => tip,
             Err(error) => return Some(error),
         };
-        if let Some(tip) = tip.filter(|tip| !self.is_readable(*tip)) {
-            return Some(self.repo.unreadable_tip(name, tip));
+        if let Some(tip) = tip.filter(|tip| !self.store.recovery().is_readable(*tip)) {
+            return Some(repo.unreadable_tip(name, tip));
         }
-        if let Some(lock) = self.repo.ref_lock(&[name]) {
+        if let Some(lock) = repo.ref_lock(&[name]) {
             return Some(add_stale_lock(Error::storage(format!("{name} is locked")), &lock));
         }
-        let below = self.repo.list_refs(&format!("{name}/")).unwrap_or_default();
+        let below = repo.list_refs(&format!("{name}/")).unwrap_or_default();
         let (other, _) = below.first()?;
         Some(
             Error::storage(format!("cannot create {name}"))

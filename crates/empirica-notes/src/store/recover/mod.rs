@@ -3,6 +3,7 @@
 pub mod complete;
 pub mod heal;
 pub mod health;
+pub mod reconcile;
 pub mod rescue;
 #[cfg(feature = "fault-injection")]
 pub mod torn;

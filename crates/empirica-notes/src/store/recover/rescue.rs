@@ -17,7 +17,7 @@ use crate::model::Namespace;
 use crate::store::redact::tombstones::{Form, NAME, Tombstones};
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{MARKDOWN_REF, Store, TRACKING, data_ref, own_refs};
+use crate::store::{MARKDOWN_REF, Recovery, TRACKING, data_ref, own_refs};
 
 /// The message of the new commits.
 const MESSAGE: &str = "Notes rewritten by 'git empirica' without damaged objects";
@@ -54,33 +54,35 @@ struct ReadablePast {
     others: BTreeMap<Vec<u8>, Other>,
 }
 
-impl Store<'_> {
+impl Recovery<'_> {
     /// The newest readable value of a ref before its unreadable `tip`; `None` without one.
     pub(crate) fn before_damage(&self, name: &str, tip: Oid) -> Option<Oid> {
-        self.repo.reflog_values(name).into_iter().find(|id| *id != tip && self.is_readable(*id))
+        self.store.repo.reflog_values(name).into_iter().find(|id| *id != tip && self.is_readable(*id))
     }
 
     /// Whether a notes commit and its tree are readable.
     pub fn is_readable(&self, tip: Oid) -> bool {
-        let is_here = |tree| tree == self.repo.empty_tree() || self.repo.has_object(tree) || is_partial(self.repo);
-        self.repo.tree_of(tip).is_ok_and(is_here)
+        let repo = self.store.repo;
+        let is_here = |tree| tree == repo.empty_tree() || repo.has_object(tree) || is_partial(repo);
+        repo.tree_of(tip).is_ok_and(is_here)
     }
 
     /// The local refs with unreadable tips.
-    pub fn unreadable_tips(&self) -> Vec<(String, Oid)> {
-        let tips = own_refs().into_iter().filter_map(|name| Some((self.repo.find_ref(&name).ok()??, name)));
+    pub(crate) fn unreadable_tips(&self) -> Vec<(String, Oid)> {
+        let tips = own_refs().into_iter().filter_map(|name| Some((self.store.repo.find_ref(&name).ok()??, name)));
         tips.filter(|(tip, _)| !self.is_readable(*tip)).map(|(tip, name)| (name, tip)).collect()
     }
 
     /// Rewrites the local refs with damaged or missing objects without these, and removes such tracking refs. The next
     /// sync restores the notes that remotes have.
     pub fn rescue(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
-        let _lock = self.locked()?;
-        let mut tips = Tips::load(&self.paths);
-        let mut integrity = Integrity::new(self.repo);
+        let repo = self.store.repo;
+        let _lock = self.store.locked()?;
+        let mut tips = Tips::load(&self.store.paths);
+        let mut integrity = Integrity::new(repo);
         let mut out = Vec::new();
         for name in own_refs() {
-            let Some(tip) = self.repo.find_ref(&name)?.filter(|tip| !integrity.has_whole_history(*tip)) else {
+            let Some(tip) = repo.find_ref(&name)?.filter(|tip| !integrity.has_whole_history(*tip)) else {
                 continue;
             };
             let saved = tips.refs.get(&name).copied();
@@ -90,35 +92,35 @@ impl Store<'_> {
             match self.write_rescued(&name, past)? {
                 Some(new) => {
                     let updates = [RefUpdate { name: name.clone(), new, expected: Some(tip) }];
-                    let moved = self.repo.update_refs(&updates, &format!("notes: {MESSAGE}"), &self.repo.identity());
-                    moved.map_err(|error| self.not_updated(&updates, error))?;
+                    let moved = repo.update_refs(&updates, &format!("notes: {MESSAGE}"), &repo.identity());
+                    moved.map_err(|error| self.store.writer().not_updated(&updates, error))?;
                     tips.refs.insert(name.clone(), new);
                 }
                 None => {
-                    delete::delete(self.repo, &[(name.clone(), tip)])?;
+                    delete::delete(repo, &[(name.clone(), tip)])?;
                     tips.refs.remove(&name);
                 }
             }
             out.push(Rescued { name, from: tip.to_string(), notes, is_whole });
         }
         let broken: Vec<(String, Oid)> =
-            self.tracking().into_iter().filter(|(_, tip)| !integrity.has_whole_history(*tip)).collect();
-        delete::delete(self.repo, &broken)?;
+            self.store.tracking().into_iter().filter(|(_, tip)| !integrity.has_whole_history(*tip)).collect();
+        delete::delete(repo, &broken)?;
         if out.is_empty() {
             return Ok(out);
         }
         let names: Vec<String> = out.iter().map(|rescued| rescued.name.clone()).collect();
-        if let Err(error) = delete::expire_damaged(self.repo, &names) {
+        if let Err(error) = delete::expire_damaged(repo, &names) {
             warnings.push(format!("cannot expire reflog entries with damaged objects: {error}"));
         }
-        touched::forget_all(&self.paths)?;
-        if let Err(error) = self.paths.remove_index() {
+        touched::forget_all(&self.store.paths)?;
+        if let Err(error) = self.store.paths.remove_index() {
             warnings.push(format!("cannot remove the index: {error}"));
         }
         // tracking refs are united again
         tips.refs.retain(|name, _| !name.starts_with(TRACKING));
-        tips.save(&self.paths);
-        self.heal_locked(warnings)?.save(&self.paths);
+        tips.save(&self.store.paths);
+        self.heal_locked(warnings)?.save(&self.store.paths);
         Ok(out)
     }
 
@@ -133,8 +135,8 @@ impl Store<'_> {
         // if one ref's redactions are damaged, the others have them
         let mut past = ReadablePast { redactions: self.own_tombstones()?, ..ReadablePast::default() };
         let mut seen = HashSet::new();
-        let dated = |id: Oid| (self.repo.commit_seconds(id).unwrap_or_default(), id);
-        for start in [tip].into_iter().chain(saved).chain(self.repo.reflog_values(name)) {
+        let dated = |id: Oid| (self.store.repo.commit_seconds(id).unwrap_or_default(), id);
+        for start in [tip].into_iter().chain(saved).chain(self.store.repo.reflog_values(name)) {
             let mut pending = BinaryHeap::from([dated(start)]);
             while let Some((_, commit)) = pending.pop() {
                 let Some(parents) = integrity.parents(commit).filter(|_| seen.insert(commit)) else { continue };
@@ -161,13 +163,14 @@ impl Store<'_> {
 
     /// Collects readable notes of a commit in place of unreadable ones of the tip.
     fn collect(&self, commit: Oid, is_tip: bool, integrity: &mut Integrity<'_>, past: &mut ReadablePast) -> Result<()> {
-        let Ok(tree) = self.repo.tree_of(commit) else { return Ok(()) };
+        let repo = self.store.repo;
+        let Ok(tree) = repo.tree_of(commit) else { return Ok(()) };
         let mut is_listed = true;
-        let found = notes::entries_past(self.repo, tree, &mut |_| {
+        let found = notes::entries_past(repo, tree, &mut |_| {
             is_listed = false;
             Ok(())
         })?;
-        past.redactions = past.redactions.united(&Tombstones::of_tree(self.repo, tree).unwrap_or_default());
+        past.redactions = past.redactions.united(&Tombstones::of_tree(repo, tree).unwrap_or_default());
         for (path, other) in found.others().filter(|(path, _)| *path != NAME.as_bytes()) {
             if !past.others.contains_key(path) && integrity.has_whole(other) {
                 past.others.insert(path.to_vec(), other);
@@ -181,7 +184,7 @@ impl Store<'_> {
             false => past.notes.keys().filter(|on| !past.damaged.contains(*on)).copied().collect(),
         };
         for (on, blob) in found.notes {
-            let is_here = self.repo.read_blob(blob).is_ok_and(|note| note.is_some());
+            let is_here = repo.read_blob(blob).is_ok_and(|note| note.is_some());
             let is_wanted = is_tip || !past.is_listed || past.damaged.contains(&on);
             if is_tip && !is_here {
                 past.damaged.insert(on);
@@ -195,16 +198,17 @@ impl Store<'_> {
     /// If the tip or its trees are unreadable, the rest may exist as dangling objects: collects their records that are
     /// found nowhere else.
     fn collect_dangling(&self, name: &str, past: &mut ReadablePast) -> Result<()> {
+        let repo = self.store.repo;
         let mut found_ids = BTreeSet::new();
         for blob in past.notes.values().flatten() {
-            let note = self.repo.read_blob(*blob)?.unwrap_or_default();
+            let note = repo.read_blob(*blob)?.unwrap_or_default();
             found_ids.extend(lines::split(&note).filter_map(lines::id).map(str::to_owned));
         }
         let mut notes = Vec::new();
-        let dangling = dangling(self.repo)?;
+        let dangling = dangling(repo)?;
         for tree in dangling.trees {
-            past.redactions = past.redactions.united(&Tombstones::of_tree(self.repo, tree).unwrap_or_default());
-            let listed = notes::entries_past(self.repo, tree, &mut |_| Ok(()))?.notes;
+            past.redactions = past.redactions.united(&Tombstones::of_tree(repo, tree).unwrap_or_default());
+            let listed = notes::entries_past(repo, tree, &mut |_| Ok(()))?.notes;
             notes.extend(listed.into_iter().map(|(on, blob)| (Some(on), blob)));
         }
         // if a note's tree is gone, its records name the commits they were made on
@@ -217,15 +221,15 @@ impl Store<'_> {
         };
         let mut taken: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
         for (on, blob) in notes {
-            let Ok(Some(note)) = self.repo.read_blob(blob) else { continue };
+            let Ok(Some(note)) = repo.read_blob(blob) else { continue };
             for line in lines::split(&note).filter(is_new) {
                 let made_on = || record::decode(line)?.head.commit.as_deref().and_then(parse_oid);
-                let on = on.or_else(made_on).unwrap_or_else(|| self.repo.empty_tree());
+                let on = on.or_else(made_on).unwrap_or_else(|| repo.empty_tree());
                 taken.entry(on).or_default().push(line.to_vec());
             }
         }
         for (on, new) in taken {
-            let new = self.repo.write_blob(&lines::canonical(new.iter().map(Vec::as_slice)))?;
+            let new = repo.write_blob(&lines::canonical(new.iter().map(Vec::as_slice)))?;
             past.notes.entry(on).or_default().insert(new);
         }
         Ok(())
@@ -233,15 +237,17 @@ impl Store<'_> {
 
     /// Collects the Markdown of handoffs that the Markdown ref lacks.
     fn collect_rendered(&self, past: &mut ReadablePast) -> Result<()> {
-        for (on, blob) in self.notes(self.repo.find_ref(&data_ref(Namespace::Handoffs))?)? {
-            let note = self.repo.read_blob(blob)?.unwrap_or_default();
+        let repo = self.store.repo;
+        for (on, blob) in self.store.notes(repo.find_ref(&data_ref(Namespace::Handoffs))?)? {
+            let note = repo.read_blob(blob)?.unwrap_or_default();
             let mut existing = Vec::new();
             for blob in past.notes.get(&on).into_iter().flatten() {
-                existing = blocks::union(&existing, &self.repo.read_blob(*blob)?.unwrap_or_default());
+                existing = blocks::union(&existing, &repo.read_blob(*blob)?.unwrap_or_default());
             }
-            let new = self.blocks(on, lines::split(&note), &blocks::earlier(&existing)).unwrap_or_default();
+            let new =
+                self.store.writer().blocks(on, lines::split(&note), &blocks::earlier(&existing)).unwrap_or_default();
             if !new.is_empty() {
-                let new = self.repo.write_blob(&blocks::union_all(new.iter().map(String::as_bytes)))?;
+                let new = repo.write_blob(&blocks::union_all(new.iter().map(String::as_bytes)))?;
                 past.notes.entry(on).or_default().insert(new);
             }
         }
@@ -256,25 +262,29 @@ impl Store<'_> {
         for (on, blobs) in past.notes {
             let mut united: Option<Vec<u8>> = None;
             for blob in blobs {
-                let note = form.without(self.repo.read_blob(blob)?.unwrap_or_default(), &past.redactions);
+                let note = form.without(self.store.repo.read_blob(blob)?.unwrap_or_default(), &past.redactions);
                 united = Some(united.map_or_else(|| note.clone(), |united| form.unite()(&united, &note)));
             }
-            edits.insert(on, united.map(|note| self.repo.write_blob(&note)).transpose()?);
+            edits.insert(on, united.map(|note| self.store.repo.write_blob(&note)).transpose()?);
         }
-        let base = self.tree(past.bases.first().copied())?;
-        for (on, _) in notes::entries(self.repo, base)?.notes {
+        let base = self.store.tree(past.bases.first().copied())?;
+        for (on, _) in notes::entries(self.store.repo, base)?.notes {
             // it was removed since
             edits.entry(on).or_insert(None);
         }
         let mut others: Vec<(Vec<u8>, Other)> = past.others.into_iter().collect();
         if !past.redactions.is_empty() {
-            others.push(past.redactions.entry(self.repo)?);
+            others.push(past.redactions.entry(self.store.repo)?);
         }
-        let tree = notes::rebuilt(self.repo, base, &edits, &others, form.unite(), false)?;
+        let tree = notes::rebuilt(self.store.repo, base, &edits, &others, form.unite(), false)?;
         match past.bases.as_slice() {
-            [] if tree == self.repo.empty_tree() => Ok(None),
+            [] if tree == self.store.repo.empty_tree() => Ok(None),
             [only] if tree == base => Ok(Some(*only)),
-            _ => self.repo.write_commit(tree, past.bases, &format!("{MESSAGE}\n"), &self.repo.identity()).map(Some),
+            _ => self
+                .store
+                .repo
+                .write_commit(tree, past.bases, &format!("{MESSAGE}\n"), &self.store.repo.identity())
+                .map(Some),
         }
     }
 }

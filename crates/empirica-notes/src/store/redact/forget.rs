@@ -17,7 +17,7 @@ use crate::model::{Id, Namespace};
 use crate::store::log::PendingRecord;
 use crate::store::redact::tombstones::{Form, Redacted, Tombstones};
 use crate::store::write::tips::Tips;
-use crate::store::{MARKDOWN_REF, PREFIX, Store, TRACKING, data_ref, tracked};
+use crate::store::{MARKDOWN_REF, PREFIX, Redaction, TRACKING, data_ref, tracked};
 
 /// The message of commits without redacted texts, and that of their reflog entries.
 pub(crate) const MESSAGE: &str = "Notes redacted by 'git empirica'\n";
@@ -50,28 +50,29 @@ pub(crate) struct RewrittenTree {
     pub quoting: BTreeSet<String>,
 }
 
-impl Store<'_> {
+impl Redaction<'_> {
     /// The lines of records redacted in one tip and present in the other, over all these pairs.
     pub(crate) fn lines_to_forget(&self, pairs: &[[Option<Oid>; 2]]) -> Result<BTreeSet<Vec<u8>>> {
         let mut found = BTreeSet::new();
         let mut all = Tombstones::default();
         for tip in pairs.iter().flatten() {
-            all = all.united(&Tombstones::of(self.repo, *tip)?);
+            all = all.united(&Tombstones::of(self.store.repo, *tip)?);
         }
         if all.redacted.is_empty() {
             return Ok(found);
         }
         for pair in pairs {
             for (tip, other) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-                let missing = Tombstones::of(self.repo, tip)?.missing(&all);
+                let missing = Tombstones::of(self.store.repo, tip)?.missing(&all);
                 let gone: BTreeSet<&str> = missing.gone().collect();
                 if gone.is_empty() || tip.is_none() {
                     continue;
                 }
                 let is_gone = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id)) && !is_stub(line);
-                for (_, [own, _]) in differences(self.repo, self.tree(tip)?, self.tree(other)?)?.notes {
+                for (_, [own, _]) in differences(self.store.repo, self.store.tree(tip)?, self.store.tree(other)?)?.notes
+                {
                     for blob in own {
-                        let note = self.repo.read_blob(blob)?.unwrap_or_default();
+                        let note = self.store.repo.read_blob(blob)?.unwrap_or_default();
                         found.extend(lines::split(&note).filter(is_gone).map(<[u8]>::to_vec));
                     }
                 }
@@ -83,12 +84,14 @@ impl Store<'_> {
     /// The tip without texts to forget; unchanged if it has none, else a commit without parents that depends only on
     /// the tip and the texts.
     pub(crate) fn without_texts(&self, name: &str, tip: Oid) -> Result<Oid> {
-        let texts = self.forgotten.borrow().clone();
+        let texts = self.store.forgotten.borrow().clone();
         if texts.is_empty() {
             return Ok(tip);
         }
         match self.rewritten(name, tip, &texts, &Removal::default())? {
-            Some(new) => self.repo.write_merge(new.tree, Vec::new(), MESSAGE, self.repo.commit_seconds(tip)?),
+            Some(new) => {
+                self.store.repo.write_merge(new.tree, Vec::new(), MESSAGE, self.store.repo.commit_seconds(tip)?)
+            }
             None => Ok(tip),
         }
     }
@@ -102,14 +105,15 @@ impl Store<'_> {
         texts: &Texts,
         removal: &Removal<'_>,
     ) -> Result<Option<RewrittenTree>> {
-        let tree = self.repo.tree_of(tip)?;
+        let repo = self.store.repo;
+        let tree = repo.tree_of(tip)?;
         let form = Form::of(name);
-        let before = Tombstones::of_tree(self.repo, tree)?;
+        let before = Tombstones::of_tree(repo, tree)?;
         let mut after = before.united(&removal.tombstones);
         let mut changed: BTreeMap<Oid, Vec<u8>> = BTreeMap::new();
         let mut quoting: BTreeMap<String, Without> = BTreeMap::new();
-        for (on, blob) in notes::entries(self.repo, tree)?.notes {
-            let note = self.read_note(blob)?;
+        for (on, blob) in notes::entries(repo, tree)?.notes {
+            let note = self.store.read_note(blob)?;
             let new = match form {
                 Form::Lines => lines_without(&note, texts, removal, &mut quoting),
                 Form::Blocks => blocks::with_texts(&note, |text| texts.passage(text)),
@@ -133,23 +137,23 @@ impl Store<'_> {
         for (on, note) in changed {
             // one version of each record is left
             let note = if form == Form::Lines { form.without(note, &after) } else { note };
-            edits.insert(on, Some(self.repo.write_blob(&note)?));
+            edits.insert(on, Some(repo.write_blob(&note)?));
         }
-        let tree = notes::rebuilt(self.repo, tree, &edits, &[after.entry(self.repo)?], form.unite(), false)?;
+        let tree = notes::rebuilt(repo, tree, &edits, &[after.entry(repo)?], form.unite(), false)?;
         Ok(Some(RewrittenTree { tree, is_touched, quoting: quoting.into_keys().collect() }))
     }
 
     /// The text without those just redacted; `None` if it contains none.
     pub fn without_redacted(&self, text: &str) -> Option<String> {
-        self.forgotten.borrow().passage(text)
+        self.store.forgotten.borrow().passage(text)
     }
 
     /// The pending records without redacted ones, and without texts to forget.
     pub(crate) fn without_redactions(&self, pending: &[PendingRecord]) -> Result<Vec<PendingRecord>> {
-        let texts = self.forgotten.borrow();
+        let texts = self.store.forgotten.borrow();
         let mut tombstones = BTreeMap::new();
         for namespace in pending.iter().map(|pending| pending.namespace).collect::<BTreeSet<Namespace>>() {
-            tombstones.insert(namespace, self.tombstones(&data_ref(namespace))?);
+            tombstones.insert(namespace, self.store.tombstones(&data_ref(namespace))?);
         }
         let counting = pending.iter().filter(|pending| tombstones[&pending.namespace].counts(&pending.line));
         let without = |pending: &PendingRecord| match texts.without(&pending.line) {
@@ -163,10 +167,10 @@ impl Store<'_> {
     fn rendered_blocks(&self, handoffs: Option<Oid>, tombstones: &Tombstones) -> Result<BTreeMap<Oid, Vec<u8>>> {
         let mut out: BTreeMap<Oid, Vec<u8>> = BTreeMap::new();
         let is_redacted = |line: &[u8]| lines::id(line).is_some_and(|id| tombstones.redacted.contains_key(id));
-        for (on, blob) in self.notes(handoffs)? {
-            let note = self.read_note(blob)?;
+        for (on, blob) in self.store.notes(handoffs)? {
+            let note = self.store.read_note(blob)?;
             if lines::split(&note).any(is_redacted) {
-                let new = self.blocks(on, lines::split(&note), &BTreeSet::new())?;
+                let new = self.store.writer().blocks(on, lines::split(&note), &BTreeSet::new())?;
                 let united = out.entry(on).or_default();
                 *united = blocks::union_all([united.as_slice()].into_iter().chain(new.iter().map(String::as_bytes)));
             }
@@ -177,43 +181,45 @@ impl Store<'_> {
     /// The tip of the Markdown ref with blocks updated for the redactions of the handoffs and for `new` ones. Returns
     /// it unchanged if nothing changes.
     pub(crate) fn updated_markdown(&self, tip: Oid, handoffs: Option<Oid>, new: &Tombstones) -> Result<Oid> {
-        let redactions = Tombstones::of(self.repo, handoffs)?.united(new);
+        let repo = self.store.repo;
+        let redactions = Tombstones::of(repo, handoffs)?.united(new);
         if redactions.redacted.is_empty() {
             return Ok(tip);
         }
-        let before = Tombstones::of(self.repo, Some(tip))?;
+        let before = Tombstones::of(repo, Some(tip))?;
         let after = before.united(&redactions);
         let stale = before.missing(&after);
         let mut rendered = self.rendered_blocks(handoffs, &redactions)?;
-        let tree = self.repo.tree_of(tip)?;
+        let tree = repo.tree_of(tip)?;
         let mut edits = BTreeMap::new();
-        for (on, blob) in notes::entries(self.repo, tree)?.notes {
-            let note = self.read_note(blob)?;
+        for (on, blob) in notes::entries(repo, tree)?.notes {
+            let note = self.store.read_note(blob)?;
             let kept = Form::Blocks.without(note.clone(), &stale);
             let new = rendered.remove(&on).map_or(kept.clone(), |rendered| blocks::union(&kept, &rendered));
             if new != note && blocks::union(&note, b"") != new {
-                edits.insert(on, if new.is_empty() { None } else { Some(self.repo.write_blob(&new)?) });
+                edits.insert(on, if new.is_empty() { None } else { Some(repo.write_blob(&new)?) });
             }
         }
         for (on, new) in rendered {
-            edits.insert(on, Some(self.repo.write_blob(&new)?));
+            edits.insert(on, Some(repo.write_blob(&new)?));
         }
         if edits.is_empty() && after == before {
             return Ok(tip);
         }
-        let tree = notes::rebuilt(self.repo, tree, &edits, &[after.entry(self.repo)?], blocks::union, false)?;
+        let tree = notes::rebuilt(repo, tree, &edits, &[after.entry(repo)?], blocks::union, false)?;
         let parents = if stale.redacted.is_empty() { vec![tip] } else { Vec::new() };
-        self.repo.write_merge(tree, parents, MESSAGE, self.repo.commit_seconds(tip)?)
+        repo.write_merge(tree, parents, MESSAGE, repo.commit_seconds(tip)?)
     }
 
     /// Removes other references to old tips: the reflogs of local and tracking refs, and the index, which is rebuilt on
     /// demand. Failures become warnings.
     pub fn forget_traces(&self, warnings: &mut Vec<String>) {
-        if let Err(error) = self.paths.remove_index() {
+        if let Err(error) = self.store.paths.remove_index() {
             warnings.push(format!("cannot remove the index, which has redacted texts: {error}"));
         }
-        let names: Vec<String> = self.repo.list_refs(PREFIX).unwrap_or_default().into_iter().map(|(n, _)| n).collect();
-        if let Err(error) = delete::expire_reflogs(self.repo, &names) {
+        let names: Vec<String> =
+            self.store.repo.list_refs(PREFIX).unwrap_or_default().into_iter().map(|(n, _)| n).collect();
+        if let Err(error) = delete::expire_reflogs(self.store.repo, &names) {
             warnings.push(format!("cannot expire the reflogs of the notes, which lead to redacted texts: {error}"));
         }
         fault::step("redaction: traces removed");
@@ -222,33 +228,31 @@ impl Store<'_> {
     /// Removes the tracking refs of a remote (all remotes if empty) that lack redactions made here: they keep redacted
     /// texts reachable. Returns their local refs. A fetch restores them as long as the remote has the text.
     pub fn forget_tracking(&self, tracking: &str) -> Result<Vec<String>> {
+        let repo = self.store.repo;
         let (mut names, mut stale) = (Vec::new(), Vec::new());
         for (tracking, tip) in
-            self.repo.list_refs(&format!("{TRACKING}{tracking}{}", if tracking.is_empty() { "" } else { "/" }))?
+            repo.list_refs(&format!("{TRACKING}{tracking}{}", if tracking.is_empty() { "" } else { "/" }))?
         {
             let Some(name) = tracked(&tracking) else { continue };
-            let ours = self.tombstones(&name)?;
+            let ours = self.store.tombstones(&name)?;
             // a missing object leads nowhere
-            if !ours.redacted.is_empty()
-                && self.repo.has_object(tip)
-                && Tombstones::of(self.repo, Some(tip))?.lacks(&ours)
-            {
+            if !ours.redacted.is_empty() && repo.has_object(tip) && Tombstones::of(repo, Some(tip))?.lacks(&ours) {
                 names.push(name);
                 stale.push((tracking, tip));
             }
         }
-        delete::delete(self.repo, &stale)?;
+        delete::delete(repo, &stale)?;
         fault::step("redaction: tracking refs removed");
         Ok(names)
     }
 
     /// Updates the Markdown for redacted records. The caller holds the lock.
     pub(crate) fn update_markdown(&self, tips: &mut Tips) -> Result<()> {
-        let handoffs = self.repo.find_ref(&data_ref(Namespace::Handoffs))?;
-        if Tombstones::of(self.repo, handoffs)?.redacted.is_empty() {
+        let handoffs = self.store.repo.find_ref(&data_ref(Namespace::Handoffs))?;
+        if Tombstones::of(self.store.repo, handoffs)?.redacted.is_empty() {
             return Ok(());
         }
-        self.move_refs(&[MARKDOWN_REF], tips, REFLOG, |_, tip, _| {
+        self.store.writer().move_refs(&[MARKDOWN_REF], tips, REFLOG, |_, tip, _| {
             let Some(tip) = tip else { return Ok(None) };
             Ok(Some(self.updated_markdown(tip, handoffs, &Tombstones::default())?).filter(|new| *new != tip))
         })

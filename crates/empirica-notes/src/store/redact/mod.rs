@@ -20,15 +20,15 @@ use crate::store::redact::forget::{MESSAGE, REFLOG, Removal, RewrittenTree};
 use crate::store::redact::progress::{Forgetting, Redacting};
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{MARKDOWN_REF, Store, data_ref, log, own_refs};
+use crate::store::{MARKDOWN_REF, Redaction, data_ref, log, own_refs};
 
 /// The outcome of a redaction or its dry run.
 #[derive(Debug, Default)]
-pub struct Redaction {
+pub struct RedactedRecords {
     /// The redacted records, with their kinds.
     pub gone: Vec<(Id, String)>,
-    /// Those that were redacted before.
-    pub before: Vec<Id>,
+    /// Those that were redacted already.
+    pub already_redacted: Vec<Id>,
     /// The records that quoted them and were rewritten, with their kinds.
     pub rewritten: Vec<(Id, String)>,
     /// The records that still contain a distinctive word of them, with their kinds.
@@ -44,15 +44,15 @@ pub struct Redaction {
 /// All lines of the data refs.
 pub(crate) type Lines = BTreeSet<(Namespace, Vec<u8>)>;
 
-impl Store<'_> {
+impl Redaction<'_> {
     /// Redacts records: replaces them by stubs and rewrites records that quote them. With `dry_run` changes nothing.
     /// Flushes the logs first; if that fails, redacts nothing. Ignores ids that are not stored here.
-    pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<Redaction> {
-        let mut out = Redaction::default();
-        let _lock = self.locked()?;
-        let mut tips = self.heal_locked(&mut out.warnings)?;
+    pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<RedactedRecords> {
+        let mut out = RedactedRecords::default();
+        let _lock = self.store.locked()?;
+        let mut tips = self.store.recovery().heal_locked(&mut out.warnings)?;
         if !dry_run {
-            out.warnings.extend(self.write_all_logs(&mut tips)?);
+            out.warnings.extend(self.store.writer().write_all_logs(&mut tips)?);
         }
         let lines = self.all_lines(dry_run)?;
         let redacting = Redacting { ids: ids.clone(), by: by.clone() };
@@ -66,20 +66,20 @@ impl Store<'_> {
             find_remnants(ids, [&texts, &redacted], &lines, &mut out);
             return Ok(out);
         }
-        self.remember_forgetting(&forgetting)?;
+        forgetting.save(&self.store.paths, self.store.repo.is_durable())?;
         self.forget(&forgetting)?;
-        let mut removal = Removal::of(ids, by, self.own_tombstones()?);
+        let mut removal = Removal::of(ids, by, self.store.recovery().own_tombstones()?);
         removal.tombstones.number += 1;
         out.epoch = removal.tombstones.number;
         let rewritten = self.rewrite_refs(&removal, &mut tips)?;
-        touched::forget_all(&self.paths)?;
+        touched::forget_all(&self.store.paths)?;
         self.forget_traces(&mut out.warnings);
-        tips.save(&self.paths);
+        tips.save(&self.store.paths);
         self.forget_tracking("")?;
-        self.end_forgetting()?;
+        Forgetting::remove(&self.store.paths)?;
         let lines = self.all_lines(false)?;
         out.rewritten = ids_and_kinds(&lines, |id| rewritten.contains(id.as_str()));
-        find_remnants(ids, [&self.forgotten.borrow(), &redacted], &lines, &mut out);
+        find_remnants(ids, [&self.store.forgotten.borrow(), &redacted], &lines, &mut out);
         let stubs = lines.iter().filter(|(_, line)| is_stub(line));
         for (id, _) in ids_and_kinds(stubs, |id| rewritten.contains(id.as_str())) {
             let id = id.short();
@@ -90,13 +90,13 @@ impl Store<'_> {
 
     /// Rewrites all refs in one transaction, without the texts to forget; returns the rewritten records.
     pub(crate) fn rewrite_refs(&self, removal: &Removal<'_>, tips: &mut Tips) -> Result<BTreeSet<String>> {
-        let texts = &self.forgotten.borrow().clone();
+        let texts = &self.store.forgotten.borrow().clone();
         let names = own_refs();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut quoting = BTreeSet::new();
         // the Markdown follows the new handoffs in the same transaction
         let mut handoffs = None;
-        self.move_refs(&names, tips, REFLOG, |at, tip, _| {
+        self.store.writer().move_refs(&names, tips, REFLOG, |at, tip, _| {
             let rewritten = match tip {
                 Some(tip) if names[at] == MARKDOWN_REF => self.rewritten_markdown(tip, handoffs, texts, removal)?,
                 Some(tip) => self.rewritten(names[at], tip, texts, removal)?,
@@ -107,7 +107,7 @@ impl Store<'_> {
                     quoting.extend(rewritten.quoting);
                     // history that never had the text can stay
                     let parents = tip.into_iter().filter(|_| !rewritten.is_touched).collect();
-                    Some(self.repo.write_commit(rewritten.tree, parents, MESSAGE, &self.repo.identity())?)
+                    Some(self.store.repo.write_commit(rewritten.tree, parents, MESSAGE, &self.store.repo.identity())?)
                 }
                 None => None,
             };
@@ -127,27 +127,28 @@ impl Store<'_> {
         texts: &Texts,
         removal: &Removal<'_>,
     ) -> Result<Option<RewrittenTree>> {
+        let repo = self.store.repo;
         let without_quotes = match self.rewritten(MARKDOWN_REF, tip, texts, &Removal::default())? {
-            Some(new) => self.repo.write_commit(new.tree, Vec::new(), MESSAGE, &self.repo.identity())?,
+            Some(new) => repo.write_commit(new.tree, Vec::new(), MESSAGE, &repo.identity())?,
             None => tip,
         };
         let updated = self.updated_markdown(without_quotes, handoffs, &removal.tombstones)?;
-        let (before, tree) = (self.repo.tree_of(tip)?, self.repo.tree_of(updated)?);
+        let (before, tree) = (repo.tree_of(tip)?, repo.tree_of(updated)?);
         if tree == before {
             return Ok(None);
         }
-        let is_touched = !differences(self.repo, before, tree)?.notes.is_empty();
+        let is_touched = !differences(repo, before, tree)?.notes.is_empty();
         Ok(Some(RewrittenTree { tree, is_touched, quoting: BTreeSet::new() }))
     }
 
     /// Collects the lines of the records, and which were redacted before.
-    fn lines_of(&self, ids: &BTreeSet<Id>, lines: &Lines, out: &mut Redaction) -> BTreeSet<Vec<u8>> {
+    fn lines_of(&self, ids: &BTreeSet<Id>, lines: &Lines, out: &mut RedactedRecords) -> BTreeSet<Vec<u8>> {
         let mut found = BTreeSet::new();
         let mut gone = BTreeMap::new();
         for (_, line) in lines {
             let Some(id) = lines::id(line).and_then(Id::parse).filter(|id| ids.contains(id)) else { continue };
             if is_stub(line) {
-                out.before.push(id);
+                out.already_redacted.push(id);
                 continue;
             }
             found.insert(line.clone());
@@ -157,21 +158,42 @@ impl Store<'_> {
             out.foreign.extend(name.map(str::to_owned));
         }
         out.gone = gone.into_iter().collect();
-        out.before.dedup();
+        out.already_redacted.dedup();
         found
     }
 
+    /// Whether a redaction is incomplete.
+    pub fn is_incomplete(&self) -> bool {
+        Forgetting::exists(&self.store.paths)
+    }
+
+    /// Removes these texts from everything this process writes from now on. Texts of handoffs and other composed
+    /// records that another record has as its own are excluded.
+    pub(crate) fn forget(&self, forgetting: &Forgetting) -> Result<()> {
+        let mut texts = forgetting.texts();
+        if texts.has_composed() {
+            self.all_lines(true)?.iter().for_each(|(_, line)| texts.leave_to(line));
+        }
+        self.store.forgotten.borrow_mut().extend(texts);
+        Ok(())
+    }
+
+    /// Removes the texts of a redacted line from everything this process writes.
+    pub fn forget_text(&self, line: &[u8]) {
+        self.store.forgotten.borrow_mut().add(line);
+    }
+
     /// All lines of the data refs; with `pending` also of the logs.
-    pub(crate) fn all_lines(&self, pending: bool) -> Result<Lines> {
+    fn all_lines(&self, pending: bool) -> Result<Lines> {
         let mut out = Lines::new();
         for namespace in Namespace::ALL {
-            for (_, blob) in self.notes(self.repo.find_ref(&data_ref(namespace))?)? {
-                let note = self.read_note(blob)?;
+            for (_, blob) in self.store.notes(self.store.repo.find_ref(&data_ref(namespace))?)? {
+                let note = self.store.read_note(blob)?;
                 out.extend(lines::split(&note).map(|line| (namespace, line.to_vec())));
             }
         }
         if pending {
-            out.extend(log::read(&self.paths).into_iter().map(|pending| (pending.namespace, pending.line)));
+            out.extend(log::read(&self.store.paths).into_iter().map(|pending| (pending.namespace, pending.line)));
         }
         Ok(out)
     }
@@ -179,7 +201,7 @@ impl Store<'_> {
 
 /// Finds records that still contain a distinctive word of a redacted text, and those with an own text that a redacted
 /// handoff had. `texts` are those searched for, `redacted` all those redacted.
-fn find_remnants(ids: &BTreeSet<Id>, [texts, redacted]: [&Texts; 2], lines: &Lines, out: &mut Redaction) {
+fn find_remnants(ids: &BTreeSet<Id>, [texts, redacted]: [&Texts; 2], lines: &Lines, out: &mut RedactedRecords) {
     let words = redacted.telling();
     if words.is_empty() && !redacted.has_composed() {
         return;

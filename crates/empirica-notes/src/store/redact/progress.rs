@@ -12,8 +12,8 @@ use crate::fault;
 use crate::format::lines;
 use crate::format::redact::{By, Texts};
 use crate::model::Id;
-use crate::store::Store;
 use crate::store::files;
+use crate::store::files::paths::Paths;
 
 const FILE: &str = "forgetting";
 
@@ -36,23 +36,14 @@ pub(crate) struct Forgetting {
 }
 
 impl Forgetting {
-    /// The own texts of the lines.
-    pub fn texts(&self) -> Texts {
-        let mut texts = Texts::default();
-        self.lines.iter().for_each(|line| texts.add(line));
-        texts
-    }
-}
-
-impl Store<'_> {
     /// Whether a redaction is incomplete.
-    pub fn is_forgetting(&self) -> bool {
-        self.paths.file(FILE).exists()
+    pub fn exists(paths: &Paths) -> bool {
+        paths.file(FILE).exists()
     }
 
     /// The texts still to be forgotten; none if there is no readable file.
-    pub(crate) fn forgetting(&self) -> Forgetting {
-        let bytes = std::fs::read(self.paths.file(FILE)).unwrap_or_default();
+    pub fn load(paths: &Paths) -> Self {
+        let bytes = std::fs::read(paths.file(FILE)).unwrap_or_default();
         let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
         Forgetting {
             redacting: serde_json::from_slice(&bytes[..end]).ok(),
@@ -60,39 +51,35 @@ impl Store<'_> {
         }
     }
 
-    /// Persists the progress, before anything else is done.
-    pub(crate) fn remember_forgetting(&self, forgetting: &Forgetting) -> Result<()> {
-        let path = self.paths.file(FILE);
-        let first = forgetting.redacting.as_ref().map(serde_json::to_string).transpose();
+    /// Persists the progress, before anything else is done; with `durable`, syncs it to disk.
+    pub fn save(&self, paths: &Paths, durable: bool) -> Result<()> {
+        let path = paths.file(FILE);
+        let first = self.redacting.as_ref().map(serde_json::to_string).transpose();
         let mut text = first.map_err(|error| Error::storage("cannot record the redaction").caused_by(error))?;
         let text = text.get_or_insert_default();
-        for line in &forgetting.lines {
+        for line in &self.lines {
             text.push('\n');
             text.push_str(&String::from_utf8_lossy(line));
         }
         text.push('\n');
-        let written = self.paths.replace(&path, text);
-        let written = written.and_then(|()| if self.repo.is_durable() { files::sync(&path) } else { Ok(()) });
+        let written = paths.replace(&path, text);
+        let written = written.and_then(|()| if durable { files::sync(&path) } else { Ok(()) });
         written.map_err(|error| Error::storage("cannot start the redaction").on_path(&path, error))
     }
 
-    /// Removes these texts from everything this process writes from now on. Texts of handoffs and other composed
-    /// records that another record has as its own are excluded.
-    pub(crate) fn forget(&self, forgetting: &Forgetting) -> Result<()> {
-        let mut texts = forgetting.texts();
-        if texts.has_composed() {
-            self.all_lines(true)?.iter().for_each(|(_, line)| texts.leave_to(line));
-        }
-        self.forgotten.borrow_mut().extend(texts);
-        Ok(())
-    }
-
-    /// Ends the redaction: nothing here has these texts any more.
-    pub(crate) fn end_forgetting(&self) -> Result<()> {
-        let path = self.paths.file(FILE);
-        // the caller holds the lock: nobody else writes it
+    /// Ends the redaction: nothing here has these texts any more. The caller holds the lock.
+    pub fn remove(paths: &Paths) -> Result<()> {
+        let path = paths.file(FILE);
+        // nobody else writes it
         files::remove_unfinished(&path);
         let removed = fault::point("redaction: to be done with").and_then(|()| files::remove(&path));
         removed.map_err(|error| Error::storage("cannot remove the record of the redaction").on_path(&path, error))
+    }
+
+    /// The own texts of the lines.
+    pub fn texts(&self) -> Texts {
+        let mut texts = Texts::default();
+        self.lines.iter().for_each(|line| texts.add(line));
+        texts
     }
 }

@@ -16,7 +16,7 @@ use crate::store::redact::forget::{MESSAGE, REFLOG};
 use crate::store::redact::tombstones::{Form, NAME, Tombstones};
 use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::write::touched;
-use crate::store::{MARKDOWN_REF, Part, Store, own_refs, tracked};
+use crate::store::{MARKDOWN_REF, Part, Redaction, own_refs, tracked};
 
 /// The secrets replaced in a ref, or that would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -33,35 +33,36 @@ pub struct Scrubbed {
     pub published: bool,
 }
 
-impl Store<'_> {
+impl Redaction<'_> {
     /// Replaces all secrets in foreign lines, in passages of Markdown, and in other files of the refs, and cuts off
     /// history with secrets that no remote is known to have. Leaves records alone, which are redacted by id. With
     /// `dry_run` changes nothing.
     pub fn scrub(&self, dry_run: bool, warnings: &mut Vec<String>) -> Result<Vec<Scrubbed>> {
-        let _lock = self.locked()?;
-        let mut tips = self.heal_locked(warnings)?;
+        let _lock = self.store.locked()?;
+        let mut tips = self.store.recovery().heal_locked(warnings)?;
         let mut out = Vec::new();
-        let marker = self.paths.file("scrubbing");
+        let marker = self.store.paths.file("scrubbing");
         let was_interrupted = marker.exists();
         if !dry_run {
             // after a kill, references to the old tips remain to be removed
-            self.paths
+            self.store
+                .paths
                 .replace(&marker, "")
                 .map_err(|error| Error::storage("cannot start scrubbing").on_path(&marker, error))?;
         }
         for name in own_refs() {
             let mut found = None;
-            self.move_refs(&[&name], &mut tips, REFLOG, |_, tip, _| {
+            self.store.writer().move_refs(&[&name], &mut tips, REFLOG, |_, tip, _| {
                 found = tip.map(|tip| self.scrubbed(&name, tip)).transpose()?.flatten();
                 let Some((_, tree, parents)) = found.as_ref().filter(|_| !dry_run) else { return Ok(None) };
-                self.repo.write_commit(*tree, parents.clone(), MESSAGE, &self.repo.identity()).map(Some)
+                self.store.repo.write_commit(*tree, parents.clone(), MESSAGE, &self.store.repo.identity()).map(Some)
             })?;
             out.extend(found.map(|(scrubbed, ..)| scrubbed));
         }
         if !dry_run {
             if !out.is_empty() || was_interrupted {
-                touched::forget_all(&self.paths)?;
-                tips.save(&self.paths);
+                touched::forget_all(&self.store.paths)?;
+                tips.save(&self.store.paths);
                 self.forget_traces(warnings);
             }
             remove_file(&marker).map_err(|error| Error::storage("cannot finish scrubbing").on_path(&marker, error))?;
@@ -71,14 +72,16 @@ impl Store<'_> {
 
     /// The outcome for a tip, with the tree and parents of the new commit; `None` if there is nothing to do.
     fn scrubbed(&self, name: &str, tip: Oid) -> Result<Option<(Scrubbed, Oid, Vec<Oid>)>> {
-        let published = self.tracking().into_iter().filter(|(tracking, _)| tracked(tracking).as_deref() == Some(name));
-        let published_tip = published.map(|(_, id)| id).find(|id| is_ancestor(self.repo, *id, &tip.to_string()));
+        let published =
+            self.store.tracking().into_iter().filter(|(tracking, _)| tracked(tracking).as_deref() == Some(name));
+        let published_tip = published.map(|(_, id)| id).find(|id| is_ancestor(self.store.repo, *id, &tip.to_string()));
         let (tree, notes) = self.clean_tree(name, tip)?;
-        let history = self.scan_push(name, tip, published_tip)?.iter().any(|leak| match &leak.part {
-            Part::Earlier | Part::Message | Part::Name => true,
-            Part::File(_) => notes == 0,
-            Part::Note => false,
-        });
+        let history =
+            self.store.secret_scan().all_in_push(name, tip, published_tip)?.iter().any(|leak| match &leak.part {
+                Part::Earlier | Part::Message | Part::Name => true,
+                Part::File(_) => notes == 0,
+                Part::Note => false,
+            });
         let published = match published_tip.filter(|_| notes > 0) {
             Some(tip) => self.clean_tree(name, tip)?.1 > 0,
             None => false,
@@ -89,19 +92,20 @@ impl Store<'_> {
 
     /// The tree of a tip without secrets outside records, and the number of notes and files changed.
     fn clean_tree(&self, name: &str, tip: Oid) -> Result<(Oid, usize)> {
-        let tree = self.repo.tree_of(tip)?;
+        let repo = self.store.repo;
+        let tree = repo.tree_of(tip)?;
         let form = Form::of(name);
         let (mut edits, mut others, mut changed) = (BTreeMap::new(), Vec::new(), 0);
-        let handoffs = HandoffTexts::new(self);
-        for (on, blob) in notes::entries(self.repo, tree)?.notes {
-            let note = self.read_note(blob)?;
+        let handoffs = HandoffTexts::new(self.store);
+        for (on, blob) in notes::entries(repo, tree)?.notes {
+            let note = self.store.read_note(blob)?;
             let clean = if name == MARKDOWN_REF { clean_blocks(&note, &handoffs)? } else { clean_lines(&note) };
             changed += usize::from(clean.is_some());
-            let blob = clean.map(|note| self.repo.write_blob(&note)).transpose()?.unwrap_or(blob);
+            let blob = clean.map(|note| repo.write_blob(&note)).transpose()?.unwrap_or(blob);
             edits.insert(on, Some(blob));
         }
-        for (path, other) in notes::files(self.repo, tree)? {
-            let text = self.repo.read_blob(other.id)?;
+        for (path, other) in notes::files(repo, tree)? {
+            let text = repo.read_blob(other.id)?;
             let new = match path == NAME.as_bytes() {
                 // drop everything but valid entries
                 true => text.and_then(|text| clean(&text).map(|_| Tombstones::parse(&text).text().into_bytes())),
@@ -109,7 +113,7 @@ impl Store<'_> {
             };
             let clean_path = clean(&path);
             changed += usize::from(new.is_some() || clean_path.is_some());
-            let other = new.map(|text| self.repo.write_blob(&text)).transpose()?.map_or(other, Other::file);
+            let other = new.map(|text| repo.write_blob(&text)).transpose()?.map_or(other, Other::file);
             let mut path = clean_path.unwrap_or(path);
             // two cleaned names can be equal
             while others.iter().any(|(other, _)| *other == path) {
@@ -120,7 +124,7 @@ impl Store<'_> {
         if changed == 0 {
             return Ok((tree, 0));
         }
-        let tree = notes::rebuilt(self.repo, self.repo.empty_tree(), &edits, &others, form.unite(), false)?;
+        let tree = notes::rebuilt(repo, repo.empty_tree(), &edits, &others, form.unite(), false)?;
         Ok((tree, changed))
     }
 }

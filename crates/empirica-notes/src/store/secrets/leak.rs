@@ -77,6 +77,11 @@ pub(crate) fn allowed_id(line: &[u8]) -> Option<String> {
     is_allowed(&value).then(|| lines::id(line).map(str::to_owned)).flatten()
 }
 
+/// Whether a line is marked as having allowed secrets.
+pub fn has_allowed_secrets(line: &[u8]) -> bool {
+    allowed_id(line).is_some()
+}
+
 pub(crate) fn is_allowed(record: &Value) -> bool {
     record.get(empirica_secrets::ALLOWED).and_then(Value::as_bool).unwrap_or(false)
 }

@@ -54,7 +54,7 @@ impl<'s> HandoffTexts<'s> {
             return Ok(loaded);
         }
         let mut all: HashMap<String, HandoffText> = HashMap::new();
-        self.store.export(&mut |out| {
+        self.store.archive().export(&mut |out| {
             if let ExportItem::Line(Namespace::Handoffs, _, line) = out
                 && let Some(id) = lines::id(line)
                 && let Ok(value) = serde_json::from_slice::<Value>(line)

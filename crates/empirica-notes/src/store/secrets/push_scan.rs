@@ -6,13 +6,12 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::error::{Error, Result, empirica};
 use crate::format::{blocks, lines};
-use crate::git::NotesTree;
 use crate::git::objects::unpushed::{Object, object, objects};
-use crate::git::{Oid, parse_oid};
+use crate::git::{NotesTree, Oid, Repository, parse_oid};
 use crate::store::redact::tombstones::NAME;
 use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::secrets::stored_scan::{leak_of_text, leaks};
-use crate::store::{Form, Leak, Part, RefComparison, Store, log, namespace_of, tracked};
+use crate::store::{Form, Leak, Part, RefComparison, SecretScan, Store, log, namespace_of, tracked};
 
 /// The size of a chunk of plain text, and its overlap with the next, in bytes.
 const CHUNK: usize = 64 << 10;
@@ -33,50 +32,52 @@ struct PushScan<'s> {
     notes: HashSet<Oid>,
 }
 
-impl Store<'_> {
+impl SecretScan<'_> {
     /// The secrets that pushing `tip` of a local or tracking ref would publish to a remote that has `theirs`; none if
     /// `empirica.redact` is off. Secrets that the remote has are excluded, even in records rewritten since.
-    pub fn secrets_in_push(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
-        if !self.scan_secrets {
+    pub fn in_push(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
+        if !self.store.scan_secrets {
             return Ok(Vec::new());
         }
-        self.scan_push(name, tip, theirs)
+        self.all_in_push(name, tip, theirs)
     }
 
-    /// As [`Self::secrets_in_push`], for a compared ref, including its pending records.
-    pub fn secrets_to_send(&self, comparison: &RefComparison) -> Result<Vec<Leak>> {
+    /// As [`Self::in_push`], for a compared ref, including its pending records.
+    pub fn to_send(&self, comparison: &RefComparison) -> Result<Vec<Leak>> {
         let mut out = match comparison.ours {
-            Some(tip) => self.secrets_in_push(&comparison.name, tip, comparison.theirs)?,
+            Some(tip) => self.in_push(&comparison.name, tip, comparison.theirs)?,
             None => Vec::new(),
         };
-        if self.scan_secrets {
+        if self.store.scan_secrets {
             let namespace = namespace_of(&comparison.name);
-            let pending = log::read(&self.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
+            let pending =
+                log::read(&self.store.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
             out.extend(pending.flat_map(|pending| leaks(&pending.line)));
         }
         Ok(out)
     }
 
-    /// As [`Self::secrets_in_push`], regardless of `empirica.redact`.
-    pub(crate) fn scan_push(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
+    /// As [`Self::in_push`], regardless of `empirica.redact`.
+    pub(crate) fn all_in_push(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
+        let repo = self.store.repo;
         let ours = tracked(name).unwrap_or_else(|| name.to_owned());
         let form = Form::of(&ours);
-        let theirs = theirs.filter(|theirs| self.is_readable(*theirs));
+        let theirs = theirs.filter(|theirs| self.store.recovery().is_readable(*theirs));
         let mut scan = PushScan {
-            store: self,
+            store: self.store,
             name,
             form,
-            ours: NotesTree::open(self.repo, Some(tip), form.unite())?,
-            theirs: theirs.map(|theirs| NotesTree::open(self.repo, Some(theirs), form.unite())).transpose()?,
-            handoffs: HandoffTexts::new(self),
+            ours: NotesTree::open(repo, Some(tip), form.unite())?,
+            theirs: theirs.map(|theirs| NotesTree::open(repo, Some(theirs), form.unite())).transpose()?,
+            handoffs: HandoffTexts::new(self.store),
             scanned: HashSet::new(),
             hasher: RandomState::new(),
             notes: HashSet::new(),
         };
         let mut found = Vec::new();
-        for (id, path) in objects(self.repo, tip, theirs)? {
-            self.in_time()?;
-            match object(self.repo, id)? {
+        for (id, path) in objects(repo, tip, theirs)? {
+            check_deadline(repo)?;
+            match object(repo, id)? {
                 Some(Object::Blob(content)) => found.extend(scan.blob(id, &path, &content)?),
                 Some(Object::Commit(text)) => {
                     found.extend(leak_of_text(&text).map(|leak| leak.at(name, id, Part::Message)));
@@ -89,17 +90,6 @@ impl Store<'_> {
             }
         }
         Ok(found)
-    }
-
-    /// Fails after the time limit of a push.
-    fn in_time(&self) -> Result<()> {
-        if !self.repo.is_past_deadline() {
-            return Ok(());
-        }
-        Err(Error::refused("timed out scanning for secrets (empirica.syncTimeout)")
-            .reason("the remote lacks many objects")
-            .suggest("Your records are safe here. Send them later.")
-            .command(empirica("sync")))
     }
 }
 
@@ -152,7 +142,7 @@ impl PushScan<'_> {
                 foreign.push(line);
                 continue;
             };
-            self.store.in_time()?;
+            check_deadline(self.store.repo)?;
             let found = leaks(line);
             if !found.is_empty() {
                 let published = lines::split(remote).filter(|line| lines::id(line) == Some(id)).flat_map(leaks);
@@ -171,7 +161,7 @@ impl PushScan<'_> {
             if !self.is_new(text.as_bytes()) {
                 continue;
             }
-            self.store.in_time()?;
+            check_deadline(self.store.repo)?;
             match id {
                 Some(id) => {
                     let remote = blocks::texts(remote).into_iter().find(|(block, _)| block.as_ref() == Some(&id));
@@ -197,7 +187,7 @@ impl PushScan<'_> {
             if chunk.len() < CHUNK && lines.peek().is_some() {
                 continue;
             }
-            self.store.in_time()?;
+            check_deadline(self.store.repo)?;
             rules.extend(empirica_secrets::redact_text(&chunk).into_iter().flat_map(|(_, rules)| rules));
             let kept = (chunk.len().saturating_sub(OVERLAP)..chunk.len()).find(|at| chunk.is_char_boundary(*at));
             chunk.drain(..kept.unwrap_or(chunk.len()));
@@ -214,4 +204,15 @@ fn beyond(mut found: Vec<Leak>, published: impl Iterator<Item = &'static str>) -
         }
     }
     found
+}
+
+/// Fails after the time limit of a push.
+fn check_deadline(repo: &Repository) -> Result<()> {
+    if !repo.is_past_deadline() {
+        return Ok(());
+    }
+    Err(Error::refused("timed out scanning for secrets (empirica.syncTimeout)")
+        .reason("the remote lacks many objects")
+        .suggest("Your records are safe here. Send them later.")
+        .command(empirica("sync")))
 }

@@ -8,41 +8,27 @@ use crate::error::Result;
 use crate::format::redact::is_stub;
 use crate::format::{blocks, lines};
 use crate::model::Namespace;
-use crate::store::secrets::leak::{Leak, Part, allowed_id, is_allowed};
+use crate::store::secrets::leak::{Leak, Part, is_allowed};
 use crate::store::secrets::own_texts::HandoffTexts;
-use crate::store::{Lookup, MARKDOWN_REF, Store, data_ref, own_refs, tracked};
+use crate::store::{Lookup, MARKDOWN_REF, SecretScan, data_ref, own_refs, tracked};
 use empirica_secrets::Replaced;
 
 /// Receives the numbers of notes done and of all.
 pub type ScanProgress<'t> = &'t mut dyn FnMut(usize, usize);
 
-impl Store<'_> {
-    /// Whether storing a line would replace a secret; `false` if `empirica.redact` is off.
-    pub fn has_secret(&self, line: &[u8]) -> bool {
-        self.scan_secrets && !leaks(line).is_empty()
-    }
-
-    /// Whether a line is marked as having allowed secrets.
-    pub fn has_allowed_secrets(&self, line: &[u8]) -> bool {
-        allowed_id(line).is_some()
-    }
-
-    /// Whether `empirica.redact` is on.
-    pub fn scans_for_secrets(&self) -> bool {
-        self.scan_secrets
-    }
-
+impl SecretScan<'_> {
     /// All stored secrets, regardless of `empirica.redact`: in notes, logs, Markdown and unpublished history. Each
     /// record counts once, also if it is in several places or in Markdown.
-    pub fn stored_secrets(&self, progress: ScanProgress<'_>) -> Result<Vec<Leak>> {
+    pub fn stored(&self, progress: ScanProgress<'_>) -> Result<Vec<Leak>> {
+        let repo = self.store.repo;
         let (mut out, mut seen) = (Vec::new(), HashSet::new());
         let mut namespaces = Vec::new();
         for namespace in Namespace::ALL {
-            let lookup = Lookup::open(self, namespace)?;
+            let lookup = Lookup::open(self.store, namespace)?;
             let places = lookup.objects()?;
             namespaces.push((namespace, lookup, places));
         }
-        let markdown = self.notes(self.repo.find_ref(MARKDOWN_REF)?)?;
+        let markdown = self.store.notes(repo.find_ref(MARKDOWN_REF)?)?;
         let total = namespaces.iter().map(|(.., places)| places.len()).sum::<usize>() + markdown.len();
         let mut done = 0;
         let mut step = || {
@@ -62,9 +48,9 @@ impl Store<'_> {
             }
         }
         let reported: HashSet<String> = out.iter().filter_map(|leak| leak.id.clone()).collect();
-        let handoffs = HandoffTexts::new(self);
+        let handoffs = HandoffTexts::new(self.store);
         for (on, blob) in markdown {
-            let note = self.repo.read_blob(blob)?.unwrap_or_default();
+            let note = repo.read_blob(blob)?.unwrap_or_default();
             for (id, text) in blocks::texts(&note) {
                 let found = match &id {
                     Some(id) => handoffs
@@ -78,9 +64,10 @@ impl Store<'_> {
             step();
         }
         for name in own_refs() {
-            let Some(tip) = self.repo.find_ref(&name)? else { continue };
-            let published = self.tracking().into_iter().find(|(tracking, _)| tracked(tracking).as_ref() == Some(&name));
-            let found = self.scan_push(&name, tip, published.map(|(_, tip)| tip))?;
+            let Some(tip) = repo.find_ref(&name)? else { continue };
+            let published =
+                self.store.tracking().into_iter().find(|(tracking, _)| tracked(tracking).as_ref() == Some(&name));
+            let found = self.all_in_push(&name, tip, published.map(|(_, tip)| tip))?;
             out.extend(found.into_iter().filter(|leak| leak.part != Part::Note));
         }
         Ok(out)

@@ -1,6 +1,6 @@
 //! Compares the local refs with those of a remote, unites them, and records the remote's tips.
 
-pub mod refused;
+pub mod server_state;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::git::{Oid, RefUpdate, UpdateError, notes};
 use crate::store::redact::forget::MESSAGE;
 use crate::store::redact::tombstones::Tombstones;
 use crate::store::write::tips::Tips;
-use crate::store::{Form, PREFIX, Store, log, namespace_of, own_refs, tracking_ref};
+use crate::store::{Form, PREFIX, Remotes, log, namespace_of, own_refs, tracking_ref};
 
 /// A local ref compared with the same ref of a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,17 +47,17 @@ pub struct TransferLines {
     pub notes: usize,
 }
 
-impl Store<'_> {
+impl Remotes<'_> {
     /// Compares all local refs with the tracking refs of a remote. `present` lists the refs that the remote has, if
     /// known.
     pub fn compare_refs(&self, tracking: &str, present: Option<&BTreeSet<String>>) -> Result<Vec<RefComparison>> {
         let compare = |name: String| {
             let tracked = tracking_ref(tracking, &name);
             let is_present = present.is_none_or(|present| present.contains(&tracked));
-            let ours = self.repo.find_ref(&name)?;
-            let theirs = if is_present { self.repo.find_ref(&tracked)? } else { None };
-            let equal =
-                ours == theirs || (ours.is_some() && theirs.is_some() && self.tree(ours)? == self.tree(theirs)?);
+            let ours = self.store.repo.find_ref(&name)?;
+            let theirs = if is_present { self.store.repo.find_ref(&tracked)? } else { None };
+            let equal = ours == theirs
+                || (ours.is_some() && theirs.is_some() && self.store.tree(ours)? == self.store.tree(theirs)?);
             Ok(RefComparison { name, ours, theirs, equal })
         };
         own_refs().into_iter().map(compare).collect()
@@ -65,34 +65,35 @@ impl Store<'_> {
 
     /// As compared, but the local tip is replaced by the remote's notes after local redactions, without unpublished
     /// lines. Equal if the remote has all redactions. Call it after its notes were united.
-    pub fn redactions_only(&self, comparison: RefComparison) -> Result<RefComparison> {
+    pub fn with_redactions_only(&self, comparison: RefComparison) -> Result<RefComparison> {
+        let repo = self.store.repo;
         let unchanged = |comparison| Ok(RefComparison { equal: true, ..comparison });
         let (Some(ours), Some(theirs)) = (comparison.ours, comparison.theirs) else { return unchanged(comparison) };
-        let redactions = Tombstones::of(self.repo, Some(ours))?;
-        if !Tombstones::of(self.repo, Some(theirs))?.lacks(&redactions) {
+        let redactions = Tombstones::of(repo, Some(ours))?;
+        if !Tombstones::of(repo, Some(theirs))?.lacks(&redactions) {
             return unchanged(comparison);
         }
         let form = Form::of(&comparison.name);
-        let (first, second) = (self.repo.tree_of(ours)?, self.repo.tree_of(theirs)?);
+        let (first, second) = (repo.tree_of(ours)?, repo.tree_of(theirs)?);
         let mut edits = BTreeMap::new();
-        for (on, [ours, theirs]) in differences(self.repo, first, second)?.notes {
+        for (on, [ours, theirs]) in differences(repo, first, second)?.notes {
             if theirs.is_empty() {
                 continue;
             }
             let note = self.redacted(form, &self.joined(&theirs)?, &self.joined(&ours)?, &redactions);
-            edits.insert(on, if note.is_empty() { None } else { Some(self.repo.write_blob(&note)?) });
+            edits.insert(on, if note.is_empty() { None } else { Some(repo.write_blob(&note)?) });
         }
-        let others = [redactions.entry(self.repo)?];
-        let tree = notes::rebuilt(self.repo, second, &edits, &others, form.unite(), false)?;
-        let seconds = self.repo.commit_seconds(ours)?;
+        let others = [redactions.entry(repo)?];
+        let tree = notes::rebuilt(repo, second, &edits, &others, form.unite(), false)?;
+        let seconds = repo.commit_seconds(ours)?;
         // no parents: theirs have the text, ours have unpublished lines
-        let tip = self.repo.write_merge(tree, Vec::new(), MESSAGE, seconds)?;
+        let tip = repo.write_merge(tree, Vec::new(), MESSAGE, seconds)?;
         Ok(RefComparison { ours: Some(tip), ..comparison })
     }
 
     /// The remote note with local versions of redacted records, and without redacted texts.
     fn redacted(&self, form: Form, theirs: &[u8], ours: &[u8], redactions: &Tombstones) -> Vec<u8> {
-        let texts = self.forgotten.borrow();
+        let texts = self.store.forgotten.borrow();
         match form {
             Form::Lines => {
                 let is_redacted = |line: &&[u8]| lines::id(line).is_some_and(|id| redactions.redacted.contains_key(id));
@@ -121,7 +122,7 @@ impl Store<'_> {
     fn joined(&self, blobs: &[Oid]) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for blob in blobs {
-            text.extend(self.repo.read_blob(*blob)?.unwrap_or_default());
+            text.extend(self.store.repo.read_blob(*blob)?.unwrap_or_default());
             text.push(b'\n');
         }
         Ok(text)
@@ -129,7 +130,8 @@ impl Store<'_> {
 
     /// The lines that are missing here, then those missing in the remote, including pending ones.
     pub fn lines_to_transfer(&self, comparison: &RefComparison) -> Result<(TransferLines, TransferLines)> {
-        let found = differences(self.repo, self.tree(comparison.ours)?, self.tree(comparison.theirs)?)?;
+        let repo = self.store.repo;
+        let found = differences(repo, self.store.tree(comparison.ours)?, self.store.tree(comparison.theirs)?)?;
         let is_lines = Form::of(&comparison.name) == Form::Lines;
         let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
         let mut notes = [0usize; 2];
@@ -150,10 +152,10 @@ impl Store<'_> {
             }
         }
         // redacted lines are not transferred
-        let all = Tombstones::of(self.repo, comparison.ours)?.united(&Tombstones::of(self.repo, comparison.theirs)?);
+        let all = Tombstones::of(repo, comparison.ours)?.united(&Tombstones::of(repo, comparison.theirs)?);
         lines.iter_mut().for_each(|lines| lines.retain(|line, _| all.counts(line)));
         let namespace = namespace_of(&comparison.name);
-        let pending = log::read(&self.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
+        let pending = log::read(&self.store.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
         lines[0].extend(pending.map(|pending| (pending.line.clone(), to_line(&pending.line))));
         let [ours, theirs] = lines.map(|lines| lines.into_values().collect());
         Ok((TransferLines { lines: theirs, notes: notes[1] }, TransferLines { lines: ours, notes: notes[0] }))
@@ -161,32 +163,36 @@ impl Store<'_> {
 
     /// Whether all remote objects needed for the union exist here; a partial clone may lack some.
     pub fn is_whole(&self, comparison: &RefComparison) -> bool {
-        self.missing_between(comparison.ours, comparison.theirs).is_ok_and(|missing| missing.is_empty())
+        self.store
+            .recovery()
+            .missing_between(comparison.ours, comparison.theirs)
+            .is_ok_and(|missing| missing.is_empty())
     }
 
     /// Unites the remote's tips into the local refs for which `publish` returns true, so that they can be pushed as
     /// fast-forwards. Returns warnings for the user.
-    pub fn unite_remote(&self, comparisons: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
+    pub fn unite(&self, comparisons: &[RefComparison], publish: impl Fn(&str) -> bool) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
-        let _lock = self.locked()?;
-        let mut tips = self.heal_locked(&mut warnings)?;
+        let _lock = self.store.locked()?;
+        let mut tips = self.store.recovery().heal_locked(&mut warnings)?;
         let mut outcome = Ok(());
         for comparison in comparisons {
             let Some(theirs) = comparison.theirs.filter(|_| publish(&comparison.name)) else { continue };
-            outcome = outcome.and(self.unite_tip(&comparison.name, theirs, true, &mut tips));
+            outcome = outcome.and(self.store.recovery().unite_tip(&comparison.name, theirs, true, &mut tips));
         }
-        tips.save(&self.paths);
+        tips.save(&self.store.paths);
         outcome.map(|()| warnings)
     }
 
     /// The update that pushes a local ref; `None` without a local tip. It is forced only if a redaction cut off the
     /// remote's history.
     pub fn push_update(&self, comparison: &RefComparison) -> Result<Option<Update>> {
+        let repo = self.store.repo;
         let Some(new) = comparison.ours else { return Ok(None) };
         let mut lease = None;
         if let Some(theirs) = comparison.theirs {
-            let (ours, remote) = (Tombstones::of(self.repo, Some(new))?, Tombstones::of(self.repo, Some(theirs))?);
-            let is_cut_off = remote.lacks(&ours) && !is_ancestor(self.repo, theirs, &new.to_string());
+            let (ours, remote) = (Tombstones::of(repo, Some(new))?, Tombstones::of(repo, Some(theirs))?);
+            let is_cut_off = remote.lacks(&ours) && !is_ancestor(repo, theirs, &new.to_string());
             lease = is_cut_off.then_some(theirs);
         }
         Ok(Some(Update { name: comparison.name.clone(), new, lease }))
@@ -194,25 +200,26 @@ impl Store<'_> {
 
     /// Records the result of a push in the tracking refs and the saved tips.
     pub fn record_push(&self, tracking: &str, updates: &[(String, Oid)]) -> Result<()> {
-        let _lock = self.locked()?;
-        let mut tips = Tips::load(&self.paths);
+        let repo = self.store.repo;
+        let _lock = self.store.locked()?;
+        let mut tips = Tips::load(&self.store.paths);
         let mut moved = Vec::new();
         for (name, new) in updates {
             let name = tracking_ref(tracking, name);
-            let expected = self.repo.find_ref(&name)?;
+            let expected = repo.find_ref(&name)?;
             tips.refs.insert(name.clone(), *new);
             if expected != Some(*new) {
                 moved.push(RefUpdate { name, new: *new, expected });
             }
         }
         let lacks_redactions = |update: &&RefUpdate| {
-            let of = |tip| Tombstones::of(self.repo, tip).unwrap_or_default();
+            let of = |tip| Tombstones::of(repo, tip).unwrap_or_default();
             of(update.expected).lacks(&of(Some(update.new)))
         };
         let cut_off: Vec<String> = moved.iter().filter(lacks_redactions).map(|update| update.name.clone()).collect();
-        match self.repo.update_refs(&moved, "notes: pushed by 'git empirica'", &self.repo.identity()) {
+        match repo.update_refs(&moved, "notes: pushed by 'git empirica'", &repo.identity()) {
             // another process fetched meanwhile, which has the same effect
-            Ok(()) | Err(UpdateError::Contended(_)) => delete::expire_reflogs(self.repo, &cut_off)?,
+            Ok(()) | Err(UpdateError::Contended(_)) => delete::expire_reflogs(repo, &cut_off)?,
             Err(error) => {
                 return Err(Error::storage("cannot update the tracking refs")
                     .suggest("The remote has the records; check the refs and their permissions.")
@@ -220,7 +227,7 @@ impl Store<'_> {
                     .caused_by(error));
             }
         }
-        tips.save(&self.paths);
+        tips.save(&self.store.paths);
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use crate::store::log::{LogUnavailable, PendingRecord};
 use crate::store::redact::tombstones::{Form, Tombstones};
 use crate::store::write::tips::Tips;
 use crate::store::write::touched;
-use crate::store::{MARKDOWN_REF, PREFIX, Store, data_ref, files};
+use crate::store::{MARKDOWN_REF, PREFIX, Writer, data_ref, files};
 
 /// The outcome of a flush.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ struct Change {
     unite: Unite,
 }
 
-impl Store<'_> {
+impl Writer<'_> {
     /// Writes all pending records of all worktrees. Never fails: records that cannot be written stay pending.
     pub fn flush(&self) -> Flushed {
         self.flush_with(ForeignContent::default())
@@ -69,8 +69,8 @@ impl Store<'_> {
     pub(crate) fn flush_with(&self, foreign: ForeignContent) -> Flushed {
         let mut flushed = Flushed::default();
         let write = |flushed: &mut Flushed| {
-            let _lock = self.locked()?;
-            let mut tips = self.heal_locked(&mut flushed.warnings)?;
+            let _lock = self.store.locked()?;
+            let mut tips = self.store.recovery().heal_locked(&mut flushed.warnings)?;
             self.write_logs(foreign, &mut tips, flushed)
         };
         flushed.degraded = write(&mut flushed).err();
@@ -89,14 +89,14 @@ impl Store<'_> {
     }
 
     fn write_logs(&self, foreign: ForeignContent, tips: &mut Tips, flushed: &mut Flushed) -> Result<()> {
-        let (files, mut left) = log::take(&self.paths, self.lock_timeout);
+        let (files, mut left) = log::take(&self.store.paths, self.store.lock_timeout);
         let (pending, taken) = log::read_taken(files, &mut left);
         flushed.left.extend(left);
-        touched::add_pending(&self.paths, &pending)?;
+        touched::add_pending(&self.store.paths, &pending)?;
         self.write_pending(&pending, foreign, tips, &mut flushed.warnings, &mut |_, _| {})?;
-        tips.save(&self.paths);
-        log::discard(&self.paths, &taken);
-        self.paths.folders().iter().for_each(|folder| files::sweep(folder, files::is_temporary));
+        tips.save(&self.store.paths);
+        log::discard(&self.store.paths, &taken);
+        self.store.paths.folders().iter().for_each(|folder| files::sweep(folder, files::is_temporary));
         flushed.records += pending.len();
         Ok(())
     }
@@ -111,8 +111,8 @@ impl Store<'_> {
         warnings: &mut Vec<String>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<()> {
-        let pending = &self.without_redactions(pending)?;
-        self.see(pending.iter().map(|record| record.line.as_slice()));
+        let pending = &self.store.redaction().without_redactions(pending)?;
+        self.store.see(pending.iter().map(|record| record.line.as_slice()));
         let mut changes = Vec::new();
         for namespace in Namespace::ALL {
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
@@ -121,7 +121,7 @@ impl Store<'_> {
             }
             let mut new: Notes = notes.into_iter().map(|(on, new)| (on, lines::canonical(new))).collect();
             for (on, lines) in foreign.lines.remove(&namespace).unwrap_or_default() {
-                self.see(lines::split(&lines));
+                self.store.see(lines::split(&lines));
                 let note = new.entry(on).or_default();
                 *note = lines::union(note, &lines);
             }
@@ -131,8 +131,8 @@ impl Store<'_> {
         let mut markdown = foreign.markdown;
         let affected = self.affected_notes(pending);
         if !affected.is_empty() {
-            let tip = self.repo.find_ref(MARKDOWN_REF)?.filter(|tip| self.is_readable(*tip));
-            let mut tree = NotesTree::open(self.repo, tip, blocks::union)?;
+            let tip = self.store.repo.find_ref(MARKDOWN_REF)?.filter(|tip| self.store.recovery().is_readable(*tip));
+            let mut tree = NotesTree::open(self.store.repo, tip, blocks::union)?;
             for (on, lines) in affected {
                 let note = markdown.entry(on).or_default();
                 let existing = blocks::union(note, &tree.get(on).ok().flatten().unwrap_or_default());
@@ -182,16 +182,17 @@ impl Store<'_> {
         message: &str,
         mut stage: impl FnMut(usize, Option<Oid>, &Tips) -> Result<Option<Oid>>,
     ) -> Result<()> {
+        let repo = self.store.repo;
         let mut deadline = None;
-        let identity = self.repo.identity();
+        let identity = repo.identity();
         for round in 0.. {
             let mut updates = Vec::new();
             for (at, name) in names.iter().map(|name| (*name).to_owned()).enumerate() {
-                let tip = self.repo.find_ref(&name)?;
+                let tip = repo.find_ref(&name)?;
                 let staged = stage(at, tip, tips);
-                let lost = tip.filter(|tip| staged.is_err() && !self.is_readable(*tip));
+                let lost = tip.filter(|tip| staged.is_err() && !self.store.recovery().is_readable(*tip));
                 let staged = staged.map_err(|error| match lost {
-                    Some(tip) => self.repo.unreadable_tip(&name, tip).caused_by(error),
+                    Some(tip) => repo.unreadable_tip(&name, tip).caused_by(error),
                     None => error,
                 })?;
                 match (staged, tip) {
@@ -200,18 +201,18 @@ impl Store<'_> {
                     (None, None) => drop(tips.refs.remove(&name)),
                 }
             }
-            tips.newest_ms = tips.newest_ms.max(self.seen_ms.get());
+            tips.newest_ms = tips.newest_ms.max(self.store.seen_ms.get());
             if updates.is_empty() {
                 return Ok(());
             }
             // the deadline is for waiting on others, not for the work itself
-            let patience = || Instant::now() + self.patience(self.lock_timeout.max(Duration::from_secs(1)));
+            let patience = || Instant::now() + self.store.patience(self.store.lock_timeout.max(Duration::from_secs(1)));
             let deadline = *deadline.get_or_insert_with(patience);
             #[cfg(feature = "fault-injection")]
             crate::fault::half_way("refs: one moved, the others locked", || {
-                self.move_one(&updates, message, &identity)
+                crate::store::recover::torn::move_one(repo, &updates, message, &identity)
             });
-            match self.repo.update_refs(&updates, message, &identity) {
+            match repo.update_refs(&updates, message, &identity) {
                 Ok(()) => {
                     tips.refs.extend(updates.into_iter().map(|update| (update.name, update.new)));
                     return Ok(());
@@ -227,14 +228,14 @@ impl Store<'_> {
     /// ref lacks is united in, too, as the new tip would no longer record it. New lines with redacted ids do not count.
     fn staged(&self, change: &Change, tip: Option<Oid>, tips: &Tips, on_note: &mut dyn FnMut()) -> Result<Option<Oid>> {
         let form = Form::of(&change.name);
-        let at = self.past_redactions(&change.name, tip, tips)?;
-        let redactions = Tombstones::of(self.repo, at)?;
-        let lost = self.lost(&change.name, at, change.unite, tips)?;
-        let mut tree = NotesTree::open(self.repo, at, change.unite)?;
+        let at = self.store.recovery().past_redactions(&change.name, tip, tips)?;
+        let redactions = Tombstones::of(self.store.repo, at)?;
+        let lost = self.store.recovery().lost(&change.name, at, change.unite, tips)?;
+        let mut tree = NotesTree::open(self.store.repo, at, change.unite)?;
         let before = tree.tree();
         let saved = tips.refs.get(&change.name).copied().filter(|_| !lost.is_empty());
-        let stale = Tombstones::of(self.repo, saved)?.missing(&redactions);
-        let texts = self.forgotten.borrow();
+        let stale = Tombstones::of(self.store.repo, saved)?.missing(&redactions);
+        let texts = self.store.forgotten.borrow();
         let without_texts = |content: Vec<u8>| texts.note(form == Form::Lines, content);
         let lost = lost.into_iter().map(|(on, content)| (on, without_texts(form.without(content, &stale))));
         // blocks are rendered from lines that count
@@ -256,21 +257,25 @@ impl Store<'_> {
             return Ok(at.filter(|at| Some(*at) != tip));
         }
         let parents = at.into_iter().collect();
-        self.repo.write_commit(after, parents, "Notes added by 'git empirica'\n", &self.repo.identity()).map(Some)
+        self.store
+            .repo
+            .write_commit(after, parents, "Notes added by 'git empirica'\n", &self.store.repo.identity())
+            .map(Some)
     }
 
     /// The content of a note that was not read: empty if there is none. Missing blobs in a partial clone are fetched,
     /// with all others of the change; in a hurry it fails, and the records stay pending.
     fn fetched_note(&self, tree: &mut NotesTree<'_>, on: Oid, change: &Change) -> Result<Vec<u8>> {
+        let repo = self.store.repo;
         let Some(blob) = tree.blob(on)? else { return Ok(Vec::new()) };
-        if self.until.is_none() && is_partial(self.repo) {
+        if self.store.until.is_none() && is_partial(repo) {
             let mut missing = vec![blob];
             for on in change.new.keys() {
-                missing.extend(tree.blob(*on)?.filter(|other| *other != blob && !self.repo.has_object(*other)));
+                missing.extend(tree.blob(*on)?.filter(|other| *other != blob && !repo.has_object(*other)));
             }
-            partial_clone::fetch(self.repo, &missing)?;
+            partial_clone::fetch(repo, &missing)?;
         }
-        self.read_note(blob)
+        self.store.read_note(blob)
     }
 
     pub(crate) fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
@@ -282,9 +287,9 @@ impl Store<'_> {
         }
         let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
         let error = Error::storage(format!("cannot update {}", names.join(", "))).caused_by(error);
-        let refused = |(name, tip): (&String, Option<Oid>)| self.repo.hook_refuses(name, tip?);
+        let refused = |(name, tip): (&String, Option<Oid>)| self.store.repo.hook_refuses(name, tip?);
         let tips = updates.iter().map(|update| (&update.name, update.expected));
-        match self.repo.ref_lock(&names) {
+        match self.store.repo.ref_lock(&names) {
             None if tips.into_iter().find_map(refused).is_some() => error
                 .suggest("A reference-transaction hook refuses it; pending records are written once it allows that.")
                 .command("git rev-parse --git-path hooks/reference-transaction"),

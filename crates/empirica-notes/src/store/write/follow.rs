@@ -13,7 +13,7 @@ use crate::model::{Body, Id, Namespace, Record};
 use crate::store::files::read_lines;
 use crate::store::log::PendingRecord;
 use crate::store::write::flush::{ForeignContent, Notes};
-use crate::store::{Lookup, MARKDOWN_REF, Store, WriteOutcome};
+use crate::store::{Lookup, MARKDOWN_REF, WriteOutcome, Writer};
 
 /// A copy of notes from one commit to another.
 #[derive(Debug, Clone)]
@@ -43,18 +43,18 @@ fn lines_of(moves: &[Follow]) -> String {
     whole.map(|step| format!("{} {}\n", step.from, step.to)).collect()
 }
 
-impl Store<'_> {
+impl Writer<'_> {
     /// Copies notes to other commits in one batch. Idempotent; writes nothing if there is nothing to copy. The records
     /// returned are the attach records.
     ///
     /// Fails only if no log can be written. If the notes cannot be written, the records stay pending; other content is
-    /// retried by [`Self::reconcile`].
+    /// retried by [`Store::reconcile`](crate::store::Store::reconcile).
     pub fn follow(&self, moves: &[Follow]) -> Result<WriteOutcome> {
         let mut written = WriteOutcome::default();
         let mut pending: Vec<PendingRecord> = Vec::new();
         let mut foreign = ForeignContent::default();
         for namespace in Namespace::ALL {
-            let mut lookup = Lookup::open(self, namespace)?;
+            let mut lookup = Lookup::open(self.store, namespace)?;
             for step in moves.iter().filter(|step| step.from != step.to) {
                 self.copy(namespace, step, &mut lookup, &mut pending, &mut foreign, &mut written)?;
             }
@@ -83,7 +83,7 @@ impl Store<'_> {
     pub fn follow_durably(&self, moves: &[Follow]) -> Result<WriteOutcome> {
         self.remember_moves(moves);
         let written = self.follow(moves)?;
-        let (path, taken) = (self.paths.file("moves"), self.paths.file("following"));
+        let (path, taken) = (self.store.paths.file("moves"), self.store.paths.file("following"));
         let only_these = |path: &std::path::Path| read_lines(path).join("\n") == lines_of(moves).trim_end();
         // moves that others added meanwhile stay: copying twice changes nothing
         if only_these(&path) && !taken.exists() && std::fs::rename(&path, &taken).is_ok() && only_these(&taken) {
@@ -95,12 +95,12 @@ impl Store<'_> {
     /// Records moves that could not be completed: the next reconciling command retries.
     fn remember_moves(&self, moves: &[Follow]) {
         // on failure the notes stay where they are
-        let _ = self.paths.append(&self.paths.file("moves"), &lines_of(moves));
+        let _ = self.store.paths.append(&self.store.paths.file("moves"), &lines_of(moves));
     }
 
     /// Retries the recorded moves.
     pub(crate) fn follow_remembered(&self) -> Result<()> {
-        let (path, taken) = (self.paths.file("moves"), self.paths.file("following"));
+        let (path, taken) = (self.store.paths.file("moves"), self.store.paths.file("following"));
         // a taken file is kept until done: after a kill the next command continues with it
         let take =
             || path.exists() && fault::point("moves: to be taken").is_ok() && std::fs::rename(&path, &taken).is_ok();
@@ -171,7 +171,7 @@ impl Store<'_> {
         let (session, ai) = last.map_or((None, "git-empirica".to_owned()), |r| (r.head.session, r.head.ai));
         let mut head = self.new_envelope(session.as_ref(), &ai);
         head.commit = Some(pair.1.clone());
-        head.tree = self.repo.tree_of(step.to).ok().map(|id| id.to_string());
+        head.tree = self.store.repo.tree_of(step.to).ok().map(|id| id.to_string());
         let attach = Record { head, body: Body::Attach(Attach { of, from: pair.0, to: pair.1 }) };
         let line = record::encode(&attach).into_bytes();
         pending.push(PendingRecord { namespace, on: step.from, line: line.clone() });
@@ -187,9 +187,9 @@ impl Store<'_> {
         if whole.is_empty() {
             return Ok(());
         }
-        let tip = self.repo.find_ref(MARKDOWN_REF)?;
-        let mut tree = NotesTree::open(self.repo, tip, blocks::union)?;
-        let mut lookup = Lookup::open(self, Namespace::Handoffs)?;
+        let tip = self.store.repo.find_ref(MARKDOWN_REF)?;
+        let mut tree = NotesTree::open(self.store.repo, tip, blocks::union)?;
+        let mut lookup = Lookup::open(self.store, Namespace::Handoffs)?;
         let mut found: BTreeMap<Oid, Vec<u8>> = Notes::new();
         for step in whole {
             if let Some(note) = tree.get(step.from)? {

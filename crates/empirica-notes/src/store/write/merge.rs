@@ -10,7 +10,7 @@ use crate::format::{lines, redact};
 use crate::git::history::reach::is_ancestor;
 use crate::git::notes::difference::differences;
 use crate::git::{Oid, notes};
-use crate::store::Store;
+use crate::store::Writer;
 use crate::store::redact::tombstones::{Form, NAME, Tombstones};
 
 /// The union of two notes trees.
@@ -21,17 +21,18 @@ struct Union {
     tombstones: [Tombstones; 2],
 }
 
-impl Store<'_> {
+impl Writer<'_> {
     /// The union of `ours` and `theirs`: one of the two if it contains the other, else a merge commit that depends on
     /// the two alone, so that all clones produce the same. With `publish` it descends from `theirs`, so that it can be
     /// pushed as a fast-forward.
     #[doc(hidden)]
     pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<Oid> {
+        let repo = self.store.repo;
         if ours == Some(theirs) {
             return Ok(theirs);
         }
-        let second = self.repo.tree_of(theirs)?;
-        let first = self.tree(ours)?;
+        let second = repo.tree_of(theirs)?;
+        let first = self.store.tree(ours)?;
         let union = self.unite(Form::of(name), first, second)?;
         if union.equals[1] && (first != second || ours.is_none()) {
             return Ok(theirs);
@@ -42,18 +43,19 @@ impl Store<'_> {
         let sides = ours.into_iter().zip([&union.tombstones[0]]).chain([(theirs, &union.tombstones[1])]);
         let parents: Vec<Oid> = sides.filter(has_all).map(|(tip, _)| tip).collect();
         if let Some(ours) = ours.filter(|_| union.equals[0])
-            && (first == second || !publish || parents == [ours] || is_ancestor(self.repo, theirs, &ours.to_string()))
+            && (first == second || !publish || parents == [ours] || is_ancestor(repo, theirs, &ours.to_string()))
         {
             return Ok(ours);
         }
-        let dates = ours.into_iter().chain([theirs]).map(|tip| self.repo.commit_seconds(tip));
+        let dates = ours.into_iter().chain([theirs]).map(|tip| repo.commit_seconds(tip));
         let seconds = dates.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0);
-        self.repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)
+        repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)
     }
 
     fn unite(&self, form: Form, first: Oid, second: Oid) -> Result<Union> {
-        let found = differences(self.repo, first, second)?;
-        let tombstones = [Tombstones::of_tree(self.repo, first)?, Tombstones::of_tree(self.repo, second)?];
+        let repo = self.store.repo;
+        let found = differences(repo, first, second)?;
+        let tombstones = [Tombstones::of_tree(repo, first)?, Tombstones::of_tree(repo, second)?];
         let all = tombstones[0].united(&tombstones[1]);
         let missing = [tombstones[0].missing(&all), tombstones[1].missing(&all)];
         let mut equals = [!found.mixed[0], !found.mixed[1]];
@@ -70,11 +72,8 @@ impl Store<'_> {
         }
         let mut others = Vec::new();
         for (path, sides) in &found.others {
-            let best = if path == NAME.as_bytes() {
-                Some(all.entry(self.repo)?.1)
-            } else {
-                sides.iter().flatten().max().copied()
-            };
+            let best =
+                if path == NAME.as_bytes() { Some(all.entry(repo)?.1) } else { sides.iter().flatten().max().copied() };
             (0..2).for_each(|side| equals[side] &= best == sides[side]);
             others.extend(best.map(|best| (path.clone(), best)));
         }
@@ -93,7 +92,7 @@ impl Store<'_> {
                 let base = usize::from(rank(1) < rank(0));
                 united.retain(|on, blob| blob.as_slice() != found.notes[on][base].as_slice());
                 others.retain(|(path, other)| found.others[path][base] != Some(*other));
-                notes::rebuilt(self.repo, trees[base], &united, &others, form.unite(), found.mixed[base])?
+                notes::rebuilt(repo, trees[base], &united, &others, form.unite(), found.mixed[base])?
             }
         };
         // the result can still equal one of them
@@ -118,9 +117,9 @@ impl Store<'_> {
         let mut read: Vec<(Oid, Vec<u8>)> = Vec::new();
         let mut united: Option<Vec<u8>> = None;
         for (side, blob) in blobs.iter().enumerate().flat_map(|(side, blobs)| blobs.iter().map(move |b| (side, *b))) {
-            let text = self.read_note(blob)?;
+            let text = self.store.read_note(blob)?;
             if side == 1 && form == Form::Lines {
-                self.see(lines::split(&text));
+                self.store.see(lines::split(&text));
             }
             let counts = form.without(text.clone(), &missing[side]);
             // a note without counting lines is dropped
@@ -135,7 +134,7 @@ impl Store<'_> {
         let Some(united) = united else { return Ok(None) };
         match read.into_iter().find(|(_, text)| *text == united) {
             Some((blob, _)) => Ok(Some(blob)),
-            None => self.repo.write_blob(&united).map(Some),
+            None => self.store.repo.write_blob(&united).map(Some),
         }
     }
 }

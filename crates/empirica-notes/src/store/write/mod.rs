@@ -20,20 +20,20 @@ use crate::store::log;
 use crate::store::log::unborn;
 use crate::store::log::{Appended, PendingRecord};
 use crate::store::write::flush::{Flushed, ForeignContent};
-use crate::store::{RecordEntry, Store};
+use crate::store::{RecordEntry, Writer};
 use empirica_secrets::Replaced;
 
-impl Store<'_> {
+impl Writer<'_> {
     /// The envelope of a new record on HEAD.
     pub fn new_envelope(&self, session: Option<&SessionId>, ai: &str) -> Envelope {
         Envelope {
             v: VERSION,
-            id: self.new_id(),
+            id: self.store.new_id(),
             session: session.cloned(),
             ai: ai.to_owned(),
-            at: self.now.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
-            commit: self.head.commit.map(|id| id.to_string()),
-            tree: self.head.tree.map(|id| id.to_string()),
+            at: self.store.now.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+            commit: self.store.head.commit.map(|id| id.to_string()),
+            tree: self.store.head.tree.map(|id| id.to_string()),
         }
     }
 
@@ -71,11 +71,7 @@ impl Store<'_> {
     }
 
     /// As [`Self::append`], with a note for each record; `None` for the one of its kind and commit.
-    pub(crate) fn append_on(
-        &self,
-        records: Vec<(Record, Option<(Namespace, Oid)>)>,
-        when: FlushTiming,
-    ) -> Result<WriteOutcome> {
+    fn append_on(&self, records: Vec<(Record, Option<(Namespace, Oid)>)>, when: FlushTiming) -> Result<WriteOutcome> {
         let mut written = WriteOutcome::default();
         let mut pending = Vec::new();
         for (record, place) in records {
@@ -86,7 +82,7 @@ impl Store<'_> {
             pending.push(PendingRecord { namespace, on, line });
             written.records.push(record);
         }
-        if self.allow_secrets {
+        if self.store.allow_secrets {
             written.allowed = std::mem::take(&mut written.redacted);
         }
         let appended = self.append_to_log(&pending)?;
@@ -127,21 +123,21 @@ impl Store<'_> {
     /// The annotated object of a new record: its commit, or the empty tree on an unborn HEAD.
     fn commit_of_new(&self, record: &Record) -> Oid {
         let commit = record.head.commit.as_deref().and_then(crate::git::parse_oid);
-        commit.unwrap_or_else(|| self.repo.empty_tree())
+        commit.unwrap_or_else(|| self.store.repo.empty_tree())
     }
 
     /// The record as it would be stored, and the secrets that would be replaced. Stores nothing.
     pub fn preview(&self, record: Record) -> Result<(Record, Vec<Replaced>)> {
         let mut redacted = Vec::new();
         let (record, _) = self.encode(record, &mut redacted)?;
-        Ok((record, if self.allow_secrets { Vec::new() } else { redacted }))
+        Ok((record, if self.store.allow_secrets { Vec::new() } else { redacted }))
     }
 
     fn encode(&self, record: Record, redacted: &mut Vec<Replaced>) -> Result<(Record, Vec<u8>)> {
         let keys = format::record::body_to_map(&record.body);
         let before = redacted.len();
-        let line = self.line(&record.head, record.body.kind(), keys, redacted)?;
-        if redacted.len() == before || self.allow_secrets {
+        let line = self.encode_line(&record.head, record.body.kind(), keys, redacted)?;
+        if redacted.len() == before || self.store.allow_secrets {
             return Ok((record, line));
         }
         let stored = format::record::decode(&line).ok_or_else(unredactable)?;
@@ -149,7 +145,7 @@ impl Store<'_> {
     }
 
     /// The line of an envelope and the keys of a body, with secrets replaced, or marked as allowed.
-    pub fn line(
+    pub fn encode_line(
         &self,
         head: &Envelope,
         kind: &str,
@@ -159,52 +155,32 @@ impl Store<'_> {
         let mut head = head.clone();
         let mut clean = serde_json::Value::Object(keys.clone());
         let mut found = Vec::new();
-        if self.scan_secrets || self.allow_secrets {
+        if self.store.scan_secrets || self.store.allow_secrets {
             if let Some((ai, rules)) = empirica_secrets::redact_text(&head.ai) {
                 found.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
-                head.ai = if self.allow_secrets { head.ai } else { ai };
+                head.ai = if self.store.allow_secrets { head.ai } else { ai };
             }
             // a signature is made by git, and invalid with a character changed
-            if kind != "signature" || self.allow_secrets {
+            if kind != "signature" || self.store.allow_secrets {
                 found.extend(empirica_secrets::redact_value(&mut clean));
             }
         }
-        if self.allow_secrets && !found.is_empty() {
+        if self.store.allow_secrets && !found.is_empty() {
             keys.insert(empirica_secrets::ALLOWED.to_owned(), true.into());
-        } else if let (false, serde_json::Value::Object(clean)) = (self.allow_secrets, clean) {
+        } else if let (false, serde_json::Value::Object(clean)) = (self.store.allow_secrets, clean) {
             keys = clean;
         }
         redacted.append(&mut found);
         Ok(format::record::encode_with(&head, kind, keys).into_bytes())
     }
 
-    /// Whether secrets are replaced.
-    fn replaces(&self) -> bool {
-        self.scan_secrets && !self.allow_secrets
-    }
-
-    /// A text as it would be stored. For callers that quote a part of one: half a secret may not be recognised.
-    pub fn without_secrets(&self, text: &str) -> String {
-        let replaced = self.replaces().then(|| empirica_secrets::redact_text(text)).flatten();
-        replaced.map_or_else(|| text.to_owned(), |(text, _)| text)
-    }
-
-    /// As [`Self::without_secrets`], for all strings of a value.
-    pub fn all_without_secrets<T: serde::Serialize + serde::de::DeserializeOwned>(&self, value: T) -> T {
-        let Ok(mut json) = serde_json::to_value(&value) else { return value };
-        if !self.replaces() || empirica_secrets::redact_value(&mut json).is_empty() {
-            return value;
-        }
-        serde_json::from_value(json).unwrap_or(value)
-    }
-
     /// Updates derived state for a new record.
     fn note_new(&self, record: &Record, pending: &PendingRecord) {
-        if record.head.commit.is_none() && pending.on == self.repo.empty_tree() {
-            unborn::remember(&self.paths, pending, self.repo.reflog_len());
+        if record.head.commit.is_none() && pending.on == self.store.repo.empty_tree() {
+            unborn::remember(&self.store.paths, pending, self.store.repo.reflog_len());
         }
         if let (Body::SessionStart(_), Some(session)) = (&record.body, &record.head.session) {
-            touched::begin(&self.paths, session, &BTreeSet::new());
+            touched::begin(&self.store.paths, session, &BTreeSet::new());
         }
     }
 
@@ -219,12 +195,12 @@ impl Store<'_> {
             let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
             places.extend(entry.on.iter().map(|on| (namespace, *on)));
         }
-        touched::add(&self.paths, session, &places)
+        touched::add(&self.store.paths, session, &places)
     }
 
     /// Appends records to the repository's log, else to the one in the user's state folder.
     pub(crate) fn append_to_log(&self, pending: &[PendingRecord]) -> Result<Appended> {
-        let appended = log::append(&self.paths, pending, self.lock_timeout, self.repo.is_durable());
+        let appended = log::append(&self.store.paths, pending, self.store.lock_timeout, self.store.repo.is_durable());
         appended.map_err(|failed| {
             let mut out = Error::storage("cannot store the record anywhere");
             let mut reasons = Vec::new();

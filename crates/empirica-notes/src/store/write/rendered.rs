@@ -8,7 +8,7 @@ use crate::git::{Oid, parse_oid};
 use crate::model::record::Attach;
 use crate::model::{Body, Id, Namespace, Record};
 use crate::store::log::PendingRecord;
-use crate::store::{Lookup, Store};
+use crate::store::{Lookup, Writer};
 
 /// The records of lines, oldest first, without duplicates.
 fn records<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Vec<Record> {
@@ -25,7 +25,7 @@ fn attachments(records: &[Record]) -> impl Iterator<Item = (&Attach, Oid, Oid)> 
     })
 }
 
-impl Store<'_> {
+impl Writer<'_> {
     /// The notes whose rendering depends on these pending records, with all their lines, pending or stored.
     pub(crate) fn affected_notes(&self, pending: &[PendingRecord]) -> BTreeMap<Oid, Vec<Vec<u8>>> {
         let mut notes: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
@@ -34,7 +34,7 @@ impl Store<'_> {
         }
         // unreadable lines are not rendered until the next record comes
         if !notes.is_empty()
-            && let Ok(mut lookup) = Lookup::open(self, Namespace::Handoffs)
+            && let Ok(mut lookup) = Lookup::open(self.store, Namespace::Handoffs)
         {
             for (on, lines) in &mut notes {
                 lines.extend(lookup.lines(*on).unwrap_or_default());
@@ -54,15 +54,15 @@ impl Store<'_> {
         let all = records(lines);
         let left = self.continued(on, &all)?;
         let shown: Vec<Record> = all.into_iter().filter(|record| !earlier.contains(&record.head.id)).collect();
-        let whole = self.repo.config("empirica.note").is_some_and(|note| note == "full");
-        self.render.blocks(&shown, &left.into_keys().collect(), whole)
+        let whole = self.store.repo.config("empirica.note").is_some_and(|note| note == "full");
+        self.store.render.blocks(&shown, &left.into_keys().collect(), whole)
     }
 
     /// The records of a note whose work is in the next commit, with that commit: attached from here, or from a commit
     /// that this one is a rewritten form of.
     fn continued(&self, on: Oid, records: &[Record]) -> Result<BTreeMap<Id, Oid>> {
         let next = |(attach, from, to): &(&Attach, Oid, Oid)| {
-            let is_next = self.repo.first_parent(*to) == Some(*from);
+            let is_next = self.store.repo.first_parent(*to) == Some(*from);
             is_next.then(|| attach.of.iter().map(|id| (id.clone(), *to)).collect::<Vec<_>>())
         };
         let of = |on: Oid, records: &[Record]| -> BTreeMap<Id, Oid> {
@@ -75,14 +75,14 @@ impl Store<'_> {
             for (_, from, to) in attachments(&records) {
                 if from == to
                     || !sources.contains(&to)
-                    || self.repo.first_parent(to) == Some(from)
+                    || self.store.repo.first_parent(to) == Some(from)
                     || !sources.insert(from)
                 {
                     continue;
                 }
                 let lookup = match &mut lookup {
                     Some(lookup) => lookup,
-                    none => none.insert(Lookup::open(self, Namespace::Handoffs)?),
+                    none => none.insert(Lookup::open(self.store, Namespace::Handoffs)?),
                 };
                 let source = self::records(lookup.lines(from)?.iter().map(Vec::as_slice));
                 left.extend(of(from, &source));

@@ -12,7 +12,7 @@ use crate::git::{Repository, parse_oid};
 use crate::model::{Id, Record};
 use crate::store::redact::tombstones::Redacted;
 use crate::store::write::merge::*;
-use crate::store::{Render, data_ref};
+use crate::store::{Render, Store, data_ref};
 
 struct Nothing;
 
@@ -92,7 +92,7 @@ fn the_union_of_trees_is_commutative_and_associative() {
     let repo = Repository::discover(&env).unwrap();
     let store = Store::new(&repo, &env, &Nothing).unwrap();
     assert_eq!(REF, data_ref(crate::model::Namespace::Journal));
-    let merge = |a: Oid, b: Oid| store.merged(REF, Some(a), b, false).unwrap();
+    let merge = |a: Oid, b: Oid| store.writer().merged(REF, Some(a), b, false).unwrap();
     let read = |tip: Oid| {
         let tree = repo.tree_of(tip).unwrap();
         let notes: BTreeSet<(Oid, Oid)> = notes::entries(&repo, tree).unwrap().notes.into_iter().collect();
@@ -141,7 +141,7 @@ fn a_folder_with_a_fan_out_name_does_not_make_a_union_unstable() {
     // a name of as many digits as a note below no fan-out has
     let second = tree(&[("blob", &aa, blob("one\n")), ("tree", "ab", tree(&[("blob", &ab, blob("three\n"))]))]);
     let [first, second] = [first, second].map(|tree| repo.write_merge(tree, vec![], "notes\n", 1).unwrap());
-    let merge = |a: Oid, b: Oid| store.merged(REF, Some(a), b, false).unwrap();
+    let merge = |a: Oid, b: Oid| store.writer().merged(REF, Some(a), b, false).unwrap();
     let union = merge(first, second);
     assert_eq!(merge(second, first), union);
     assert_eq!([merge(union, first), merge(union, second)], [union, union]);
@@ -170,8 +170,8 @@ fn a_union_with_an_unsorted_tree_is_sorted() {
     // its note makes it the one that the union is built on
     let note = "ab".repeat(20);
     let [first, second] = [tip(&["z", &note, "b", "z"]), tip(&["m"])];
-    let union = store.merged(REF, Some(first), second, false).unwrap();
-    assert_eq!(store.merged(REF, Some(second), first, false).unwrap(), union);
+    let union = store.writer().merged(REF, Some(first), second, false).unwrap();
+    assert_eq!(store.writer().merged(REF, Some(second), first, false).unwrap(), union);
     let listed = output(git(&cwd).args(["ls-tree", "--name-only", &union.to_string()])).unwrap();
     assert_eq!(String::from_utf8(listed).unwrap(), format!("{note}\nb\nm\nz\n"));
 }
