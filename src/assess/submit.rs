@@ -24,7 +24,6 @@ use empirica_notes::store::FlushTiming;
 use serde_json::Map;
 use serde_json::Value;
 
-/// An assessment to store.
 #[derive(Debug, Clone, Default)]
 pub struct AssessRequest {
     pub vectors: Vectors,
@@ -41,7 +40,6 @@ pub struct AssessRequest {
     pub sign: bool,
 }
 
-/// An assessment that was stored.
 #[derive(Debug)]
 pub struct AssessOutcome {
     pub session_id: SessionId,

@@ -9,7 +9,6 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Checkpoint, Envelope, Namespace, Phase, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
-/// A stored checkpoint.
 #[derive(Debug)]
 pub struct CheckpointOutcome {
     pub head: Envelope,

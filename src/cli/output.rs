@@ -16,7 +16,6 @@ use empirica_notes::error::{Error, Result, Shell};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::{shell, variable};
 
-/// Values of `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorWord {
     Always,
@@ -24,17 +23,13 @@ pub enum ColorWord {
     Never,
 }
 
-/// The output of one command.
 pub struct Output {
     streams: Streams,
     pager: Option<Child>,
-    /// `--json`.
     pub as_json: bool,
-    /// `--quiet`.
     pub quiet: bool,
     /// Whether long answers go through a pager.
     pub pages: bool,
-    /// `--color`.
     pub color: Option<ColorWord>,
 }
 

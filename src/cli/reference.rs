@@ -71,7 +71,6 @@ pub fn common() -> (Value, Value, Value) {
 }
 
 impl Document {
-    /// The schema of the whole document.
     pub fn schema(&self) -> Value {
         let parts = self.parts.iter().map(|part| schema_of(*part));
         let mut parts = parts.chain(std::iter::once(common().0));

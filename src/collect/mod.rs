@@ -24,7 +24,6 @@ use empirica_transcripts::model::{Agent, Transcript};
 /// Longest task of a session started for a transcript, in characters.
 const MAX_TASK: usize = 200;
 
-/// A transcript to collect.
 #[derive(Debug, Clone, Default)]
 pub struct CollectRequest {
     /// Its file or folder; `None` for the newest of this work tree.
@@ -34,7 +33,6 @@ pub struct CollectRequest {
     pub dry_run: bool,
 }
 
-/// A collected transcript.
 #[derive(Debug)]
 pub struct CollectOutcome {
     pub collection: Collection,
@@ -135,7 +133,6 @@ pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Resul
     Ok(Collection { path, transcript, id, added, who, is_new_session, records, warnings })
 }
 
-/// Reads the requested transcript.
 fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(PathBuf, Transcript)> {
     let root = context.repo.work_tree();
     let path = match &request.path {

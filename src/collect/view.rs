@@ -19,7 +19,6 @@ pub fn tool_line(tool: &ToolSummary) -> String {
     format!("{} (×{}{failed}){colon}{}", safe::line(&tool.category), tool.count, samples.join(" · "))
 }
 
-/// Tokens by kind, in a line.
 fn tokens_line(tokens: Tokens) -> String {
     format!(
         "{} in, {} out, {} from the cache, {} into it",
@@ -86,7 +85,6 @@ pub struct CollectedView<'a> {
     added: Option<&'a Collected>,
 }
 
-/// The answer of `collect`.
 pub fn answer(outcome: &CollectOutcome) -> Answer {
     let Collection { transcript, added, .. } = &outcome.collection;
     let (session, is_stored) = (outcome.session(), outcome.is_stored());

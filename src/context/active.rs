@@ -9,7 +9,6 @@ use empirica_notes::error::Result;
 use empirica_notes::fault;
 use empirica_notes::model::{Id, SessionId};
 
-/// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActiveSession {
     pub id: SessionId,

@@ -19,7 +19,6 @@ pub fn in_force(context: &CommandContext<'_>, query: &HandoffQuery, most: usize)
     listed(&index, &index.handoffs(query, most, None)?.0)
 }
 
-/// The handoffs of index rows.
 pub fn listed(index: &Index<'_>, rows: &[HandoffRow]) -> Result<Vec<ListedHandoff>> {
     whole(index, &rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>())
 }

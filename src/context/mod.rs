@@ -50,11 +50,9 @@ pub struct CommandContext<'a> {
     began: RefCell<Option<(WorkingSession, StoreReport)>>,
 }
 
-/// Session of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkingSession {
     pub id: SessionId,
-    /// The agent.
     pub ai: String,
     /// A note for the user about the choice of the session.
     pub note: Option<String>,

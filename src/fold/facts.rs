@@ -7,10 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Accept, Envelope, Handoff, Id, SessionId, Verdict};
 
-/// Facts of a session for metrics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionFacts {
-    /// The session.
     pub session: SessionId,
     /// The agent that started it.
     pub ai: String,
@@ -29,10 +27,8 @@ pub struct SessionFacts {
     pub inquiries: Vec<Inquiry>,
 }
 
-/// A handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HandoffFacts {
-    /// Its record.
     pub id: Id,
     /// Its time in Unix milliseconds.
     pub at_ms: i64,
@@ -42,7 +38,6 @@ pub struct HandoffFacts {
     pub paths: BTreeSet<String>,
 }
 
-/// An acknowledgement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AcceptFacts {
     pub id: Id,
@@ -51,7 +46,6 @@ pub struct AcceptFacts {
     pub of: Id,
     /// The session of the handoff; `None` if unknown.
     pub from: Option<SessionId>,
-    /// Its decision, if any.
     pub decision: Option<Verdict>,
     pub questions: u32,
     pub gaps: u32,
@@ -65,10 +59,8 @@ impl AcceptFacts {
 }
 
 empirica_notes::words! {
-    /// Kind of inquiry.
     #[derive(PartialOrd, Ord)]
     pub enum InquiryKind {
-        /// A question.
         Unknown = "unknown",
         /// A failed approach.
         DeadEnd = "dead_end",
@@ -80,13 +72,11 @@ empirica_notes::words! {
 pub struct Inquiry {
     /// Its record, whose ID has its time.
     pub id: Id,
-    /// Its kind.
     pub kind: InquiryKind,
     /// The question or the approach.
     pub text: String,
 }
 
-/// The facts of a session.
 pub fn facts(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFacts {
     let session = &gathered.session;
     let began_ms = at_ms(&session.started_at, &session.began);

@@ -36,13 +36,9 @@ pub struct AnsweredUnknown {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecords {
     pub session: Session,
-    /// Assessments with their envelopes.
     pub assessments: Vec<(Envelope, Assessment)>,
-    /// Checkpoints with their envelopes.
     pub checkpoints: Vec<(Envelope, Checkpoint)>,
-    /// Handoffs with their envelopes.
     pub handoffs: Vec<(Envelope, Handoff)>,
-    /// Acknowledgements with their envelopes.
     pub accepts: Vec<(Envelope, Accept)>,
     /// Collected parts of its agent's transcripts, by transcript.
     pub transcripts: Vec<CollectedTranscript>,

@@ -10,10 +10,8 @@ use crate::fold::facts::{SessionFacts, facts};
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Id, Phase, Vector, Vectors};
 
-/// Summary of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
-    /// Facts for metrics.
     pub facts: SessionFacts,
     /// Vectors of the first PREFLIGHT, if any.
     pub before: Option<Vectors>,

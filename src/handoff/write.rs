@@ -51,12 +51,10 @@ impl HandoffOutcome {
     }
 }
 
-/// A request for a handoff.
 #[derive(Debug, Clone, Default)]
 pub struct HandoffRequest {
     pub input: HandoffInput,
     pub managed: managed::ManagedInput,
-    /// The handoff to revise.
     pub regenerate: Option<String>,
     /// A transcript to collect first; its session is handed over.
     pub transcript: Option<String>,

@@ -71,7 +71,6 @@ fn commands(remedies: &[(Text, Vec<Command>)]) -> Vec<&Command> {
     all
 }
 
-/// The keys of a view.
 pub(crate) fn keys(view: impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(view) {
         Ok(Value::Object(map)) => map,
@@ -79,7 +78,6 @@ pub(crate) fn keys(view: impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// The answer of a command.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// Keys of the JSON document, except `ok`.
@@ -98,7 +96,6 @@ pub struct Answer {
     pub hints: Vec<String>,
     /// Hints on how to work: session, kind, hint. A session gets each kind once.
     pub hints_once: Vec<(SessionId, String, String)>,
-    /// Whether a pager is useful.
     pub paged: bool,
     /// Whether the text is data for a program, written without colours.
     pub is_data: bool,
@@ -120,7 +117,6 @@ impl Answer {
         self
     }
 
-    /// Sets the text.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = text.into();
         self
@@ -132,13 +128,11 @@ impl Answer {
         self
     }
 
-    /// Adds warnings.
     pub fn warn(mut self, warnings: impl IntoIterator<Item = impl Into<Text>>) -> Self {
         self.warnings.extend(warnings.into_iter().map(Into::into));
         self
     }
 
-    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<Text>) -> Self {
         self.hints.push(hint.into().to_string());
         self
@@ -202,7 +196,6 @@ impl Answer {
         self.json.insert("recovery_commands".to_owned(), Value::Null);
     }
 
-    /// The exit code of the command.
     pub fn exit_code(&self) -> u8 {
         let failed = self.failed.as_ref().map_or(0, |error| error.kind().exit_code());
         if self.stops { GATE } else { failed }

@@ -16,7 +16,6 @@ const MOST: usize = 32;
 pub struct SparklineRow {
     /// The vector, or `overall_confidence`.
     pub name: &'static str,
-    /// First value.
     pub first: f64,
     /// Last value, if there are several.
     pub last: Option<f64>,

@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::render::{format, safe};
 use empirica_notes::error::{Error, Result, move_aside};
 
-/// The built-in templates by name.
 const BUILT_IN: [(&str, &str); 13] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("context.md", include_str!("../../templates/context.md")),
@@ -28,7 +27,6 @@ const BUILT_IN: [(&str, &str); 13] = [
     ("prompt-resume.md", include_str!("../../templates/prompt-resume.md")),
 ];
 
-/// A set of templates.
 pub struct Templates {
     environment: LazyCell<Environment<'static>>,
     overridden: Option<PathBuf>,

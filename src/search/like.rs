@@ -27,7 +27,6 @@ pub enum LikeQuery {
     Text(String),
 }
 
-/// A similar session.
 #[derive(Debug, Clone)]
 pub struct SimilarSession {
     pub session_id: SessionId,
@@ -163,7 +162,6 @@ impl SessionWork {
         texts.map(String::as_str).collect()
     }
 
-    /// All texts in one.
     fn whole(&self) -> String {
         [self.task.as_deref().unwrap_or_default(), &self.texts().join("\n")].join("\n")
     }

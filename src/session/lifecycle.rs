@@ -22,7 +22,6 @@ use empirica_notes::store::FlushTiming;
 /// Budget of the context handoff written for a continued session, in tokens, as for `handoff --type context`.
 const CONTEXT_BUDGET: usize = 1250;
 
-/// A session to begin.
 #[derive(Debug, Clone, Default)]
 pub struct StartRequest {
     pub task: Option<String>,

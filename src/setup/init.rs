@@ -50,7 +50,6 @@ pub struct InitOutcome {
     pub remote: Option<String>,
     /// Agents whose files were checked.
     pub agents: Vec<Agent>,
-    /// Agents used here.
     pub agents_found: Vec<Agent>,
     /// Agents used here whose files lack entries, if nobody decided about them.
     pub undecided: Vec<Agent>,

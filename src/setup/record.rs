@@ -14,7 +14,6 @@ use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
 
 empirica_notes::words! {
-    /// Where the hooks are.
     pub enum HookPlacement {
         /// In git's configuration: `hook.<name>.command`.
         Config = "config",
@@ -25,7 +24,6 @@ empirica_notes::words! {
     }
 }
 
-/// Hooks installed in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledHooks {
     #[serde(rename = "how")]

@@ -18,7 +18,6 @@ const ROUNDS: u32 = 12;
 /// Most rejections of a ref as outdated while it is unchanged there.
 const PATIENCE: u32 = 3;
 
-/// An exchange with one remote.
 pub struct Sync<'t, 's> {
     pub store: &'t Store<'s>,
     pub place: &'t RemoteTarget,
@@ -30,7 +29,6 @@ pub struct Sync<'t, 's> {
     pub only_redactions: bool,
 }
 
-/// Transferred lines, by ref.
 type TransferByRef = BTreeMap<String, TransferLines>;
 
 impl Sync<'_, '_> {

@@ -15,7 +15,6 @@ use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{FlushTiming, Scan};
 
-/// A change to goals.
 #[derive(Debug, Clone)]
 pub enum GoalRequest {
     Add {
@@ -283,7 +282,6 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<OwnedG
     Ok((all, warnings))
 }
 
-/// One goal.
 pub fn show(context: &CommandContext<'_>, name: &str) -> Result<(OwnedGoal, Vec<String>)> {
     let warnings = context.store.reconcile();
     let goal = find(context, name, is_goal_or_subtask)?.goal;

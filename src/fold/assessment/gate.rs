@@ -33,7 +33,6 @@ pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
 }
 
 empirica_notes::words! {
-    /// Decision of a check.
     pub enum GateDecision {
         Proceed = "proceed",
         Investigate = "investigate",

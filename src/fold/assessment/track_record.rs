@@ -18,7 +18,6 @@ const TREND: f64 = 0.05;
 pub const BINS: usize = 5;
 
 empirica_notes::words! {
-    /// Source of a forecast.
     pub enum ForecastSource {
         /// `--confidence` of the last CHECK.
         Confidence = "check_confidence",
@@ -34,7 +33,6 @@ empirica_notes::words! {
 pub struct Forecast {
     /// In [0, 1], rounded to 4 decimals.
     pub value: f64,
-    /// Its source.
     pub source: ForecastSource,
 }
 
@@ -73,7 +71,6 @@ pub struct ActualOutcome {
     pub in_progress: bool,
     /// Its goals, except suggested and dropped ones.
     pub goals: usize,
-    /// Those goals that are done.
     pub goals_done: usize,
     /// Distinct commands of its evidence.
     pub commands: usize,
@@ -119,14 +116,11 @@ impl ActualOutcome {
     }
 }
 
-/// A session in the track record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrackEntry {
     /// The session's last record, which sorts sessions by end.
     pub end: Id,
-    /// Its forecast.
     pub forecast: Option<Forecast>,
-    /// Its outcome.
     #[serde(rename = "ending")]
     pub outcome: ActualOutcome,
 }
@@ -191,7 +185,6 @@ pub struct Score {
     pub no_forecast: usize,
     /// Mean of (forecast − outcome)², in [0, 1]; 0 is perfect.
     pub brier: Option<f64>,
-    /// The mean forecast.
     pub mean_forecast: Option<f64>,
     /// Share of outcomes that are 1.
     pub mean_outcome: Option<f64>,
@@ -199,7 +192,6 @@ pub struct Score {
     pub bias: Option<f64>,
     /// Five bins of width 0.2: [0, 0.2) … [0.8, 1].
     pub reliability: [ReliabilityBin; BINS],
-    /// Its trend.
     pub direction: ScoreTrend,
     /// Brier score of the earlier half; `None` with fewer than 4 sessions.
     pub earlier: Option<f64>,

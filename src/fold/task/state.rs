@@ -7,23 +7,18 @@ use crate::fold::task::questions::{Question, questions};
 use empirica_notes::model::handoff::accept::Answer;
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Record, Verdict};
 
-/// An event of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskAction {
     /// A handoff; `true` if superseded.
     Handoff(Box<Handoff>, bool),
-    /// An acknowledgement.
     Accept(Accept),
-    /// An answer to a question.
     Answer(Answer),
 }
 
-/// An event of a task, with its author.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskEvent {
     /// Author, time and session.
     pub head: Envelope,
-    /// The event.
     pub action: TaskAction,
 }
 
@@ -46,12 +41,10 @@ empirica_notes::words! {
         Open = "open",
         /// A person must decide first.
         Escalated = "escalated",
-        /// It is done.
         Complete = "complete",
     }
 }
 
-/// State of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskState {
     /// Whether work can continue.
@@ -66,7 +59,6 @@ pub struct TaskState {
     pub escalated: Vec<usize>,
     /// Distinct files of its reports and handoffs.
     pub files: Vec<String>,
-    /// Questions of its receivers.
     pub questions: Vec<Question>,
     /// Events, oldest first.
     pub steps: Vec<TaskEvent>,

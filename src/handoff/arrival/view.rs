@@ -36,7 +36,6 @@ pub struct PackedArrivalView {
     stale_evidence: Option<Option<Vec<StaleCheck>>>,
 }
 
-/// The packed arrival of a session.
 #[derive(Debug)]
 pub struct PackedArrival {
     pub view: PackedArrivalView,

@@ -38,7 +38,6 @@ const MAX_COMMITS: usize = 200;
 /// The content of a handoff besides the report of its session.
 #[derive(Debug, Default)]
 pub struct Content {
-    /// The payload.
     pub managed: CheckedHandoff,
     /// The handoff it revises.
     pub revision: Option<Revision>,
@@ -124,7 +123,6 @@ pub fn composed(
     Ok(handoff)
 }
 
-/// A handoff that is not stored.
 #[derive(Debug)]
 pub struct DraftHandoff {
     pub handoff: Handoff,

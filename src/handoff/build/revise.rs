@@ -15,7 +15,6 @@ use empirica_notes::model::{Body, Envelope, Handoff, Record};
 /// Most earlier versions whose questions and gaps are included.
 const MAX_VERSIONS: usize = 100;
 
-/// A handoff to revise.
 #[derive(Debug)]
 pub struct Revision {
     pub head: Envelope,

@@ -54,7 +54,6 @@ const MANIFESTS: [&str; 31] = [
     "Dockerfile",
 ];
 
-/// Runs the checks.
 pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<Check>> {
     let handoff = &draft.handoff;
     let state = handoff.task_id.as_deref().map(|id| tasks::state(context, id)).transpose()?.flatten();

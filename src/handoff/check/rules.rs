@@ -22,7 +22,6 @@ const MAX_CRITERIA: usize = 10;
 const MAX_NAMED: usize = 5;
 
 empirica_notes::words! {
-    /// The result of a check.
     #[derive(PartialOrd, Ord)]
     pub enum Level {
         /// The check does not apply to the handoff.
@@ -59,15 +58,11 @@ pub enum PathState {
     Uncommitted,
     /// Deleted since the session began.
     Deleted,
-    /// Nowhere.
     Missing,
-    /// Outside the repository.
     Outside,
 }
 
-/// The facts that the rules need.
 pub struct CheckFacts<'f> {
-    /// The place of a path.
     pub place: &'f dyn Fn(&str) -> PathState,
     /// A path relative to the root of the repository.
     pub plain: &'f dyn Fn(&str) -> String,

@@ -11,7 +11,6 @@ use empirica_notes::model::journal::{Decision, Finding};
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Namespace, Record, SessionId, Verdict};
 use empirica_notes::store::FlushTiming;
 
-/// Input of the receiver.
 #[derive(Debug, Clone, Default)]
 pub struct AcceptRequest {
     /// The handoff: its id, or a unique part of it.
@@ -21,7 +20,6 @@ pub struct AcceptRequest {
     pub instructions: Option<String>,
     pub questions: Vec<String>,
     pub gaps: Vec<String>,
-    /// The resolution of an escalation.
     pub resolution: Option<String>,
 }
 
@@ -177,10 +175,8 @@ pub fn of(context: &CommandContext<'_>, handoff: &Id) -> Result<ReceivedHandoff>
     Ok(ReceivedHandoff { accepts: accepts.collect(), questions: questions(scan.records().collect::<Vec<_>>()) })
 }
 
-/// The replies of the receivers of a handoff.
 #[derive(Debug, Clone, Default)]
 pub struct ReceivedHandoff {
     pub accepts: Vec<(Envelope, Accept)>,
-    /// The questions with their answers.
     pub questions: Vec<Question>,
 }

@@ -9,7 +9,6 @@ use empirica_notes::model::handoff::accept::Answer;
 use empirica_notes::model::{Body, Envelope, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
-/// A stored answer.
 #[derive(Debug)]
 pub struct AnswerOutcome {
     pub head: Envelope,

@@ -112,7 +112,6 @@ fn stored(
     Ok(Some(annotated))
 }
 
-/// A batch in progress.
 enum Batch<T> {
     Done(Work<T>),
     Away(Receiver<Work<T>>),

@@ -10,7 +10,6 @@ use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::{Body, Id, Namespace, Record};
 use empirica_notes::store::{Lookup, Note, Placements};
 
-/// Which records to show.
 #[derive(Debug, Clone, Default)]
 pub struct RecordFilter {
     /// With their acknowledgements.
@@ -53,7 +52,6 @@ pub struct AnnotatedCommit {
     pub journal: Vec<Record>,
 }
 
-/// A commit with notes.
 pub(crate) enum NotedCommit {
     /// With the blobs of its notes, to be read by any thread.
     Stored(Listed, Vec<(Namespace, Oid)>),

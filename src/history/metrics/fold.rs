@@ -38,7 +38,6 @@ impl Period {
     }
 }
 
-/// Filter for metrics.
 #[derive(Debug, Clone)]
 pub struct MetricsQuery {
     /// Only sessions of this agent.
@@ -81,7 +80,6 @@ impl Ratio {
 /// Numbers for some sessions. Everything counts at its own time, for the agent of its session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
-    /// Sessions started.
     pub sessions: u64,
     /// Handoffs in force made.
     pub handoffs: u64,
@@ -144,7 +142,6 @@ pub struct Duplicate {
     pub later: DatedInquiry,
 }
 
-/// A handoff in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandoffMetrics {
     pub id: Id,
@@ -153,7 +150,6 @@ pub struct HandoffMetrics {
     pub at_ms: i64,
 }
 
-/// The metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metrics {
     /// Total.

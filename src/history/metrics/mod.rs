@@ -80,14 +80,12 @@ pub fn run(context: &CommandContext<'_>, request: &MetricsRequest) -> Result<Met
     })
 }
 
-/// Value of a handoff.
 #[derive(Debug)]
 pub struct HandoffWorth {
     /// The handoff, with the commit it is attached to.
     pub listed: ListedHandoff,
     /// Its acknowledgements, oldest first.
     pub received: accept::ReceivedHandoff,
-    /// How it was received.
     pub reception: Reception,
     /// Its part in `resume`; `None` if the session has a newer handoff.
     pub resumed: Option<ResumedSession>,
@@ -108,7 +106,6 @@ pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWo
     one(context, newest.head.id.as_str(), exact)
 }
 
-/// Measures a handoff.
 pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<HandoffWorth> {
     can_count(exact)?;
     let id = accept::named(context, name)?.head.id;

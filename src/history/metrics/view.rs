@@ -339,7 +339,6 @@ fn overall_text(numbers: &NumbersView, exact: bool) -> String {
     out
 }
 
-/// A table with a line for each row.
 fn table<'a>(title: &str, rows: impl Iterator<Item = (&'a str, &'a NumbersView)>) -> String {
     let rows: Vec<(String, &NumbersView)> = rows.map(|(name, numbers)| (safe::line(name), numbers)).collect();
     let width = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0).max(title.chars().count());
@@ -377,7 +376,6 @@ fn time(ms: Option<i64>) -> Option<String> {
     Some(at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
 }
 
-/// The answer of `metrics`.
 pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answer> {
     let (metrics, query) = (&outcome.metrics, &outcome.query);
     let mut costs: Vec<(&HandoffMetrics, Cost)> = Vec::new();
@@ -454,7 +452,6 @@ fn receiver_text(receiver: &ReceiverView<'_>) -> String {
     out
 }
 
-/// The answer of `metrics HANDOFF`.
 pub fn of_handoff(one: &HandoffWorth, terminal: &mut Templates) -> Result<Answer> {
     let head = &one.listed.head;
     let mut costs: Vec<(&'static str, Cost)> = Vec::new();

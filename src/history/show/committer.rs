@@ -28,7 +28,6 @@ pub struct Committers {
     pub others: Vec<(Envelope, &'static str, LineOrigin)>,
 }
 
-/// Committer of a record.
 pub fn of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
     let index = context.index()?;
     let mut scan = index.ids([id])?;

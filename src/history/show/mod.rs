@@ -44,7 +44,6 @@ pub enum ShowOutcome {
 /// Provenance of a handoff.
 #[derive(Debug)]
 pub struct Trust {
-    /// Its committer.
     pub committed: Committed,
     /// Verification of its signatures, if requested.
     pub verification: Option<Verification>,

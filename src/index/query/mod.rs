@@ -35,13 +35,11 @@ const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?
 /// A record found but not yet read.
 pub struct FoundRecord {
     r: i64,
-    /// Its record ID.
     pub id: String,
     note: i64,
     /// Hash of its line.
     pub version: i64,
     doubled: bool,
-    /// Whether it was retracted.
     pub retracted: bool,
 }
 
@@ -114,10 +112,9 @@ pub fn of_session(db: &Connection, s: i64) -> Result<Vec<FoundRecord>, IndexErro
     found(db, OF_SESSION, [s])
 }
 
-/// Filter for records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RecordQuery<'a> {
-    /// Of this session; all if `None`.
+    /// All if `None`.
     pub session: Option<&'a SessionId>,
     /// At most this many of each kind, the newest by ID; all if `None`.
     pub newest: Option<usize>,

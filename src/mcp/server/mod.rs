@@ -34,7 +34,6 @@ const INSTRUCTIONS: &str = "Keeps what you learn, doubt, try and decide in this 
 const ASSESSING: &str = " To assess your confidence: submit_preflight_assessment before the work, \
     submit_check_assessment before acting, submit_postflight_assessment after it.";
 
-/// The server of one client.
 #[derive(Clone)]
 pub struct Server {
     env: Arc<Env>,

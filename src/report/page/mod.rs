@@ -23,7 +23,6 @@ const TEMPLATE: &str = include_str!("../../../templates/report.html");
 const CSS: &str = include_str!("../../../templates/report.css");
 const JS: &str = include_str!("../../../templates/report.js");
 
-/// The page.
 #[derive(Debug)]
 pub struct Page {
     pub html: String,
@@ -141,7 +140,6 @@ fn base64(bytes: &[u8]) -> String {
     out
 }
 
-/// The selection of sessions in words.
 fn selection(outcome: &ReportOutcome) -> String {
     let parts = [("of", &outcome.ai), ("since", &outcome.request.since), ("until", &outcome.request.until)];
     let parts = parts.iter().filter_map(|(word, value)| Some(format!("{word} {}", safe::line(value.as_deref()?))));

@@ -23,7 +23,6 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The findings of a kind of [`MEMORY`].
     pub fn of(&self, kind: &str) -> &[String] {
         let place = MEMORY.iter().position(|known| *known == kind);
         place.and_then(|place| self.findings.get(place)).map_or(&[], Vec::as_slice)

@@ -35,7 +35,6 @@ impl<'a> HookPaths<'a> {
         HookPaths { repo, common: repo.common_dir(), top: repo.work_tree().unwrap_or_else(|| repo.git_dir()) }
     }
 
-    /// Resolves a configured path.
     fn resolve(&self, path: &str) -> PathBuf {
         let path = self.top.join(path);
         path.canonicalize().unwrap_or(path)

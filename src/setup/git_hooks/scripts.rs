@@ -7,7 +7,6 @@ use empirica_notes::env::is_executable;
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::quote;
 
-/// Our hooks and their scripts.
 const SCRIPTS: [(&str, &str); 5] = [
     ("post-commit", include_str!("../../../hooks/post-commit")),
     ("post-applypatch", include_str!("../../../hooks/post-applypatch")),

@@ -105,7 +105,6 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     answer
 }
 
-/// The answer of `redact --secrets`.
 pub fn scrubbed(outcome: &ScrubOutcome) -> Answer {
     let line = |scrubbed: &Scrubbed| {
         let history = if scrubbed.history { ", and its history with secrets cut off" } else { "" };

@@ -34,7 +34,6 @@ struct Counter {
     samples: Vec<Sample>,
 }
 
-/// The activity of one agent.
 #[derive(Debug, Default)]
 struct AgentActivity {
     name: Option<String>,
@@ -49,7 +48,6 @@ struct AgentActivity {
 #[derive(Debug)]
 pub struct OpenCall {
     owner: Owner,
-    /// The index of its category.
     pub category: Option<usize>,
     /// The files it would modify; empty once they were added.
     pub files: Vec<String>,
@@ -57,7 +55,6 @@ pub struct OpenCall {
     pub questions: Vec<(Option<String>, String)>,
 }
 
-/// The accumulator.
 pub struct Fold {
     hasher: RandomState,
     /// The fields that are set directly.
@@ -192,7 +189,6 @@ impl Fold {
         self.messages.push_back(Exchange { role, text, at: at.and_then(parsed).map(written) });
     }
 
-    /// Adds a decision.
     pub fn add_decision(&mut self, decision: String) {
         self.decisions.retain(|known| *known != decision);
         self.decisions.push_back(decision);

@@ -38,7 +38,6 @@ const FALLEN: f64 = -0.15;
 const CLEARER: f64 = 0.10;
 
 empirica_notes::words! {
-    /// Size of the drift.
     #[derive(PartialOrd, Ord, Default)]
     pub enum Severity {
         #[default]
@@ -119,7 +118,6 @@ impl EvidenceGained {
     }
 }
 
-/// An assessment in a series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AssessmentStep<'a> {
     pub vectors: &'a Vectors,

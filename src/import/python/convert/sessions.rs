@@ -22,11 +22,9 @@ struct SessionParts {
     last: (u64, String),
 }
 
-/// The sessions of converted originals.
 #[derive(Default)]
 pub struct Sessions(BTreeMap<SessionId, SessionParts>);
 
-/// The agent, if named.
 pub fn ai(value: &Value) -> Option<&str> {
     let from = value.get("from").unwrap_or(&Value::Null);
     read::text(value, "ai_id").or_else(|| read::text(value, "ai")).or_else(|| read::text(from, "ai_id"))
@@ -53,7 +51,6 @@ impl Sessions {
         self.0.len()
     }
 
-    /// Adds a draft to its session.
     pub fn add(&mut self, notes: &RefPayloads<'_>, draft: &RecordDraft) {
         let Some(id) = of(notes, draft) else { return };
         let entry = &notes.entries[draft.entry];

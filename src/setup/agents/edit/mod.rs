@@ -220,7 +220,6 @@ fn without(document: &Value, entry: &AddedEntry) -> Value {
     out
 }
 
-/// The value at a path.
 fn at<'v>(value: &'v mut Value, path: &[&str]) -> Option<&'v mut Value> {
     path.iter().try_fold(value, |value, key| value.get_mut(*key))
 }

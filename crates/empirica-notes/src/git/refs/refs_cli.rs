@@ -15,7 +15,6 @@ use crate::git::{Oid, parse_oid};
 /// The limit of reflog values, which are read one by one.
 const MAX_REFLOG_VALUES: usize = 64;
 
-/// The refs of one folder.
 type Folder = BTreeMap<String, Oid>;
 
 /// The backend for any ref storage, by running git.

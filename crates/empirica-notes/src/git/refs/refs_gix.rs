@@ -16,7 +16,6 @@ pub(crate) struct GixRefs {
 }
 
 impl GixRefs {
-    /// The backend of a repository.
     pub(crate) fn new(repo: gix::Repository) -> Self {
         GixRefs { repo }
     }

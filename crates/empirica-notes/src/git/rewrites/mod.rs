@@ -268,7 +268,6 @@ impl<'a> Search<'a> {
 
 /// Pairs of a commit or tip and a matching commit of HEAD's history.
 type Matches = Vec<(Oid, Oid)>;
-/// A rule for matching.
 type Match = fn(&Compared, Oid) -> Matches;
 
 /// Commits outside HEAD's history, and candidates in HEAD's history, newest first.

@@ -86,7 +86,6 @@ lenient! {
         time: Time<'a> = "time",
     }
 
-    /// A part of a message.
     Part {
         kind: Text<'a> = "type",
         text: Text<'a> = "text",
