@@ -61,7 +61,8 @@ impl AcceptFacts {
 empirica_notes::words! {
     #[derive(PartialOrd, Ord)]
     pub enum InquiryKind {
-        Unknown = "unknown",
+        /// A question.
+    Unknown = "unknown",
         /// A failed approach.
         DeadEnd = "dead_end",
     }

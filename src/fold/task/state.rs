@@ -41,7 +41,8 @@ empirica_notes::words! {
         Open = "open",
         /// A person must decide first.
         Escalated = "escalated",
-        Complete = "complete",
+        /// It is done.
+    Complete = "complete",
     }
 }
 
