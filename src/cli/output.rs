@@ -115,7 +115,9 @@ impl Output {
         let mut command = shell(&line, &[]);
         command.stdin(Stdio::piped()).env("GIT_PAGER_IN_USE", "true");
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
-            if std::process::Command::get_envs(&command).all(|(known, _)| known != name) && !is_set(name) {
+            if std::process::Command::get_envs(&command).all(|(variable_name, _)| variable_name != name)
+                && !is_set(name)
+            {
                 command.env(name, value);
             }
         }

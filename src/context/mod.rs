@@ -78,10 +78,10 @@ impl<'a> CommandContext<'a> {
         // as stored, for comparison and output
         let stored = |name: &str| context.store.without_secrets(name);
         let named_ai = context.selection.ai.as_deref().map(stored);
-        let given = context.selection.ai.as_deref().or(env.get("EMPIRICA_AI"));
-        context.named = given.map(stored);
-        if context.named.as_deref() != given {
-            context.in_name = given.and_then(empirica_secrets::redact_text).map_or_else(Vec::new, |(_, rules)| rules);
+        let ai = context.selection.ai.as_deref().or(env.get("EMPIRICA_AI"));
+        context.named = ai.map(stored);
+        if context.named.as_deref() != ai {
+            context.in_name = ai.and_then(empirica_secrets::redact_text).map_or_else(Vec::new, |(_, rules)| rules);
         }
         context.selection.ai = named_ai;
         Ok(context)

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::text::list::add_new;
 use empirica_notes::model::collected::{Collected, NumberedSubagent};
-use empirica_transcripts::model::{CATEGORIES, Pending, Subagent, Tokens, ToolSummary, Transcript};
+use empirica_transcripts::model::{CATEGORIES, PendingTask, Subagent, Tokens, ToolSummary, Transcript};
 
 /// Number of samples kept per category.
 const SAMPLES: usize = 3;
@@ -45,7 +45,7 @@ pub struct CollectedTranscript {
     /// Number of modified files outside the repository.
     pub files_outside: u64,
     /// Open entries of the newest to-do list.
-    pub pending_tasks: Vec<Pending>,
+    pub pending_tasks: Vec<PendingTask>,
     /// The decisions.
     pub decisions: Vec<String>,
     /// Tokens used.
@@ -262,7 +262,7 @@ mod tests {
         out.files_modified = (0..count).map(|at| format!("f{at}")).collect();
         out.tokens = Tokens { input: 10 * count, ..Tokens::default() };
         out.context_tokens = Some(size);
-        out.pending_tasks = vec![Pending { text: format!("do {count}"), status: "pending".into() }];
+        out.pending_tasks = vec![PendingTask { text: format!("do {count}"), status: "pending".into() }];
         out.subagents = vec![Subagent { name: Some(format!("s{count}")), ..Default::default() }];
         out
     }

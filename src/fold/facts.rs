@@ -83,13 +83,13 @@ pub fn facts(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFac
     let began_ms = at_ms(&session.started_at, &session.began);
     // if its start is stored, its worktree is known
     let first = gathered.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
-    let given = |(head, handoff): &(Envelope, Handoff)| HandoffFacts {
+    let facts_of = |(head, handoff): &(Envelope, Handoff)| HandoffFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
         in_force: !superseded.contains(&head.id),
         paths: handoff.artifacts.iter().map(|path| plain(path)).collect(),
     };
-    let handoffs: Vec<HandoffFacts> = gathered.handoffs.iter().map(given).collect();
+    let handoffs: Vec<HandoffFacts> = gathered.handoffs.iter().map(facts_of).collect();
     let taken = |(head, accept): &(Envelope, Accept)| AcceptFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
@@ -103,7 +103,7 @@ pub fn facts(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFac
     let mut touched = BTreeSet::new();
     if !accepts.is_empty() {
         touched.extend(gathered.touched_files.iter().map(|path| plain(path)));
-        touched.extend(handoffs.iter().flat_map(|given| given.paths.iter().cloned()));
+        touched.extend(handoffs.iter().flat_map(|handoff| handoff.paths.iter().cloned()));
     }
     SessionFacts {
         session: session.id.clone(),
@@ -251,8 +251,8 @@ mod tests {
             handoff(4, &["b", "./c"]),
         ];
         let found = of(&records);
-        let given: Vec<(bool, usize)> = found.handoffs.iter().map(|h| (h.in_force, h.paths.len())).collect();
-        assert_eq!(given, [(false, 1), (true, 2)]);
+        let handoffs: Vec<(bool, usize)> = found.handoffs.iter().map(|h| (h.in_force, h.paths.len())).collect();
+        assert_eq!(handoffs, [(false, 1), (true, 2)]);
         assert!(found.touched.is_empty(), "it took up nothing");
         let accept = Accept {
             of: Id::at(5),

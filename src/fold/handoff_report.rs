@@ -47,8 +47,8 @@ impl HandoffInput {
     }
 }
 
-fn drop_known(texts: &mut Vec<String>, mut known: BTreeSet<String>, stored: &dyn Fn(&str) -> String) {
-    texts.retain(|text| known.insert(stored(text)));
+fn drop_known(texts: &mut Vec<String>, mut seen: BTreeSet<String>, stored: &dyn Fn(&str) -> String) {
+    texts.retain(|text| seen.insert(stored(text)));
 }
 
 /// The handoff whose own texts the next one of the session repeats.

@@ -272,8 +272,8 @@ impl SessionRecords {
     }
 
     /// The newest value of each vector with its assessment; `given` precedes the assessments.
-    pub fn newest_vectors(&self, given: &Vectors) -> (Vectors, BTreeMap<String, Id>) {
-        let (mut vectors, mut sources) = (given.clone(), BTreeMap::new());
+    pub fn newest_vectors(&self, newer: &Vectors) -> (Vectors, BTreeMap<String, Id>) {
+        let (mut vectors, mut sources) = (newer.clone(), BTreeMap::new());
         for (head, assessment) in self.assessments.iter().rev() {
             for (vector, value) in assessment.vectors.iter() {
                 if vectors.get(vector).is_none() && vectors.set(vector, value) {

@@ -24,7 +24,7 @@ pub struct SessionSummary {
 }
 
 /// Summarises a session, given its superseded handoffs.
-pub fn kept(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionSummary {
+pub fn summarize(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionSummary {
     SessionSummary {
         facts: facts(gathered, superseded),
         before: gathered.before().cloned(),

@@ -85,8 +85,8 @@ pub fn sign(context: &CommandContext<'_>, of: &Id, ai: &str) -> Result<SignOutco
     Ok(SignOutcome { of: of.clone(), signature_id, sha256, stored })
 }
 
-pub fn run(context: &CommandContext<'_>, given: &str) -> Result<SignOutcome> {
-    sign(context, &named(context, given)?.head.id, &context.author(None))
+pub fn run(context: &CommandContext<'_>, name: &str) -> Result<SignOutcome> {
+    sign(context, &named(context, name)?.head.id, &context.author(None))
 }
 
 pub fn verify(context: &CommandContext<'_>, of: &Id) -> Result<Verification> {

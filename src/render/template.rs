@@ -71,7 +71,8 @@ impl Templates {
         if self.loaded.contains(name) {
             return self.environment.get_template(name).and_then(|template| template.render(data)).map_err(broken);
         }
-        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map_or("", |(_, source)| source);
+        let built_in =
+            BUILT_IN.iter().find(|(built_in_name, _)| *built_in_name == name).map_or("", |(_, source)| source);
         let source = match &file {
             None => built_in.to_owned(),
             Some(file) => std::fs::read_to_string(file).map_err(|error| {

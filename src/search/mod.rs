@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use chrono::DateTime;
 
-use crate::context::handoffs::{ListedHandoff, listed};
+use crate::context::handoffs::{ListedHandoff, of_rows};
 use crate::context::{CommandContext, names};
 use crate::fold::journal::answers;
 use crate::index::{HandoffQuery, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable, stems};
@@ -107,7 +107,7 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
         }
         if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
             let (rows, total) = filter.handoffs(context, &index, request.limit)?;
-            (SearchResults::Handoffs(listed(&index, &rows)?), total)
+            (SearchResults::Handoffs(of_rows(&index, &rows)?), total)
         } else {
             let mut query = resolve(context, parsed, request, &filter)?;
             if filter.asks_handoffs() {

@@ -51,7 +51,7 @@ pub fn started(outcome: &StartOutcome) -> Answer {
     if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {
         answer = answer.hint(format!(
             "name yourself in every command: export EMPIRICA_AI={}",
-            empirica_notes::git::repository::quote(&outcome.ai_id)
+            empirica_notes::error::quote(&outcome.ai_id)
         ));
     }
     answer.hint_once(

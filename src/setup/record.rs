@@ -208,7 +208,7 @@ impl SetupRecord {
 }
 
 fn merge<T: Clone>(to: &mut Vec<T>, from: &[T], is_same: fn(&T, &T) -> bool) {
-    let new: Vec<T> = from.iter().filter(|entry| !to.iter().any(|known| is_same(known, entry))).cloned().collect();
+    let new: Vec<T> = from.iter().filter(|entry| !to.iter().any(|other| is_same(other, entry))).cloned().collect();
     to.extend(new);
 }
 

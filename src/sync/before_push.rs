@@ -111,7 +111,10 @@ fn pushed_secret(context: &CommandContext<'_>, lines: &[String], remote: &str) -
         let words: Vec<&str> = line.split(' ').collect();
         let [name, new, _, old] = words.as_slice() else { continue };
         let Some(new) = parse_oid(new).filter(|new| !new.is_null()) else { continue };
-        let named = all.iter().find(|(known, tip)| known == name || *tip == new).map(|(known, _)| known.as_str());
+        let named = all
+            .iter()
+            .find(|(reference, tip)| reference == name || *tip == new)
+            .map(|(reference, _)| reference.as_str());
         pushed.extend(named.or(name.starts_with(PREFIX).then_some(*name)).map(|name| (name, new, parse_oid(old))));
     }
     if pushed.is_empty() {

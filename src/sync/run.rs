@@ -122,5 +122,5 @@ fn no_remote(repo: &Repository) -> Error {
     error
         .reason("the current branch tracks none, none is called origin, and there are several")
         .suggest("Name one, or configure the remote for notes.")
-        .command(format!("git config empirica.remote {}", empirica_notes::git::repository::quote(&names[0])))
+        .command(format!("git config empirica.remote {}", empirica_notes::error::quote(&names[0])))
 }

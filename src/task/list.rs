@@ -14,9 +14,9 @@ pub struct Task {
     pub state: TaskState,
 }
 
-pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(Task, Vec<String>)> {
+pub fn show(context: &CommandContext<'_>, name: &str) -> Result<(Task, Vec<String>)> {
     let warnings = context.store.reconcile();
-    let task_id = names::task(context, given)?;
+    let task_id = names::task(context, name)?;
     let state = tasks::state(context, &task_id)?.ok_or_else(Error::unstored)?;
     Ok((Task { task_id, state }, warnings))
 }

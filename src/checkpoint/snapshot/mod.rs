@@ -33,7 +33,7 @@ pub(crate) struct PendingGit {
 
 impl PendingGit {
     pub(crate) fn start(context: &CommandContext<'_>) -> Self {
-        PendingGit { status: status::ask(context.repo), lines: status::ask_lines(context.repo) }
+        PendingGit { status: status::start(context.repo), lines: status::start_lines(context.repo) }
     }
 
     /// The state of the repository, with the commits since `since`.

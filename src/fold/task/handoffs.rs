@@ -142,10 +142,10 @@ mod tests {
     use crate::handoff::managed::formats::named;
     use crate::handoff::managed::payload::put_in;
 
-    fn handoff(given: Value) -> Handoff {
-        let format = named(given["handoff_type"].as_str().expect("a type")).expect("a format");
+    fn handoff(document: Value) -> Handoff {
+        let format = named(document["handoff_type"].as_str().expect("a type")).expect("a format");
         let mut out = Handoff::default();
-        put_in(format, &given, &mut out);
+        put_in(format, &document, &mut out);
         out
     }
 

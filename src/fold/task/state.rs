@@ -259,10 +259,10 @@ mod tests {
     }
 
     fn handoff(number: u64, kind: &str, more: serde_json::Value) -> Record {
-        let mut given = json!({"handoff_type": kind, "task_id": "t"});
-        given.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut document = json!({"handoff_type": kind, "task_id": "t"});
+        document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let mut handoff = Handoff::default();
-        payload::put_in(formats::named(kind).unwrap(), &given, &mut handoff);
+        payload::put_in(formats::named(kind).unwrap(), &document, &mut handoff);
         Record { head: head(number), body: Body::Handoff(Box::new(handoff)) }
     }
 

@@ -12,7 +12,7 @@ use crate::text::shorten::short;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::CONTEXT;
-use empirica_transcripts::model::{Exchange, Role, ToolSummary, Transcript};
+use empirica_transcripts::model::{self, Role, ToolSummary, Transcript};
 
 /// Length of a shortened message, in characters.
 const MESSAGE: usize = 300;
@@ -103,7 +103,7 @@ fn lists(handoff: &Handoff, source: &Source<'_>) -> Lists {
         add_new(&mut out, texts);
         out
     };
-    let message = |message: &Exchange| Message {
+    let message = |message: &model::Message| Message {
         role: match message.role {
             Role::User => "user".to_owned(),
             Role::Assistant => "assistant".to_owned(),

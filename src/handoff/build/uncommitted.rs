@@ -54,7 +54,7 @@ pub fn of(
             continue;
         }
         let held = match recorded < MAX_BLOBS {
-            true => files.look(&path),
+            true => files.content(&path),
             false if files.has(&path) => PathContent::Unknown,
             false => PathContent::Nothing,
         };

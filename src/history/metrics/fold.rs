@@ -193,9 +193,9 @@ fn receipts(all: &[SessionFacts]) -> Vec<Receipt<'_>> {
 
 /// Distinct receivers of a handoff, and whether none had a question or missed something.
 fn received<'f>(receipts: &[&Receipt<'f>]) -> (Vec<&'f SessionFacts>, bool) {
-    let mut known = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let by = receipts.iter().map(|receipt| receipt.by);
-    let by: Vec<&SessionFacts> = by.filter(|facts| known.insert(facts.session.as_str())).collect();
+    let by: Vec<&SessionFacts> = by.filter(|facts| seen.insert(facts.session.as_str())).collect();
     (by, receipts.iter().all(|receipt| receipt.accept.is_clear()))
 }
 

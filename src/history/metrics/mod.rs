@@ -111,7 +111,7 @@ pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<Hand
     let id = accept::named(context, name)?.head.id;
     let index = context.index()?;
     let facts = facts(&index)?;
-    let listed = handoffs::whole(&index, std::slice::from_ref(&id))?
+    let listed = handoffs::by_ids(&index, std::slice::from_ref(&id))?
         .pop()
         .ok_or_else(|| crate::context::names::no_record(name, "handoff", "it was removed while it was read"))?;
     let everything = MetricsQuery { ai: None, since_ms: None, until_ms: None, by: Period::Month };
@@ -163,7 +163,7 @@ fn resume(
     index: &Index<'_>,
     chosen: &[&HandoffMetrics],
 ) -> Result<(Vec<ResumedSession>, Vec<String>)> {
-    let listed = handoffs::whole(index, &chosen.iter().map(|handed| handed.id.clone()).collect::<Vec<_>>())?;
+    let listed = handoffs::by_ids(index, &chosen.iter().map(|handed| handed.id.clone()).collect::<Vec<_>>())?;
     let (arrivals, from_git) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
     let mut out = Vec::new();
     for (listed, arrival) in listed.iter().zip(arrivals) {

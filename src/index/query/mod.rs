@@ -179,8 +179,8 @@ impl Index<'_> {
 
     /// Every record whose ID begins or ends with `given`, or whose short form begins with it, perhaps others too.
     /// `given`: lower-case hex digits and hyphens.
-    pub fn ids_like(&self, given: &str) -> Result<Scan> {
-        let digits: String = given.chars().filter(|c| *c != '-').collect();
+    pub fn ids_like(&self, prefix: &str) -> Result<Scan> {
+        let digits: String = prefix.chars().filter(|c| *c != '-').collect();
         let mut all = self.found("id BETWEEN ? AND ?", schema::around(&digits))?;
         if let Some(range) = schema::range(&digits, 8) {
             all.extend(self.found("short BETWEEN ? AND ?", range)?);

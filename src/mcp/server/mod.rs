@@ -127,11 +127,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let given = request.arguments.unwrap_or_default();
+        let arguments = request.arguments.unwrap_or_default();
         let tool = tools::find(&request.name, self.all);
         let terms = Offered { all: self.all, called: tool.as_ref().ok().copied() };
         let result = match tool {
-            Ok(tool) => self.work(&context, move |call| (tool.run)(call, given)).await,
+            Ok(tool) => self.work(&context, move |call| (tool.run)(call, arguments)).await,
             Err(error) => Err(error),
         };
         let mut document = match result {
@@ -190,8 +190,8 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let (name, given) = (request.name, request.arguments.unwrap_or_default());
-        let prompt = self.work(&context, move |call| prompts::get(call, &name, given)).await;
+        let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
+        let prompt = self.work(&context, move |call| prompts::get(call, &name, arguments)).await;
         prompt.map(GetPromptResponse::from).map_err(protocol_error)
     }
 }

@@ -53,7 +53,7 @@ pub struct Tool {
 pub const fn tool<C: Call>() -> Tool {
     Tool {
         name: C::NAME,
-        run: |call, given| arguments::read::<C>(C::NAME, given)?.call(call),
+        run: |call, values| arguments::read::<C>(C::NAME, values)?.call(call),
         effect: C::EFFECT,
         core: C::CORE,
         commands: C::COMMANDS,

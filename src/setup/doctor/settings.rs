@@ -8,11 +8,12 @@ use crate::setup::settings::remotes::sides;
 use crate::setup::settings::{choice, remotes};
 use crate::sync::policy::SyncPolicy;
 use empirica_notes::error::Result;
+use empirica_notes::error::quote;
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::place;
+use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::matches;
 use empirica_notes::git::repository::config::{File, Value};
-use empirica_notes::git::repository::{config, quote};
 use empirica_notes::store::{PREFIX, own_refs, parse_duration};
 
 /// Checks; those of other programs' settings only if we have notes (`ours`).

@@ -94,7 +94,7 @@ fn mirror(remote: &Remote) -> SetupWarning {
     if remote.fetch.iter().any(|value| value.value == "^refs/notes/empirica/*") {
         return SetupWarning::new(what);
     }
-    let key = empirica_notes::git::repository::quote(&format!("remote.{}.fetch", remote.name));
+    let key = empirica_notes::error::quote(&format!("remote.{}.fetch", remote.name));
     SetupWarning::new(what).command(format!("git config --add {key} '^refs/notes/empirica/*'"))
 }
 

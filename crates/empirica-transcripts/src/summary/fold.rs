@@ -7,7 +7,7 @@ use std::path::Path;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::model::CATEGORIES;
-use crate::model::{Agent, Exchange, Pending, Role, Subagent, Tokens, ToolSummary, Transcript};
+use crate::model::{Agent, Message, PendingTask, Role, Subagent, Tokens, ToolSummary, Transcript};
 use crate::read::call::{Call, Entry, Sample, Todos};
 use crate::read::paths;
 use crate::read::paths::Bases;
@@ -69,7 +69,7 @@ pub struct Fold {
     todos: Vec<Entry>,
     /// The indices in `todos` of entries with ids.
     todo_places: HashMap<u64, usize>,
-    messages: VecDeque<Exchange>,
+    messages: VecDeque<Message>,
     decisions: VecDeque<String>,
     /// The present folder, normalized.
     pub folder: Option<String>,
@@ -186,7 +186,7 @@ impl Fold {
         if self.messages.len() == MESSAGES {
             self.messages.pop_front();
         }
-        self.messages.push_back(Exchange { role, text, at: at.and_then(parsed).map(written) });
+        self.messages.push_back(Message { role, text, at: at.and_then(parsed).map(written) });
     }
 
     pub fn add_decision(&mut self, decision: String) {
@@ -356,7 +356,7 @@ impl Fold {
         out.files_outside = outside.len() as u64;
         let open = |entry: &Entry| !entry.text.trim().is_empty() && !DONE.contains(&entry.status.as_str());
         let pending = self.todos.into_iter().filter(open);
-        out.pending_tasks = pending.map(|entry| Pending { text: entry.text, status: entry.status }).collect();
+        out.pending_tasks = pending.map(|entry| PendingTask { text: entry.text, status: entry.status }).collect();
         out.decisions = self.decisions.into();
         out.messages = self.messages.into();
         (out.started_at, out.ended_at) =
