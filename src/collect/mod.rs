@@ -294,7 +294,7 @@ fn session_start(
     id: &str,
 ) -> Result<Record> {
     let paths = context.store.paths();
-    let is_here = match (&transcript.cwd, context.repo.work_tree()) {
+    let is_in_work_tree = match (&transcript.cwd, context.repo.work_tree()) {
         (Some(cwd), Some(root)) => {
             let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
             real(Path::new(cwd)).starts_with(real(&root))
@@ -311,7 +311,7 @@ fn session_start(
         from_handoff: None,
         worktree: paths.worktree().to_owned(),
         // work elsewhere gets another place
-        place: if is_here {
+        place: if is_in_work_tree {
             paths.place()
         } else {
             format!("{:016x}", fnv(transcript.cwd.iter().flat_map(|cwd| cwd.bytes()).collect::<Vec<_>>().as_slice()))

@@ -258,13 +258,13 @@ pub fn no_record(name: &str, what: &str, why: &str) -> Error {
 
 /// Resolves a task by its full ID or a unique prefix.
 pub fn task(context: &CommandContext<'_>, name: &str) -> Result<String> {
-    let mut known: Vec<String> = context.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
-    known.dedup();
-    if known.iter().any(|id| id == name) {
+    let mut ids: Vec<String> = context.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
+    ids.dedup();
+    if ids.iter().any(|id| id == name) {
         return Ok(name.to_owned());
     }
     let begins = |id: &&String| !name.is_empty() && id.to_lowercase().starts_with(&name.to_lowercase());
-    let like: Vec<String> = known.iter().filter(begins).cloned().collect();
+    let like: Vec<String> = ids.iter().filter(begins).cloned().collect();
     match like.as_slice() {
         [only] => Ok(only.clone()),
         [] => {
@@ -273,8 +273,8 @@ pub fn task(context: &CommandContext<'_>, name: &str) -> Result<String> {
                 .reason("no handoff names it as its task")
                 .suggest("Give the id as the list shows it.")
                 .command(empirica("task list"));
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let near = similar::get_close_matches(name, &known, 3, 0.6);
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let near = similar::get_close_matches(name, &ids, 3, 0.6);
             Err(near.into_iter().fold(error, |error, near| error.alternative(near)))
         }
         many => {

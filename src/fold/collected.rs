@@ -268,9 +268,9 @@ mod tests {
     }
 
     fn only(all: &[Collected]) -> CollectedTranscript {
-        let mut known = by_transcript(all);
-        assert_eq!(known.len(), 1);
-        known.remove(0)
+        let mut folded = by_transcript(all);
+        assert_eq!(folded.len(), 1);
+        folded.remove(0)
     }
 
     #[test]
@@ -281,11 +281,11 @@ mod tests {
         assert_eq!(added(&transcript(100, 2), "x", &one), None, "nothing is new");
         assert_eq!(added(&transcript(90, 1), "x", &one), None, "it was cut off");
         // shorter but later: a part was reverted, then others were added
-        let known = CollectedTranscript { ended_at: Some("2026-03-01T10:00:00Z".into()), ..one.clone() };
+        let ended = CollectedTranscript { ended_at: Some("2026-03-01T10:00:00Z".into()), ..one.clone() };
         let mut undone = transcript(90, 1);
         undone.ended_at = Some("2026-03-01T10:00:00.500Z".into());
         undone.files_modified.push("new".into());
-        let undone = added(&undone, "x", &known).expect("something");
+        let undone = added(&undone, "x", &ended).expect("something");
         assert_eq!((undone.from, undone.to, &undone.files[..]), (100, 101, &["new".to_owned()][..]));
         assert_eq!(undone.pending_tasks.expect("a list")[0].text, "do 1");
         let second = added(&transcript(250, 5), "x", &one).expect("something");

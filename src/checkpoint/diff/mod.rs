@@ -84,14 +84,14 @@ pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, i
         ..HistoryBetween::default()
     };
     let paths = context.store.paths();
-    let here = paths.places().swap_remove(0);
+    let own = paths.places().swap_remove(0);
     let sessions = sessions(scan.records());
     let place = |side: &Operand| {
         let session = sessions.get(side.session.as_ref()?)?;
         let place = session.place.as_ref()?;
-        Some(if paths.is_here(&session.id, place) { &here } else { place }.clone())
+        Some(if paths.is_here(&session.id, place) { &own } else { place }.clone())
     };
-    let present = is_present.then(|| here.clone());
+    let present = is_present.then(|| own.clone());
     history.elsewhere = place(a).zip(present.or_else(|| place(b))).is_some_and(|(a, b)| a != b);
     if let (true, false, Some(committed), Some(git)) = (is_present, history.elsewhere, &mut history.committed, &a.git) {
         committed.extend(ignored(context, &git.uncommitted_changes.paths));

@@ -96,8 +96,8 @@ impl ActualOutcome {
     /// Whether all goals are done and the last run of each evidence command passed. `None` while in progress, or without
     /// goals and evidence.
     pub fn reached(&self) -> Option<bool> {
-        let known = !self.in_progress && self.goals + self.commands > 0;
-        known.then_some(self.goals_done == self.goals && self.passed == self.commands)
+        let is_measured = !self.in_progress && self.goals + self.commands > 0;
+        is_measured.then_some(self.goals_done == self.goals && self.passed == self.commands)
     }
 
     /// Grounds of the outcome: a sentence without a full stop.
@@ -379,14 +379,14 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_counted_once() {
-        let known = entry(0, 0.5, true);
-        let in_progress = ActualOutcome { in_progress: true, ..known.outcome };
-        let nothing = ActualOutcome { goals: 0, goals_done: 0, ..known.outcome };
+        let complete = entry(0, 0.5, true);
+        let in_progress = ActualOutcome { in_progress: true, ..complete.outcome };
+        let nothing = ActualOutcome { goals: 0, goals_done: 0, ..complete.outcome };
         let entries = [
-            TrackEntry { outcome: in_progress, forecast: None, ..known.clone() },
-            TrackEntry { outcome: nothing, forecast: None, ..known.clone() },
-            TrackEntry { forecast: None, ..known.clone() },
-            known,
+            TrackEntry { outcome: in_progress, forecast: None, ..complete.clone() },
+            TrackEntry { outcome: nothing, forecast: None, ..complete.clone() },
+            TrackEntry { forecast: None, ..complete.clone() },
+            complete,
         ];
         let score = Score::of(&entries);
         assert_eq!((score.judged, score.active, score.no_outcome, score.no_forecast), (1, 1, 1, 1));

@@ -130,15 +130,15 @@ fn named(paths: &[&str]) -> String {
 }
 
 /// Whether a path is among these, or below one of them.
-fn covers(known: &BTreeSet<&str>, path: &str) -> bool {
+fn covers(listed: &BTreeSet<&str>, path: &str) -> bool {
     let bare = path.trim_end_matches('/');
-    known.contains(path)
-        || known.contains(bare)
-        || known.iter().any(|known| {
-            let (known_bare, below) = (known.trim_end_matches('/'), |path: &str, folder: &str| {
+    listed.contains(path)
+        || listed.contains(bare)
+        || listed.iter().any(|listed| {
+            let (listed_bare, below) = (listed.trim_end_matches('/'), |path: &str, folder: &str| {
                 path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
             });
-            below(path, known_bare) || (path.ends_with('/') && below(known, bare))
+            below(path, listed_bare) || (path.ends_with('/') && below(listed, bare))
         })
 }
 
@@ -277,8 +277,8 @@ impl<'h> Subject<'h> {
     }
 
     fn dependencies(&self, facts: &CheckFacts<'_>) -> Finding {
-        let here = self.texts("/context_updates/dependencies_added");
-        let mut added: BTreeSet<String> = here.iter().cloned().collect();
+        let own = self.texts("/context_updates/dependencies_added");
+        let mut added: BTreeSet<String> = own.iter().cloned().collect();
         added.extend(
             facts.chain.iter().flat_map(|handoff| handoffs::texts(handoff, "/context_updates/dependencies_added")),
         );
@@ -296,7 +296,7 @@ impl<'h> Subject<'h> {
             (!undeclared.is_empty()).then(|| {
                 let message = format!("added, and declared in no manifest: {}", named(&undeclared));
                 // a dependency of an earlier round may have been removed since
-                let is_new = undeclared.iter().any(|name| here.iter().any(|own| own == name));
+                let is_new = undeclared.iter().any(|name| own.iter().any(|text| text == name));
                 if is_new { fail(message) } else { warn(message) }
             }),
             root.map(|root| fail(format!("the project root {root} is not in the repository"))),
@@ -372,10 +372,10 @@ impl<'h> Subject<'h> {
             listed.extend(facts.chain.iter().flat_map(|handoff| handoffs::reported(handoff)));
         }
         let listed: Vec<String> = listed.iter().map(|path| (facts.plain)(path)).collect();
-        let known: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
+        let listed: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
         let silent: Vec<&str> = match self.kind {
             "progress" | "escalation" => {
-                changed.iter().map(String::as_str).filter(|path| !covers(&known, path)).collect()
+                changed.iter().map(String::as_str).filter(|path| !covers(&listed, path)).collect()
             }
             _ => Vec::new(),
         };

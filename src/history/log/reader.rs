@@ -98,12 +98,12 @@ impl CommitReader<'_> {
     }
 
     pub(crate) fn read_into(&self, blob: Oid, note: &mut Vec<u8>) -> bool {
-        let is_here = self.context.repo.read_blob_into(blob, note).unwrap_or_default();
-        if !is_here {
+        let is_present = self.context.repo.read_blob_into(blob, note).unwrap_or_default();
+        if !is_present {
             // reports it as missing
             self.context.repo.note(blob);
         }
-        is_here
+        is_present
     }
 }
 

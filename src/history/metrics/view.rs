@@ -55,10 +55,10 @@ fn mean(costs: &[Cost], of: fn(&Cost) -> usize) -> Option<u64> {
 
 /// The mean of replaced tokens, and of how many transcripts; `None` without any.
 fn replaced(costs: &[Cost]) -> Option<(u64, usize)> {
-    let known: Vec<u64> = costs.iter().filter_map(|cost| cost.replaces).collect();
-    let sum: u128 = known.iter().map(|tokens| u128::from(*tokens)).sum();
-    let mean = sum.checked_div(known.len() as u128)?;
-    Some((u64::try_from(mean).unwrap_or(u64::MAX), known.len()))
+    let replaced: Vec<u64> = costs.iter().filter_map(|cost| cost.replaces).collect();
+    let sum: u128 = replaced.iter().map(|tokens| u128::from(*tokens)).sum();
+    let mean = sum.checked_div(replaced.len() as u128)?;
+    Some((u64::try_from(mean).unwrap_or(u64::MAX), replaced.len()))
 }
 
 fn replaced_text(tokens: Option<u64>, transcripts: usize) -> String {
@@ -437,7 +437,7 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
 fn receiver_text(receiver: &ReceiverView<'_>) -> String {
     let first = match receiver.first_entry_seconds {
         None => "time to its first journal entry not known".to_owned(),
-        known => format!("first journal entry {} after its start", seconds(known)),
+        time => format!("first journal entry {} after its start", seconds(time)),
     };
     let mut out = format!(
         "\nReceived by {} in session {}: {first}\n  {}\n",

@@ -68,10 +68,10 @@ pub fn read_found<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundR
     let mut lines_of: HashMap<&str, &[u8]> = HashMap::new();
     for line in lines::split(text) {
         let Some(id) = lines::id(line).filter(|id| ids.contains(id)) else { continue };
-        let known = lines_of.entry(id).or_insert(line);
+        let best = lines_of.entry(id).or_insert(line);
         // canonical notes have the greatest line last, others may not; lines that cannot be decoded do not count
-        if line > *known && (format::record::decode(line).is_some() || format::record::decode(known).is_none()) {
-            *known = line;
+        if line > *best && (format::record::decode(line).is_some() || format::record::decode(best).is_none()) {
+            *best = line;
         }
     }
     let read = |one: &'f FoundRecord| {
@@ -218,8 +218,8 @@ impl Index<'_> {
         out.merge(self.ids(&above)?);
         // records that refer to a goal, then to its steps
         for _ in 0..2 {
-            let known: Vec<Id> = out.records().map(|record| record.head.id.clone()).collect();
-            out.merge(self.naming(&known, &["subtask", "goal_done", "goal_drop", "goal_take"])?);
+            let ids: Vec<Id> = out.records().map(|record| record.head.id.clone()).collect();
+            out.merge(self.naming(&ids, &["subtask", "goal_done", "goal_drop", "goal_take"])?);
         }
         // a suggested goal closes with its session
         let suggested = |record: &Record| matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());

@@ -61,7 +61,7 @@ pub fn plan(repo: &Repository, record: &SetupRecord, placement: HookPlacement) -
         plan.add("notes.displayRef", DISPLAY);
     }
     let remotes = remotes::list(cwd)?;
-    for remote in remotes.iter().filter(|remote| remote.here) {
+    for remote in remotes.iter().filter(|remote| remote.is_local) {
         let key = format!("remote.{}.fetch", remote.name);
         if remote.mirror {
             plan.fetch_warnings.push(mirror(remote));

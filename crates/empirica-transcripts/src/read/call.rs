@@ -85,7 +85,7 @@ pub fn category(own: Tools, name: &str) -> Option<&'static str> {
 
 /// The index of a category in [`CATEGORIES`].
 pub fn category_index(category: &str) -> Option<usize> {
-    CATEGORIES.iter().position(|known| *known == category)
+    CATEGORIES.iter().position(|other| *other == category)
 }
 
 /// The first line of a text that is not blank, as a sample.

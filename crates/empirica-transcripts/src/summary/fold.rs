@@ -190,7 +190,7 @@ impl Fold {
     }
 
     pub fn add_decision(&mut self, decision: String) {
-        self.decisions.retain(|known| *known != decision);
+        self.decisions.retain(|other| *other != decision);
         self.decisions.push_back(decision);
         if self.decisions.len() > DECISIONS {
             self.decisions.pop_front();

@@ -160,8 +160,8 @@ fn is_our_server(value: &Value) -> bool {
         words[..],
         ["git-empirica"] | ["git-empirica", "mcp"] | ["git-empirica", "mcp", "--tools", "core" | "all"]
     );
-    let known = ["command", "args", "type", "enabled"];
-    is_ours && map.keys().all(|key| known.contains(&key.as_str()))
+    let keys = ["command", "args", "type", "enabled"];
+    is_ours && map.keys().all(|key| keys.contains(&key.as_str()))
 }
 
 /// Whether the entry's place holds something else or an edited version of it.

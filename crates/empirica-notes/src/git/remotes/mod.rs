@@ -57,7 +57,7 @@ pub fn tracking_of(tracking: &str, name: &str) -> Option<String> {
 }
 
 /// Resolves a remote's name, a URL or a path. Asks git for the URLs.
-pub fn place(repo: &Repository, remote: &str) -> Result<RemoteTarget> {
+pub fn target(repo: &Repository, remote: &str) -> Result<RemoteTarget> {
     if remote.is_empty() || remote.starts_with('-') {
         return Err(unknown(remote, &names(repo)));
     }
@@ -109,7 +109,7 @@ pub fn tracking(remote: &str) -> String {
     }
 }
 
-/// The name of the tracking refs of a remote, URL or path, as in [`place`], without asking git.
+/// The name of the tracking refs of a remote, URL or path, as in [`target`], without asking git.
 pub fn tracking_name(repo: &Repository, remote: &str) -> String {
     named(repo, remote).map_or_else(|| derived("url", remote), |name| tracking(&name))
 }
