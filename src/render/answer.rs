@@ -20,12 +20,12 @@ const GATE: u8 = 3;
 pub struct SuccessView {
     /// Always true.
     ok: bool,
-    /// The warnings in one text, joined by `; `.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    warning: String,
     /// What the user should know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    /// The warnings in one text, joined by `; `.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    warning: String,
 }
 
 /// The size of the document.
