@@ -139,7 +139,7 @@ pub fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// The most megabytes a process was seen to have: its own memory (`RssAnon` in `/proc/<pid>/status`), and with the pages of
+/// The peak of a process in megabytes: its own memory (`RssAnon` in `/proc/<pid>/status`), and with the pages of
 /// files it has mapped (`VmHWM`). Looked at five times a millisecond, else as often as the machine can.
 pub fn peak(mut command: Command) -> (f64, f64) {
     let mut child = command.spawn().expect("it starts");

@@ -229,13 +229,13 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
         files: after.files.clone(),
         git: Some(MadeIn { commit: Some(after.id.clone()), branch: Some("main".to_owned()), ..MadeIn::default() }),
     };
-    let said = HandoffInput {
+    let input = HandoffInput {
         accomplished: vec![words.text(6)],
         context: Some(words.text(20)),
         next_steps: Some(vec![words.text(5)]),
         ..HandoffInput::default()
     };
-    let handoff = report(&gathered, work, said, when(session.ms));
+    let handoff = report(&gathered, work, input, when(session.ms));
     session.say(words, after, Body::Handoff(Box::new(handoff)));
     session.say(words, after, Body::SessionEnd(SessionEnd { reason: None }));
     session.records

@@ -55,7 +55,7 @@ fn main() {
     std::thread::sleep(Duration::from_secs(3));
     bench.begin();
     let parts = listed("EMPIRICA_BENCH_PARTS");
-    let wanted = |part: &str| parts.as_ref().is_none_or(|parts| parts.iter().any(|known| known == part));
+    let wanted = |part: &str| parts.as_ref().is_none_or(|parts| parts.iter().any(|name| name == part));
     for (part, measure) in [
         ("questions", questions as fn(&mut Bench, &[Place])),
         ("log", log),
@@ -71,7 +71,7 @@ fn main() {
 }
 
 /// A row without a limit.
-fn shown(what: &str, ours: f64, theirs: f64) {
+fn row_without_limit(what: &str, ours: f64, theirs: f64) {
     say(&format!("| {what} | {ours:.2} | {theirs:.2} | {:.2} | | |", ours / theirs));
 }
 
@@ -81,7 +81,7 @@ fn questions(bench: &mut Bench, places: &[Place]) {
     // words that one finding in two hundred has, one in fifty, one in twenty; and the two most frequent ones
     let [some, more, many, most] = [(240, 260), (60, 90), (22, 24), (0, 1)]
         .map(|(one, other)| format!("{} {}", words.ranked(one), words.ranked(other)));
-    let asked: [(&[&str], bool); 8] = [
+    let questions: [(&[&str], bool); 8] = [
         (&["query", "--ai", "codex", "--limit", "10"], true),
         (&["query", "--ai", "rare-agent", "--limit", "10"], true),
         (&["resume"], true),
@@ -92,7 +92,7 @@ fn questions(bench: &mut Bench, places: &[Place]) {
         (&["search", &most], false),
     ];
     let (small, larger) = places.split_first().expect("a size");
-    for (question, is_bound) in asked {
+    for (question, is_bound) in questions {
         // the index is there, and the pages are warm
         places.iter().for_each(|place| run(bench.ours(&place.path, question)));
         let what = question.join(" ");
@@ -102,13 +102,13 @@ fn questions(bench: &mut Bench, places: &[Place]) {
             let (many, few) = (large.size, small.size);
             let beside_time = format!("`{what}`, {many} handoffs, beside {QUESTION} ms");
             let beside_few = format!("`{what}` at {many} handoffs beside {few}");
-            // what most records have tells nothing apart: shown, so that it is known what the worst costs
+            // what most records have distinguishes no record: the worst case is listed without a limit
             if is_bound {
                 bench.row(&beside_time, pair.ours, QUESTION, 1.0);
                 bench.row(&beside_few, pair.ours, pair.theirs, FLAT);
             } else {
-                shown(&beside_time, pair.ours, QUESTION);
-                shown(&beside_few, pair.ours, pair.theirs);
+                row_without_limit(&beside_time, pair.ours, QUESTION);
+                row_without_limit(&beside_few, pair.ours, pair.theirs);
             }
         }
     }
@@ -145,28 +145,28 @@ fn first_line(mut command: Command) -> f64 {
 /// The index: made, brought up to date, found as it should be.
 fn index(bench: &mut Bench, places: &[Place]) {
     // the least a question can ask of it, and a command that looks at the refs and at no note
-    let (asked, none) = (["query", "--ai", "nobody", "--limit", "1"], ["flush"]);
+    let (query, none) = (["query", "--ai", "nobody", "--limit", "1"], ["flush"]);
     for Place { size, path } in places {
         let blobs = blobs(bench, path);
         let (mut made, mut read, mut raw) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..few(bench, *size).min(7) {
             without_index(path);
-            let whole = timed(bench.ours(path, &asked));
-            made.push(whole - timed(bench.ours(path, &asked)));
+            let whole = timed(bench.ours(path, &query));
+            made.push(whole - timed(bench.ours(path, &query)));
             read.push(timed(bench.ours(path, &["export", "--jsonl"])));
             raw.push(reading(bench, path, &blobs));
         }
         let what = format!("index of {size} handoffs made, beside reading all notes (`export --jsonl`)");
         bench.row(&what, median(&mut made), median(&mut read), 3.0);
         let what = "the same beside `git cat-file --batch` of the same notes, which understands none";
-        shown(what, median(&mut made), median(&mut raw));
+        row_without_limit(what, median(&mut made), median(&mut raw));
 
         let (mut changed, mut same) = (Vec::new(), Vec::new());
         for turn in 0..bench.runs + 3 {
             fresh(bench, path);
             run(bench.ours(path, &HANDOFF));
-            let first = timed(bench.ours(path, &asked));
-            let again = timed(bench.ours(path, &asked));
+            let first = timed(bench.ours(path, &query));
+            let again = timed(bench.ours(path, &query));
             let other = timed(bench.ours(path, &none));
             if turn >= 3 {
                 changed.push(first - again);
@@ -213,7 +213,7 @@ fn without_index(path: &Path) {
     }
 }
 
-/// The most memory the log and a question have in the largest repository.
+/// The peak memory of the log and of a search in the largest repository.
 fn memory(bench: &mut Bench, places: &[Place]) {
     let place = places.last().expect("a size");
     let query = ["query", "--ai", "codex", "--limit", "10"];

@@ -22,9 +22,9 @@ const BEGIN: &str = concat!(
 );
 
 #[derive(Clone, Default)]
-struct Said(Arc<Mutex<Vec<u8>>>);
+struct SharedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Said {
+impl Write for SharedOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().expect("not poisoned").extend_from_slice(bytes);
         Ok(bytes.len())
@@ -40,12 +40,12 @@ fuzz_target!(|data: &[u8]| {
     // half of the inputs begin a conversation themselves, or fail to
     let begin = if data.first().is_some_and(|byte| *byte == b'!') { "" } else { BEGIN };
     let input = [begin.as_bytes(), data.strip_prefix(b"!").unwrap_or(data)].concat();
-    let said = Said::default();
-    let code = serve(&env, data.len() % 2 == 0, Cursor::new(input), said.clone());
+    let output = SharedOutput::default();
+    let code = serve(&env, data.len() % 2 == 0, Cursor::new(input), output.clone());
     assert!(code == 0 || (code == 1 && begin.is_empty()), "it ended with {code}");
-    let said = said.0.lock().expect("not poisoned").clone();
-    assert!(said.is_empty() || said.ends_with(b"\n"), "frames are whole");
-    let frames = said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let output = output.0.lock().expect("not poisoned").clone();
+    assert!(output.is_empty() || output.ends_with(b"\n"), "frames are whole");
+    let frames = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let frames: Vec<Value> = frames.map(|line| serde_json::from_slice(line).expect("JSON")).collect();
     assert!(frames.iter().all(|frame| frame["jsonrpc"] == "2.0"), "{frames:?}");
     if !begin.is_empty() {

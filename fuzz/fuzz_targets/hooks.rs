@@ -38,15 +38,15 @@ fuzz_target!(|data: &[u8]| {
     let Ok(payload) = payload(given) else { return };
     assert!(payload.is_object());
     let (context, name) = (String::from_utf8_lossy(context), String::from_utf8_lossy(name));
-    let _ = running(&payload, &|asked| asked.len() == name.len());
+    let _ = running(&payload, &|program| program.len() == name.len());
     for agent in Agent::ALL {
         for event in EVENTS.into_iter().chain([&*name]) {
-            let Some(told) = read(agent, event, &payload) else { continue };
-            assert!(told.folder.as_ref().is_none_or(|folder| folder.is_absolute()));
-            if let HookKind::ToolFailed { text, .. } = &told.event {
+            let Some(hook_event) = read(agent, event, &payload) else { continue };
+            assert!(hook_event.folder.as_ref().is_none_or(|folder| folder.is_absolute()));
+            if let HookKind::ToolFailed { text, .. } = &hook_event.event {
                 assert!(!text.contains('\n') && text.chars().count() < 2_000, "{text}");
             }
-            if let Some(answer) = answer(&told, &context) {
+            if let Some(answer) = answer(&hook_event, &context) {
                 assert!(!context.is_empty() && answer.is_object());
                 assert!(answer.to_string().chars().count() <= 6 * context.chars().count() + 500, "nothing is added");
             }

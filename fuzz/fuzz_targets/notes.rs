@@ -149,26 +149,26 @@ fn try_in(place: &Place, data: &[u8]) {
         let _ = (union(tips[0], tips[1]), union(tips[1], tips[0]));
         return;
     }
-    let known = trees.map(|tree| lines_of(repo, tree));
-    for (tip, known) in tips.into_iter().zip(&known) {
+    let lines = trees.map(|tree| lines_of(repo, tree));
+    for (tip, expected) in tips.into_iter().zip(&lines) {
         let mut edited = NotesTree::open(repo, Some(tip), lines::union).expect("notes");
         for which in 0..8 {
             let on = parse_oid(&target(which)).expect("an id");
             let found = edited.get(on).expect("readable");
             let set = found.as_deref().map(|note| lines::split(note).map(<[u8]>::to_vec).collect());
-            assert_eq!(set.as_ref(), known.get(&on), "looked up: {on}");
+            assert_eq!(set.as_ref(), expected.get(&on), "looked up: {on}");
         }
         let on = parse_oid(&target(1)).expect("an id");
         let with = lines::union(&edited.get(on).expect("readable").unwrap_or_default(), b"one more\n");
         edited.set(on, &with).expect("staged");
-        let mut wanted = known.clone();
+        let mut wanted = expected.clone();
         wanted.entry(on).or_default().insert(b"one more".to_vec());
         assert_eq!(lines_of(repo, edited.write().expect("written")), wanted, "edited");
     }
     let [ab, ba] = [union(tips[0], tips[1]).expect("a union"), union(tips[1], tips[0]).expect("a union")];
     assert_eq!(repo.tree_of(ab).expect("a tree"), repo.tree_of(ba).expect("a tree"), "commutative");
-    let mut all = known[0].clone();
-    known[1].iter().for_each(|(on, lines)| all.entry(*on).or_default().extend(lines.iter().cloned()));
+    let mut all = lines[0].clone();
+    lines[1].iter().for_each(|(on, lines)| all.entry(*on).or_default().extend(lines.iter().cloned()));
     let whole = |lines: Lines| lines.into_iter().filter(|(_, lines)| !lines.is_empty()).collect::<Lines>();
     assert_eq!(whole(lines_of(repo, repo.tree_of(ab).expect("a tree"))), whole(all), "no line is lost, none is new");
     let tree = |tip: Oid| repo.tree_of(tip).expect("a tree");

@@ -17,7 +17,7 @@ pub struct DriftOutcome {
 /// Measures the last `window` assessments (2 or more) of the session of the command.
 pub fn run(context: &CommandContext<'_>, window: usize) -> Result<DriftOutcome> {
     let warnings = context.store.reconcile();
-    let who = context.working()?;
-    let scan = context.session(&who.id)?;
-    Ok(DriftOutcome { gate: gate(&scan, &who.id, window), session_id: who.id, ai_id: who.ai, warnings })
+    let session = context.working()?;
+    let scan = context.session(&session.id)?;
+    Ok(DriftOutcome { gate: gate(&scan, &session.id, window), session_id: session.id, ai_id: session.ai, warnings })
 }

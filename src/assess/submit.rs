@@ -24,7 +24,6 @@ use empirica_notes::store::FlushTiming;
 use serde_json::Map;
 use serde_json::Value;
 
-/// An assessment to store.
 #[derive(Debug, Clone, Default)]
 pub struct AssessRequest {
     pub vectors: Vectors,
@@ -41,7 +40,6 @@ pub struct AssessRequest {
     pub sign: bool,
 }
 
-/// An assessment that was stored.
 #[derive(Debug)]
 pub struct AssessOutcome {
     pub session_id: SessionId,
@@ -106,22 +104,22 @@ pub fn run(
     }
     context.optional("task", request.task.as_deref())?;
     context.optional("reasoning", request.reasoning.as_deref())?;
-    let who = context.writing()?;
-    let scan = context.session(&who.id)?;
-    let gathered = gather_from(&scan, &who.id)?;
+    let session = context.writing()?;
+    let scan = context.session(&session.id)?;
+    let gathered = gather_from(&scan, &session.id)?;
     if !gathered.session.is_active() {
-        return Err(Error::refused(format!("cannot assess session {}: it has ended", who.id.short()))
+        return Err(Error::refused(format!("cannot assess session {}: it has ended", session.id.short()))
             .suggest("Start a new session.")
             .command(names::start_command(Some(&gathered.session.ai))));
     }
     // a session can get its task after it began
-    let later = || active::anywhere(context, who.id.as_str()).and_then(|session| session.task);
+    let later = || active::anywhere(context, session.id.as_str()).and_then(|session| session.task);
     request.task = request.task.or_else(|| gathered.session.task.is_none().then(later).flatten());
     let round = gathered.next_round(phase);
     let mut proposed = goal_suggestions::GoalChanges::default();
     if phase == Phase::Preflight {
         let evidence = (request.task.as_deref(), request.reasoning.as_deref(), request.unknowns.as_slice());
-        proposed = goal_suggestions::run(context, &who, &gathered, &request.vectors, evidence)?;
+        proposed = goal_suggestions::run(context, &session, &gathered, &request.vectors, evidence)?;
     }
     let finding = |text: String| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
     let unknown = |text: String| Body::Unknown(Unknown { text, led_from: None });
@@ -141,7 +139,7 @@ pub fn run(
     })));
     bodies.append(&mut proposed.bodies);
 
-    let (records, mut stored) = context.store(&who, bodies, FlushTiming::Now)?;
+    let (records, mut stored) = context.store(&session, bodies, FlushTiming::Now)?;
     let assessed = records.iter().find_map(|record| match &record.body {
         Body::Assessment(assessment) => Some((record.head.clone(), (**assessment).clone())),
         _ => None,
@@ -151,13 +149,13 @@ pub fn run(
     };
     let goals = proposed.in_order(journal::goals(&records).into_iter().map(|owned| owned.goal));
     let all_records: Vec<&Record> = scan.records().chain(&records).collect();
-    let gate = gate::gate(&drift::steps(all_records.iter().copied(), &who.id), drift::WINDOW);
+    let gate = gate::gate(&drift::steps(all_records.iter().copied(), &session.id), drift::WINDOW);
     let mut goals_reached = Vec::new();
     if phase != Phase::Preflight && !gate.drift.is_inflated() {
-        goals_reached = goal_suggestions::reached(&all_records, &who, &gathered, &assessment);
+        goals_reached = goal_suggestions::reached(&all_records, &session, &gathered, &assessment);
         let bodies: Vec<Body> = goals_reached.iter().cloned().map(Body::GoalDone).collect();
         if !bodies.is_empty() {
-            stored.degraded_mode |= context.store(&who, bodies, FlushTiming::Later)?.1.degraded_mode;
+            stored.degraded_mode |= context.store(&session, bodies, FlushTiming::Later)?.1.degraded_mode;
         }
     }
     let gate = (phase == Phase::Check).then_some(gate);
@@ -167,14 +165,14 @@ pub fn run(
         None
     });
     let vectors = assessment.vectors;
-    let handoff = hand_over.map(|input| write_handoff(context, &who, input, request.sign));
+    let handoff = hand_over.map(|input| write_handoff(context, &session, input, request.sign));
     let before = gathered.before();
     let first = (phase == Phase::Preflight).then(|| {
         if gate::triggers(&vectors).is_empty() { GateDecision::Proceed } else { GateDecision::Investigate }.name()
     });
     let recommendation = first.or(gate.as_ref().and_then(|gate| gate.recommendation));
     Ok(AssessOutcome {
-        session_id: who.id,
+        session_id: session.id,
         checkpoint_id: assessed.id,
         phase,
         round,
@@ -196,13 +194,13 @@ pub fn run(
 
 fn write_handoff(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     input: HandoffInput,
     sign: bool,
 ) -> Result<Box<HandoffOutcome>, Error> {
-    let mut outcome = handoff::write::write(context, who, input, &Content::default())?;
+    let mut outcome = handoff::write::write(context, session, input, &Content::default())?;
     if sign {
-        handoff::write::sign(context, who, &mut outcome);
+        handoff::write::sign(context, session, &mut outcome);
     }
     Ok(Box::new(outcome))
 }

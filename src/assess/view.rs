@@ -102,7 +102,6 @@ pub struct DriftedView<'a> {
     recommendation: Option<&'a str>,
 }
 
-/// The answer of `check --drift`.
 pub fn drifted(outcome: &DriftOutcome) -> Answer {
     let gate = &outcome.gate;
     let view = DriftedView {

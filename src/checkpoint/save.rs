@@ -9,7 +9,6 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Checkpoint, Envelope, Namespace, Phase, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
-/// A stored checkpoint.
 #[derive(Debug)]
 pub struct CheckpointOutcome {
     pub head: Envelope,
@@ -21,15 +20,15 @@ pub struct CheckpointOutcome {
 /// Stores a checkpoint of the working session. Vectors that are not given are those of its newest assessments, if any.
 pub fn run(context: &CommandContext<'_>, request: SnapshotRequest) -> Result<CheckpointOutcome> {
     context.optional("reasoning", request.reasoning.as_deref())?;
-    let who = context.writing()?;
+    let session = context.writing()?;
     let git = PendingGit::start(context);
-    let gathered = gather(context, &who.id)?;
-    let (body, mut warnings) = take(context, &gathered, &who.ai, request, git)?;
-    let (records, mut stored) = context.store(&who, vec![Body::Checkpoint(Box::new(body))], FlushTiming::Now)?;
+    let gathered = gather(context, &session.id)?;
+    let (body, mut warnings) = take(context, &gathered, &session.ai, request, git)?;
+    let (records, mut stored) = context.store(&session, vec![Body::Checkpoint(Box::new(body))], FlushTiming::Now)?;
     stored.warnings.append(&mut warnings);
     match records.into_iter().next().map(|record| (record.head, record.body)) {
         Some((head, Body::Checkpoint(checkpoint))) => {
-            Ok(CheckpointOutcome { head, session_id: who.id, checkpoint: *checkpoint, stored })
+            Ok(CheckpointOutcome { head, session_id: session.id, checkpoint: *checkpoint, stored })
         }
         _ => Err(Error::unstored()),
     }
@@ -44,7 +43,7 @@ pub fn list(context: &CommandContext<'_>) -> Result<(Vec<Record>, Vec<String>)> 
 fn list_newest(context: &CommandContext<'_>, newest: Option<usize>) -> Result<(Vec<Record>, Vec<String>)> {
     let warnings = context.store.reconcile();
     let session = match &context.selection.session {
-        Some(given) => Some(crate::context::names::session(context, given)?.id),
+        Some(name) => Some(crate::context::names::session(context, name)?.id),
         None => None,
     };
     let newest = newest.filter(|_| context.selection.ai.is_none());
@@ -87,12 +86,12 @@ pub fn none_stored() -> Error {
 }
 
 /// A checkpoint or assessment by ID; without one, the newest of [`list`].
-pub fn show(context: &CommandContext<'_>, given: Option<&str>) -> Result<(Record, Vec<String>)> {
-    let Some(given) = given else {
+pub fn show(context: &CommandContext<'_>, name: Option<&str>) -> Result<(Record, Vec<String>)> {
+    let Some(name) = name else {
         let (newest, warnings) = newest(context, None, None)?;
         return newest.map(|record| (record, warnings)).ok_or_else(none_stored);
     };
     let warnings = context.store.reconcile();
     let fits = |r: &Record| matches!(r.body, Body::Assessment(_) | Body::Checkpoint(_));
-    Ok((context.record(given, "checkpoint", &[Namespace::Checkpoints], fits)?, warnings))
+    Ok((context.record(name, "checkpoint", &[Namespace::Checkpoints], fits)?, warnings))
 }

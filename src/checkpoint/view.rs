@@ -114,7 +114,6 @@ pub fn brief_keys(body: &Body) -> Map<String, Value> {
     keys.into_iter().filter(|(key, _)| !["git_state", "snapshot"].contains(&key.as_str())).collect()
 }
 
-/// The answer of `checkpoint`.
 pub fn taken(outcome: &CheckpointOutcome) -> Answer {
     let (head, c) = (&outcome.head, &outcome.checkpoint);
     let branch = c.git_state.as_ref().and_then(|state| state.branch.clone());
@@ -171,7 +170,6 @@ fn origin(c: &Checkpoint) -> String {
     if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
 }
 
-/// A checkpoint as text.
 pub fn text(head: &Envelope, c: &Checkpoint) -> String {
     let session = head.session.as_ref().map_or("–", |id| id.as_str());
     let trigger = json!(c.trigger);

@@ -45,22 +45,22 @@ pub fn resolve(context: &CommandContext<'_>, of: &str, answer: String, again: bo
     if !again {
         refuse_resolved(context, &resolve)?;
     }
-    let who = context.writing()?;
-    resolve.concerns.retain(|owner| *owner != who.id);
-    store(context, &who, Body::Resolve(resolve), Vec::new())
+    let session = context.writing()?;
+    resolve.concerns.retain(|owner| *owner != session.id);
+    store(context, &session, Body::Resolve(resolve), Vec::new())
 }
 
 fn store(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     body: Body,
     mut warnings: Vec<String>,
 ) -> Result<AddedClaim> {
     let kind = body.kind();
-    let (records, mut stored) = context.store(who, vec![body], FlushTiming::Later)?;
+    let (records, mut stored) = context.store(session, vec![body], FlushTiming::Later)?;
     stored.warnings.append(&mut warnings);
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
-    Ok(AddedClaim { id: record.head.id, kind, session_id: who.id.clone(), stored })
+    Ok(AddedClaim { id: record.head.id, kind, session_id: session.id.clone(), stored })
 }
 
 /// Stores findings and open questions; none of them when one is blank.

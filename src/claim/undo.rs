@@ -26,13 +26,13 @@ pub struct UndoOutcome {
 pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
     let _turn = context.store.decision_lock();
     let nothing = |why: String| Error::not_found("cannot undo: nothing is logged").reason(why);
-    let Some(who) = context.own_session()? else {
+    let Some(session) = context.own_session()? else {
         return Err(nothing("no session of yours is active here".to_owned())
             .suggest("Name the session with --session.")
             .command(empirica("session list")));
     };
-    let scan = context.index()?.session(&who.id)?;
-    let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(&who.id)).collect();
+    let scan = context.index()?.session(&session.id)?;
+    let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(&session.id)).collect();
     let assessed = own.iter().rev().find_map(|record| match &record.body {
         Body::Assessment(assessment) => Some((&record.head.id, &**assessment)),
         _ => None,
@@ -43,9 +43,13 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
         })
     };
     let Some(last) = own.iter().rev().find(|record| is_logged(&record.body) && !by_rule(record)) else {
-        return Err(nothing(format!("session {} of {} has no record that is not retracted", who.id.short(), who.ai))
-            .suggest("List the records.")
-            .command(empirica("log").flag("--journal")));
+        return Err(nothing(format!(
+            "session {} of {} has no record that is not retracted",
+            session.id.short(),
+            session.ai
+        ))
+        .suggest("List the records.")
+        .command(empirica("log").flag("--journal")));
     };
     if let Body::Handoff(_) = last.body {
         let short = last.head.id.short();
@@ -60,7 +64,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
     }
     let ids: BTreeSet<Id> = gone.iter().map(|record| record.head.id.clone()).collect();
     let mut out = UndoOutcome {
-        session_id: who.id.clone(),
+        session_id: session.id.clone(),
         record: (*last).clone(),
         goals: gone.iter().filter(|record| matches!(record.body, Body::Goal(_))).count(),
         dropped: false,
@@ -81,8 +85,11 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
         .iter()
         .filter_map(|record| Some((record.body.namespace().unwrap_or(Namespace::Journal), scan.get(&record.head.id)?)));
     let places = places.flat_map(|(namespace, entry)| entry.on.iter().map(move |on| (namespace, *on))).collect();
-    let retract =
-        context.store.writer().new_record(&who.id, &who.ai, Body::Retract(Retract { of: ids.into_iter().collect() }));
+    let retract = context.store.writer().new_record(
+        &session.id,
+        &session.ai,
+        Body::Retract(Retract { of: ids.into_iter().collect() }),
+    );
     out.stored.add(&mut context.store.writer().append_in_notes(&retract, &places, FlushTiming::Later)?);
     Ok(out)
 }

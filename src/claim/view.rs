@@ -38,7 +38,6 @@ pub struct UndoneView<'a> {
     dropped: bool,
 }
 
-/// The answer of `undo`.
 pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
     let undo::UndoOutcome { session_id, record, goals, dropped, stored } = outcome;
     let (id, text) = (&record.head.id, record_line::text(record));

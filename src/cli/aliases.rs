@@ -4,7 +4,6 @@ use std::ffi::OsString;
 
 use empirica_notes::git::history::selecting;
 
-/// Aliases of commands.
 const NAMES: &[(&str, &[&str])] = &[
     ("bootstrap", &["status", "--all"]),
     ("project-bootstrap", &["status", "--all"]),
@@ -69,7 +68,6 @@ pub fn target(name: &str) -> Option<&'static [&'static str]> {
     NAMES.iter().find(|(alias, _)| *alias == name).map(|(_, command)| *command)
 }
 
-/// All aliases.
 pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     NAMES.iter().map(|(name, _)| -> &'a str { name })
 }

@@ -90,7 +90,6 @@ pub fn from_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
     near.into_iter().fold(out, |out, near| out.alternative(near))
 }
 
-/// The error of an unknown argument.
 fn unknown(argument: &str, name: &Command, command: &clap::Command, has_no_near: bool) -> Error {
     let is_option = argument.starts_with('-');
     let error = Error::usage(match is_option {

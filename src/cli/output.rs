@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::streams::Streams;
-use crate::render::answer::{Answer, failure, failure_text};
+use crate::render::answer::{Answer, failure, failure_lines};
 use crate::render::color::Paint;
 use crate::render::safe;
 use empirica_notes::env::Env;
@@ -16,7 +16,6 @@ use empirica_notes::error::{Error, Result, Shell};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::{shell, variable};
 
-/// Values of `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorWord {
     Always,
@@ -24,17 +23,13 @@ pub enum ColorWord {
     Never,
 }
 
-/// The output of one command.
 pub struct Output {
     streams: Streams,
     pager: Option<Child>,
-    /// `--json`.
     pub as_json: bool,
-    /// `--quiet`.
     pub quiet: bool,
     /// Whether long answers go through a pager.
     pub pages: bool,
-    /// `--color`.
     pub color: Option<ColorWord>,
 }
 
@@ -48,16 +43,6 @@ fn unwritten(error: io::Error) -> Error {
     Error::storage("cannot write the output")
         .suggest("Check for free space where the output goes; the command's records are stored.")
         .caused_by(error)
-}
-
-/// A line of standard error in its colour.
-fn painted(line: &str, paint: Paint) -> String {
-    match line.split_once(": ") {
-        Some(("error", rest)) => format!("{} {rest}", paint.bad("error:")),
-        Some(("warning", rest)) => format!("{} {rest}", paint.warning("warning:")),
-        Some(("hint", rest)) => format!("{} {rest}", paint.hint("hint:")),
-        _ => line.to_owned(),
-    }
 }
 
 impl Output {
@@ -130,7 +115,9 @@ impl Output {
         let mut command = shell(&line, &[]);
         command.stdin(Stdio::piped()).env("GIT_PAGER_IN_USE", "true");
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
-            if std::process::Command::get_envs(&command).all(|(known, _)| known != name) && !is_set(name) {
+            if std::process::Command::get_envs(&command).all(|(variable_name, _)| variable_name != name)
+                && !is_set(name)
+            {
                 command.env(name, value);
             }
         }
@@ -153,10 +140,21 @@ impl Output {
 
     /// Writes a line to standard error.
     pub fn say(&mut self, line: &str) -> Result<()> {
-        let paint = Paint { on: self.streams.err_is_terminal };
         // in one write: programs can share the stream
-        let line = format!("{}\n", painted(line, paint));
-        self.streams.err.write_all(line.as_bytes()).map_err(unwritten)
+        self.streams.err.write_all(format!("{line}\n").as_bytes()).map_err(unwritten)
+    }
+
+    /// Writes a line with a label, in the colour of the label, to standard error.
+    fn say_labelled(&mut self, label: &str, text: &str) -> Result<()> {
+        let paint = Paint { on: self.streams.err_is_terminal };
+        let prefix = format!("{label}:");
+        let prefix = match label {
+            "error" => paint.bad(&prefix),
+            "warning" => paint.warning(&prefix),
+            "hint" => paint.hint(&prefix),
+            _ => prefix,
+        };
+        self.say(&format!("{prefix} {text}"))
     }
 
     /// Waits for the pager.
@@ -198,7 +196,7 @@ impl Output {
         // if even this cannot be written, the exit code still tells
         let _ = match self.as_json {
             true => self.json(failure(error, &Shell).into()),
-            false => failure_text(error).lines().try_for_each(|line| self.say(line)),
+            false => failure_lines(error).iter().try_for_each(|(label, text)| self.say_labelled(label, text)),
         };
         error.kind().exit_code()
     }
@@ -213,10 +211,10 @@ impl Output {
     pub fn notices(&mut self, warnings: &[impl Display], hints: &[String]) -> Result<()> {
         self.close();
         for warning in warnings {
-            self.say(&format!("warning: {}", safe::lines(&warning.to_string())))?;
+            self.say_labelled("warning", &safe::lines(&warning.to_string()))?;
         }
         for hint in hints {
-            self.say(&format!("hint: {}", safe::lines(hint)))?;
+            self.say_labelled("hint", &safe::lines(hint))?;
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::render::answer::{FailureView, StoredView};
+use crate::render::answer::{FailureView, StoredView, SuccessView};
 
 /// The schema of a type.
 pub type Part = fn(&mut SchemaGenerator) -> Schema;
@@ -18,28 +18,6 @@ pub struct Document {
     pub when: &'static str,
     /// The view whose keys it has, then those that add keys to it.
     pub parts: &'static [Part],
-}
-
-/// The keys that any document of a success has, or can have.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "a schema of keys that are added one by one")]
-struct SuccessView {
-    /// Always true.
-    ok: bool,
-    /// What the user should know.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
-    /// The warnings in one text, joined by `; `.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    warning: String,
-}
-
-/// The size of the document.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "a schema of keys that are added one by one")]
-pub struct CountedView {
-    /// The tokens that this document takes, estimated.
-    token_count: usize,
 }
 
 /// The schema of a type, of which no object has other keys than those it names.
@@ -71,7 +49,6 @@ pub fn common() -> (Value, Value, Value) {
 }
 
 impl Document {
-    /// The schema of the whole document.
     pub fn schema(&self) -> Value {
         let parts = self.parts.iter().map(|part| schema_of(*part));
         let mut parts = parts.chain(std::iter::once(common().0));

@@ -24,7 +24,6 @@ use empirica_transcripts::model::{Agent, Transcript};
 /// Longest task of a session started for a transcript, in characters.
 const MAX_TASK: usize = 200;
 
-/// A transcript to collect.
 #[derive(Debug, Clone, Default)]
 pub struct CollectRequest {
     /// Its file or folder; `None` for the newest of this work tree.
@@ -34,7 +33,6 @@ pub struct CollectRequest {
     pub dry_run: bool,
 }
 
-/// A collected transcript.
 #[derive(Debug)]
 pub struct CollectOutcome {
     pub collection: Collection,
@@ -48,7 +46,7 @@ impl CollectOutcome {
 
     /// The session with the transcript; `None` if it would be started only by storing.
     pub fn session(&self) -> Option<&WorkingSession> {
-        Some(&self.collection.who).filter(|_| !self.collection.is_new_session || self.is_stored())
+        Some(&self.collection.session).filter(|_| !self.collection.is_new_session || self.is_stored())
     }
 }
 
@@ -72,7 +70,7 @@ pub struct Collection {
     pub id: String,
     /// The new parts, if any.
     pub added: Option<Collected>,
-    pub who: WorkingSession,
+    pub session: WorkingSession,
     pub is_new_session: bool,
     /// The new parts as records.
     pub records: Vec<Record>,
@@ -107,39 +105,42 @@ pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Resul
     transcript.cut();
     let having = having(context, &id)?;
     let chosen = choose(context, &transcript, &id, &having)?;
-    let sessions = having.iter().map(|session| &session.id).chain(chosen.iter().map(|who| &who.id));
+    let sessions = having.iter().map(|session| &session.id).chain(chosen.iter().map(|session| &session.id));
     let before = collected_before(context, sessions, &transcript, &id)?;
     let added = added(&transcript, &id, &before);
-    let mut warnings: Vec<String> = chosen.iter().filter_map(|who| who.note.clone()).collect();
+    let mut warnings: Vec<String> = chosen.iter().filter_map(|session| session.note.clone()).collect();
     if transcript.size < before.to {
         let text =
             "the transcript is shorter than its collected part: it was truncated, or another transcript has its id";
         warnings.push(text.to_owned());
     }
     let is_new_session = chosen.is_none();
-    let who = chosen.unwrap_or_else(|| {
+    let session = chosen.unwrap_or_else(|| {
         let ai = context.named_ai().unwrap_or(transcript.agent.name()).to_owned();
         WorkingSession { id: SessionId::random(), ai, note: None }
     });
     let mut records = Vec::new();
     if let Some(added) = &added {
         if is_new_session {
-            records.push(session_start(context, &who, &transcript, &id)?);
+            records.push(session_start(context, &session, &transcript, &id)?);
         }
-        records.push(context.store.writer().new_record(&who.id, &who.ai, Body::Transcript(Box::new(added.clone()))));
-        let has_ended = |session: &Session| session.id == who.id && !session.is_active();
+        records.push(context.store.writer().new_record(
+            &session.id,
+            &session.ai,
+            Body::Transcript(Box::new(added.clone())),
+        ));
+        let has_ended = |other: &Session| other.id == session.id && !other.is_active();
         if is_new_session || having.iter().any(has_ended) {
-            records.push(session_end(context, &who, &transcript));
+            records.push(session_end(context, &session, &transcript));
         }
     }
-    Ok(Collection { path, transcript, id, added, who, is_new_session, records, warnings })
+    Ok(Collection { path, transcript, id, added, session, is_new_session, records, warnings })
 }
 
-/// Reads the requested transcript.
 fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(PathBuf, Transcript)> {
     let root = context.repo.work_tree();
     let path = match &request.path {
-        Some(given) => context.env.cwd.join(given),
+        Some(path) => context.env.cwd.join(path),
         None => latest(context, root.as_deref(), request.agent)?,
     };
     let transcript = empirica_transcripts::read(&path, root.as_deref())?;
@@ -224,14 +225,14 @@ fn choose(
         id: session.id.clone(),
         note: None,
     };
-    if let Some(given) = context.selection.session.as_deref().or(context.env.get("EMPIRICA_SESSION")) {
-        let named = names::session(context, given)?;
+    if let Some(name) = context.selection.session.as_deref().or(context.env.get("EMPIRICA_SESSION")) {
+        let named = names::session(context, name)?;
         let row = context.index()?.session_row(&named.id)?;
         let other = row.and_then(|row| row.session.external_id).filter(|other| other != id);
         return match other {
             None => Ok(Some(WorkingSession { ai: context.author(Some(&named.ai)), id: named.id, note: None })),
             Some(other) => Err(Error::refused(format!("the session {} is of another transcript", named.id.short()))
-                .provided(given)
+                .provided(name)
                 .reason(format!("the agent knows it by the id {other}, and the transcript is of {id}"))
                 .suggest("Leave --session out: the session of the transcript is found or made.")),
         };
@@ -292,12 +293,12 @@ fn collected_before<'s>(
 /// The start of a session for a transcript: at its start, on the commit of that time.
 fn session_start(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     transcript: &Transcript,
     id: &str,
 ) -> Result<Record> {
     let paths = context.store.paths();
-    let is_here = match (&transcript.cwd, context.repo.work_tree()) {
+    let is_in_work_tree = match (&transcript.cwd, context.repo.work_tree()) {
         (Some(cwd), Some(root)) => {
             let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
             real(Path::new(cwd)).starts_with(real(&root))
@@ -314,13 +315,13 @@ fn session_start(
         from_handoff: None,
         worktree: paths.worktree().to_owned(),
         // work elsewhere gets another place
-        place: if is_here {
+        place: if is_in_work_tree {
             paths.place()
         } else {
             format!("{:016x}", fnv(transcript.cwd.iter().flat_map(|cwd| cwd.bytes()).collect::<Vec<_>>().as_slice()))
         },
     };
-    let mut record = context.store.writer().new_record(&who.id, &who.ai, Body::SessionStart(start));
+    let mut record = context.store.writer().new_record(&session.id, &session.ai, Body::SessionStart(start));
     if let Some(began) = &transcript.started_at {
         record.head.at = in_records(began);
         let named = transcript.commit.as_deref().and_then(parse_oid).filter(|commit| context.repo.is_commit(*commit));
@@ -336,9 +337,10 @@ fn session_start(
 }
 
 /// The end of such a session: at the end of the transcript so far.
-fn session_end(context: &CommandContext<'_>, who: &WorkingSession, transcript: &Transcript) -> Record {
+fn session_end(context: &CommandContext<'_>, session: &WorkingSession, transcript: &Transcript) -> Record {
     let reason = Some("its transcript was collected".to_owned());
-    let mut record = context.store.writer().new_record(&who.id, &who.ai, Body::SessionEnd(SessionEnd { reason }));
+    let mut record =
+        context.store.writer().new_record(&session.id, &session.ai, Body::SessionEnd(SessionEnd { reason }));
     if let Some(end) = &transcript.ended_at {
         record.head.at = in_records(end);
     }

@@ -9,7 +9,7 @@ use crate::render::{format, safe};
 use empirica_notes::error::{blank, empirica, text};
 use empirica_notes::model::SessionId;
 use empirica_notes::model::collected::Collected;
-use empirica_transcripts::model::{Agent, Exchange, Pending, Subagent, Tokens, ToolSummary};
+use empirica_transcripts::model::{Agent, Message, PendingTask, Subagent, Tokens, ToolSummary};
 
 /// A category of tools with its number and samples, as in the session-context document.
 pub fn tool_line(tool: &ToolSummary) -> String {
@@ -19,7 +19,6 @@ pub fn tool_line(tool: &ToolSummary) -> String {
     format!("{} (×{}{failed}){colon}{}", safe::line(&tool.category), tool.count, samples.join(" · "))
 }
 
-/// Tokens by kind, in a line.
 fn tokens_line(tokens: Tokens) -> String {
     format!(
         "{} in, {} out, {} from the cache, {} into it",
@@ -65,11 +64,11 @@ pub struct CollectedView<'a> {
     /// The number of modified files outside the repository.
     files_outside: u64,
     /// The open entries of the newest todo list or plan.
-    pending_tasks: &'a [Pending],
+    pending_tasks: &'a [PendingTask],
     /// The newest 20 decisions.
     decisions: &'a [String],
     /// The last 10 messages.
-    recent_messages: &'a [Exchange],
+    recent_messages: &'a [Message],
     /// The tokens of the whole session, each message of the API once.
     tokens: Tokens,
     /// The tokens of the context at the end; null if unknown.
@@ -86,7 +85,6 @@ pub struct CollectedView<'a> {
     added: Option<&'a Collected>,
 }
 
-/// The answer of `collect`.
 pub fn answer(outcome: &CollectOutcome) -> Answer {
     let Collection { transcript, added, .. } = &outcome.collection;
     let (session, is_stored) = (outcome.session(), outcome.is_stored());
@@ -95,8 +93,8 @@ pub fn answer(outcome: &CollectOutcome) -> Answer {
     let mut answer = Answer::new(CollectedView {
         agent: transcript.agent,
         transcript_id: &outcome.collection.id,
-        session_id: session.map(|who| &who.id),
-        ai_id: session.map(|who| who.ai.as_str()),
+        session_id: session.map(|session| &session.id),
+        ai_id: session.map(|session| session.ai.as_str()),
         new_session: is_new_session,
         path: path.clone(),
         external_id: transcript.session_id.as_deref(),
@@ -132,10 +130,9 @@ pub fn answer(outcome: &CollectOutcome) -> Answer {
         Some(added) => {
             let place = if is_new_session { "a new session" } else { "the session" };
             let rows = format::count(added.rows as usize, "row");
-            answer.say(format!("Collected {rows} into {place}, {}.", outcome.collection.who.id.short())).hint(text![
-                "hand it over: ",
-                empirica("handoff").option("--transcript", path).option("--to", blank("<ai>"))
-            ])
+            answer.say(format!("Collected {rows} into {place}, {}.", outcome.collection.session.id.short())).hint(
+                text!["hand it over: ", empirica("handoff").option("--transcript", path).option("--to", blank("<ai>"))],
+            )
         }
     };
     answer.stored(&outcome.stored)
@@ -174,7 +171,7 @@ fn text(Collection { id, transcript, .. }: &Collection) -> String {
         files.push(format!("{} outside the repository", format::count(transcript.files_outside as usize, "file")));
     }
     list("Files modified", files);
-    let task = |pending: &Pending| format!("{} ({})", safe::line(&pending.text), safe::line(&pending.status));
+    let task = |pending: &PendingTask| format!("{} ({})", safe::line(&pending.text), safe::line(&pending.status));
     list("Pending tasks", transcript.pending_tasks.iter().map(task).collect());
     list("Decisions", transcript.decisions.iter().map(|text| safe::line(text)).collect());
     let subagent = |subagent: &Subagent| {

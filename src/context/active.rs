@@ -9,7 +9,6 @@ use empirica_notes::error::Result;
 use empirica_notes::fault;
 use empirica_notes::model::{Id, SessionId};
 
-/// An active session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActiveSession {
     pub id: SessionId,
@@ -110,11 +109,11 @@ pub fn takes_hint(context: &CommandContext<'_>, session: &SessionId, kind: &str)
         return true;
     }
     let file = hints(&folder, session);
-    let given = std::fs::read_to_string(&file).unwrap_or_default();
-    let is_new = given.lines().all(|line| line != kind);
+    let kinds = std::fs::read_to_string(&file).unwrap_or_default();
+    let is_new = kinds.lines().all(|line| line != kind);
     if is_new {
         // if this fails, the hint is repeated
-        let _ = context.store.paths().replace(&file, &format!("{given}{kind}\n"));
+        let _ = context.store.paths().replace(&file, &format!("{kinds}{kind}\n"));
     }
     is_new
 }

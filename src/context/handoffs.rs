@@ -16,16 +16,15 @@ pub struct ListedHandoff {
 /// The newest `most` matching handoffs in force, newest first.
 pub fn in_force(context: &CommandContext<'_>, query: &HandoffQuery, most: usize) -> Result<Vec<ListedHandoff>> {
     let index = context.index()?;
-    listed(&index, &index.handoffs(query, most, None)?.0)
+    of_rows(&index, &index.handoffs(query, most, None)?.0)
 }
 
-/// The handoffs of index rows.
-pub fn listed(index: &Index<'_>, rows: &[HandoffRow]) -> Result<Vec<ListedHandoff>> {
-    whole(index, &rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>())
+pub fn of_rows(index: &Index<'_>, rows: &[HandoffRow]) -> Result<Vec<ListedHandoff>> {
+    by_ids(index, &rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>())
 }
 
 /// The handoffs with these IDs, in the given order.
-pub fn whole(index: &Index<'_>, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
+pub fn by_ids(index: &Index<'_>, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
     let handoffs = index.placed(ids)?.into_iter().filter_map(|record| match record.body {
         Body::Handoff(handoff) => Some(ListedHandoff { head: record.head, handoff: *handoff }),
         _ => None,
@@ -42,7 +41,7 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<O
 pub fn newest(index: &Index<'_>, query: &HandoffQuery) -> Result<Option<ListedHandoff>> {
     let mut first = None;
     for most in [1, 20, usize::MAX] {
-        let found = listed(index, &index.handoffs(query, most, None)?.0)?;
+        let found = of_rows(index, &index.handoffs(query, most, None)?.0)?;
         let all = found.len() < most;
         first = first.or_else(|| found.first().cloned());
         let work = found.into_iter().find(|listed| Substance::of(&listed.handoff) == Substance::Work);

@@ -50,11 +50,9 @@ pub struct CommandContext<'a> {
     began: RefCell<Option<(WorkingSession, StoreReport)>>,
 }
 
-/// Session of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkingSession {
     pub id: SessionId,
-    /// The agent.
     pub ai: String,
     /// A note for the user about the choice of the session.
     pub note: Option<String>,
@@ -80,10 +78,10 @@ impl<'a> CommandContext<'a> {
         // as stored, for comparison and output
         let stored = |name: &str| context.store.secret_filter().clean(name);
         let named_ai = context.selection.ai.as_deref().map(stored);
-        let given = context.selection.ai.as_deref().or(env.get("EMPIRICA_AI"));
-        context.named = given.map(stored);
-        if context.named.as_deref() != given {
-            context.in_name = given.and_then(empirica_secrets::redact_text).map_or_else(Vec::new, |(_, rules)| rules);
+        let ai = context.selection.ai.as_deref().or(env.get("EMPIRICA_AI"));
+        context.named = ai.map(stored);
+        if context.named.as_deref() != ai {
+            context.in_name = ai.and_then(empirica_secrets::redact_text).map_or_else(Vec::new, |(_, rules)| rules);
         }
         context.selection.ai = named_ai;
         Ok(context)

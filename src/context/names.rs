@@ -59,23 +59,23 @@ impl NamedObject {
 /// a full ID or an alias is unambiguous.
 pub fn session_or_record(
     context: &CommandContext<'_>,
-    given: &str,
+    name: &str,
     what: &str,
     namespaces: &[Namespace],
     fits: impl Fn(&Record) -> bool,
 ) -> Result<NamedObject> {
-    let session = session(context, given).map(NamedObject::Session);
-    let record = context.record(given, what, namespaces, fits).map(|record| NamedObject::Record(Box::new(record)));
+    let session = session(context, name).map(NamedObject::Session);
+    let record = context.record(name, what, namespaces, fits).map(|record| NamedObject::Record(Box::new(record)));
     let is_ambiguous = |error: &Error| error.kind() == Kind::Refused;
     match (session, record) {
-        (Ok(session), Ok(record)) if !session.is_abbreviated(given) || !record.is_abbreviated(given) => {
-            Ok(if session.is_abbreviated(given) { record } else { session })
+        (Ok(session), Ok(record)) if !session.is_abbreviated(name) || !record.is_abbreviated(name) => {
+            Ok(if session.is_abbreviated(name) { record } else { session })
         }
         (Ok(session), Ok(record)) => {
-            let error = ambiguous(given, &[session.label()]).alternative(session.id());
+            let error = ambiguous(name, &[session.label()]).alternative(session.id());
             Err(add_candidate(error, &record.label(), record.id()).command(empirica("session show").arg(session.id())))
         }
-        (Ok(session), Err(records)) if is_ambiguous(&records) && session.is_abbreviated(given) => {
+        (Ok(session), Err(records)) if is_ambiguous(&records) && session.is_abbreviated(name) => {
             Err(add_candidate(records, &session.label(), session.id()))
         }
         (Err(sessions), Ok(record)) if is_ambiguous(&sessions) => {
@@ -88,7 +88,7 @@ pub fn session_or_record(
         (Ok(found), Err(_)) | (Err(_), Ok(found)) => Ok(found),
         // an ambiguous name is reported before an unknown one; an alias can only name a session
         (Err(session), Err(record)) => {
-            let is_alias = given.trim().split(':').next() == Some("latest");
+            let is_alias = name.trim().split(':').next() == Some("latest");
             Err(if is_alias || is_ambiguous(&session) { session } else { record })
         }
     }
@@ -101,18 +101,18 @@ pub fn add_candidate(error: Error, candidate: &str, id: &str) -> Error {
 }
 
 /// Error: an abbreviation matches several IDs.
-pub fn ambiguous(given: &str, listed: &[String]) -> Error {
-    Error::refused(format!("'{given}' is ambiguous"))
-        .provided(given)
+pub fn ambiguous(name: &str, listed: &[String]) -> Error {
+    Error::refused(format!("'{name}' is ambiguous"))
+        .provided(name)
         .reason(format!("it could be {}", listed.join("; ")))
         .suggest("Give more characters.")
 }
 
 /// As [`ambiguous`], with a message of its own and the full IDs of the candidates as alternatives.
-fn several(message: String, given: &str, candidates: impl Iterator<Item = (String, String)>) -> Error {
+fn several(message: String, name: &str, candidates: impl Iterator<Item = (String, String)>) -> Error {
     let (labels, ids): (Vec<String>, Vec<String>) = candidates.take(SHOWN).unzip();
     let error = Error::refused(message)
-        .provided(given)
+        .provided(name)
         .reason(format!("it could be {}", labels.join("; ")))
         .suggest("Give more characters.");
     ids.into_iter().fold(error, |error, id| error.alternative(id))
@@ -131,23 +131,23 @@ pub fn label_of(record: &Record) -> String {
 
 /// Resolves a session: a full UUID, a unique prefix of 4 characters or more, `latest`, `latest:active`,
 /// `latest:<ai>`, `latest:active:<ai>`, or the session ID of the agent's tool. Errors list the candidates.
-pub fn session(context: &CommandContext<'_>, given: &str) -> Result<SessionName> {
-    let given = given.trim();
-    if let Some(session) = active::anywhere(context, given) {
+pub fn session(context: &CommandContext<'_>, name: &str) -> Result<SessionName> {
+    let name = name.trim();
+    if let Some(session) = active::anywhere(context, name) {
         return Ok(SessionName { id: session.id, ai: session.ai });
     }
-    let found = context.index()?.sessions_like(given)?;
-    let found = pick(&found, given)?;
+    let found = context.index()?.sessions_like(name)?;
+    let found = pick(&found, name)?;
     Ok(SessionName { id: found.id.clone(), ai: found.ai.clone() })
 }
 
 /// Resolves a name among sessions sorted by start: all sessions, or all candidates for the name.
 #[doc(hidden)]
-pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
-    if let Some(exact) = all.iter().find(|s| s.id.as_str() == given) {
+pub fn pick<'s>(all: &'s [Session], name: &str) -> Result<&'s Session> {
+    if let Some(exact) = all.iter().find(|s| s.id.as_str() == name) {
         return Ok(exact);
     }
-    let mut parts = given.split(':');
+    let mut parts = name.split(':');
     if parts.next() == Some("latest") {
         const FORM: &str = "an alias is of the form latest, latest:active, latest:<ai> or latest:active:<ai>";
         let rest: Vec<&str> = parts.collect();
@@ -156,41 +156,41 @@ pub fn pick<'s>(all: &'s [Session], given: &str) -> Result<&'s Session> {
             ["active"] => (true, None),
             ["active", ai] if !ai.is_empty() => (true, Some(*ai)),
             [ai] if !ai.is_empty() => (false, Some(*ai)),
-            _ => return Err(unknown(all, given, FORM)),
+            _ => return Err(unknown(all, name, FORM)),
         };
         let fits = |s: &&Session| (!active || s.is_active()) && ai.is_none_or(|ai| s.ai == ai);
         let newest = all.iter().rev().find(fits);
-        return newest.ok_or_else(|| none_of(all, given, active, ai));
+        return newest.ok_or_else(|| none_of(all, name, active, ai));
     }
     // a tool may reuse its ID: prefer the active session, otherwise the newest
-    let external = |s: &&Session| s.external_id.as_deref() == Some(given);
+    let external = |s: &&Session| s.external_id.as_deref() == Some(name);
     let named = all.iter().rev().find(|s| external(s) && s.is_active());
     if let Some(session) = named.or_else(|| all.iter().rev().find(external)) {
         return Ok(session);
     }
-    let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
-    if !hexish || given.len() < SHORTEST {
-        return Err(unknown(all, given, "it is neither an id, nor 4 or more characters of one, nor an alias"));
+    let hexish = name.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    if !hexish || name.len() < SHORTEST {
+        return Err(unknown(all, name, "it is neither an id, nor 4 or more characters of one, nor an alias"));
     }
-    let lower = given.to_ascii_lowercase();
+    let lower = name.to_ascii_lowercase();
     let matches: Vec<&Session> = all.iter().filter(|s| s.id.as_str().starts_with(&lower)).collect();
     match matches.as_slice() {
         [only] => Ok(only),
-        [] => Err(unknown(all, given, "no session's id begins with it")),
+        [] => Err(unknown(all, name, "no session's id begins with it")),
         many => {
-            let message = format!("'{given}' is the beginning of {} sessions", many.len());
+            let message = format!("'{name}' is the beginning of {} sessions", many.len());
             let candidates = many.iter().map(|session| (label_of_session(session), session.id.to_string()));
-            Err(several(message, given, candidates).command(empirica("session list")))
+            Err(several(message, name, candidates).command(empirica("session list")))
         }
     }
 }
 
-fn unknown(all: &[Session], given: &str, why: &str) -> Error {
-    let near = similar::get_close_matches(given, &["latest", "latest:active"], 1, 0.7)
+fn unknown(all: &[Session], name: &str, why: &str) -> Error {
+    let near = similar::get_close_matches(name, &["latest", "latest:active"], 1, 0.7)
         .first()
         .copied()
-        .filter(|_| !given.ends_with(':'));
-    let error = Error::not_found(format!("there is no session '{given}'")).provided(given).reason(why);
+        .filter(|_| !name.ends_with(':'));
+    let error = Error::not_found(format!("there is no session '{name}'")).provided(name).reason(why);
     let error = match near {
         Some(near) => error.suggest(format!("Did you mean '{near}'?")).alternative(near),
         None => error.suggest(FORMS),
@@ -199,12 +199,12 @@ fn unknown(all: &[Session], given: &str, why: &str) -> Error {
 }
 
 /// Error: an alias matches no session.
-fn none_of(all: &[Session], given: &str, active: bool, ai: Option<&str>) -> Error {
+fn none_of(all: &[Session], name: &str, active: bool, ai: Option<&str>) -> Error {
     let which = if active { "active sessions" } else { "sessions" };
     let whose = ai.map(|ai| format!(" for ai_id '{ai}'")).unwrap_or_default();
     let start = start_command(ai);
-    let mut error = Error::not_found(format!("there is no session '{given}'"))
-        .provided(given)
+    let mut error = Error::not_found(format!("there is no session '{name}'"))
+        .provided(name)
         .reason(format!("No {which} are stored here{whose}"))
         .suggest(text!["Start one: ", start.clone(), format!(". Or u{}", &FORMS[1..])]);
     if let Some(ai) = ai.filter(|ai| active && all.iter().any(|session| session.ai == *ai)) {
@@ -239,7 +239,7 @@ pub fn start_command(ai: Option<&str>) -> Command {
 }
 
 /// Error: no such record. `what` is the expected kind: goal, checkpoint, record, …
-pub fn no_record(given: &str, what: &str, why: &str) -> Error {
+pub fn no_record(name: &str, what: &str, why: &str) -> Error {
     let list = match what {
         "goal" => empirica("goal list"),
         "handoff" => empirica("handoff list"),
@@ -249,37 +249,37 @@ pub fn no_record(given: &str, what: &str, why: &str) -> Error {
         "unknown" => empirica("search").arg("kind:unknown"),
         _ => empirica("log").flag("--journal"),
     };
-    Error::not_found(format!("there is no {what} '{given}'"))
-        .provided(given)
+    Error::not_found(format!("there is no {what} '{name}'"))
+        .provided(name)
         .reason(why)
         .suggest(if list.name == "session list" { FORMS } else { "Use an id as the list shows it." })
         .command(list)
 }
 
 /// Resolves a task by its full ID or a unique prefix.
-pub fn task(context: &CommandContext<'_>, given: &str) -> Result<String> {
-    let mut known: Vec<String> = context.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
-    known.dedup();
-    if known.iter().any(|id| id == given) {
-        return Ok(given.to_owned());
+pub fn task(context: &CommandContext<'_>, name: &str) -> Result<String> {
+    let mut ids: Vec<String> = context.index()?.of_tasks(None)?.into_iter().map(|(id, _)| id).collect();
+    ids.dedup();
+    if ids.iter().any(|id| id == name) {
+        return Ok(name.to_owned());
     }
-    let begins = |id: &&String| !given.is_empty() && id.to_lowercase().starts_with(&given.to_lowercase());
-    let like: Vec<String> = known.iter().filter(begins).cloned().collect();
+    let begins = |id: &&String| !name.is_empty() && id.to_lowercase().starts_with(&name.to_lowercase());
+    let like: Vec<String> = ids.iter().filter(begins).cloned().collect();
     match like.as_slice() {
         [only] => Ok(only.clone()),
         [] => {
-            let error = Error::not_found(format!("there is no task '{given}'"))
-                .provided(given)
+            let error = Error::not_found(format!("there is no task '{name}'"))
+                .provided(name)
                 .reason("no handoff names it as its task")
                 .suggest("Give the id as the list shows it.")
                 .command(empirica("task list"));
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let near = similar::get_close_matches(given, &known, 3, 0.6);
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let near = similar::get_close_matches(name, &ids, 3, 0.6);
             Err(near.into_iter().fold(error, |error, near| error.alternative(near)))
         }
         many => {
             let candidates = many.iter().map(|id| (id.clone(), id.clone()));
-            Err(several(format!("'{given}' is ambiguous"), given, candidates).command(empirica("task list")))
+            Err(several(format!("'{name}' is ambiguous"), name, candidates).command(empirica("task list")))
         }
     }
 }
@@ -288,11 +288,11 @@ pub fn task(context: &CommandContext<'_>, given: &str) -> Result<String> {
 const RETRACTED: &str = "it was retracted";
 
 /// Resolves a name to a retracted record if it matches nothing else, to show or redact it.
-pub fn retracted(context: &CommandContext<'_>, given: &str, error: Error) -> Result<Record> {
+pub fn retracted(context: &CommandContext<'_>, name: &str, error: Error) -> Result<Record> {
     if error.reason_text().to_string() != RETRACTED {
         return Err(error);
     }
-    let name = given.trim().to_ascii_lowercase();
+    let name = name.trim().to_ascii_lowercase();
     let like = context.index()?.ids_like(&name)?;
     let mut found = like.retracted().filter(|record| is_part(&name, &record.head.id));
     match (found.next(), found.next()) {
@@ -310,20 +310,20 @@ impl<'a> CommandContext<'a> {
     /// its short form, or a unique suffix or prefix of its ID.
     pub fn record(
         &self,
-        given: &str,
+        name: &str,
         what: &str,
         namespaces: &[Namespace],
         fits: impl Fn(&Record) -> bool,
     ) -> Result<Record> {
-        let trimmed = given.trim();
-        let given = trimmed.to_ascii_lowercase();
+        let trimmed = name.trim();
+        let name = trimmed.to_ascii_lowercase();
         let absent = |why: &str| no_record(trimmed, what, why);
-        let hexish = given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
-        if !hexish || given.len() < SHORTEST {
+        let hexish = name.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        if !hexish || name.len() < SHORTEST {
             return Err(absent("an id is hexadecimal and has 4 characters or more"));
         }
-        let matches = |id: &Id| is_part(&given, id);
-        let like = self.index()?.ids_like(&given)?;
+        let matches = |id: &Id| is_part(&name, id);
+        let like = self.index()?.ids_like(&name)?;
         let on_namespace = |record: &Record| {
             let own = record.body.namespace();
             own.is_none_or(|own| namespaces.contains(&own))
@@ -331,8 +331,8 @@ impl<'a> CommandContext<'a> {
         let fitting = like.records().filter(|r| matches(&r.head.id) && on_namespace(r) && fits(r));
         let mut found: Vec<Record> = fitting.cloned().collect();
         // a prefix of the short form takes precedence
-        if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&given)).count() == 1 {
-            found.retain(|r| r.head.id.short().starts_with(&given));
+        if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&name)).count() == 1 {
+            found.retain(|r| r.head.id.short().starts_with(&name));
         }
         match found.as_slice() {
             [only] => Ok(only.clone()),
@@ -350,17 +350,15 @@ impl<'a> CommandContext<'a> {
                 )))
             }
             many => {
-                let message = format!("'{given}' matches {} records", many.len());
+                let message = format!("'{name}' matches {} records", many.len());
                 let candidates = many.iter().map(|record| (label_of(record), record.head.id.to_string()));
-                Err(several(message, &given, candidates).command(empirica("show").arg(many[0].head.id.as_str())))
+                Err(several(message, &name, candidates).command(empirica("show").arg(many[0].head.id.as_str())))
             }
         }
     }
 
     /// Resolves `--led-from`.
-    pub fn led_from(&self, given: Option<&str>) -> Result<Option<Id>> {
-        given
-            .map(|given| self.record(given, "record", &Namespace::ALL, |_| true).map(|record| record.head.id))
-            .transpose()
+    pub fn led_from(&self, name: Option<&str>) -> Result<Option<Id>> {
+        name.map(|name| self.record(name, "record", &Namespace::ALL, |_| true).map(|record| record.head.id)).transpose()
     }
 }

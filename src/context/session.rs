@@ -38,7 +38,7 @@ impl<'a> CommandContext<'a> {
         if let Some(own) = self.own_session()? {
             return Ok(own);
         }
-        let who = WorkingSession { id: SessionId::random(), ai: self.author(None), note: None };
+        let session = WorkingSession { id: SessionId::random(), ai: self.author(None), note: None };
         let start = SessionStart {
             task: None,
             kind: None,
@@ -48,9 +48,9 @@ impl<'a> CommandContext<'a> {
             from: None,
             from_handoff: None,
         };
-        let (_, stored) = begin(self, &who, start, false)?;
-        self.began.replace(Some((who.clone(), stored)));
-        Ok(who)
+        let (_, stored) = begin(self, &session, start, false)?;
+        self.began.replace(Some((session.clone(), stored)));
+        Ok(session)
     }
 
     /// The session to write to, if any; starts none.
@@ -62,10 +62,10 @@ impl<'a> CommandContext<'a> {
     }
 
     fn named_session(&self) -> Result<Option<WorkingSession>> {
-        let Some(given) = self.selection.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) else {
+        let Some(name) = self.selection.session.as_deref().or(self.env.get("EMPIRICA_SESSION")) else {
             return Ok(None);
         };
-        let session = names::session(self, given)?;
+        let session = names::session(self, name)?;
         Ok(Some(WorkingSession { ai: self.author(Some(&session.ai)), id: session.id, note: None }))
     }
 
@@ -150,22 +150,22 @@ fn only_agent(active: &[ActiveSession]) -> Option<&ActiveSession> {
 /// stored record.
 pub fn begin(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     start: SessionStart,
     by_hook: bool,
 ) -> Result<(Option<Record>, StoreReport)> {
-    let (records, mut stored) = context.store(who, vec![Body::SessionStart(start)], FlushTiming::Later)?;
+    let (records, mut stored) = context.store(session, vec![Body::SessionStart(start)], FlushTiming::Later)?;
     let first = records.into_iter().next();
     if let Some(first) = &first {
         // as stored, without secrets
-        let (id, began, ai) = (who.id.clone(), first.head.id.clone(), first.head.ai.clone());
+        let (id, began, ai) = (session.id.clone(), first.head.id.clone(), first.head.ai.clone());
         let external_id = match &first.body {
             Body::SessionStart(start) => start.external_id.clone(),
             _ => None,
         };
         let cached = active::begin(context, &ActiveSession { id, began, ai, external_id, by_hook, task: None });
         if let Err(error) = cached {
-            let id = &who.id;
+            let id = &session.id;
             stored.warnings.push(format!("cannot remember the session in this worktree ({error}): name it, {id}"));
         }
     }

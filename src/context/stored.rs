@@ -18,7 +18,6 @@ pub struct StoreReport {
     pub warnings: Vec<String>,
     /// Session started with the records, and its agent.
     pub session_started: Option<(SessionId, String)>,
-    /// Secrets replaced.
     pub redacted: Vec<Replaced>,
     /// Secrets stored unchanged.
     pub allowed: Vec<Replaced>,

@@ -46,7 +46,6 @@ pub fn check_not_escalated(task: &str, state: &TaskState, kind: &str) -> Result<
         .command(show_command(task)))
 }
 
-/// The command that shows a task.
 pub fn show_command(task: &str) -> Command {
     empirica("task show").arg(task)
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::text::list::add_new;
 use empirica_notes::model::collected::{Collected, NumberedSubagent};
-use empirica_transcripts::model::{CATEGORIES, Pending, Subagent, Tokens, ToolSummary, Transcript};
+use empirica_transcripts::model::{CATEGORIES, PendingTask, Subagent, Tokens, ToolSummary, Transcript};
 
 /// Number of samples kept per category.
 const SAMPLES: usize = 3;
@@ -45,7 +45,7 @@ pub struct CollectedTranscript {
     /// Number of modified files outside the repository.
     pub files_outside: u64,
     /// Open entries of the newest to-do list.
-    pub pending_tasks: Vec<Pending>,
+    pub pending_tasks: Vec<PendingTask>,
     /// The decisions.
     pub decisions: Vec<String>,
     /// Tokens used.
@@ -262,15 +262,15 @@ mod tests {
         out.files_modified = (0..count).map(|at| format!("f{at}")).collect();
         out.tokens = Tokens { input: 10 * count, ..Tokens::default() };
         out.context_tokens = Some(size);
-        out.pending_tasks = vec![Pending { text: format!("do {count}"), status: "pending".into() }];
+        out.pending_tasks = vec![PendingTask { text: format!("do {count}"), status: "pending".into() }];
         out.subagents = vec![Subagent { name: Some(format!("s{count}")), ..Default::default() }];
         out
     }
 
     fn only(all: &[Collected]) -> CollectedTranscript {
-        let mut known = by_transcript(all);
-        assert_eq!(known.len(), 1);
-        known.remove(0)
+        let mut folded = by_transcript(all);
+        assert_eq!(folded.len(), 1);
+        folded.remove(0)
     }
 
     #[test]
@@ -281,11 +281,11 @@ mod tests {
         assert_eq!(added(&transcript(100, 2), "x", &one), None, "nothing is new");
         assert_eq!(added(&transcript(90, 1), "x", &one), None, "it was cut off");
         // shorter but later: a part was reverted, then others were added
-        let known = CollectedTranscript { ended_at: Some("2026-03-01T10:00:00Z".into()), ..one.clone() };
+        let ended = CollectedTranscript { ended_at: Some("2026-03-01T10:00:00Z".into()), ..one.clone() };
         let mut undone = transcript(90, 1);
         undone.ended_at = Some("2026-03-01T10:00:00.500Z".into());
         undone.files_modified.push("new".into());
-        let undone = added(&undone, "x", &known).expect("something");
+        let undone = added(&undone, "x", &ended).expect("something");
         assert_eq!((undone.from, undone.to, &undone.files[..]), (100, 101, &["new".to_owned()][..]));
         assert_eq!(undone.pending_tasks.expect("a list")[0].text, "do 1");
         let second = added(&transcript(250, 5), "x", &one).expect("something");

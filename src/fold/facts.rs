@@ -7,10 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Accept, Envelope, Handoff, Id, SessionId, Verdict};
 
-/// Facts of a session for metrics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionFacts {
-    /// The session.
     pub session: SessionId,
     /// The agent that started it.
     pub ai: String,
@@ -29,10 +27,8 @@ pub struct SessionFacts {
     pub inquiries: Vec<Inquiry>,
 }
 
-/// A handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HandoffFacts {
-    /// Its record.
     pub id: Id,
     /// Its time in Unix milliseconds.
     pub at_ms: i64,
@@ -42,7 +38,6 @@ pub struct HandoffFacts {
     pub paths: BTreeSet<String>,
 }
 
-/// An acknowledgement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AcceptFacts {
     pub id: Id,
@@ -51,7 +46,6 @@ pub struct AcceptFacts {
     pub of: Id,
     /// The session of the handoff; `None` if unknown.
     pub from: Option<SessionId>,
-    /// Its decision, if any.
     pub decision: Option<Verdict>,
     pub questions: u32,
     pub gaps: u32,
@@ -65,11 +59,10 @@ impl AcceptFacts {
 }
 
 empirica_notes::words! {
-    /// Kind of inquiry.
     #[derive(PartialOrd, Ord)]
     pub enum InquiryKind {
         /// A question.
-        Unknown = "unknown",
+    Unknown = "unknown",
         /// A failed approach.
         DeadEnd = "dead_end",
     }
@@ -80,25 +73,23 @@ empirica_notes::words! {
 pub struct Inquiry {
     /// Its record, whose ID has its time.
     pub id: Id,
-    /// Its kind.
     pub kind: InquiryKind,
     /// The question or the approach.
     pub text: String,
 }
 
-/// The facts of a session.
 pub fn facts(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFacts {
     let session = &gathered.session;
     let began_ms = at_ms(&session.started_at, &session.began);
     // if its start is stored, its worktree is known
     let first = gathered.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
-    let given = |(head, handoff): &(Envelope, Handoff)| HandoffFacts {
+    let facts_of = |(head, handoff): &(Envelope, Handoff)| HandoffFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
         in_force: !superseded.contains(&head.id),
         paths: handoff.artifacts.iter().map(|path| plain(path)).collect(),
     };
-    let handoffs: Vec<HandoffFacts> = gathered.handoffs.iter().map(given).collect();
+    let handoffs: Vec<HandoffFacts> = gathered.handoffs.iter().map(facts_of).collect();
     let taken = |(head, accept): &(Envelope, Accept)| AcceptFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
@@ -112,7 +103,7 @@ pub fn facts(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFac
     let mut touched = BTreeSet::new();
     if !accepts.is_empty() {
         touched.extend(gathered.touched_files.iter().map(|path| plain(path)));
-        touched.extend(handoffs.iter().flat_map(|given| given.paths.iter().cloned()));
+        touched.extend(handoffs.iter().flat_map(|handoff| handoff.paths.iter().cloned()));
     }
     SessionFacts {
         session: session.id.clone(),
@@ -260,8 +251,8 @@ mod tests {
             handoff(4, &["b", "./c"]),
         ];
         let found = of(&records);
-        let given: Vec<(bool, usize)> = found.handoffs.iter().map(|h| (h.in_force, h.paths.len())).collect();
-        assert_eq!(given, [(false, 1), (true, 2)]);
+        let handoffs: Vec<(bool, usize)> = found.handoffs.iter().map(|h| (h.in_force, h.paths.len())).collect();
+        assert_eq!(handoffs, [(false, 1), (true, 2)]);
         assert!(found.touched.is_empty(), "it took up nothing");
         let accept = Accept {
             of: Id::at(5),

@@ -12,12 +12,10 @@ use empirica_notes::model::Handoff;
 use empirica_notes::model::assessment::CommitLine;
 use empirica_notes::model::handoff::{Item, MadeIn};
 
-/// Input of the agent for a handoff.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HandoffInput {
     /// Replaces the task of the session.
     pub task: Option<String>,
-    /// Accomplishments.
     pub accomplished: Vec<String>,
     /// Findings not in the journal.
     pub findings: Vec<String>,
@@ -49,8 +47,8 @@ impl HandoffInput {
     }
 }
 
-fn drop_known(texts: &mut Vec<String>, mut known: BTreeSet<String>, stored: &dyn Fn(&str) -> String) {
-    texts.retain(|text| known.insert(stored(text)));
+fn drop_known(texts: &mut Vec<String>, mut seen: BTreeSet<String>, stored: &dyn Fn(&str) -> String) {
+    texts.retain(|text| seen.insert(stored(text)));
 }
 
 /// The handoff whose own texts the next one of the session repeats.

@@ -36,13 +36,9 @@ pub struct AnsweredUnknown {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecords {
     pub session: Session,
-    /// Assessments with their envelopes.
     pub assessments: Vec<(Envelope, Assessment)>,
-    /// Checkpoints with their envelopes.
     pub checkpoints: Vec<(Envelope, Checkpoint)>,
-    /// Handoffs with their envelopes.
     pub handoffs: Vec<(Envelope, Handoff)>,
-    /// Acknowledgements with their envelopes.
     pub accepts: Vec<(Envelope, Accept)>,
     /// Collected parts of its agent's transcripts, by transcript.
     pub transcripts: Vec<CollectedTranscript>,
@@ -276,8 +272,8 @@ impl SessionRecords {
     }
 
     /// The newest value of each vector with its assessment; `given` precedes the assessments.
-    pub fn newest_vectors(&self, given: &Vectors) -> (Vectors, BTreeMap<String, Id>) {
-        let (mut vectors, mut sources) = (given.clone(), BTreeMap::new());
+    pub fn newest_vectors(&self, newer: &Vectors) -> (Vectors, BTreeMap<String, Id>) {
+        let (mut vectors, mut sources) = (newer.clone(), BTreeMap::new());
         for (head, assessment) in self.assessments.iter().rev() {
             for (vector, value) in assessment.vectors.iter() {
                 if vectors.get(vector).is_none() && vectors.set(vector, value) {

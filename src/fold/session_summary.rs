@@ -10,10 +10,8 @@ use crate::fold::facts::{SessionFacts, facts};
 use crate::fold::session_state::SessionRecords;
 use empirica_notes::model::{Id, Phase, Vector, Vectors};
 
-/// Summary of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
-    /// Facts for metrics.
     pub facts: SessionFacts,
     /// Vectors of the first PREFLIGHT, if any.
     pub before: Option<Vectors>,
@@ -26,7 +24,7 @@ pub struct SessionSummary {
 }
 
 /// Summarises a session, given its superseded handoffs.
-pub fn kept(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionSummary {
+pub fn summarize(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionSummary {
     SessionSummary {
         facts: facts(gathered, superseded),
         before: gathered.before().cloned(),

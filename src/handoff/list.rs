@@ -11,7 +11,7 @@ use empirica_notes::error::Result;
 pub fn list(context: &CommandContext<'_>, unacknowledged: bool) -> Result<(Vec<ListedHandoff>, Vec<String>)> {
     let warnings = context.store.reconcile();
     let session = match &context.selection.session {
-        Some(given) => Some(crate::context::names::session(context, given)?.id),
+        Some(name) => Some(crate::context::names::session(context, name)?.id),
         None => None,
     };
     let query = HandoffQuery { session, ai: context.selection.ai.clone(), ..HandoffQuery::default() };

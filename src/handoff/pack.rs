@@ -19,7 +19,6 @@ use empirica_notes::model::handoff::{
 use empirica_notes::model::{Handoff, Phase, Vectors};
 
 empirica_notes::words! {
-    /// The level of detail of a handoff.
     #[derive(PartialOrd, Ord)]
     pub enum Detail {
         /// The key points, at most 400 tokens a session.

@@ -55,7 +55,6 @@ pub enum SignatureState {
     Unsigned,
 }
 
-/// A verified signature.
 #[derive(Debug)]
 pub struct CheckedSignature {
     pub head: Envelope,
@@ -63,7 +62,6 @@ pub struct CheckedSignature {
     pub git: Verified,
 }
 
-/// The signatures of a handoff.
 #[derive(Debug)]
 pub struct Verification {
     pub of: Id,
@@ -87,12 +85,10 @@ pub fn sign(context: &CommandContext<'_>, of: &Id, ai: &str) -> Result<SignOutco
     Ok(SignOutcome { of: of.clone(), signature_id, sha256, stored })
 }
 
-/// Signs the handoff of that name.
-pub fn run(context: &CommandContext<'_>, given: &str) -> Result<SignOutcome> {
-    sign(context, &named(context, given)?.head.id, &context.author(None))
+pub fn run(context: &CommandContext<'_>, name: &str) -> Result<SignOutcome> {
+    sign(context, &named(context, name)?.head.id, &context.author(None))
 }
 
-/// Verifies the signatures of a handoff.
 pub fn verify(context: &CommandContext<'_>, of: &Id) -> Result<Verification> {
     let (sha256, _) = line(context, of)?;
     let scan = context.index()?.naming([of], &["signature"])?;

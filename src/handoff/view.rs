@@ -28,7 +28,6 @@ use empirica_notes::model::handoff::{
 };
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Phase, Record, SessionId, Vector};
 
-/// The Markdown of a handoff.
 pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
     let Body::Handoff(handoff) = &record.body else { return Ok(String::new()) };
     let head = &record.head;
@@ -69,7 +68,6 @@ pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
     Ok(text.trim_end().to_owned() + "\n")
 }
 
-/// The template of a handoff.
 pub fn template(handoff: &Handoff) -> &'static str {
     match handoff.kind == CONTEXT && handoff.payload.is_some() {
         true => "context.md",
@@ -268,7 +266,6 @@ pub struct HandoffView<'a> {
 }
 
 impl<'a> HandoffView<'a> {
-    /// A handoff with its envelope.
     pub fn of(head: &'a Envelope, handoff: &'a Handoff) -> Self {
         fn texts(items: &[Item]) -> Vec<&str> {
             items.iter().map(|item| item.text.as_str()).collect()
@@ -318,7 +315,6 @@ impl<'a> HandoffView<'a> {
     }
 }
 
-/// The JSON of a handoff.
 pub fn json_of(head: &Envelope, handoff: &Handoff) -> Value {
     json!(HandoffView::of(head, handoff))
 }
@@ -353,7 +349,6 @@ pub struct CompactView<'a> {
     calibrated: Calibration,
 }
 
-/// The compact JSON of a handoff.
 pub fn compact(head: &Envelope, handoff: &Handoff) -> Value {
     let texts = |items: &[Item], most| items.iter().take(5).map(|item| cut(&item.text, most)).collect();
     let significant = deltas(&handoff.trajectory).into_iter().filter(|(_, delta)| delta.abs() >= 0.10);
@@ -445,7 +440,6 @@ pub fn outcome_json(outcome: &HandoffOutcome, built_in: &mut Templates) -> Resul
     Ok((json, markdown))
 }
 
-/// The answer of `handoff`.
 pub fn answer(outcome: &HandoffOutcome, terminal: &mut Templates) -> Result<Answer> {
     let (json, built_in) = outcome_json(outcome, &mut Templates::built_in())?;
     let mut answer = Answer::new(json).stored(&outcome.stored);
@@ -545,7 +539,6 @@ pub struct ListView<'a> {
     total_found: usize,
 }
 
-/// The answer of `handoff list`.
 pub fn list(handoffs: &[ListedHandoff], warnings: Vec<String>) -> Answer {
     let line = |listed: &ListedHandoff| {
         format!(

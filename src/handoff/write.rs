@@ -51,12 +51,10 @@ impl HandoffOutcome {
     }
 }
 
-/// A request for a handoff.
 #[derive(Debug, Clone, Default)]
 pub struct HandoffRequest {
     pub input: HandoffInput,
     pub managed: managed::ManagedInput,
-    /// The handoff to revise.
     pub regenerate: Option<String>,
     /// A transcript to collect first; its session is handed over.
     pub transcript: Option<String>,
@@ -82,7 +80,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
     let is_managed = request.managed.kind.is_some() || request.managed.document.is_some();
     let decides = is_managed || request.managed.task_id.is_some() || request.regenerate.is_some();
     let turn = (decides && !request.dry_run).then(|| context.store.decision_lock());
-    let revision = request.regenerate.as_deref().map(|given| revise::prepared(context, given)).transpose()?;
+    let revision = request.regenerate.as_deref().map(|name| revise::prepared(context, name)).transpose()?;
     let managed = match &revision {
         Some(revision) => revision.managed(context, &mut request.managed)?,
         None => managed::prepared(context, &request.managed)?,
@@ -93,9 +91,9 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
         }
         None => None,
     };
-    let who = match (&revision, &collected) {
-        (Some(revision), _) => revision.who.clone(),
-        (_, Some(collected)) => collected.who.clone(),
+    let session = match (&revision, &collected) {
+        (Some(revision), _) => revision.session.clone(),
+        (_, Some(collected)) => collected.session.clone(),
         // without input, there must be a session to report
         _ if request.dry_run || !request.edit && !is_managed && request.input == HandoffInput::default() => {
             context.working()?
@@ -104,7 +102,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
         _ => context.writing()?,
     };
     let since = match request.incremental {
-        true => since_last(context, &who, &managed)?,
+        true => since_last(context, &session, &managed)?,
         false => None,
     };
     let transcript = collected.as_ref().map(|collected| collected.transcript.clone());
@@ -113,23 +111,31 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
         Content { managed, revision, transcript, unstored, budget: request.budget, since, automatic: false };
     let mut input = request.input;
     if request.edit {
-        let draft = drafted(context, &who, input.clone(), &Content::default())?;
+        let draft = drafted(context, &session, input.clone(), &Content::default())?;
         let edited = editor(&draft::write(&draft.handoff, &input))?.ok_or_else(draft::empty)?;
         input = draft::read(&edited)?;
     }
     let mut checks = None;
     if request.validate || request.dry_run {
-        let draft = drafted(context, &who, input.clone(), &content)?;
-        refuse_empty(&draft.handoff, &who, &content)?;
+        let draft = drafted(context, &session, input.clone(), &content)?;
+        refuse_empty(&draft.handoff, &session, &content)?;
         if request.validate {
             checks = Some(check::checks(context, &draft)?);
         }
         let stops = checks.iter().flatten().any(|check| check.level == Level::Error);
         if request.dry_run || stops {
             let mut warnings = collected.map_or_else(Vec::new, |collected| collected.warnings);
-            warnings.extend(all_warnings(context, &who, &content, &input.artifacts, &draft.handoff, draft.warnings)?);
+            warnings.extend(all_warnings(
+                context,
+                &session,
+                &content,
+                &input.artifacts,
+                &draft.handoff,
+                draft.warnings,
+            )?);
             let missing = missing_parts(&draft.handoff);
-            let record = context.store.writer().new_record(&who.id, &who.ai, Body::Handoff(Box::new(draft.handoff)));
+            let record =
+                context.store.writer().new_record(&session.id, &session.ai, Body::Handoff(Box::new(draft.handoff)));
             let (record, replaced) = context.store.writer().preview(record)?;
             warnings.extend(replaced.iter().map(|one| {
                 format!(
@@ -146,18 +152,18 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
         stored = collected.store(context)?;
         content.unstored.clear();
     }
-    let mut outcome = HandoffOutcome { checks, ..write(context, &who, input, &content)? };
+    let mut outcome = HandoffOutcome { checks, ..write(context, &session, input, &content)? };
     outcome.stored.prepend(stored);
     if request.sign {
-        sign(context, &who, &mut outcome);
+        sign(context, &session, &mut outcome);
     }
     Ok(outcome)
 }
 
 /// Signs a stored handoff. A failure is only a warning, with the command that signs it later.
-pub fn sign(context: &CommandContext<'_>, who: &WorkingSession, outcome: &mut HandoffOutcome) {
+pub fn sign(context: &CommandContext<'_>, session: &WorkingSession, outcome: &mut HandoffOutcome) {
     let id = outcome.record.head.id.clone();
-    match crate::handoff::sign::sign(context, &id, &who.ai) {
+    match crate::handoff::sign::sign(context, &id, &session.ai) {
         Ok(signed) => {
             outcome.signature = Some(signed.signature_id);
             outcome.stored.warnings.extend(signed.stored.warnings);
@@ -193,42 +199,42 @@ pub fn check(context: &CommandContext<'_>, input: &HandoffInput) -> Result<()> {
 /// Stores the handoff of a session: first its new findings and unknowns, then the handoff.
 pub fn write(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     mut input: HandoffInput,
     content: &Content,
 ) -> Result<HandoffOutcome> {
     // git reads the work tree meanwhile
-    let status = status::ask(context.repo);
+    let status = status::start(context.repo);
     let mut stored = StoreReport::default();
     let artifacts = input.artifacts.clone();
     if !input.findings.is_empty() || !input.unknowns.is_empty() {
-        input.drop_logged(&gather(context, &who.id)?, &|text| context.store.secret_filter().clean(text));
+        input.drop_logged(&gather(context, &session.id)?, &|text| context.store.secret_filter().clean(text));
     }
     let finding = |text| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
     let unknown = |text| Body::Unknown(Unknown { text, led_from: None });
     let mut claims: Vec<Body> = std::mem::take(&mut input.findings).into_iter().map(finding).collect();
     claims.extend(std::mem::take(&mut input.unknowns).into_iter().map(unknown));
     if !claims.is_empty() {
-        let (_, logged) = context.store(who, claims, FlushTiming::Later)?;
+        let (_, logged) = context.store(session, claims, FlushTiming::Later)?;
         stored.append(logged);
     }
-    let scan = context.session(&who.id)?;
-    let gathered = content.gathered(&scan, &who.id)?;
+    let scan = context.session(&session.id)?;
+    let gathered = content.gathered(&scan, &session.id)?;
     let (work, warnings, work_tree) = work(context, &gathered, content.since.as_ref(), status);
-    let mut handoff = composed(context, who, &gathered, work, input, content)?;
-    refuse_empty(&handoff, who, content)?;
-    stored.warnings.extend(all_warnings(context, who, content, &artifacts, &handoff, warnings)?);
+    let mut handoff = composed(context, session, &gathered, work, input, content)?;
+    refuse_empty(&handoff, session, content)?;
+    stored.warnings.extend(all_warnings(context, session, content, &artifacts, &handoff, warnings)?);
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &work_tree);
     let missing = missing_parts(&handoff);
     let has_no_commit = handoff.commits.is_empty();
-    let mut superseded = superseded_by(&scan, &handoff, &who.id);
+    let mut superseded = superseded_by(&scan, &handoff, &session.id);
     if let Some(revision) = &content.revision
         && superseded.iter().all(|(id, _)| *id != revision.head.id)
     {
         superseded.push((revision.head.id.clone(), revision.on.clone()));
     }
-    let record = context.store.writer().new_record(&who.id, &who.ai, Body::Handoff(Box::new(handoff)));
+    let record = context.store.writer().new_record(&session.id, &session.ai, Body::Handoff(Box::new(handoff)));
     let mut written = context.store.writer().append_handoff(record, superseded)?;
     stored.add(&mut written);
     let record = written.records.into_iter().next().ok_or_else(Error::unstored)?;
@@ -245,18 +251,18 @@ pub fn write(
 /// The warnings about a handoff and its session, after those `of_git`.
 fn all_warnings(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     content: &Content,
     artifacts: &[String],
     handoff: &Handoff,
     of_git: Vec<String>,
 ) -> Result<Vec<String>> {
     let absent = paths::files(context, "artifact", artifacts);
-    Ok([of_git, content.warnings(who), absent, reported::warnings(context, handoff)?].concat())
+    Ok([of_git, content.warnings(session), absent, reported::warnings(context, handoff)?].concat())
 }
 
 /// Refuses an empty handoff, except the context of a session that is continued.
-fn refuse_empty(handoff: &Handoff, who: &WorkingSession, content: &Content) -> Result<()> {
+fn refuse_empty(handoff: &Handoff, session: &WorkingSession, content: &Content) -> Result<()> {
     if Substance::of(handoff) > Substance::Nothing || content.automatic && handoff.payload.is_some() {
         return Ok(());
     }
@@ -264,7 +270,7 @@ fn refuse_empty(handoff: &Handoff, who: &WorkingSession, content: &Content) -> R
         Some(since) => format!("it has no new content since handoff {}", since.id.short()),
         None => "it has no content yet".to_owned(),
     };
-    Err(Error::refused(format!("cannot hand over session {}: {cause}", who.id.short()))
+    Err(Error::refused(format!("cannot hand over session {}: {cause}", session.id.short()))
         .reason("it has no claim, commit or assessment, and no text was given for the handoff")
         .suggest("Log work, findings or next steps first.")
         .command(empirica("handoff").option("--next", blank("<what to do next>"))))

@@ -5,7 +5,6 @@ use crate::handoff::receive::acceptance::accepted;
 use crate::render::format::{count, decision, vectors};
 use empirica_notes::model::{Body, Digest, Record};
 
-/// The content of a record as one text.
 pub fn text(record: &Record) -> String {
     match &record.body {
         Body::SessionStart(b) => {

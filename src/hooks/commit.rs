@@ -28,8 +28,8 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
     }
     let mut warnings = store.reconcile();
     if let Some(head) = store.head().commit.filter(|_| moved.is_own_commit(context.env.get("GIT_REFLOG_ACTION"))) {
-        let here = |on: &str| moved.parent.is_some() && parse_oid(on) == moved.parent;
-        let mut pending: Vec<_> = pending.into_iter().filter(|pending| here(&pending.on)).collect();
+        let is_on_parent = |on: &str| moved.parent.is_some() && parse_oid(on) == moved.parent;
+        let mut pending: Vec<_> = pending.into_iter().filter(|pending| is_on_parent(&pending.on)).collect();
         let mut touched_paths = BTreeSet::new();
         if let Some(parent) = moved.parent.filter(|_| pending.iter().any(|pending| !pending.paths.is_empty())) {
             touched_paths = touched(context.repo, parent, head)?;

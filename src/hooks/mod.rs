@@ -32,7 +32,6 @@ impl GitHook {
     }
 }
 
-/// A call of a hook.
 #[derive(Debug, Clone)]
 pub struct HookCall {
     pub name: GitHook,
@@ -41,7 +40,6 @@ pub struct HookCall {
     pub input: Vec<u8>,
 }
 
-/// Result of a hook.
 #[derive(Debug, Default)]
 pub struct HookOutcome {
     /// Messages for the user, a sentence each; usually none.

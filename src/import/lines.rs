@@ -129,8 +129,9 @@ fn read(
         let read = portable::read(&line).and_then(|read| match read {
             Read::Epoch(namespace, epoch) => {
                 // several redaction lines add up
-                let known = epochs.entry(namespace).or_default();
-                *known = Tombstones::parse(known.as_bytes()).united(&Tombstones::parse(epoch.as_bytes())).text();
+                let tombstones = epochs.entry(namespace).or_default();
+                *tombstones =
+                    Tombstones::parse(tombstones.as_bytes()).united(&Tombstones::parse(epoch.as_bytes())).text();
                 Ok(None)
             }
             Read::Line(line) => pending(context, line).map(Some),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
-use crate::context::handoffs::{ListedHandoff, whole};
+use crate::context::handoffs::{ListedHandoff, by_ids};
 use crate::index::HandoffQuery;
 use empirica_notes::error::{Error, Result, quote};
 use empirica_notes::model::Id;
@@ -80,7 +80,7 @@ pub fn run(
     let mut owners: BTreeMap<String, String> = BTreeMap::new();
     // newest first: a session is filed under the agent of its newest handoff
     for batch in ids.chunks(BATCH) {
-        for listed in whole(&index, batch)? {
+        for listed in by_ids(&index, batch)? {
             let session = listed.head.session.map_or_else(|| listed.head.id.to_string(), |id| id.to_string());
             let ai = owners.entry(session.clone()).or_insert(listed.head.ai).clone();
             sessions.entry((ai, session)).or_default().push(listed.head.id);
@@ -94,7 +94,7 @@ pub fn run(
     outcome.without_handoff = index.count_sessions()?.saturating_sub(sessions.len());
     for (done, ((ai, session), mut ids)) in sessions.into_iter().enumerate() {
         ids.sort();
-        let page = render(&whole(&index, &ids)?)?;
+        let page = render(&by_ids(&index, &ids)?)?;
         let below = target.join(&names[&ai]);
         if std::fs::symlink_metadata(&below).is_ok_and(|found| found.is_symlink()) {
             return Err(Error::refused(format!("{} is a link", below.display()))

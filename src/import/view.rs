@@ -15,7 +15,6 @@ use empirica_notes::model::{Body, Record};
 /// The number of new lines above which the answer suggests packing.
 const MANY: usize = 10_000;
 
-/// The answer of `import`.
 pub fn imported(outcome: &ImportOutcome) -> Answer {
     let word = |kind: &Option<String>| match kind {
         Some(kind) => safe::line(&kind.replace('_', " ")),
@@ -66,7 +65,6 @@ pub fn page(handoffs: &[ListedHandoff]) -> Result<MarkdownFile> {
     Ok(MarkdownFile { markdown: texts.join("\n\n") + "\n", json: safe::json(&json) + "\n" })
 }
 
-/// The answer of `export --markdown`.
 pub fn exported(outcome: &MarkdownOutcome) -> Answer {
     let mut text = format!(
         "{}, {} in {}: {} written\n",

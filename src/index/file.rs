@@ -19,9 +19,7 @@ use empirica_notes::store::{Paths, files};
 #[derive(PartialEq)]
 pub struct FileState(String);
 
-/// Paths of the index.
 pub struct Files {
-    /// The database.
     pub db: PathBuf,
     stamp: PathBuf,
     /// Lock held by the writer.

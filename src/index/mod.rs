@@ -62,7 +62,7 @@ impl Opener {
     /// The index of the current notes, updated or rebuilt if stale. If its file cannot be written or `empirica.index`
     /// is false, it is built in memory from all notes.
     pub fn open<'s>(&self, store: &'s Store<'s>) -> Result<Index<'s>> {
-        let wanted = WantedNotes::look(store)?;
+        let wanted = WantedNotes::read(store)?;
         let key = wanted.key();
         if let Some(opened) = self.opened.borrow().as_ref().filter(|opened| opened.key == key) {
             return Ok(Index { store, opened: opened.clone() });

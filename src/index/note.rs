@@ -35,7 +35,6 @@ impl ParsedLine {
     }
 }
 
-/// Parsed notes by row.
 #[derive(Debug, Default)]
 pub struct ParsedNotes {
     bytes: usize,

@@ -118,12 +118,10 @@ pub fn text(kept: &[u8]) -> String {
     uuid::Uuid::from_slice(kept).map(|id| id.to_string()).unwrap_or_default()
 }
 
-/// A column with a record ID.
 pub fn id_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Id> {
     Id::parse(&text(row.get_ref(column)?.as_blob()?)).ok_or(rusqlite::Error::InvalidQuery)
 }
 
-/// A column with a session ID.
 pub fn session_in(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
     SessionId::parse(&text(row.get_ref(column)?.as_blob()?)).ok_or(rusqlite::Error::InvalidQuery)
 }

@@ -60,7 +60,6 @@ impl<'r> Texts<'r> {
         Ok(text.map(|text| self.remember(n, text)))
     }
 
-    /// Caches and returns the text of a note.
     pub fn remember(&self, n: i64, text: Vec<u8>) -> Arc<Vec<u8>> {
         let mut cache = self.cache.borrow_mut();
         if cache.size > CACHED {

@@ -35,7 +35,6 @@ pub fn serve(env: &Env, all: bool, input: impl Read + Send + 'static, output: im
     u8::from(!is_ok)
 }
 
-/// The list of tools as JSON.
 pub fn listed(all: bool) -> Vec<serde_json::Value> {
     tools::listed(all).iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect()
 }

@@ -55,12 +55,12 @@ struct Resume {
 }
 
 /// Renders a prompt from the present records.
-pub fn get(call: &mut CallContext<'_>, name: &str, mut given: JsonObject) -> Result<GetPromptResult> {
+pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) -> Result<GetPromptResult> {
     // clients send optional arguments as empty texts
-    given.retain(|_, value| value != "");
+    arguments.retain(|_, value| value != "");
     let (session, mut data) = match name {
         HAND_OVER => {
-            let HandOver { to, session_id } = arguments::read(name, given)?;
+            let HandOver { to, session_id } = arguments::read(name, arguments)?;
             let context = call.working(None, session_id)?;
             let request = handoff::write::HandoffRequest {
                 managed: managed::ManagedInput { to: to.clone(), ..managed::ManagedInput::default() },
@@ -74,7 +74,7 @@ pub fn get(call: &mut CallContext<'_>, name: &str, mut given: JsonObject) -> Res
             (session, json!({"to": to, "missing": missing, "draft": answer.text}))
         }
         RESUME => {
-            let Resume { ai_id, session_id } = arguments::read(name, given)?;
+            let Resume { ai_id, session_id } = arguments::read(name, arguments)?;
             let outcome = resume::run(&call.reading(ai_id, session_id)?, 1)?;
             let newest = outcome.sessions.first();
             let session = newest.map(|resumed| resumed.session_id.clone());

@@ -15,6 +15,26 @@ use empirica_secrets::{Replaced, redact_text};
 /// Exit code of a gate that stops.
 const GATE: u8 = 3;
 
+/// The keys that any document of a success has, or can have.
+#[derive(Serialize, JsonSchema)]
+pub struct SuccessView {
+    /// Always true.
+    ok: bool,
+    /// What the user should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    /// The warnings in one text, joined by `; `.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    warning: String,
+}
+
+/// The size of the document.
+#[derive(Serialize, JsonSchema)]
+pub struct CountedView {
+    /// The tokens that this document takes, estimated.
+    token_count: usize,
+}
+
 /// Place of stored records.
 #[derive(Serialize, JsonSchema)]
 pub struct StoredView<'a> {
@@ -71,7 +91,6 @@ fn commands(remedies: &[(Text, Vec<Command>)]) -> Vec<&Command> {
     all
 }
 
-/// The keys of a view.
 pub(crate) fn keys(view: impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(view) {
         Ok(Value::Object(map)) => map,
@@ -79,7 +98,6 @@ pub(crate) fn keys(view: impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// The answer of a command.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// Keys of the JSON document, except `ok`.
@@ -98,7 +116,6 @@ pub struct Answer {
     pub hints: Vec<String>,
     /// Hints on how to work: session, kind, hint. A session gets each kind once.
     pub hints_once: Vec<(SessionId, String, String)>,
-    /// Whether a pager is useful.
     pub paged: bool,
     /// Whether the text is data for a program, written without colours.
     pub is_data: bool,
@@ -120,7 +137,6 @@ impl Answer {
         self
     }
 
-    /// Sets the text.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = text.into();
         self
@@ -132,13 +148,11 @@ impl Answer {
         self
     }
 
-    /// Adds warnings.
     pub fn warn(mut self, warnings: impl IntoIterator<Item = impl Into<Text>>) -> Self {
         self.warnings.extend(warnings.into_iter().map(Into::into));
         self
     }
 
-    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<Text>) -> Self {
         self.hints.push(hint.into().to_string());
         self
@@ -156,10 +170,9 @@ impl Answer {
         self
     }
 
-    /// Adds token counts of the document.
-    pub fn counted(mut self) -> Self {
-        self.json.insert("token_count".to_owned(), Value::Null);
-        self
+    /// Adds the number of tokens of the document.
+    pub fn counted(self) -> Self {
+        self.with(CountedView { token_count: 0 })
     }
 
     /// Marks the answer as worth a pager.
@@ -202,7 +215,6 @@ impl Answer {
         self.json.insert("recovery_commands".to_owned(), Value::Null);
     }
 
-    /// The exit code of the command.
     pub fn exit_code(&self) -> u8 {
         let failed = self.failed.as_ref().map_or(0, |error| error.kind().exit_code());
         if self.stops { GATE } else { failed }
@@ -210,19 +222,18 @@ impl Answer {
 
     /// The JSON document, in the terms of an interface.
     pub fn document(&self, terms: &dyn Terms) -> Map<String, Value> {
+        let warnings: Vec<String> = self.warnings.iter().map(|warning| warning.render(terms)).collect();
+        let common = keys(SuccessView { ok: self.failed.is_none(), warning: warnings.join("; "), warnings });
         let mut out = match &self.failed {
             Some(error) => failure(error, terms),
-            None => Map::from_iter([("ok".to_owned(), json!(true))]),
+            // the first key; its value follows
+            None => Map::from_iter([("ok".to_owned(), Value::Null)]),
         };
         out.extend(self.json.clone());
         if self.json.contains_key("recovery_commands") {
             recovery(&mut out, &self.recovery, terms);
         }
-        if !self.warnings.is_empty() {
-            let warnings: Vec<String> = self.warnings.iter().map(|warning| warning.render(terms)).collect();
-            out.insert("warning".to_owned(), json!(warnings.join("; ")));
-            out.insert("warnings".to_owned(), json!(warnings));
-        }
+        out.extend(common);
         let mut out = Value::Object(out);
         for (place, text) in &self.remedies {
             if let Some(value) = out.pointer_mut(place) {
@@ -308,27 +319,26 @@ pub fn redacted_text(text: &str) -> String {
     redact_text(text).map_or_else(|| text.to_owned(), |(text, _)| text)
 }
 
-/// A failure for people: message, cause, advice.
-pub fn failure_text(error: &Error) -> String {
+/// A failure for people: message, cause, advice, each with its label.
+pub fn failure_lines(error: &Error) -> Vec<(&'static str, String)> {
     let shown = |text: &str| safe::lines(&redacted_text(text));
-    let mut out = format!("error: {}\n", shown(&error.to_string()));
+    let mut out = vec![("error", shown(&error.to_string()))];
     let reason = error.reason_text().to_string();
     if !reason.is_empty() {
-        out.push_str(&format!("reason: {}\n", shown(&reason)));
+        out.push(("reason", shown(&reason)));
     }
     if error.has_reason() {
-        error.causes().iter().for_each(|cause| out.push_str(&format!("caused by: {}\n", shown(cause))));
+        out.extend(error.causes().iter().map(|cause| ("caused by", shown(cause))));
     }
     // commands need no further advice
     let suggestion = error.suggestion_text().to_string();
     let is_needed = error.has_suggestion() || error.commands().is_empty();
     let indent = if is_needed { "  " } else { "" };
     if is_needed {
-        out.push_str(&format!("hint: {}\n", shown(&suggestion)));
+        out.push(("hint", shown(&suggestion)));
     }
     let others = error.alternatives().iter().filter(|other| !suggestion.contains(&format!("'{other}'"))).cloned();
-    for line in others.chain(error.commands().iter().map(ToString::to_string)) {
-        out.push_str(&format!("hint: {indent}{}\n", shown(&line)));
-    }
+    let lines = others.chain(error.commands().iter().map(ToString::to_string));
+    out.extend(lines.map(|line| ("hint", format!("{indent}{}", shown(&line)))));
     out
 }

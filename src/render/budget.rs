@@ -14,12 +14,10 @@ use empirica_notes::error::Result;
 /// Fewest tokens of an entry: dash, ID, a word.
 pub(crate) const LEAST: usize = 4;
 
-/// One entry of a list.
 #[derive(Debug, Clone)]
 pub struct BudgetEntry {
     /// Text, safe to show.
     pub text: String,
-    /// JSON.
     pub json: Value,
     /// JSON with texts only, if the whole does not fit.
     pub(crate) brief: Option<Value>,
@@ -34,9 +32,7 @@ pub struct BudgetEntry {
 /// Entries of a kind.
 #[derive(Debug, Clone)]
 pub struct BudgetList {
-    /// The key in JSON.
     pub key: &'static str,
-    /// Title in text.
     pub title: &'static str,
     /// Entries, most important first.
     pub entries: Vec<BudgetEntry>,
@@ -76,7 +72,6 @@ pub(crate) fn list(key: &'static str, title: &'static str, entries: Vec<BudgetEn
 /// How much to shorten; each step shortens more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Press {
-    /// Nothing.
     Nothing,
     /// JSON entries to their texts.
     Brief,
@@ -168,7 +163,6 @@ pub fn truncated(lists: &[BudgetList], most: usize) -> Vec<BudgetList> {
 /// The entries that a step of fitting keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// All.
     All,
     /// Those that must stay, and as many of the others as fit.
     Musts,

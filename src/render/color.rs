@@ -19,22 +19,18 @@ impl Paint {
         self.style(text, Style::new().yellow())
     }
 
-    /// A heading.
     pub fn heading(self, text: &str) -> String {
         self.style(text, Style::new().bold())
     }
 
-    /// An error.
     pub fn bad(self, text: &str) -> String {
         self.style(text, Style::new().red().bold())
     }
 
-    /// A warning.
     pub fn warning(self, text: &str) -> String {
         self.style(text, Style::new().yellow())
     }
 
-    /// A hint.
     pub fn hint(self, text: &str) -> String {
         self.style(text, Style::new().cyan())
     }

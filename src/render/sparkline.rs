@@ -16,7 +16,6 @@ const MOST: usize = 32;
 pub struct SparklineRow {
     /// The vector, or `overall_confidence`.
     pub name: &'static str,
-    /// First value.
     pub first: f64,
     /// Last value, if there are several.
     pub last: Option<f64>,
@@ -41,9 +40,9 @@ pub fn line(values: &[Option<f64>]) -> String {
 /// A row per vector, in display order, overall confidence last.
 pub fn rows<'a>(assessments: impl Iterator<Item = &'a Assessment> + Clone) -> Vec<SparklineRow> {
     let row = |name, values: Vec<Option<f64>>| {
-        let mut given = values.iter().copied().flatten();
-        let first = given.next()?;
-        let last = given.next_back();
+        let mut present = values.iter().copied().flatten();
+        let first = present.next()?;
+        let last = present.next_back();
         let line = if last.is_some() { line(&values) } else { String::new() };
         Some(SparklineRow { name, first, last, line })
     };

@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::render::{format, safe};
 use empirica_notes::error::{Error, Result, move_aside};
 
-/// The built-in templates by name.
 const BUILT_IN: [(&str, &str); 13] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("context.md", include_str!("../../templates/context.md")),
@@ -28,7 +27,6 @@ const BUILT_IN: [(&str, &str); 13] = [
     ("prompt-resume.md", include_str!("../../templates/prompt-resume.md")),
 ];
 
-/// A set of templates.
 pub struct Templates {
     environment: LazyCell<Environment<'static>>,
     overridden: Option<PathBuf>,
@@ -73,7 +71,8 @@ impl Templates {
         if self.loaded.contains(name) {
             return self.environment.get_template(name).and_then(|template| template.render(data)).map_err(broken);
         }
-        let built_in = BUILT_IN.iter().find(|(known, _)| *known == name).map_or("", |(_, source)| source);
+        let built_in =
+            BUILT_IN.iter().find(|(built_in_name, _)| *built_in_name == name).map_or("", |(_, source)| source);
         let source = match &file {
             None => built_in.to_owned(),
             Some(file) => std::fs::read_to_string(file).map_err(|error| {

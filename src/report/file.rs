@@ -12,16 +12,16 @@ const LINKS: usize = 40;
 
 /// Writes the page to `given`, relative to `cwd`, and returns its path. Follows symbolic links, as `>` does, and keeps
 /// the permissions of an existing file. Creates no folders.
-pub fn write(cwd: &Path, given: &Path, page: &str) -> Result<PathBuf> {
-    let path = cwd.join(given);
-    let refused = || Error::refused(format!("cannot write the page to {}", given.display()));
+pub fn write(cwd: &Path, requested: &Path, page: &str) -> Result<PathBuf> {
+    let path = cwd.join(requested);
+    let refused = || Error::refused(format!("cannot write the page to {}", requested.display()));
     let target = follow_links(&path).map_err(|error| refused().on_path(&path, error))?;
     let existing = fs::metadata(&target).ok();
-    let named_as_folder = given.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let named_as_folder = requested.as_os_str().as_encoded_bytes().ends_with(b"/");
     if named_as_folder || existing.as_ref().is_some_and(Metadata::is_dir) {
-        let inside = given.join("report.html");
-        return Err(Error::usage(format!("{} is a folder", given.display()))
-            .provided(given.to_string_lossy())
+        let inside = requested.join("report.html");
+        return Err(Error::usage(format!("{} is a folder", requested.display()))
+            .provided(requested.to_string_lossy())
             .reason("the page is one file")
             .suggest("Name a file in it.")
             .command(empirica("report").option("--html", inside.to_string_lossy())));

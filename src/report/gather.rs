@@ -68,7 +68,6 @@ pub struct ReportRequest {
     pub until: Option<String>,
 }
 
-/// A session on the page.
 #[derive(Debug)]
 pub struct SessionStory {
     /// Its records, without superseded handoffs.

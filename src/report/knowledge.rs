@@ -16,7 +16,6 @@ const FILES: usize = 3;
 const STEPS: usize = 16;
 
 empirica_notes::words! {
-    /// Kind of a fact.
     pub enum Kind {
         Finding = "finding",
         Decision = "decision",

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use chrono::DateTime;
 use regex::Regex;
 
-use crate::context::handoffs::{ListedHandoff, listed};
+use crate::context::handoffs::{ListedHandoff, of_rows};
 use crate::context::{CommandContext, names};
 use crate::index::{HandoffQuery, HandoffRow, Index};
 use empirica_notes::error::{Error, Result, option, text};
 use empirica_notes::git::history::dates::Edge;
 use empirica_notes::git::history::{dates, range};
-use empirica_notes::git::objects::content::{from_here, inside};
+use empirica_notes::git::objects::content::{inside, tree_path};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::handoff::Calibration;
 
@@ -115,7 +115,7 @@ impl Filter {
             if self.commits.is_none() && !self.is_root {
                 return Ok(true);
             }
-            let Some(whole) = listed(index, std::slice::from_ref(row))?.pop() else { return Ok(false) };
+            let Some(whole) = of_rows(index, std::slice::from_ref(row))?.pop() else { return Ok(false) };
             let commit = whole.head.commit.as_deref().and_then(parse_oid);
             let is_on = |commits: &BTreeSet<Oid>| commit.is_some_and(|commit| commits.contains(&commit));
             Ok(self.commits.as_ref().is_none_or(is_on) && (!self.is_root || in_tree(&whole)))
@@ -137,7 +137,7 @@ fn pattern(text: &str) -> Result<regex::Regex> {
 }
 
 fn path(context: &CommandContext<'_>, text: &str) -> Result<String> {
-    from_here(context.repo.work_tree().as_deref(), context.repo.cwd(), text).ok_or_else(|| {
+    tree_path(context.repo.work_tree().as_deref(), context.repo.cwd(), text).ok_or_else(|| {
         Error::usage(format!("'{text}' is no path in the work tree"))
             .provided(text)
             .reason("--path takes a file or folder of the repository, relative to the folder you are in")

@@ -27,7 +27,6 @@ pub enum LikeQuery {
     Text(String),
 }
 
-/// A similar session.
 #[derive(Debug, Clone)]
 pub struct SimilarSession {
     pub session_id: SessionId,
@@ -86,7 +85,7 @@ pub(crate) fn run(
     let (own, work) = match &about {
         LikeQuery::Text(text) => (None, SessionWork { task: Some(text.clone()), ..SessionWork::default() }),
         LikeQuery::Session(id) => (Some(id.clone()), SessionWork::of(context, index, id)?),
-        LikeQuery::Handoff(id) => match handoffs::whole(index, std::slice::from_ref(id))?.pop() {
+        LikeQuery::Handoff(id) => match handoffs::by_ids(index, std::slice::from_ref(id))?.pop() {
             Some(listed) => (listed.head.session.clone(), SessionWork::handed_over(listed)),
             None => return Err(names::no_record(id.as_str(), "handoff", "it is not stored any more")),
         },
@@ -111,15 +110,15 @@ pub(crate) fn run(
 }
 
 /// Resolves the subject. A single word that looks like an ID with a digit must be one.
-fn resolve(context: &CommandContext<'_>, given: &str) -> Result<LikeQuery> {
-    let hexish = given.len() >= 4 && given.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
-    let is_name = hexish && given.contains(|c: char| c.is_ascii_digit()) || given.split(':').next() == Some("latest");
+fn resolve(context: &CommandContext<'_>, name: &str) -> Result<LikeQuery> {
+    let hexish = name.len() >= 4 && name.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    let is_name = hexish && name.contains(|c: char| c.is_ascii_digit()) || name.split(':').next() == Some("latest");
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
-    match names::session_or_record(context, given, "session or handoff", &[Namespace::Handoffs], is_handoff) {
+    match names::session_or_record(context, name, "session or handoff", &[Namespace::Handoffs], is_handoff) {
         Ok(NamedObject::Session(named)) => Ok(LikeQuery::Session(named.id)),
         Ok(NamedObject::Record(handoff)) => Ok(LikeQuery::Handoff(handoff.head.id)),
         Err(error) if is_name || error.kind() == Kind::Refused => Err(error),
-        Err(_) => Ok(LikeQuery::Text(given.to_owned())),
+        Err(_) => Ok(LikeQuery::Text(name.to_owned())),
     }
 }
 
@@ -163,7 +162,6 @@ impl SessionWork {
         texts.map(String::as_str).collect()
     }
 
-    /// All texts in one.
     fn whole(&self) -> String {
         [self.task.as_deref().unwrap_or_default(), &self.texts().join("\n")].join("\n")
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use chrono::DateTime;
 
-use crate::context::handoffs::{ListedHandoff, listed};
+use crate::context::handoffs::{ListedHandoff, of_rows};
 use crate::context::{CommandContext, names};
 use crate::fold::journal::answers;
 use crate::index::{HandoffQuery, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable, stems};
@@ -57,7 +57,6 @@ pub struct SearchHit {
     pub record: Record,
     /// BM25 score, the greater the better; `None` without words.
     pub score: Option<f64>,
-    /// The passage with the words.
     pub passage: Passage,
     /// The answer to an unknown; `None` if it is open or of another kind.
     pub answer: Option<String>,
@@ -65,10 +64,8 @@ pub struct SearchHit {
     pub age: Option<u64>,
 }
 
-/// Results of a search.
 #[derive(Debug)]
 pub struct SearchOutcome {
-    /// The query as given.
     pub query: String,
     pub plan: bool,
     pub found: SearchResults,
@@ -77,12 +74,10 @@ pub struct SearchOutcome {
     pub warnings: Vec<String>,
 }
 
-/// Results by type.
 #[derive(Debug)]
 pub enum SearchResults {
     /// Records, best first.
     Hits {
-        /// The records.
         hits: Vec<SearchHit>,
         /// Whether no record had all words, and these have at least one.
         widened: bool,
@@ -112,7 +107,7 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
         }
         if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
             let (rows, total) = filter.handoffs(context, &index, request.limit)?;
-            (SearchResults::Handoffs(listed(&index, &rows)?), total)
+            (SearchResults::Handoffs(of_rows(&index, &rows)?), total)
         } else {
             let mut query = resolve(context, parsed, request, &filter)?;
             if filter.asks_handoffs() {

@@ -107,7 +107,6 @@ fn grown(listed: &ListedHandoff) -> String {
     }
 }
 
-/// A report as a Markdown section.
 fn section(listed: &ListedHandoff) -> String {
     let (head, handoff) = (&listed.head, &listed.handoff);
     let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "no commit".to_owned());

@@ -22,7 +22,6 @@ use empirica_notes::store::FlushTiming;
 /// Budget of the context handoff written for a continued session, in tokens, as for `handoff --type context`.
 const CONTEXT_BUDGET: usize = 1250;
 
-/// A session to begin.
 #[derive(Debug, Clone, Default)]
 pub struct StartRequest {
     pub task: Option<String>,
@@ -117,10 +116,10 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
             stored: StoreReport { warnings, ..StoreReport::default() },
         });
     }
-    let who = WorkingSession { id: SessionId::random(), ai: context.author(None), note: None };
+    let session = WorkingSession { id: SessionId::random(), ai: context.author(None), note: None };
     let mut first = StoreReport::default();
     let continues = match &request.from {
-        Some(name) => Some(continue_from(context, name, &who.ai, &mut first)?),
+        Some(name) => Some(continue_from(context, name, &session.ai, &mut first)?),
         None => None,
     };
     let body = SessionStart {
@@ -132,7 +131,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
         worktree: context.store.paths().worktree().to_owned(),
         place: context.store.paths().place(),
     };
-    let (record, mut stored) = session::begin(context, &who, body, request.by_hook)?;
+    let (record, mut stored) = session::begin(context, &session, body, request.by_hook)?;
     stored.prepend(first);
     let started_at = record.as_ref().map(|record| record.head.at.clone()).unwrap_or_default();
     let task = record.and_then(|record| match record.body {
@@ -142,8 +141,8 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     Ok(StartOutcome {
         continues,
         others: current,
-        session_id: who.id,
-        ai_id: who.ai,
+        session_id: session.id,
+        ai_id: session.ai,
         started_at,
         task,
         resumed: false,
@@ -249,8 +248,8 @@ pub struct EndOutcome {
 /// Ends the session of the command, and flushes.
 pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOutcome> {
     context.optional("reason", reason.as_deref())?;
-    let who = context.working()?;
-    if let Some(named) = context.selection.ai.as_deref().filter(|_| who.note.is_some()) {
+    let session = context.working()?;
+    if let Some(named) = context.selection.ai.as_deref().filter(|_| session.note.is_some()) {
         // another agent's session is not ended
         return Err(Error::not_found(format!("cannot end a session of {named}: none is active here"))
             .provided(named)
@@ -258,22 +257,22 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
             .suggest(text!["Name the session with ", option("--session"), ", or leave ", option("--ai"), " out."])
             .command(empirica("session list")));
     }
-    let gathered = gather(context, &who.id)?;
+    let gathered = gather(context, &session.id)?;
     if let Some(ended) = &gathered.session.ended_at {
-        return Err(Error::refused(format!("cannot end session {}: it has already ended", who.id.short()))
+        return Err(Error::refused(format!("cannot end session {}: it has already ended", session.id.short()))
             .reason(format!("it ended at {ended}"))
             .suggest("Start a new one for new work.")
-            .command(names::start_command(Some(&who.ai))));
+            .command(names::start_command(Some(&session.ai))));
     }
-    let (records, stored) = context.store(&who, vec![Body::SessionEnd(SessionEnd { reason })], FlushTiming::Now)?;
-    active::end(context, &who.id);
+    let (records, stored) = context.store(&session, vec![Body::SessionEnd(SessionEnd { reason })], FlushTiming::Now)?;
+    active::end(context, &session.id);
     let ended_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
     let duration_seconds = seconds_between(&gathered.session.started_at, &ended_at);
     Ok(EndOutcome {
         duration: duration(duration_seconds),
         duration_seconds,
-        session_id: who.id,
-        ai_id: who.ai,
+        session_id: session.id,
+        ai_id: session.ai,
         ended_at,
         has_handoff: !gathered.handoffs.is_empty(),
         has_entries: !gathered.entry_ids.is_empty(),

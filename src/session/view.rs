@@ -26,7 +26,6 @@ use empirica_notes::model::session::Session;
 use empirica_notes::model::{Assessment, Body, Envelope, Id, Phase, SessionId, Vectors};
 use empirica_transcripts::model::ToolSummary;
 
-/// The answer of `session start`.
 pub fn started(outcome: &StartOutcome) -> Answer {
     let word = if outcome.resumed { "resumed" } else { "started" };
     let mut answer = Answer::new(outcome)
@@ -52,7 +51,7 @@ pub fn started(outcome: &StartOutcome) -> Answer {
     if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {
         answer = answer.hint(format!(
             "name yourself in every command: export EMPIRICA_AI={}",
-            empirica_notes::git::repository::quote(&outcome.ai_id)
+            empirica_notes::error::quote(&outcome.ai_id)
         ));
     }
     answer.hint_once(
@@ -62,7 +61,6 @@ pub fn started(outcome: &StartOutcome) -> Answer {
     )
 }
 
-/// The answer of `session end`.
 pub fn ended(outcome: &EndOutcome) -> Answer {
     let answer = Answer::new(outcome)
         .text(format!("Session {} ended after {}.\n", outcome.session_id.short(), outcome.duration))
@@ -135,7 +133,6 @@ pub struct ListView<'a> {
     total_sessions: usize,
 }
 
-/// The answer of `session list`.
 pub fn list(listed: &SessionList) -> Answer {
     let line = |s: &Session| {
         format!(
@@ -292,7 +289,6 @@ fn trajectory(gathered: &SessionRecords) -> Vec<String> {
     rows.into_iter().map(line).collect()
 }
 
-/// The answer of `session show`.
 pub fn show(gathered: &SessionRecords, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
     let session = &gathered.session;
     let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);

@@ -50,7 +50,6 @@ pub struct InitOutcome {
     pub remote: Option<String>,
     /// Agents whose files were checked.
     pub agents: Vec<Agent>,
-    /// Agents used here.
     pub agents_found: Vec<Agent>,
     /// Agents used here whose files lack entries, if nobody decided about them.
     pub undecided: Vec<Agent>,
@@ -105,7 +104,7 @@ pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgent
         was_set_up: hooks.steps.is_empty() && settings.steps.is_empty(),
         files: agents.steps.iter().filter_map(|step| step.written_below(&repo.work_tree()?)).collect(),
         steps: hooks.steps.into_iter().chain(settings.steps).chain(agents.steps).collect(),
-        warnings: hooks.warnings.into_iter().chain(settings.warnings).chain(agents.warnings).collect(),
+        warnings: [hooks.warnings, settings.hook_warnings, settings.fetch_warnings, agents.warnings].concat(),
         ..InitOutcome::default()
     };
     let remotes = sources(repo, outcome.remote.as_ref())?;

@@ -14,7 +14,6 @@ use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{File, Value};
 
 empirica_notes::words! {
-    /// Where the hooks are.
     pub enum HookPlacement {
         /// In git's configuration: `hook.<name>.command`.
         Config = "config",
@@ -25,7 +24,6 @@ empirica_notes::words! {
     }
 }
 
-/// Hooks installed in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledHooks {
     #[serde(rename = "how")]
@@ -210,7 +208,7 @@ impl SetupRecord {
 }
 
 fn merge<T: Clone>(to: &mut Vec<T>, from: &[T], is_same: fn(&T, &T) -> bool) {
-    let new: Vec<T> = from.iter().filter(|entry| !to.iter().any(|known| is_same(known, entry))).cloned().collect();
+    let new: Vec<T> = from.iter().filter(|entry| !to.iter().any(|other| is_same(other, entry))).cloned().collect();
     to.extend(new);
 }
 

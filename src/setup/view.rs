@@ -65,7 +65,6 @@ impl<'a> From<&'a SetupStep> for ChangeView<'a> {
     }
 }
 
-/// A change on one line.
 fn step_line(step: &SetupStep, dry_run: bool) -> String {
     let ChangeView { change, file, to, .. } = ChangeView::from(step);
     let (file, to) = (file.unwrap_or_default(), to.unwrap_or_default());
@@ -137,7 +136,6 @@ pub struct InitView<'a> {
     changes: Vec<ChangeView<'a>>,
 }
 
-/// The answer of `init`.
 pub fn set_up(outcome: &InitOutcome) -> Answer {
     let (changes, listed) = changes(&outcome.steps, outcome.dry_run);
     let fetched = outcome.fetched.iter().map(|(remote, received)| {
@@ -226,7 +224,6 @@ pub struct DeinitView<'a> {
     changes: Vec<ChangeView<'a>>,
 }
 
-/// The answer of `deinit`.
 pub fn reverted(outcome: &InitOutcome) -> Answer {
     let (changes, mut text) = changes(&outcome.steps, outcome.dry_run);
     let message = match (changes.len(), outcome.dry_run) {
@@ -251,7 +248,6 @@ pub struct SetUpView<'a> {
     hints: &'a [String],
 }
 
-/// The answer of `setup`.
 pub fn installed(outcome: &UserSetupOutcome) -> Answer {
     let files: Vec<String> = outcome.files.iter().map(|file| file.display().to_string()).collect();
     let text: String = files.iter().map(|file| format!("{file}\n")).collect();

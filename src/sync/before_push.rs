@@ -69,8 +69,8 @@ fn sync(
     let BeforePush { messages, warnings, .. } = out;
     let time = time_limit(repo, warnings);
     repo.set_deadline(began + time);
-    let place = remotes::push_target(repo, remote, url);
-    if !is_new(store, &place, policy, warnings)? {
+    let target = remotes::push_target(repo, remote, url);
+    if !is_new(store, &target, policy, warnings)? {
         return Ok(None);
     }
     let push = parent::push(repo);
@@ -89,7 +89,7 @@ fn sync(
         shown: false,
         deadline: Some(began + time),
     };
-    let sync = Sync { store, place: &place, options, policy, allow_secret: false, only_redactions: false };
+    let sync = Sync { store, target: &target, options, policy, allow_secret: false, only_redactions: false };
     sync.run(warnings, &mut |message| messages.push(message.to_owned())).map(Some)
 }
 
@@ -111,7 +111,10 @@ fn pushed_secret(context: &CommandContext<'_>, lines: &[String], remote: &str) -
         let words: Vec<&str> = line.split(' ').collect();
         let [name, new, _, old] = words.as_slice() else { continue };
         let Some(new) = parse_oid(new).filter(|new| !new.is_null()) else { continue };
-        let named = all.iter().find(|(known, tip)| known == name || *tip == new).map(|(known, _)| known.as_str());
+        let named = all
+            .iter()
+            .find(|(reference, tip)| reference == name || *tip == new)
+            .map(|(reference, _)| reference.as_str());
         pushed.extend(named.or(name.starts_with(PREFIX).then_some(*name)).map(|name| (name, new, parse_oid(old))));
     }
     if pushed.is_empty() {
@@ -143,16 +146,16 @@ pub(crate) fn time_limit(repo: &Repository, warnings: &mut Vec<String>) -> Durat
 }
 
 /// Whether the remote lacks refs that the policy allows, as far as known here. Makes no connection.
-fn is_new(store: &Store<'_>, place: &RemoteTarget, policy: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
+fn is_new(store: &Store<'_>, target: &RemoteTarget, policy: SyncPolicy, warnings: &mut Vec<String>) -> Result<bool> {
     if store.log().counts().total() > 0 {
         flush::before_sync(store, warnings);
     }
-    let held = store.server(&place.push).held_back();
+    let held = store.server(&target.push).held_back();
     let is_due = |compared: &RefComparison| {
         let is_held = compared.ours.as_ref() == held.get(&compared.name);
         compared.ours.is_some() && !is_held && !compared.equal && policy.allows(&compared.name)
     };
-    Ok(store.remotes().compare_refs(&place.tracking, None)?.iter().any(is_due))
+    Ok(store.remotes().compare_refs(&target.tracking, None)?.iter().any(is_due))
 }
 
 /// Whether ssh can be run without prompts: the user configured no ssh command.

@@ -18,10 +18,9 @@ const ROUNDS: u32 = 12;
 /// Most rejections of a ref as outdated while it is unchanged there.
 const PATIENCE: u32 = 3;
 
-/// An exchange with one remote.
 pub struct Sync<'t, 's> {
     pub store: &'t Store<'s>,
-    pub place: &'t RemoteTarget,
+    pub target: &'t RemoteTarget,
     pub options: TransferOptions,
     pub policy: SyncPolicy,
     /// Push records with secrets, too.
@@ -30,7 +29,6 @@ pub struct Sync<'t, 's> {
     pub only_redactions: bool,
 }
 
-/// Transferred lines, by ref.
 type TransferByRef = BTreeMap<String, TransferLines>;
 
 impl Sync<'_, '_> {
@@ -59,8 +57,8 @@ impl Sync<'_, '_> {
     fn fetch(&self) -> Result<(Vec<RefComparison>, Fetched)> {
         let repo = self.store.repo();
         let fetch = |whole| -> Result<(Vec<RefComparison>, Fetched)> {
-            let fetched = transfer::fetch(repo, self.place, &self.options, whole)?;
-            Ok((self.store.remotes().compare_refs(&self.place.tracking, Some(&fetched.present))?, fetched))
+            let fetched = transfer::fetch(repo, self.target, &self.options, whole)?;
+            Ok((self.store.remotes().compare_refs(&self.target.tracking, Some(&fetched.present))?, fetched))
         };
         let differs = |compared: &RefComparison| !compared.equal && compared.theirs.is_some();
         let found = fetch(false);
@@ -76,11 +74,11 @@ impl Sync<'_, '_> {
     /// reach redacted records.
     pub fn run(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
         let synced = self.run_once(warnings, say);
-        let unredacted = self.store.redaction().forget_tracking(&self.place.tracking);
+        let unredacted = self.store.redaction().forget_tracking(&self.target.tracking);
         let mut synced = synced?;
         synced.unredacted = unredacted?;
         for name in &synced.unredacted {
-            warnings.push(format!("{} still has records in {name} that were redacted here", self.place.name));
+            warnings.push(format!("{} still has records in {name} that were redacted here", self.target.name));
         }
         Ok(synced)
     }
@@ -107,14 +105,14 @@ impl Sync<'_, '_> {
                 warnings.extend(store.remotes().unite(&refs, allowed)?);
             }
             fault::step("sync: united");
-            let mut refs = store.remotes().compare_refs(&self.place.tracking, Some(&fetched.present))?;
+            let mut refs = store.remotes().compare_refs(&self.target.tracking, Some(&fetched.present))?;
             if self.only_redactions {
                 refs = refs.into_iter().map(|s| store.remotes().with_redactions_only(s)).collect::<Result<_>>()?;
             }
             let held = self.held(&refs, &mut secret, warnings)?;
             let held_tips =
                 refs.iter().filter(|s| held.contains(&s.name)).filter_map(|s| Some((s.name.clone(), s.ours?)));
-            store.server(&self.place.push).set_held_back(&held_tips.collect());
+            store.server(&self.target.push).set_held_back(&held_tips.collect());
             let due: Vec<&RefComparison> = refs
                 .iter()
                 .filter(|s| !s.equal && allowed(&s.name) && !held.contains(&s.name) && !refused.contains_key(&s.name))
@@ -136,7 +134,7 @@ impl Sync<'_, '_> {
                     .suggest("Find the cause, then sync again.")
                     .command(empirica("doctor")));
             }
-            let pushed = transfer::push(store.repo(), self.place, &updates, &self.options)?;
+            let pushed = transfer::push(store.repo(), self.target, &updates, &self.options)?;
             fault::step("sync: pushed");
             let mut done = Vec::new();
             for (update, pushed) in updates.iter().zip(pushed) {
@@ -157,7 +155,7 @@ impl Sync<'_, '_> {
             for (name, _) in &done {
                 add(sent.entry(name.clone()).or_default(), outgoing.get(name).cloned().unwrap_or_default());
             }
-            store.remotes().record_push(&self.place.tracking, &done)?;
+            store.remotes().record_push(&self.target.tracking, &done)?;
             if updates.iter().all(|u| refused.contains_key(&u.name) || done.iter().any(|(name, _)| *name == u.name)) {
                 add_all(&mut outgoing, &sent);
                 let synced = self.synced(&refs, &incoming, &outgoing, round, first);
@@ -166,7 +164,7 @@ impl Sync<'_, '_> {
             self.rest(round)?;
         }
         Err(Error::refused(format!("gave up after {ROUNDS} attempts: the remote kept changing"))
-            .reason(format!("{} received other notes between each of our fetches and pushes", self.place.name))
+            .reason(format!("{} received other notes between each of our fetches and pushes", self.target.name))
             .suggest("Your records are safe here. Run it again.")
             .command(empirica("sync")))
     }
@@ -219,7 +217,7 @@ impl Sync<'_, '_> {
         let kinds: Vec<String> =
             Transfer::new(leaving).kinds.iter().map(|(kind, n)| format!("{} {n}", kind.replace('_', " "))).collect();
         let kinds = if kinds.is_empty() { "notes".to_owned() } else { kinds.join(", ") };
-        format!("{} has no notes of this kind yet; publishing there: {kinds}", self.place.name)
+        format!("{} has no notes of this kind yet; publishing there: {kinds}", self.target.name)
     }
 
     fn synced(
@@ -250,7 +248,7 @@ impl Sync<'_, '_> {
             .collect();
         let left = outgoing.iter().filter(|(name, _)| self.policy.allows(name)).map(|(_, transferred)| transferred);
         RemoteSync {
-            remote: self.place.name.clone(),
+            remote: self.target.name.clone(),
             first,
             rounds,
             refs,
@@ -268,9 +266,9 @@ impl Sync<'_, '_> {
         secret: Option<Leak>,
     ) -> Result<RemoteSync> {
         let words = refused.iter().next();
-        self.store.server(&self.place.push).set_refusal(words.map(|(_, words)| words.as_str()));
+        self.store.server(&self.target.push).set_refusal(words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
-            let error = Error::refused(format!("{} rejected {name}", self.place.name)).reason(words.clone());
+            let error = Error::refused(format!("{} rejected {name}", self.target.name)).reason(words.clone());
             // the remote lacks objects that are unreadable here
             if words.contains("unpacker error") || words.contains("missing necessary objects") {
                 return Err(error
@@ -294,9 +292,9 @@ fn held_back(leak: &Leak) -> Error {
 }
 
 fn leak_error(leak: &Leak, then: &str) -> Error {
-    let place = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
+    let field = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
     let error = Error::refused(format!("{} holds a secret, {then}", leak.location()))
-        .reason(format!("the rule {} matched{place}, in records not sent before", leak.rule))
+        .reason(format!("the rule {} matched{field}, in records not sent before", leak.rule))
         .suggest("Change the secret and redact it; or send it if it is none.");
     leak.remedies().into_iter().fold(error, Error::command)
 }

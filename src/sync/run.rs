@@ -51,7 +51,8 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     if names.is_empty() {
         return Err(no_remote(context.repo));
     }
-    let places = names.iter().map(|name| remotes::place(context.repo, name)).collect::<Result<Vec<RemoteTarget>>>()?;
+    let targets =
+        names.iter().map(|name| remotes::target(context.repo, name)).collect::<Result<Vec<RemoteTarget>>>()?;
     let mut outcome = SyncOutcome { dry_run: request.dry_run, ..Default::default() };
     if !request.dry_run {
         outcome.warnings = store.reconcile();
@@ -61,16 +62,22 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         outcome.warnings.push("empirica.sync is off: notes were fetched, and nothing is pushed".to_owned());
     }
     let mut failed = None;
-    for mut place in places {
-        place.name = empirica_secrets::redact_text(&place.name).map_or(place.name, |(name, _)| name);
+    for mut target in targets {
+        target.name = empirica_secrets::redact_text(&target.name).map_or(target.name, |(name, _)| name);
         let options = TransferOptions {
             shown: request.shown,
             in_hook: request.unattended,
             plain_ssh: request.unattended && before_push::has_plain_ssh(context),
             ..Default::default()
         };
-        let sync =
-            Sync { store, place: &place, options, policy, allow_secret: request.allow_secret, only_redactions: false };
+        let sync = Sync {
+            store,
+            target: &target,
+            options,
+            policy,
+            allow_secret: request.allow_secret,
+            only_redactions: false,
+        };
         let synced =
             if request.dry_run { sync.dry_run(&mut outcome.warnings) } else { sync.run(&mut outcome.warnings, say) };
         match synced {
@@ -93,12 +100,12 @@ pub fn receive(
 ) -> Vec<(String, Result<RemoteSync>)> {
     let (store, time) = (&context.store, before_push::time_limit(context.repo, warnings));
     let mut fetch = |name: &str, shown: &str| {
-        let place = RemoteTarget { name: shown.to_owned(), ..remotes::place(context.repo, name)? };
+        let target = RemoteTarget { name: shown.to_owned(), ..remotes::target(context.repo, name)? };
         let deadline = Some(Instant::now() + time);
         let options =
             TransferOptions { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };
         let policy = SyncPolicy::Nothing;
-        Sync { store, place: &place, options, policy, allow_secret: false, only_redactions: false }
+        Sync { store, target: &target, options, policy, allow_secret: false, only_redactions: false }
             .run(warnings, &mut |_| {})
     };
     let named = names.into_iter().map(|name| {
@@ -122,5 +129,5 @@ fn no_remote(repo: &Repository) -> Error {
     error
         .reason("the current branch tracks none, none is called origin, and there are several")
         .suggest("Name one, or configure the remote for notes.")
-        .command(format!("git config empirica.remote {}", empirica_notes::git::repository::quote(&names[0])))
+        .command(format!("git config empirica.remote {}", empirica_notes::error::quote(&names[0])))
 }

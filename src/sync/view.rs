@@ -11,7 +11,6 @@ use crate::sync::run::SyncOutcome;
 use empirica_notes::error::Command;
 use empirica_notes::store::Rescued;
 
-/// The answer of `sync`.
 pub fn answer(outcome: &SyncOutcome) -> Answer {
     let text: String = outcome.remotes.iter().map(|synced| text(synced, outcome.dry_run)).collect();
     let mut answer = Answer::new(outcome).text(text).warn(outcome.warnings.clone());
@@ -66,7 +65,6 @@ pub struct FlushedView<'a> {
     recovery_commands: Option<&'a [Command]>,
 }
 
-/// The answer of `flush`.
 pub fn flushed(outcome: &FlushOutcome) -> Answer {
     let view = FlushedView {
         flushed: outcome.flushed,

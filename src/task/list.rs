@@ -8,17 +8,15 @@ use crate::fold::task::state::{TaskState, TaskStatus, task_state};
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::{Body, Id, Record};
 
-/// A task with its state.
 #[derive(Debug)]
 pub struct Task {
     pub task_id: String,
     pub state: TaskState,
 }
 
-/// One task.
-pub fn show(context: &CommandContext<'_>, given: &str) -> Result<(Task, Vec<String>)> {
+pub fn show(context: &CommandContext<'_>, name: &str) -> Result<(Task, Vec<String>)> {
     let warnings = context.store.reconcile();
-    let task_id = names::task(context, given)?;
+    let task_id = names::task(context, name)?;
     let state = tasks::state(context, &task_id)?.ok_or_else(Error::unstored)?;
     Ok((Task { task_id, state }, warnings))
 }

@@ -236,7 +236,6 @@ fn step_text(step: &TaskEvent) -> String {
     out
 }
 
-/// ID and title of a task.
 fn heading(Task { task_id, state }: &Task) -> String {
     let title = if state.title.is_empty() { String::new() } else { format!(": {}", safe::line(&state.title)) };
     format!("{}{title}", safe::line(task_id))
@@ -252,7 +251,6 @@ fn line(Task { state, .. }: &Task) -> String {
     format!("{}{round}{waits}{open}", state.status.name())
 }
 
-/// The answer of `task show`.
 pub fn shown(task: &Task, warnings: Vec<String>) -> Answer {
     let state = &task.state;
     let view = ShownView {
@@ -277,7 +275,6 @@ pub fn shown(task: &Task, warnings: Vec<String>) -> Answer {
     answer
 }
 
-/// The answer of `task list`.
 pub fn list(tasks: &[Task], open_only: bool, warnings: Vec<String>) -> Answer {
     let entry = |task: &Task| format!("{}\n    {}\n", heading(task), line(task));
     let answer = Answer::new(ListView { tasks: tasks.iter().map(TaskView::from).collect(), total_found: tasks.len() })

@@ -8,7 +8,6 @@ use crate::text::words::{each, words};
 /// Most matching words of a text that [`places`] highlights.
 const MOST: usize = 10_000;
 
-/// A part of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Passage {
     /// One line: each run of white space is one space, and `…` marks omissions at either end.

@@ -132,7 +132,7 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
 /// A known field, its value, and the rest.
 fn field(text: &str) -> Option<(&'static str, &str, &str)> {
     let (name, value) = text.split_once(':')?;
-    let name = ["kind", "ai", "session"].into_iter().find(|known| name.eq_ignore_ascii_case(known))?;
+    let name = ["kind", "ai", "session"].into_iter().find(|field| name.eq_ignore_ascii_case(field))?;
     let (value, left) = quoted(value).unwrap_or_else(|| word(value));
     (!value.trim_matches(',').is_empty()).then_some((name, value, left))
 }

@@ -73,7 +73,6 @@ struct Shape(&'static str, &'static [&'static str], &'static str, Like, OnceLock
 /// The form that a match must have in addition to its pattern.
 #[derive(Clone, Copy, PartialEq)]
 enum Like {
-    /// Any.
     Any,
     /// Not a placeholder, and with a digit.
     Value,

@@ -112,7 +112,7 @@ impl Tokens {
 
 /// An unfinished entry of the agent's task list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Pending {
+pub struct PendingTask {
     /// The task as listed, at most 2,000 characters.
     pub text: String,
     /// The status in the agent's own word, such as `pending` or `in_progress`; `pending` if it gave none.
@@ -131,7 +131,7 @@ pub enum Role {
 
 /// A message of the visible conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Exchange {
+pub struct Message {
     /// The author.
     pub role: Role,
     /// The text, at most 2,000 characters.
@@ -187,12 +187,12 @@ pub struct Transcript {
     /// The number of modified files outside the repository, including those of subagents.
     pub files_outside: u64,
     /// The unfinished entries of the main agent's newest task list or plan, at most 1,000.
-    pub pending_tasks: Vec<Pending>,
+    pub pending_tasks: Vec<PendingTask>,
     /// The newest 20 decisions, oldest first, without duplicates, each on one line of at most 300 characters: the
     /// user's answers to questions (`question → answer`), and sentences of the main agent that state a choice.
     pub decisions: Vec<String>,
     /// The last 10 messages, oldest first.
-    pub messages: Vec<Exchange>,
+    pub messages: Vec<Message>,
     /// The tokens of the whole session, including subagents; each API message counts once.
     pub tokens: Tokens,
     /// The context size of the main agent's last API message; `None` if unknown.

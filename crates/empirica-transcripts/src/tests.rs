@@ -16,7 +16,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-fn known(name: &str) -> Transcript {
+fn read_fixture(name: &str) -> Transcript {
     read(&fixture(name), Some(Path::new("/home/dev/repo"))).unwrap()
 }
 
@@ -43,7 +43,7 @@ fn samples<'t>(transcript: &'t Transcript, category: &str) -> &'t [String] {
 
 #[test]
 fn claude_code_is_read_with_failed_edits_apart_and_each_message_counted_once() {
-    let summary = known("claude-code/session.jsonl");
+    let summary = read_fixture("claude-code/session.jsonl");
     assert_eq!(summary.agent, Agent::ClaudeCode);
     let wanted = [
         ("edit", 5, 1),
@@ -84,13 +84,13 @@ fn claude_code_is_read_with_failed_edits_apart_and_each_message_counted_once() {
 
 #[test]
 fn subagents_are_distinguished_in_rows_and_in_files() {
-    let summary = known("claude-code/session.jsonl");
+    let summary = read_fixture("claude-code/session.jsonl");
     let [agent] = summary.subagents.as_slice() else { panic!("{:?}", summary.subagents) };
     assert_eq!((agent.name.as_deref(), agent.id.as_deref()), (Some("look around"), Some("a1")));
     assert_eq!(counts(&agent.tools), [("write", 1, 0), ("grep", 1, 0)]);
     assert_eq!((agent.files_modified.as_slice(), agent.tokens.input), (["notes.md".to_owned()].as_slice(), 15));
     assert_eq!(summary.all_files_modified().last(), Some(&"notes.md"));
-    let summary = known("claude-code/layout/5e55.jsonl");
+    let summary = read_fixture("claude-code/layout/5e55.jsonl");
     let [agent] = summary.subagents.as_slice() else { panic!("{:?}", summary.subagents) };
     assert_eq!((agent.name.as_deref(), agent.id.as_deref(), agent.files_modified.len()), (Some("scan"), Some("b7"), 1));
     assert_eq!((tokens(&summary), summary.context_tokens, summary.rows), ([3, 3, 3, 3], Some(4), 5));
@@ -114,7 +114,7 @@ fn subagents_without_ids_are_distinguished_by_their_chains() {
 
 #[test]
 fn codex_is_read_with_every_form_of_a_patch() {
-    let summary = known("codex/rollout.jsonl");
+    let summary = read_fixture("codex/rollout.jsonl");
     assert_eq!(summary.agent, Agent::Codex);
     assert_eq!(counts(&summary.tools), [("shell", 7, 2), ("edit", 4, 1), ("search", 1, 0), ("ask", 1, 0)]);
     let files = ["src/cache.rs", "src/lib.rs", "src/main.rs", "old.rs", "argv.rs", "sub/heredoc.rs", "script.rs"];
@@ -136,7 +136,7 @@ fn codex_is_read_with_every_form_of_a_patch() {
 
 #[test]
 fn gemini_is_read_alike_from_a_document_and_from_rows() {
-    let summary = known("gemini/session.json");
+    let summary = read_fixture("gemini/session.json");
     assert_eq!(summary.agent, Agent::Gemini);
     assert_eq!(
         counts(&summary.tools),
@@ -151,10 +151,10 @@ fn gemini_is_read_alike_from_a_document_and_from_rows() {
         (Some("9e3"), Some("gemini-x"), 5)
     );
     assert_eq!(summary.ended_at.as_deref(), Some("2026-03-03T08:30:00Z"));
-    let pretty = known("gemini/pretty.json");
+    let pretty = read_fixture("gemini/pretty.json");
     assert_eq!(Transcript { size: summary.size, ..pretty }, summary);
     assert_eq!(summary.size, std::fs::metadata(fixture("gemini/session.json")).unwrap().len());
-    let rows = known("gemini/session.jsonl");
+    let rows = read_fixture("gemini/session.jsonl");
     assert_eq!((rows.rows, rows.summary.as_deref()), (12, Some("Docs written")));
     assert_eq!(rows.ended_at.as_deref(), Some("2026-03-03T08:40:00Z"));
     let (ended_at, rows_read, size) = (summary.ended_at.clone(), summary.rows, summary.size);
@@ -164,7 +164,7 @@ fn gemini_is_read_alike_from_a_document_and_from_rows() {
 #[test]
 fn copilot_is_read_from_its_own_root() {
     for name in ["copilot/events.jsonl", "copilot"] {
-        let summary = known(name);
+        let summary = read_fixture(name);
         assert_eq!(summary.agent, Agent::Copilot);
         assert_eq!(counts(&summary.tools), [("read", 2, 0), ("edit", 2, 1), ("shell", 1, 1), ("write", 1, 0)]);
         assert_eq!(
@@ -183,7 +183,7 @@ fn copilot_is_read_from_its_own_root() {
 
 #[test]
 fn cursor_is_read_without_results_and_every_edit_counts() {
-    let summary = known("cursor/session.jsonl");
+    let summary = read_fixture("cursor/session.jsonl");
     assert_eq!(summary.agent, Agent::Cursor);
     assert_eq!(
         counts(&summary.tools),
@@ -217,7 +217,7 @@ fn is_first_session(summary: &Transcript) {
 #[test]
 fn open_code_is_read_from_its_older_storage() {
     for name in ["opencode/storage", "opencode", "opencode/storage/session/p1/ses_1.json"] {
-        is_first_session(&known(name));
+        is_first_session(&read_fixture(name));
         assert_eq!(detect(&fixture(name)), Some(Agent::OpenCode));
     }
     let newest = read(&fixture("opencode/storage"), None).unwrap();

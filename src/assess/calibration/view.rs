@@ -357,7 +357,6 @@ pub fn beliefs(outcome: &CalibrationOutcome) -> Answer {
     Answer::new(view).warn(outcome.warnings.clone())
 }
 
-/// The answer of `calibration`.
 pub fn answer(outcome: &CalibrationOutcome) -> Answer {
     let message = match (outcome.sessions.is_empty(), outcome.any) {
         (false, _) => None,

@@ -44,7 +44,7 @@ const SUPERSEDED: &str = "it was assessed again, with newer vectors or another t
 /// assessment, `evidence` the task, reasoning and unknowns that come with it.
 pub fn run(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     gathered: &SessionRecords,
     vectors: &Vectors,
     evidence: (Option<&str>, Option<&str>, &[String]),
@@ -52,7 +52,7 @@ pub fn run(
     if gate::triggers(vectors).is_empty() {
         return Ok(GoalChanges::default());
     }
-    let mut input = suggestion_input(context, who, gathered)?;
+    let mut input = suggestion_input(context, session, gathered)?;
     let (task, reasoning, unknowns) = evidence;
     let safe = |text: &str| context.store.secret_filter().clean(text);
     input.task = task.map(safe).or(input.task);
@@ -91,23 +91,23 @@ pub struct GoalSuggestions {
 /// without an assessment is refused.
 pub fn suggest(context: &CommandContext<'_>, about: Option<String>) -> Result<GoalSuggestions> {
     context.optional("context", about.as_deref())?;
-    let who = context.working()?;
-    let gathered = gather(context, &who.id)?;
+    let session = context.working()?;
+    let gathered = gather(context, &session.id)?;
     let Some((_, last)) = gathered.assessments.last() else {
-        return Err(Error::refused(format!("cannot suggest goals: session {} has no assessment", who.id.short()))
+        return Err(Error::refused(format!("cannot suggest goals: session {} has no assessment", session.id.short()))
             .reason("goals are suggested for the weak vectors of the last assessment")
             .suggest("Assess yourself first; a PREFLIGHT that recommends to investigate suggests goals itself.")
             .command(empirica("preflight").option("-v", blank("know=<0..1>,uncertainty=<0..1>"))));
     };
     let vectors = last.vectors.clone();
-    let mut proposed = run(context, &who, &gathered, &vectors, (about.as_deref(), None, &[]))?;
+    let mut proposed = run(context, &session, &gathered, &vectors, (about.as_deref(), None, &[]))?;
     let bodies = std::mem::take(&mut proposed.bodies);
     let (records, stored) = match bodies.is_empty() {
         true => (Vec::new(), StoreReport::default()),
-        false => context.store(&who, bodies, FlushTiming::Now)?,
+        false => context.store(&session, bodies, FlushTiming::Now)?,
     };
     let new = journal::goals(&records).into_iter().map(|owned| owned.goal);
-    Ok(GoalSuggestions { goals: proposed.in_order(new), session_id: who.id, vectors, stored })
+    Ok(GoalSuggestions { goals: proposed.in_order(new), session_id: session.id, vectors, stored })
 }
 
 /// The suggestions of an earlier PREFLIGHT whose criterion an assessment meets: the vector has reached its value, and by the
@@ -115,7 +115,7 @@ pub fn suggest(context: &CommandContext<'_>, about: Option<String>) -> Result<Go
 /// goal of uncertainty is not reached while the session has an open question.
 pub fn reached(
     records: &[&Record],
-    who: &WorkingSession,
+    session: &WorkingSession,
     gathered: &SessionRecords,
     assessment: &Assessment,
 ) -> Vec<GoalDone> {
@@ -125,12 +125,12 @@ pub fn reached(
     let answered = answers(records.iter().copied());
     let asks = |record: &Record| {
         matches!(record.body, Body::Unknown(_))
-            && record.head.session.as_ref() == Some(&who.id)
+            && record.head.session.as_ref() == Some(&session.id)
             && !answered.contains_key(&record.head.id)
     };
     let in_doubt = records.iter().any(|record| asks(record));
     let met = met.filter(|(_, (vector, _))| *vector != Vector::Uncertainty || !in_doubt);
-    let last = last_learned(records.iter().copied(), &who.id);
+    let last = last_learned(records.iter().copied(), &session.id);
     let learned = met.filter(|(goal, _)| last.is_some_and(|last| *last > goal.id));
     let (phase, round) = (assessment.phase.name(), assessment.round);
     learned
@@ -159,7 +159,7 @@ const COMPARED: usize = 500;
 /// Earlier work that may bear on the task: the newest dead ends, open unknowns and sessions.
 fn suggestion_input(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     gathered: &SessionRecords,
 ) -> Result<SuggestionInput> {
     let index = context.index()?;
@@ -171,7 +171,7 @@ fn suggestion_input(
     let mut scan = index.kinds(&["dead_end"], RecordQuery { newest: Some(COMPARED), ..RecordQuery::default() })?;
     scan.merge(index.ids(&index.open("unknown", COMPARED)?)?);
     for record in scan.records() {
-        let own = record.head.session.as_ref() == Some(&who.id);
+        let own = record.head.session.as_ref() == Some(&session.id);
         match &record.body {
             Body::DeadEnd(dead_end) => out.dead_ends.push(EarlierAttempt {
                 id: record.head.id.clone(),
@@ -184,7 +184,7 @@ fn suggestion_input(
         }
     }
     let heard = index.last_heard(None, 0, COMPARED)?.into_iter().map(|row| row.session);
-    let mut earlier: Vec<_> = heard.filter(|session| session.id != who.id).collect();
+    let mut earlier: Vec<_> = heard.filter(|other| other.id != session.id).collect();
     earlier.sort_by(|a, b| a.began.cmp(&b.began));
     let with_task = |session: Session| Some(EarlierSession { id: session.id, ai: session.ai, task: session.task? });
     out.sessions = earlier.into_iter().filter_map(with_task).collect();

@@ -21,7 +21,6 @@ const WEAKEST: f64 = 0.50;
 const LEADING: [Vector; 3] = [Vector::Know, Vector::Uncertainty, Vector::State];
 /// Near zero before work by nature: they get no goal.
 const SILENT: [Vector; 3] = [Vector::Completion, Vector::Change, Vector::Impact];
-/// The most goals.
 const MOST: usize = 5;
 /// The most unknowns that a goal names or counts.
 const UNKNOWNS: usize = 3;
@@ -43,7 +42,6 @@ pub struct EarlierAttempt {
     pub why: String,
 }
 
-/// An earlier session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EarlierSession {
     pub id: SessionId,
@@ -51,7 +49,6 @@ pub struct EarlierSession {
     pub task: String,
 }
 
-/// The material for goals.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SuggestionInput {
     pub task: Option<String>,

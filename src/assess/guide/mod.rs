@@ -24,15 +24,15 @@ pub struct GuideOutcome {
 pub fn run(context: &CommandContext<'_>, phase: Option<Phase>, task: Option<String>) -> Result<GuideOutcome> {
     context.optional("task", task.as_deref())?;
     let mut warnings = context.store.reconcile();
-    let who = context.working()?;
-    warnings.extend(who.note.clone());
-    let scan = context.session(&who.id)?;
-    let gathered = gather_from(&scan, &who.id)?;
+    let session = context.working()?;
+    warnings.extend(session.note.clone());
+    let scan = context.session(&session.id)?;
+    let gathered = gather_from(&scan, &session.id)?;
     if let Some(phase) = phase.filter(|_| !gathered.session.is_active()) {
         warnings.push(format!("the session has ended: it can have no other {}", phase.name()));
     }
     let assessed = || gathered.assessments.iter().rev().find_map(|(_, assessment)| assessment.task.clone());
-    let later = || active::anywhere(context, who.id.as_str()).and_then(|session| session.task);
+    let later = || active::anywhere(context, session.id.as_str()).and_then(|session| session.task);
     let task = task.or_else(assessed).or_else(|| gathered.session.task.clone()).or_else(later);
-    Ok(GuideOutcome { gate: gate(&scan, &who.id, WINDOW), gathered, task, warnings })
+    Ok(GuideOutcome { gate: gate(&scan, &session.id, WINDOW), gathered, task, warnings })
 }

@@ -12,7 +12,6 @@ use empirica_notes::model::goal::{GoalState, GoalStatus, Priority};
 use empirica_notes::model::handoff::{HandoffDeadEnd, Item};
 use empirica_notes::model::{Id, Phase, SessionId, Vector, Vectors};
 
-/// The question of a phase.
 fn question(phase: Phase) -> &'static str {
     match phase {
         Phase::Preflight => {
@@ -27,7 +26,6 @@ fn question(phase: Phase) -> &'static str {
     }
 }
 
-/// A goal that is open.
 #[derive(Serialize)]
 struct OpenGoalView<'a> {
     id: &'a Id,
@@ -76,7 +74,6 @@ impl<'a> From<&'a GuideOutcome> for StateView<'a> {
     }
 }
 
-/// A vector to be rated.
 #[derive(Serialize)]
 struct VectorView {
     name: &'static str,

@@ -19,7 +19,6 @@ const MOVED: f64 = 0.15;
 pub(crate) type Noun = (&'static str, &'static str);
 
 empirica_notes::words! {
-    /// Kind of a difference.
     pub enum ChangeKind {
         Lost = "lost",
         Gained = "gained",

@@ -25,7 +25,6 @@ pub const DIMENSIONS: [&str; 9] = [
     "project",
 ];
 
-/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// A sentence.

@@ -31,7 +31,6 @@ impl JournalItems {
     }
 }
 
-/// A goal of a side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperandGoal {
     pub id: Id,
@@ -40,7 +39,6 @@ pub struct OperandGoal {
     pub progress: Option<(u64, u64)>,
 }
 
-/// The goals of a side.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OperandGoals {
     /// Number of the session's goals.
@@ -172,7 +170,6 @@ impl Operand {
         self.context.extend(s.goals.current.iter().map(|goal| goal.objective.clone()));
     }
 
-    /// The present state.
     pub fn now(head: &Envelope, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
         Operand { kind: "now", id: None, ..Operand::taken(head, checkpoint, goals) }
     }

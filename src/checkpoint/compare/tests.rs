@@ -19,7 +19,7 @@ fn side() -> Operand {
     Operand { kind: "checkpoint", session: session(1), ai: "ada".into(), ..Operand::default() }
 }
 
-fn here() -> HistoryBetween {
+fn same_clone() -> HistoryBetween {
     HistoryBetween { added: Some(0), gone: Some(0), committed: Some(BTreeSet::new()), ..HistoryBetween::default() }
 }
 
@@ -70,7 +70,7 @@ fn the_seeds_sentence() {
         goals: goals(3, 1, &[(1, Some((0, 4)))]),
         ..side()
     };
-    let comparison = of(&a, &b, &here());
+    let comparison = of(&a, &b, &same_clone());
     assert_eq!(comparison.summary, "3 findings are missing, 2 files went back, the goal's progress was forgotten");
     let items: Vec<&Vec<String>> = comparison.of(ChangeKind::Lost).map(|change| &change.items).collect();
     assert_eq!(items[0], &["text 8", "text 7", "text 6"]);
@@ -100,7 +100,7 @@ fn a_side_beside_itself_has_changed_in_nothing() {
         cycle: Some(2),
         ..side()
     };
-    let comparison = of(&full, &full, &here());
+    let comparison = of(&full, &full, &same_clone());
     assert_eq!((comparison.summary.as_str(), comparison.changes.len()), ("Nothing changed", 0));
     assert_eq!(comparison.compared, DIMENSIONS);
     assert_eq!(comparison.vector_deltas, Some([(Vector::Know, 0.0)].into()));
@@ -109,7 +109,7 @@ fn a_side_beside_itself_has_changed_in_nothing() {
 #[test]
 fn numbers_that_fall_are_lost_and_those_that_rise_are_gained() {
     let kind = |a: Operand, b: Operand| {
-        let comparison = of(&a, &b, &here());
+        let comparison = of(&a, &b, &same_clone());
         (texts(&comparison, ChangeKind::Lost).join(), texts(&comparison, ChangeKind::Gained).join())
     };
     trait Join {
@@ -141,7 +141,8 @@ fn numbers_that_fall_are_lost_and_those_that_rise_are_gained() {
 fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
     let a = Operand { findings: items(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..side() };
     let b = Operand { findings: items(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..side() };
-    let comparison = compare(&a, &b, &here(), &|id| [1, 3].map(crate::checkpoint::compare::tests::id).contains(id));
+    let comparison =
+        compare(&a, &b, &same_clone(), &|id| [1, 3].map(crate::checkpoint::compare::tests::id).contains(id));
     assert_eq!(comparison.summary, "1 finding is missing, 1 goal is missing");
     assert_eq!(comparison.changes[0].items, ["text 2"]);
     assert_eq!(comparison.changes[1].items, ["goal 7"]);
@@ -151,12 +152,12 @@ fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
 fn files_that_were_committed_did_not_go_back() {
     let (a, b) = (Operand { git: git(&["a", "new/", "c"]), ..side() }, Operand { git: git(&["d"]), ..side() });
     let committed = ["a", "new/x"].map(str::to_owned).into();
-    let history = HistoryBetween { added: Some(2), gone: Some(0), committed: Some(committed), ..here() };
+    let history = HistoryBetween { added: Some(2), gone: Some(0), committed: Some(committed), ..same_clone() };
     let comparison = of(&a, &b, &history);
     assert_eq!(texts(&comparison, ChangeKind::Lost), ["1 file went back"]);
     assert_eq!(texts(&comparison, ChangeKind::Gained), ["2 commits more", "1 file more changed"]);
     // a new folder that is now named file by file is the same
-    let named = of(&a, &Operand { git: git(&["a", "new/x", "c"]), ..side() }, &here());
+    let named = of(&a, &Operand { git: git(&["a", "new/x", "c"]), ..side() }, &same_clone());
     assert_eq!(named.summary, "Nothing changed");
     // paths that are not named may be among the others
     let mut many = git(&["z"]);
@@ -164,7 +165,7 @@ fn files_that_were_committed_did_not_go_back() {
         state.uncommitted_changes.paths_omitted = 9;
         state.uncommitted_changes.files_modified = 10;
     }
-    assert_eq!(texts(&of(&a, &Operand { git: many, ..side() }, &here()), ChangeKind::Lost), Vec::<&str>::new());
+    assert_eq!(texts(&of(&a, &Operand { git: many, ..side() }, &same_clone()), ChangeKind::Lost), Vec::<&str>::new());
 }
 
 #[test]
@@ -188,7 +189,7 @@ fn vectors_are_reported_from_fifteen_hundredths_on_and_only_when_assessed_again(
     let of = |before: &str, after: &str, from: Option<u32>| {
         let a = Operand { vectors: vectors(before), vectors_from: Some(id(1)), ..side() };
         let b = Operand { vectors: vectors(after), vectors_from: from.map(id), ..side() };
-        of(&a, &b, &here())
+        of(&a, &b, &same_clone())
     };
     assert_eq!(of("know=0.8,do=0.5", "know=0.6501,do=0.9", Some(2)).summary, "Nothing was lost; do rose by 0.40");
     assert_eq!(of("know=0.8", "know=0.65", Some(2)).summary, "Know fell by 0.15");
@@ -199,7 +200,7 @@ fn vectors_are_reported_from_fifteen_hundredths_on_and_only_when_assessed_again(
     // work goes on from it: an assessment can follow
     let a = Operand { vectors: vectors("know=0.8"), vectors_from: Some(id(1)), ..side() };
     let now = Operand { is_present: true, ..a.clone() };
-    let waits = crate::checkpoint::compare::tests::of(&a, &now, &here());
+    let waits = crate::checkpoint::compare::tests::of(&a, &now, &same_clone());
     assert_eq!(waits.summary, "Nothing changed; the vectors are compared at the next assessment");
 }
 
@@ -208,7 +209,7 @@ fn reasoning_goes_on_or_breaks_off() {
     let of = |a: &[&str], b: &[&str]| {
         let reasoned =
             |texts: &[&str]| Operand { reasoning: texts.iter().map(|t| (*t).to_owned()).collect(), ..side() };
-        of(&reasoned(a), &reasoned(b), &here()).summary
+        of(&reasoned(a), &reasoned(b), &same_clone()).summary
     };
     assert_eq!(of(&["one", "two"], &["one", "two", "three"]), "Nothing was lost; 1 step of reasoning more");
     assert_eq!(of(&["one", "two"], &["one"]), "The reasoning broke off");
@@ -220,7 +221,7 @@ fn reasoning_goes_on_or_breaks_off() {
 fn two_sessions_differ_and_open_goals_are_to_be_taken_over() {
     let a = Operand { findings: items(8, 9, &[1]), goals: goals(1, 0, &[(1, None)]), ..side() };
     let b = Operand { session: session(2), findings: items(0, 9, &[1]), goals: goals(0, 0, &[]), ..side() };
-    let comparison = of(&a, &b, &here());
+    let comparison = of(&a, &b, &same_clone());
     assert_eq!(comparison.summary, "1 open goal was not taken over");
     assert_eq!(texts(&comparison, ChangeKind::Changed), ["session: 00000001 of ada → 00000002 of ada"]);
 }
@@ -235,22 +236,25 @@ fn goals_are_left_behind_only_when_that_is_known() {
         about_goals.join(", ")
     };
     let three = || goals(3, 0, &[(1, None), (2, None), (3, None)]);
-    let closed = HistoryBetween { closed: [id(2)].into(), ..here() };
+    let closed = HistoryBetween { closed: [id(2)].into(), ..same_clone() };
     assert_eq!(summary(three(), goals(2, 0, &[(1, None), (3, None)]), true, &closed), "", "it is done");
-    assert_eq!(summary(three(), goals(2, 0, &[(1, None), (3, None)]), true, &here()), "1 open goal was not taken over");
-    // a stored snapshot names one of its goals
-    assert_eq!(summary(three(), goals(3, 0, &[(1, None)]), true, &here()), "");
-    assert_eq!(summary(three(), goals(2, 0, &[(1, None)]), true, &here()), "1 open goal was not taken over");
-    assert_eq!(summary(three(), goals(3, 0, &[(1, None)]), false, &here()), "");
-    let one = |n| goals(3, 0, &[(n, None)]);
-    assert_eq!(summary(one(1), one(2), false, &here()), "another goal is worked on");
     assert_eq!(
-        summary(three(), goals(2, 0, &[(1, None), (2, None)]), false, &here()),
+        summary(three(), goals(2, 0, &[(1, None), (3, None)]), true, &same_clone()),
+        "1 open goal was not taken over"
+    );
+    // a stored snapshot names one of its goals
+    assert_eq!(summary(three(), goals(3, 0, &[(1, None)]), true, &same_clone()), "");
+    assert_eq!(summary(three(), goals(2, 0, &[(1, None)]), true, &same_clone()), "1 open goal was not taken over");
+    assert_eq!(summary(three(), goals(3, 0, &[(1, None)]), false, &same_clone()), "");
+    let one = |n| goals(3, 0, &[(n, None)]);
+    assert_eq!(summary(one(1), one(2), false, &same_clone()), "another goal is worked on");
+    assert_eq!(
+        summary(three(), goals(2, 0, &[(1, None), (2, None)]), false, &same_clone()),
         "1 goal was taken over by another session"
     );
     let all = |done| goals(3, 0, &[(1, Some((done, 4))), (2, Some((done, 4)))]);
-    assert_eq!(summary(all(2), all(1), false, &here()), "2 goals' progress was forgotten");
-    assert_eq!(summary(all(2), all(3), true, &here()), "2 goals made progress");
+    assert_eq!(summary(all(2), all(1), false, &same_clone()), "2 goals' progress was forgotten");
+    assert_eq!(summary(all(2), all(3), true, &same_clone()), "2 goals made progress");
 }
 
 #[test]
@@ -277,7 +281,7 @@ fn handoffs_name_everything_and_are_compared_by_it() {
 #[test]
 fn a_cycle_that_fell_was_forgotten() {
     let at = |cycle| Operand { cycle, ..side() };
-    assert_eq!(of(&at(Some(3)), &at(None), &here()).summary, "The cycle of the investigation was forgotten");
-    assert_eq!(of(&at(Some(3)), &at(Some(4)), &here()).summary, "Nothing was lost; cycle: 3 → 4");
-    assert_eq!(of(&at(None), &at(Some(1)), &here()).summary, "Nothing changed");
+    assert_eq!(of(&at(Some(3)), &at(None), &same_clone()).summary, "The cycle of the investigation was forgotten");
+    assert_eq!(of(&at(Some(3)), &at(Some(4)), &same_clone()).summary, "Nothing was lost; cycle: 3 → 4");
+    assert_eq!(of(&at(None), &at(Some(1)), &same_clone()).summary, "Nothing changed");
 }

@@ -39,11 +39,11 @@ pub fn run(context: &CommandContext<'_>, a: Option<&str>, b: Option<&str>, prese
     let warnings = context.store.reconcile();
     let index = context.index()?;
     let a = match a {
-        Some(given) => named(context, &index, given)?,
+        Some(name) => named(context, &index, name)?,
         None => newest_checkpoint(context, &index)?,
     };
     let b = match b {
-        Some(given) => named(context, &index, given)?,
+        Some(name) => named(context, &index, name)?,
         None => now(context, a.session.as_ref(), present)?,
     };
     let comparison = compared(context, &a, &b, b.kind == "now")?;
@@ -84,14 +84,14 @@ pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, i
         ..HistoryBetween::default()
     };
     let paths = context.store.paths();
-    let here = paths.places().swap_remove(0);
+    let own = paths.places().swap_remove(0);
     let sessions = sessions(scan.records());
     let place = |side: &Operand| {
         let session = sessions.get(side.session.as_ref()?)?;
         let place = session.place.as_ref()?;
-        Some(if paths.is_here(&session.id, place) { &here } else { place }.clone())
+        Some(if paths.is_here(&session.id, place) { &own } else { place }.clone())
     };
-    let present = is_present.then(|| here.clone());
+    let present = is_present.then(|| own.clone());
     history.elsewhere = place(a).zip(present.or_else(|| place(b))).is_some_and(|(a, b)| a != b);
     if let (true, false, Some(committed), Some(git)) = (is_present, history.elsewhere, &mut history.committed, &a.git) {
         committed.extend(ignored(context, &git.uncommitted_changes.paths));
@@ -128,11 +128,11 @@ fn side(record: &Record) -> Option<Operand> {
     }
 }
 
-fn named(context: &CommandContext<'_>, index: &Index<'_>, given: &str) -> Result<Operand> {
+fn named(context: &CommandContext<'_>, index: &Index<'_>, name: &str) -> Result<Operand> {
     let fits = |record: &Record| side(record).is_some();
     let record = match names::session_or_record(
         context,
-        given,
+        name,
         "checkpoint or handoff",
         &[Namespace::Checkpoints, Namespace::Handoffs],
         fits,
@@ -144,18 +144,18 @@ fn named(context: &CommandContext<'_>, index: &Index<'_>, given: &str) -> Result
         }
     };
     record.as_ref().and_then(side).ok_or_else(|| {
-        Error::not_found(format!("cannot compare the session '{given}': it has no checkpoint, assessment or handoff"))
-            .provided(given)
+        Error::not_found(format!("cannot compare the session '{name}': it has no checkpoint, assessment or handoff"))
+            .provided(name)
             .suggest("Name another one.")
             .command(empirica("checkpoint list"))
     })
 }
 
 fn newest_checkpoint(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Operand> {
-    let who = context.working()?;
-    let own = index.kinds(&["checkpoint"], RecordQuery { session: Some(&who.id), newest: Some(1) })?;
+    let session = context.working()?;
+    let own = index.kinds(&["checkpoint"], RecordQuery { session: Some(&session.id), newest: Some(1) })?;
     own.records().next_back().and_then(side).ok_or_else(|| {
-        Error::not_found(format!("the session {} has no checkpoint yet", who.id.short()))
+        Error::not_found(format!("the session {} has no checkpoint yet", session.id.short()))
             .reason("without a name, the newest checkpoint is compared with the present state")
             .suggest("Take one, or name what to compare.")
             .command(empirica("checkpoint"))
@@ -170,7 +170,7 @@ fn now(context: &CommandContext<'_>, other: Option<&SessionId>, vectors: Vectors
     let gathered = match of_other {
         Some(gathered) if gathered.session.is_active() => gathered,
         ended => match (context.working(), ended) {
-            (Ok(who), _) => gather(context, &who.id)?,
+            (Ok(session), _) => gather(context, &session.id)?,
             (Err(_), Some(ended)) => ended,
             (Err(error), None) => return Err(error),
         },

@@ -33,7 +33,7 @@ pub(crate) struct PendingGit {
 
 impl PendingGit {
     pub(crate) fn start(context: &CommandContext<'_>) -> Self {
-        PendingGit { status: status::ask(context.repo), lines: status::ask_lines(context.repo) }
+        PendingGit { status: status::start(context.repo), lines: status::start_lines(context.repo) }
     }
 
     /// The state of the repository, with the commits since `since`.
@@ -224,8 +224,8 @@ fn before_compaction(paths: &Paths, index: &Index<'_>, gathered: &SessionRecords
     match (newest(&own), &session.place) {
         (Some(own), _) => Ok(Some(own)),
         (None, Some(place)) => {
-            let is_here = paths.is_here(&session.id, place);
-            let places = if is_here { paths.places() } else { vec![place.clone()] };
+            let is_own_clone = paths.is_here(&session.id, place);
+            let places = if is_own_clone { paths.places() } else { vec![place.clone()] };
             Ok(newest(&index.checkpoints_at(&session.ai, &places, SEARCHED)?))
         }
         (None, None) => Ok(None),

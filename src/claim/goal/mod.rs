@@ -15,7 +15,6 @@ use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, GoalStatus, GoalTake
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{FlushTiming, Scan};
 
-/// A change to goals.
 #[derive(Debug, Clone)]
 pub enum GoalRequest {
     Add {
@@ -64,7 +63,7 @@ fn is_goal_or_subtask(record: &Record) -> bool {
 
 /// Records a change to goals in the session of the command.
 pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOutcome> {
-    let who;
+    let session;
     let mut concerned: Vec<Id> = Vec::new();
     let mut warnings = Vec::new();
     let body = match request {
@@ -73,36 +72,36 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
                 context.text("criterion", criterion)?;
             }
             let text = context.text("goal", &text)?.to_owned();
-            who = context.writing()?;
+            session = context.writing()?;
             Body::Goal(Goal { text, criteria, priority, rationale: None, vector: None })
         }
         GoalRequest::Sub { goal, text } => {
             context.text("subtask", &text)?;
             let found = find(context, &goal, is_goal)?;
             concerned.push(found.goal.clone());
-            who = context.writing()?;
-            Body::Subtask(Subtask { concerns: found.others(&who), of: found.id, text })
+            session = context.writing()?;
+            Body::Subtask(Subtask { concerns: found.others(&session), of: found.id, text })
         }
         GoalRequest::Done { id, evidence } => {
             context.optional("evidence", evidence.as_deref())?;
             let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
             concerned.push(found.goal.clone());
-            who = context.writing()?;
-            Body::GoalDone(GoalDone { concerns: found.others(&who), of: found.id, evidence })
+            session = context.writing()?;
+            Body::GoalDone(GoalDone { concerns: found.others(&session), of: found.id, evidence })
         }
         GoalRequest::Drop { id, why } => {
             context.optional("reason", why.as_deref())?;
             let found = find(context, &id, is_goal_or_subtask)?.open(&id)?;
             concerned.push(found.goal.clone());
-            who = context.writing()?;
-            Body::GoalDrop(GoalDrop { concerns: found.others(&who), of: found.id, why })
+            session = context.writing()?;
+            Body::GoalDrop(GoalDrop { concerns: found.others(&session), of: found.id, why })
         }
         GoalRequest::Take { from: name } => {
             // the newest id takes them: fetched records come first
             warnings = context.store.reconcile();
             let (from, single) = source(context, &name)?;
-            who = context.writing()?;
-            if from == who.id && single.is_none() {
+            session = context.writing()?;
+            if from == session.id && single.is_none() {
                 return Err(Error::refused(format!(
                     "cannot take goals of session {}: it is this session",
                     from.short()
@@ -119,22 +118,25 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
             };
             concerned = goals(scan.records()).into_iter().filter(open).map(|owned| owned.goal.id).collect();
             if concerned.is_empty() {
-                return Err(nothing_to_take(&scan, &from, &who.id));
+                return Err(nothing_to_take(&scan, &from, &session.id));
             }
             // this session now shows the goals and all records about them
             let of_them = |record: &Record| {
                 concerned.contains(&record.head.id) || record.names().iter().any(|id| concerned.contains(id))
             };
-            context.store.writer().add_to_session(&who.id, scan.entries().filter(|entry| of_them(&entry.record)))?;
+            context
+                .store
+                .writer()
+                .add_to_session(&session.id, scan.entries().filter(|entry| of_them(&entry.record)))?;
             let setters = concerned.iter().filter_map(|id| scan.get(id)?.record.head.session.clone());
-            let mut concerns: Vec<SessionId> = setters.chain([from.clone()]).filter(|id| *id != who.id).collect();
+            let mut concerns: Vec<SessionId> = setters.chain([from.clone()]).filter(|id| *id != session.id).collect();
             concerns.sort();
             concerns.dedup();
             Body::GoalTake(GoalTake { from, of: concerned.clone(), concerns })
         }
     };
     let kind = body.kind();
-    let (records, mut stored) = context.store(&who, vec![body], FlushTiming::Later)?;
+    let (records, mut stored) = context.store(&session, vec![body], FlushTiming::Later)?;
     stored.warnings.append(&mut warnings);
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
     if is_goal(&record) {
@@ -144,7 +146,7 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
     Ok(GoalOutcome {
         id: record.head.id,
         kind,
-        session_id: who.id,
+        session_id: session.id,
         goals: all.into_iter().filter(|owned| concerned.contains(&owned.goal.id)).collect(),
         stored,
     })
@@ -165,7 +167,7 @@ fn source(context: &CommandContext<'_>, name: &str) -> Result<(SessionId, Option
 }
 
 /// The error for a session without an open goal: others took its goals, or it has none.
-fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
+fn nothing_to_take(scan: &Scan, from: &SessionId, session: &SessionId) -> Error {
     let error = Error::not_found(format!("cannot take goals of session {}: none is open", from.short()));
     let had = |record: &Record, id: &Id| match &record.body {
         Body::Goal(_) => record.head.id == *id,
@@ -182,7 +184,7 @@ fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
     holders.sort();
     holders.dedup();
     let list = empirica("goal list").flag("--open");
-    if holders.iter().all(|holder| holder == who) && !lapsed.is_empty() {
+    if holders.iter().all(|holder| holder == session) && !lapsed.is_empty() {
         let error =
             error.reason("those that were suggested to it closed with it").suggest("Take one that you work on.");
         return error.commands_of(lapsed.into_iter().take(MOST_LAPSED));
@@ -191,7 +193,7 @@ fn nothing_to_take(scan: &Scan, from: &SessionId, who: &SessionId) -> Error {
         return error.reason("it had none, or all are closed").suggest("List what is open.").command(list);
     }
     let names: Vec<&str> = holders.iter().map(SessionId::short).collect();
-    let others = holders.iter().filter(|holder| *holder != who);
+    let others = holders.iter().filter(|holder| *holder != session);
     let commands: Vec<Command> = others.map(|holder| empirica("goal take").arg(holder.short())).collect();
     let suggestion = match commands.is_empty() {
         true => "They are this session's own already.",
@@ -212,8 +214,8 @@ struct NamedGoal {
 }
 
 impl NamedGoal {
-    fn others(&self, who: &WorkingSession) -> Vec<SessionId> {
-        self.sessions.iter().filter(|session| **session != who.id).cloned().collect()
+    fn others(&self, session: &WorkingSession) -> Vec<SessionId> {
+        self.sessions.iter().filter(|id| **id != session.id).cloned().collect()
     }
 
     /// Refuses a closed one.
@@ -283,7 +285,6 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<OwnedG
     Ok((all, warnings))
 }
 
-/// One goal.
 pub fn show(context: &CommandContext<'_>, name: &str) -> Result<(OwnedGoal, Vec<String>)> {
     let warnings = context.store.reconcile();
     let goal = find(context, name, is_goal_or_subtask)?.goal;

@@ -58,7 +58,6 @@ pub struct ShownView<'a> {
     goal: GoalView<'a>,
 }
 
-/// A goal and its steps.
 fn goal_lines(owned: &OwnedGoal, with_evidence: bool) -> String {
     let goal = &owned.goal;
     let progress = goal.progress().map(|p| format!(" ({p})")).unwrap_or_default();
@@ -97,7 +96,6 @@ pub fn changed(outcome: &goal::GoalOutcome) -> Answer {
     Answer::new(view).text(format!("{}\n", outcome.id.short())).say(lines.trim_end().to_owned()).stored(&outcome.stored)
 }
 
-/// The answer of `goal list`.
 pub fn list(goals: &[OwnedGoal], warnings: Vec<String>) -> Answer {
     let (done, counted) = reached(goals.iter().map(|owned| &owned.goal));
     let view = ListView {
@@ -116,7 +114,6 @@ pub fn list(goals: &[OwnedGoal], warnings: Vec<String>) -> Answer {
     }
 }
 
-/// The answer of `goal show`.
 pub fn shown(owned: &OwnedGoal, warnings: Vec<String>) -> Answer {
     let mut text = goal_lines(owned, true);
     if let Some(rationale) = &owned.goal.rationale {

@@ -57,8 +57,8 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, Parser, arg};
 use schemars::SchemaGenerator;
 
-use crate::cli::reference::{CountedView, Document};
-use crate::render::answer::StoredView;
+use crate::cli::reference::Document;
+use crate::render::answer::{CountedView, StoredView};
 use journal::entry::EntryCommand;
 use prelude::*;
 

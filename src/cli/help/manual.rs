@@ -190,13 +190,13 @@ fn fish_for_git(program: &Command) -> String {
     out.push_str(&format!("complete -c git -n '{at}' -f -a '{names}'\n"));
     for sub in &all {
         let name = sub.get_name();
-        let here = format!("__fish_git_using_command empirica; and __fish_seen_subcommand_from {name}");
+        let condition = format!("__fish_git_using_command empirica; and __fish_seen_subcommand_from {name}");
         let below: Vec<&str> = sub.get_subcommands().map(|sub| sub.get_name()).collect();
         if !below.is_empty() {
-            out.push_str(&format!("complete -c git -n '{here}' -f -a '{}'\n", below.join(" ")));
+            out.push_str(&format!("complete -c git -n '{condition}' -f -a '{}'\n", below.join(" ")));
         }
         for long in sub.get_arguments().filter_map(|argument| argument.get_long()) {
-            out.push_str(&format!("complete -c git -n '{here}' -l {long}\n"));
+            out.push_str(&format!("complete -c git -n '{condition}' -l {long}\n"));
         }
     }
     out

@@ -43,7 +43,6 @@ pub fn requested(arguments: &[OsString]) -> Option<Vec<String>> {
     }
 }
 
-/// The answer of `help WORDS`.
 pub fn answer(words: &[String]) -> Result<Answer> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let text = match words.as_slice() {
@@ -58,7 +57,6 @@ pub fn answer(words: &[String]) -> Result<Answer> {
     Ok(Answer::new(json!({"help": text})).text(text).paged())
 }
 
-/// A heading with its commands.
 fn group(command: &Command, heading: &str, names: &[String]) -> String {
     let mut out = if names.is_empty() { String::new() } else { format!("\n{heading}\n") };
     for sub in names.iter().filter_map(|name| command.find_subcommand(name)) {

@@ -33,7 +33,6 @@ pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
 }
 
 empirica_notes::words! {
-    /// Decision of a check.
     pub enum GateDecision {
         Proceed = "proceed",
         Investigate = "investigate",
@@ -126,7 +125,7 @@ mod tests {
 
     #[test]
     fn both_sides_of_each_threshold() {
-        for (given, expected) in [
+        for (text, expected) in [
             ("uncertainty=0.6", vec![]),
             ("uncertainty=0.60004", vec![]),
             ("uncertainty=0.6001", vec![Vector::Uncertainty]),
@@ -138,12 +137,12 @@ mod tests {
             ("do=0.1,clarity=0.1", vec![]),
             ("know=0.1,state=0.1,uncertainty=0.9", vec![Vector::Know, Vector::State, Vector::Uncertainty]),
         ] {
-            assert_eq!(triggers(&vectors(given)), expected, "{given}");
+            assert_eq!(triggers(&vectors(text)), expected, "{text}");
         }
     }
 
-    fn check(given: &str, confidence: Option<f64>) -> Assessment {
-        let vectors = vectors(given);
+    fn check(text: &str, confidence: Option<f64>) -> Assessment {
+        let vectors = vectors(text);
         Assessment {
             phase: Phase::Check,
             round: 1,
@@ -158,7 +157,7 @@ mod tests {
         }
     }
 
-    fn decided(given: &[(&str, Option<f64>)]) -> (GateDecision, String) {
+    fn decided(checks: &[(&str, Option<f64>)]) -> (GateDecision, String) {
         let head = Envelope {
             v: 1,
             id: empirica_notes::model::Id::at(1),
@@ -168,7 +167,7 @@ mod tests {
             commit: None,
             tree: None,
         };
-        let all: Vec<Assessment> = given.iter().map(|(text, confidence)| check(text, *confidence)).collect();
+        let all: Vec<Assessment> = checks.iter().map(|(text, confidence)| check(text, *confidence)).collect();
         let steps: Vec<_> = all.iter().map(|a| (&head, a, EvidenceGained::default())).collect();
         let gate = gate(&steps, 3);
         (gate.decision.unwrap(), gate.reason.unwrap())
@@ -176,9 +175,9 @@ mod tests {
 
     #[test]
     fn acting_needs_confidence_without_much_doubt() {
-        let of = |given: &str, confidence| decided(&[(given, confidence)]);
+        let of = |text: &str, confidence| decided(&[(text, confidence)]);
         let (yes, no) = (GateDecision::Proceed, GateDecision::Investigate);
-        for (given, confidence, decision, reason) in [
+        for (text, confidence, decision, reason) in [
             ("know=0.7", None, yes, "overall confidence 0.7000 is 0.70 or more"),
             ("know=0.69996", None, yes, "overall confidence 0.7000 is 0.70 or more"),
             ("know=0.6999", None, no, "overall confidence 0.6999 is below 0.70"),
@@ -188,7 +187,7 @@ mod tests {
             ("know=0.9,uncertainty=0.6001", None, no, "uncertainty 0.6001 is above 0.60"),
             ("know=0.9,uncertainty=0.99", Some(0.95), no, "uncertainty 0.99 is above 0.60"),
         ] {
-            assert_eq!(of(given, confidence), (decision, reason.to_owned()), "{given}");
+            assert_eq!(of(text, confidence), (decision, reason.to_owned()), "{text}");
         }
     }
 

@@ -18,7 +18,6 @@ const TREND: f64 = 0.05;
 pub const BINS: usize = 5;
 
 empirica_notes::words! {
-    /// Source of a forecast.
     pub enum ForecastSource {
         /// `--confidence` of the last CHECK.
         Confidence = "check_confidence",
@@ -34,7 +33,6 @@ empirica_notes::words! {
 pub struct Forecast {
     /// In [0, 1], rounded to 4 decimals.
     pub value: f64,
-    /// Its source.
     pub source: ForecastSource,
 }
 
@@ -73,7 +71,6 @@ pub struct ActualOutcome {
     pub in_progress: bool,
     /// Its goals, except suggested and dropped ones.
     pub goals: usize,
-    /// Those goals that are done.
     pub goals_done: usize,
     /// Distinct commands of its evidence.
     pub commands: usize,
@@ -99,8 +96,8 @@ impl ActualOutcome {
     /// Whether all goals are done and the last run of each evidence command passed. `None` while in progress, or without
     /// goals and evidence.
     pub fn reached(&self) -> Option<bool> {
-        let known = !self.in_progress && self.goals + self.commands > 0;
-        known.then_some(self.goals_done == self.goals && self.passed == self.commands)
+        let is_measured = !self.in_progress && self.goals + self.commands > 0;
+        is_measured.then_some(self.goals_done == self.goals && self.passed == self.commands)
     }
 
     /// Grounds of the outcome: a sentence without a full stop.
@@ -119,14 +116,11 @@ impl ActualOutcome {
     }
 }
 
-/// A session in the track record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrackEntry {
     /// The session's last record, which sorts sessions by end.
     pub end: Id,
-    /// Its forecast.
     pub forecast: Option<Forecast>,
-    /// Its outcome.
     #[serde(rename = "ending")]
     pub outcome: ActualOutcome,
 }
@@ -191,7 +185,6 @@ pub struct Score {
     pub no_forecast: usize,
     /// Mean of (forecast − outcome)², in [0, 1]; 0 is perfect.
     pub brier: Option<f64>,
-    /// The mean forecast.
     pub mean_forecast: Option<f64>,
     /// Share of outcomes that are 1.
     pub mean_outcome: Option<f64>,
@@ -199,7 +192,6 @@ pub struct Score {
     pub bias: Option<f64>,
     /// Five bins of width 0.2: [0, 0.2) … [0.8, 1].
     pub reliability: [ReliabilityBin; BINS],
-    /// Its trend.
     pub direction: ScoreTrend,
     /// Brier score of the earlier half; `None` with fewer than 4 sessions.
     pub earlier: Option<f64>,
@@ -387,14 +379,14 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_counted_once() {
-        let known = entry(0, 0.5, true);
-        let in_progress = ActualOutcome { in_progress: true, ..known.outcome };
-        let nothing = ActualOutcome { goals: 0, goals_done: 0, ..known.outcome };
+        let complete = entry(0, 0.5, true);
+        let in_progress = ActualOutcome { in_progress: true, ..complete.outcome };
+        let nothing = ActualOutcome { goals: 0, goals_done: 0, ..complete.outcome };
         let entries = [
-            TrackEntry { outcome: in_progress, forecast: None, ..known.clone() },
-            TrackEntry { outcome: nothing, forecast: None, ..known.clone() },
-            TrackEntry { forecast: None, ..known.clone() },
-            known,
+            TrackEntry { outcome: in_progress, forecast: None, ..complete.clone() },
+            TrackEntry { outcome: nothing, forecast: None, ..complete.clone() },
+            TrackEntry { forecast: None, ..complete.clone() },
+            complete,
         ];
         let score = Score::of(&entries);
         assert_eq!((score.judged, score.active, score.no_outcome, score.no_forecast), (1, 1, 1, 1));

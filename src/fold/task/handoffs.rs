@@ -141,10 +141,10 @@ mod tests {
     use super::*;
     use crate::handoff::managed::payload::put_in;
 
-    fn handoff(given: Value) -> Handoff {
-        let kind = given["handoff_type"].as_str().expect("a type").to_owned();
+    fn handoff(document: Value) -> Handoff {
+        let kind = document["handoff_type"].as_str().expect("a type").to_owned();
         let mut out = Handoff::default();
-        put_in(&kind, given, &mut out);
+        put_in(&kind, document, &mut out);
         out
     }
 

@@ -17,12 +17,10 @@ pub struct Question {
 }
 
 impl Question {
-    /// Its name: see [`name`].
     pub fn name(&self) -> String {
         name(&self.head.id, self.number)
     }
 
-    /// The command that answers it.
     pub fn command(&self) -> Command {
         empirica("answer").arg(self.name()).arg(blank("\"<answer>\""))
     }

@@ -7,23 +7,18 @@ use crate::fold::task::questions::{Question, questions};
 use empirica_notes::model::handoff::accept::Answer;
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Record, Verdict};
 
-/// An event of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskAction {
     /// A handoff; `true` if superseded.
     Handoff(Box<Handoff>, bool),
-    /// An acknowledgement.
     Accept(Accept),
-    /// An answer to a question.
     Answer(Answer),
 }
 
-/// An event of a task, with its author.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskEvent {
     /// Author, time and session.
     pub head: Envelope,
-    /// The event.
     pub action: TaskAction,
 }
 
@@ -47,11 +42,10 @@ empirica_notes::words! {
         /// A person must decide first.
         Escalated = "escalated",
         /// It is done.
-        Complete = "complete",
+    Complete = "complete",
     }
 }
 
-/// State of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskState {
     /// Whether work can continue.
@@ -66,7 +60,6 @@ pub struct TaskState {
     pub escalated: Vec<usize>,
     /// Distinct files of its reports and handoffs.
     pub files: Vec<String>,
-    /// Questions of its receivers.
     pub questions: Vec<Question>,
     /// Events, oldest first.
     pub steps: Vec<TaskEvent>,
@@ -265,10 +258,10 @@ mod tests {
     }
 
     fn handoff(number: u64, kind: &str, more: serde_json::Value) -> Record {
-        let mut given = json!({"task_id": "t"});
-        given.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut document = json!({"task_id": "t"});
+        document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let mut handoff = Handoff::default();
-        payload::put_in(kind, given, &mut handoff);
+        payload::put_in(kind, document, &mut handoff);
         Record { head: head(number), body: Body::Handoff(Box::new(handoff)) }
     }
 

@@ -54,7 +54,7 @@ pub struct CommitState {
     pub reachable: Option<bool>,
     /// Whether it is in this clone; `None` for a handoff without a commit.
     #[serde(skip)]
-    pub is_here: Option<bool>,
+    pub exists: Option<bool>,
 }
 
 /// The changes since a handoff.

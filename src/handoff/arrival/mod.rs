@@ -23,7 +23,7 @@ pub fn of(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(
         return Ok((Vec::new(), Vec::new()));
     }
     // git reads the work tree and counts commits meanwhile
-    let status = status::ask(context.repo);
+    let status = status::start(context.repo);
     let counting: Vec<_> = handoffs.iter().map(|listed| Commit::ask(context, listed)).collect();
     let unknowns = handoffs.iter().flat_map(|listed| &listed.handoff.unknowns).filter_map(|item| item.id.as_ref());
     let answers = context.index()?.naming(unknowns, &["resolve"])?;
@@ -42,7 +42,7 @@ pub fn of(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(
 /// The commit of a handoff, while git counts.
 struct Commit {
     id: Option<Oid>,
-    is_here: bool,
+    exists: bool,
     is_head: bool,
     counting: Option<reach::Counting>,
 }
@@ -50,13 +50,13 @@ struct Commit {
 impl Commit {
     fn ask(context: &CommandContext<'_>, listed: &ListedHandoff) -> Self {
         let id = listed.head.commit.as_deref().and_then(parse_oid);
-        let is_here = id.is_some_and(|id| context.repo.is_commit(id));
+        let exists = id.is_some_and(|id| context.repo.is_commit(id));
         let head = context.store.head().commit;
         let counting = match (id, head) {
-            (Some(id), Some(head)) if is_here && id != head => Some(reach::beyond(context.repo, id, head)),
+            (Some(id), Some(head)) if exists && id != head => Some(reach::count_since(context.repo, id, head)),
             _ => None,
         };
-        Commit { id, is_here, is_head: id.is_some() && id == head, counting }
+        Commit { id, exists, is_head: id.is_some() && id == head, counting }
     }
 
     fn read(self, context: &CommandContext<'_>) -> CommitState {
@@ -68,7 +68,7 @@ impl Commit {
         CommitState {
             commits_since: counted.filter(|_| !is_cut_off),
             reachable: (!is_cut_off).then_some(reached),
-            is_here: Some(self.is_here),
+            exists: Some(self.exists),
         }
     }
 }
@@ -84,7 +84,7 @@ struct ExpectedFiles<'c> {
 
 impl<'c> ExpectedFiles<'c> {
     fn new(context: &'c CommandContext<'_>, listed: &ListedHandoff, commit: &Commit) -> Self {
-        let attached = commit.id.filter(|_| commit.is_here).and_then(|id| context.repo.tree_of(id).ok());
+        let attached = commit.id.filter(|_| commit.exists).and_then(|id| context.repo.tree_of(id).ok());
         let written = listed.head.tree.as_deref().and_then(parse_oid);
         let uncommitted = listed.handoff.uncommitted.iter().map(|file| (file.path.clone(), file.clone()));
         ExpectedFiles {
@@ -187,7 +187,7 @@ impl<'c> PresentFiles<'c> {
     }
 
     fn bytes(&self, path: &str) -> Option<PathContent> {
-        self.files.as_ref().map(|files| files.look(path))
+        self.files.as_ref().map(|files| files.content(path))
     }
 
     /// The content of a path: that in HEAD if it is clean, otherwise that in the work tree.
@@ -196,8 +196,8 @@ impl<'c> PresentFiles<'c> {
         let Some(files) = &self.files else { return in_head };
         let is_dirty = self.dirty.as_ref().is_none_or(|dirty| dirty.contains(path));
         match in_head {
-            PathContent::Nothing => files.look(path),
-            _ if is_dirty => files.look(path),
+            PathContent::Nothing => files.content(path),
+            _ if is_dirty => files.content(path),
             _ => in_head,
         }
     }

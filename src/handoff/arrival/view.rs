@@ -36,7 +36,6 @@ pub struct PackedArrivalView {
     stale_evidence: Option<Option<Vec<StaleCheck>>>,
 }
 
-/// The packed arrival of a session.
 #[derive(Debug)]
 pub struct PackedArrival {
     pub view: PackedArrivalView,
@@ -186,7 +185,7 @@ fn commits(arrival: &Arrival) -> Option<String> {
 /// The place of a commit outside HEAD's history, with a remedy.
 fn lost(arrival: &Arrival) -> Option<String> {
     let doctor = empirica("doctor");
-    Some(match (arrival.commit.reachable, arrival.commit.is_here?) {
+    Some(match (arrival.commit.reachable, arrival.commit.exists?) {
         (Some(true), _) => return None,
         (Some(false), true) => format!("Its commit is not in HEAD's history; if that was rewritten: {doctor}"),
         (Some(false), false) => format!("Its commit is not in this clone; fetch it, or: {doctor}"),

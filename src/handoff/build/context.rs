@@ -11,7 +11,7 @@ use crate::text::list::add_new;
 use crate::text::shorten::short;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
-use empirica_transcripts::model::{Exchange, Role, Transcript};
+use empirica_transcripts::model::{self, Role, Transcript};
 
 /// Length of a shortened message, in characters.
 const MESSAGE: usize = 300;
@@ -59,7 +59,7 @@ fn drawn(handoff: &Handoff, source: &Source<'_>) -> Context {
         out
     };
     let decisions = distinct(&mut decisions.iter().chain(gathered.transcripts.iter().flat_map(|one| &one.decisions)));
-    let message = |message: &Exchange| {
+    let message = |message: &model::Message| {
         let role = match message.role {
             Role::User => "user",
             Role::Assistant => "assistant",

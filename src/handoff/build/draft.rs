@@ -52,7 +52,6 @@ fn lines(text: &str) -> String {
     text.split('\n').map(guard).collect::<Vec<_>>().join("\n")
 }
 
-/// The error of an empty draft.
 pub fn empty() -> Error {
     Error::refused("cannot store the handoff: the draft is empty")
         .reason("nothing was stored")

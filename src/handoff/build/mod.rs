@@ -10,7 +10,7 @@ pub mod uncommitted;
 
 use std::collections::BTreeSet;
 
-use crate::context::handoffs::{ListedHandoff, in_force, whole};
+use crate::context::handoffs::{ListedHandoff, by_ids, in_force};
 use crate::context::records::gathered_of;
 use crate::context::{CommandContext, WorkingSession};
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
@@ -38,7 +38,6 @@ const MAX_COMMITS: usize = 200;
 /// The content of a handoff besides the report of its session.
 #[derive(Debug, Default)]
 pub struct Content {
-    /// The payload.
     pub managed: CheckedHandoff,
     /// The handoff it revises.
     pub revision: Option<Revision>,
@@ -77,15 +76,15 @@ impl Content {
     }
 
     /// Warnings about the session, and about open questions.
-    pub fn warnings(&self, who: &WorkingSession) -> Vec<String> {
-        who.note.iter().cloned().chain(self.revision.iter().flat_map(Revision::warnings)).collect()
+    pub fn warnings(&self, session: &WorkingSession) -> Vec<String> {
+        session.note.iter().cloned().chain(self.revision.iter().flat_map(Revision::warnings)).collect()
     }
 }
 
 /// The handoff: report of the session, payload, relevant records.
 pub fn composed(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     gathered: &SessionRecords,
     work: GitWork,
     mut input: HandoffInput,
@@ -107,10 +106,10 @@ pub fn composed(
     }
     if is_context {
         let now = context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-        let source = document::Source { gathered, transcript: content.transcript.as_ref(), ai: &who.ai, now: &now };
+        let source = document::Source { gathered, transcript: content.transcript.as_ref(), ai: &session.ai, now: &now };
         document::fill(&mut handoff, &source);
         if let Some(budget) = content.budget {
-            let head = context.store.writer().new_record(&who.id, &who.ai, Body::Handoff(Box::default())).head;
+            let head = context.store.writer().new_record(&session.id, &session.ai, Body::Handoff(Box::default())).head;
             // the stored one has another ID
             let budget = budget.saturating_sub(8);
             let size = |handoff: &Handoff| {
@@ -124,7 +123,6 @@ pub fn composed(
     Ok(handoff)
 }
 
-/// A handoff that is not stored.
 #[derive(Debug)]
 pub struct DraftHandoff {
     pub handoff: Handoff,
@@ -138,13 +136,13 @@ pub struct DraftHandoff {
 /// The handoff of a session as it would be stored now.
 pub fn drafted(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     mut input: HandoffInput,
     content: &Content,
 ) -> Result<DraftHandoff> {
-    let status = status::ask(context.repo);
-    let scan = context.session(&who.id)?;
-    let gathered = content.gathered(&scan, &who.id)?;
+    let status = status::start(context.repo);
+    let scan = context.session(&session.id)?;
+    let gathered = content.gathered(&scan, &session.id)?;
     let (work, warnings, work_tree) = work(context, &gathered, content.since.as_ref(), status);
     let since = gathered.session.commit.as_deref().and_then(parse_oid);
     let (mut changed, mut own) = (None, None);
@@ -156,12 +154,12 @@ pub fn drafted(
         let uncommitted = || files_added.iter().chain(files_modified).chain(files_deleted);
         own.iter_mut().for_each(|own| add_new(own, uncommitted()));
     }
-    let session = match &content.since {
-        Some(_) => &gathered_of(&scan.records().chain(&content.unstored).collect::<Vec<_>>(), &who.id)?,
+    let logged = match &content.since {
+        Some(_) => &gathered_of(&scan.records().chain(&content.unstored).collect::<Vec<_>>(), &session.id)?,
         None => &gathered,
     };
-    input.drop_logged(session, &|text| context.store.secret_filter().clean(text));
-    let handoff = composed(context, who, &gathered, work, input, content)?;
+    input.drop_logged(logged, &|text| context.store.secret_filter().clean(text));
+    let handoff = composed(context, session, &gathered, work, input, content)?;
     Ok(DraftHandoff { handoff, changed, own, warnings })
 }
 
@@ -215,7 +213,7 @@ fn made_in(context: &CommandContext<'_>, status: &Status) -> MadeIn {
 /// none. Handoffs that supersede earlier ones cannot be incremental.
 pub fn since_last(
     context: &CommandContext<'_>,
-    who: &WorkingSession,
+    session: &WorkingSession,
     managed: &CheckedHandoff,
 ) -> Result<Option<PreviousHandoff>> {
     let (to, task) = managed.receiver();
@@ -234,11 +232,11 @@ pub fn since_last(
             .command(example(to.into())));
     };
     let index = context.index()?;
-    let own = HandoffQuery { session: Some(who.id.clone()), ..HandoffQuery::default() };
+    let own = HandoffQuery { session: Some(session.id.clone()), ..HandoffQuery::default() };
     let mut found = in_force(context, &own, usize::MAX)?;
     if let Some(task) = task {
         let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
-        found.extend(whole(&index, &ids)?);
+        found.extend(by_ids(&index, &ids)?);
     }
     found.retain(|ListedHandoff { handoff, .. }| {
         handoff.to.as_deref() == Some(to) && handoff.kind == kind && handoff.left_out.is_empty()

@@ -15,12 +15,11 @@ use empirica_notes::model::{Body, Envelope, Handoff, Record};
 /// Most earlier versions whose questions and gaps are included.
 const MAX_VERSIONS: usize = 100;
 
-/// A handoff to revise.
 #[derive(Debug)]
 pub struct Revision {
     pub head: Envelope,
     /// Its session, which also gets the new one.
-    pub who: WorkingSession,
+    pub session: WorkingSession,
     /// Its commits.
     pub on: BTreeSet<Oid>,
     handoff: Handoff,
@@ -29,14 +28,14 @@ pub struct Revision {
 }
 
 /// The handoff of that name, which must be in force and belong to a session.
-pub fn prepared(context: &CommandContext<'_>, given: &str) -> Result<Revision> {
-    let Record { head, body: Body::Handoff(handoff) } = accept::named(context, given)? else {
+pub fn prepared(context: &CommandContext<'_>, name: &str) -> Result<Revision> {
+    let Record { head, body: Body::Handoff(handoff) } = accept::named(context, name)? else {
         return Err(Error::unstored());
     };
     let short = head.id.short();
     if let Some(newer) = accept::newer(context, &head.id, head.session.as_ref())? {
         return Err(Error::refused(format!("cannot revise handoff {short}: it is superseded"))
-            .provided(given)
+            .provided(name)
             .reason("receivers ask about the one in force")
             .suggest("Revise that one.")
             .command(empirica("handoff").option("--regenerate", newer)));
@@ -48,8 +47,8 @@ pub fn prepared(context: &CommandContext<'_>, given: &str) -> Result<Revision> {
             .command(empirica("handoff")));
     };
     // the author is the working agent, the session that of the work
-    let author = context.working().map_or_else(|_| context.author(Some(&head.ai)), |who| who.ai);
-    let who = WorkingSession { id: session, ai: author, note: None };
+    let author = context.working().map_or_else(|_| context.author(Some(&head.ai)), |session| session.ai);
+    let session = WorkingSession { id: session, ai: author, note: None };
     let index = context.index()?;
     let on = index.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
     let mut received = vec![accept::of(context, &head.id)?];
@@ -62,7 +61,7 @@ pub fn prepared(context: &CommandContext<'_>, given: &str) -> Result<Revision> {
         });
     }
     received.reverse();
-    Ok(Revision { head, who, on, handoff: *handoff, received })
+    Ok(Revision { head, session, on, handoff: *handoff, received })
 }
 
 impl Revision {

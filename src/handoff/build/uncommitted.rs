@@ -11,14 +11,12 @@ use empirica_notes::model::handoff::Uncommitted;
 /// Most blobs recorded.
 const MAX_BLOBS: usize = 200;
 
-/// The state of the work tree.
 #[derive(Debug)]
 pub enum WorkTreeState {
     /// The session worked in another worktree or clone.
     Elsewhere,
     /// Git failed: every file may be uncommitted.
     Unknown,
-    /// The uncommitted changes.
     All(Changes),
 }
 
@@ -56,7 +54,7 @@ pub fn of(
             continue;
         }
         let held = match recorded < MAX_BLOBS {
-            true => files.look(&path),
+            true => files.content(&path),
             false if files.has(&path) => PathContent::Unknown,
             false => PathContent::Nothing,
         };

@@ -18,7 +18,6 @@ pub fn sentence(gap: &ReportedGap) -> String {
     format!("{} missed in handoff {}, and this one does not have either: {}", gap.by, gap.of, gap.gap)
 }
 
-/// The gaps that a handoff does not cover.
 pub fn uncovered<'r>(handoff: &Handoff, reported: &'r [ReportedGap]) -> Vec<&'r ReportedGap> {
     if reported.is_empty() {
         return Vec::new();

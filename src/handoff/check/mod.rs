@@ -54,7 +54,6 @@ const MANIFESTS: [&str; 31] = [
     "Dockerfile",
 ];
 
-/// Runs the checks.
 pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<Check>> {
     let handoff = &draft.handoff;
     let state = handoff.task_id.as_deref().map(|id| tasks::state(context, id)).transpose()?.flatten();
@@ -64,11 +63,11 @@ pub fn checks(context: &CommandContext<'_>, draft: &DraftHandoff) -> Result<Vec<
     let files = WorkTree::of(context.repo);
     let committed = std::cell::RefCell::new(Tree::new(context.repo, context.store.head().tree));
     let changed: BTreeSet<&str> = draft.changed.iter().flatten().map(String::as_str).collect();
-    let place = |given: &str| {
-        if matches!(given.trim_end_matches('/'), "." | "") {
+    let place = |path: &str| {
+        if matches!(path.trim_end_matches('/'), "." | "") {
             return PathState::Committed;
         }
-        let Some(path) = inside(root.as_deref(), given) else { return PathState::Outside };
+        let Some(path) = inside(root.as_deref(), path) else { return PathState::Outside };
         let on_disk = files.as_ref().is_some_and(|files| files.has(&path));
         match committed.borrow_mut().find(&path) {
             PathContent::File(_) | PathContent::Folder(_) | PathContent::Unknown if files.is_none() || on_disk => {

@@ -22,7 +22,6 @@ const MAX_CRITERIA: usize = 10;
 const MAX_NAMED: usize = 5;
 
 empirica_notes::words! {
-    /// The result of a check.
     #[derive(PartialOrd, Ord)]
     pub enum Level {
         /// The check does not apply to the handoff.
@@ -59,15 +58,11 @@ pub enum PathState {
     Uncommitted,
     /// Deleted since the session began.
     Deleted,
-    /// Nowhere.
     Missing,
-    /// Outside the repository.
     Outside,
 }
 
-/// The facts that the rules need.
 pub struct CheckFacts<'f> {
-    /// The place of a path.
     pub place: &'f dyn Fn(&str) -> PathState,
     /// A path relative to the root of the repository.
     pub plain: &'f dyn Fn(&str) -> String,
@@ -135,15 +130,15 @@ fn named(paths: &[&str]) -> String {
 }
 
 /// Whether a path is among these, or below one of them.
-fn covers(known: &BTreeSet<&str>, path: &str) -> bool {
+fn covers(listed: &BTreeSet<&str>, path: &str) -> bool {
     let bare = path.trim_end_matches('/');
-    known.contains(path)
-        || known.contains(bare)
-        || known.iter().any(|known| {
-            let (known_bare, below) = (known.trim_end_matches('/'), |path: &str, folder: &str| {
+    listed.contains(path)
+        || listed.contains(bare)
+        || listed.iter().any(|listed| {
+            let (listed_bare, below) = (listed.trim_end_matches('/'), |path: &str, folder: &str| {
                 path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
             });
-            below(path, known_bare) || (path.ends_with('/') && below(known, bare))
+            below(path, listed_bare) || (path.ends_with('/') && below(listed, bare))
         })
 }
 
@@ -282,8 +277,8 @@ impl<'h> Subject<'h> {
     }
 
     fn dependencies(&self, facts: &CheckFacts<'_>) -> Finding {
-        let here = self.texts("/context_updates/dependencies_added");
-        let mut added: BTreeSet<String> = here.iter().cloned().collect();
+        let own = self.texts("/context_updates/dependencies_added");
+        let mut added: BTreeSet<String> = own.iter().cloned().collect();
         added.extend(
             facts.chain.iter().flat_map(|handoff| handoffs::texts(handoff, "/context_updates/dependencies_added")),
         );
@@ -301,7 +296,7 @@ impl<'h> Subject<'h> {
             (!undeclared.is_empty()).then(|| {
                 let message = format!("added, and declared in no manifest: {}", named(&undeclared));
                 // a dependency of an earlier round may have been removed since
-                let is_new = undeclared.iter().any(|name| here.iter().any(|own| own == name));
+                let is_new = undeclared.iter().any(|name| own.iter().any(|text| text == name));
                 if is_new { fail(message) } else { warn(message) }
             }),
             root.map(|root| fail(format!("the project root {root} is not in the repository"))),
@@ -377,10 +372,10 @@ impl<'h> Subject<'h> {
             listed.extend(facts.chain.iter().flat_map(|handoff| handoffs::reported(handoff)));
         }
         let listed: Vec<String> = listed.iter().map(|path| (facts.plain)(path)).collect();
-        let known: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
+        let listed: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
         let silent: Vec<&str> = match self.kind {
             "progress" | "escalation" => {
-                changed.iter().map(String::as_str).filter(|path| !covers(&known, path)).collect()
+                changed.iter().map(String::as_str).filter(|path| !covers(&listed, path)).collect()
             }
             _ => Vec::new(),
         };

@@ -105,26 +105,26 @@ fn block(
         _ => "Digest",
     };
     let part = |text: &str| fill::one_line(&safe::words(text), PART);
-    let mut who = vec![part(&record.head.ai)];
+    let mut origin = vec![part(&record.head.ai)];
     match (superseded, handoff.filter(|(_, handoff)| handoff.payload.is_some())) {
-        (Some(by), _) => who.push(format!("superseded by {}", by.short())),
+        (Some(by), _) => origin.push(format!("superseded by {}", by.short())),
         (None, Some((_, handoff))) => {
             let to = handoff.to.as_ref().map(|to| format!(" for {to}")).unwrap_or_default();
-            who.push(part(&format!("{}{to}", handoff.kind.replace('_', " "))));
+            origin.push(part(&format!("{}{to}", handoff.kind.replace('_', " "))));
         }
         (None, None) => {}
     }
     let session = record.head.session.as_ref();
     let end = session.map(|session| format!(", session {}", session.short())).unwrap_or_default();
-    let who = format!("({}, ", who.join(", "));
+    let origin = format!("({}, ", origin.join(", "));
     // the newest digests whose IDs fit in the heading
-    let room = COLUMNS.saturating_sub(TITLE + measure(&who) + end.len()) / (id.short().len() + 1);
+    let room = COLUMNS.saturating_sub(TITLE + measure(&origin) + end.len()) / (id.short().len() + 1);
     let most = room.max(1) - usize::from(handoff.is_some() && room > 1);
     digests.drain(..digests.len().saturating_sub(most));
     let mut ids = vec![id.short()];
     ids.extend(digests.iter().map(|(record, _)| record.head.id.short()).filter(|short| *short != id.short()));
-    let who = format!("{who}{}{end})", ids.join(" "));
-    let title = fill::one_line(&safe::words(title), COLUMNS.saturating_sub(measure(&who) + 3));
+    let origin = format!("{origin}{}{end})", ids.join(" "));
+    let title = fill::one_line(&safe::words(title), COLUMNS.saturating_sub(measure(&origin) + 3));
     let show = session.filter(|_| ids.len() > 1).map_or(id.short(), |session| session.short());
     let digests: Vec<&Digest> = digests.iter().map(|(_, digest)| *digest).collect();
     // a block rendered from more records is newer
@@ -144,7 +144,7 @@ fn block(
     let lists = if whole { lists } else { lists.newest_first() };
     let data = json!({
         "title": title,
-        "who": who,
+        "who": origin,
         "report": report,
         "lines": fill::lists(&lists.all().collect::<Vec<_>>(), most, columns),
         "show": show,

@@ -11,7 +11,6 @@ use empirica_notes::model::journal::{Decision, Finding};
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Namespace, Record, SessionId, Verdict};
 use empirica_notes::store::FlushTiming;
 
-/// Input of the receiver.
 #[derive(Debug, Clone, Default)]
 pub struct AcceptRequest {
     /// The handoff: its id, or a unique part of it.
@@ -21,7 +20,6 @@ pub struct AcceptRequest {
     pub instructions: Option<String>,
     pub questions: Vec<String>,
     pub gaps: Vec<String>,
-    /// The resolution of an escalation.
     pub resolution: Option<String>,
 }
 
@@ -57,7 +55,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     }
     let turn = request.resolution.as_ref().map(|_| context.store.decision_lock());
     let handoff = named(context, &request.handoff)?;
-    let who = if turn.is_some() { context.writing_in_turn()? } else { context.writing()? };
+    let session = if turn.is_some() { context.writing_in_turn()? } else { context.writing()? };
     let mut bodies = match (&request.resolution, &handoff.body) {
         (Some(resolution), Body::Handoff(escalated)) => learned(context, &handoff.head, escalated, resolution)?,
         _ => Vec::new(),
@@ -67,7 +65,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     if let Some(newer) = newer(context, &id, owner.as_ref())? {
         warnings.push(format!("handoff {} is superseded by {newer}", id.short()));
     }
-    if owner.as_ref() == Some(&who.id) {
+    if owner.as_ref() == Some(&session.id) {
         warnings.push("the session accepts its own handoff; metrics count only those accepted by another".to_owned());
     }
     if let (Body::Handoff(handoff), None) = (&handoff.body, &request.resolution)
@@ -80,7 +78,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     }
     let accept = Accept {
         of: id,
-        concerns: owner.filter(|owner| *owner != who.id).into_iter().collect(),
+        concerns: owner.filter(|owner| *owner != session.id).into_iter().collect(),
         understanding: request.understanding,
         decision: request.decision,
         instructions: request.instructions,
@@ -89,13 +87,13 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
         resolution: request.resolution,
     };
     bodies.insert(0, Body::Accept(accept));
-    let (records, mut stored) = context.store(&who, bodies, FlushTiming::Now)?;
+    let (records, mut stored) = context.store(&session, bodies, FlushTiming::Now)?;
     stored.warnings.extend(warnings);
     let (accepts, learned): (Vec<_>, Vec<_>) =
         records.into_iter().partition(|record| matches!(record.body, Body::Accept(_)));
     match accepts.into_iter().next() {
         Some(Record { head, body: Body::Accept(accept) }) => {
-            Ok(AcceptOutcome { head, accept, session_id: who.id, learned, stored })
+            Ok(AcceptOutcome { head, accept, session_id: session.id, learned, stored })
         }
         _ => Err(Error::unstored()),
     }
@@ -147,8 +145,8 @@ fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, res
 }
 
 /// The handoff of that name: its id, or a unique part of it.
-pub fn named(context: &CommandContext<'_>, given: &str) -> Result<Record> {
-    context.record(given, "handoff", &[Namespace::Handoffs], |record| matches!(record.body, Body::Handoff(_)))
+pub fn named(context: &CommandContext<'_>, name: &str) -> Result<Record> {
+    context.record(name, "handoff", &[Namespace::Handoffs], |record| matches!(record.body, Body::Handoff(_)))
 }
 
 /// The short ID of the handoff that superseded another; `None` if it is current.
@@ -177,10 +175,8 @@ pub fn of(context: &CommandContext<'_>, handoff: &Id) -> Result<ReceivedHandoff>
     Ok(ReceivedHandoff { accepts: accepts.collect(), questions: questions(scan.records().collect::<Vec<_>>()) })
 }
 
-/// The replies of the receivers of a handoff.
 #[derive(Debug, Clone, Default)]
 pub struct ReceivedHandoff {
     pub accepts: Vec<(Envelope, Accept)>,
-    /// The questions with their answers.
     pub questions: Vec<Question>,
 }

@@ -9,7 +9,6 @@ use empirica_notes::model::handoff::accept::Answer;
 use empirica_notes::model::{Body, Envelope, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
-/// A stored answer.
 #[derive(Debug)]
 pub struct AnswerOutcome {
     pub head: Envelope,
@@ -23,41 +22,42 @@ pub struct AnswerOutcome {
 
 /// Answers a question. Its name is the ID of the acknowledgement, or a unique part of that, a dot, and its number there; the number
 /// is optional if only one question is open. The newest answer counts.
-pub fn run(context: &CommandContext<'_>, given: &str, text: &str) -> Result<AnswerOutcome> {
+pub fn run(context: &CommandContext<'_>, question_name: &str, text: &str) -> Result<AnswerOutcome> {
     context.text("answer", text)?;
-    let (name, number) = match given.trim().rsplit_once('.') {
-        Some((name, number)) => {
-            (name, Some(number.parse::<u32>().map_err(|_| unknown(given, "the part after the dot is not a number"))?))
-        }
-        None => (given.trim(), None),
+    let (name, number) = match question_name.trim().rsplit_once('.') {
+        Some((name, number)) => (
+            name,
+            Some(number.parse::<u32>().map_err(|_| unknown(question_name, "the part after the dot is not a number"))?),
+        ),
+        None => (question_name.trim(), None),
     };
     let is_accept = |record: &Record| matches!(record.body, Body::Accept(_));
     let Record { head: accepted, body: Body::Accept(accept) } =
         context.record(name, "acknowledgement", &[Namespace::Handoffs], is_accept)?
     else {
-        return Err(unknown(given, "no acknowledgement has that id"));
+        return Err(unknown(question_name, "no acknowledgement has that id"));
     };
     let mut questions = accept::of(context, &accept.of)?.questions;
-    let at = chosen(given, &accepted, number, &questions)?;
+    let at = chosen(question_name, &accepted, number, &questions)?;
     let question = questions.remove(at);
     questions.retain(|question| question.answer.is_none());
-    let who = context.writing()?;
+    let session = context.writing()?;
     let mut concerns: Vec<SessionId> =
-        accepted.session.into_iter().chain(accept.concerns).filter(|id| *id != who.id).collect();
+        accepted.session.into_iter().chain(accept.concerns).filter(|id| *id != session.id).collect();
     concerns.sort();
     concerns.dedup();
     let answer = Answer { of: accepted.id, question: question.number, text: text.to_owned(), concerns };
-    let (records, stored) = context.store(&who, vec![Body::Answer(answer)], FlushTiming::Now)?;
+    let (records, stored) = context.store(&session, vec![Body::Answer(answer)], FlushTiming::Now)?;
     match records.into_iter().next() {
         Some(Record { head, body: Body::Answer(answer) }) => {
-            Ok(AnswerOutcome { head, answer, session_id: who.id, question, open: questions, stored })
+            Ok(AnswerOutcome { head, answer, session_id: session.id, question, open: questions, stored })
         }
         _ => Err(Error::unstored()),
     }
 }
 
 /// The index of the question; without a number, that of the only open one, otherwise the only one.
-fn chosen(given: &str, accepted: &Envelope, number: Option<u32>, questions: &[Question]) -> Result<usize> {
+fn chosen(question_name: &str, accepted: &Envelope, number: Option<u32>, questions: &[Question]) -> Result<usize> {
     let is_own = |(_, question): &(usize, &Question)| question.head.id == accepted.id;
     let own: Vec<(usize, &Question)> = questions.iter().enumerate().filter(is_own).collect();
     let open: Vec<(usize, &Question)> = own.iter().copied().filter(|(_, question)| question.answer.is_none()).collect();
@@ -70,10 +70,10 @@ fn chosen(given: &str, accepted: &Envelope, number: Option<u32>, questions: &[Qu
     };
     found.map(|(at, _)| *at).ok_or_else(|| {
         let error = match (own.is_empty(), number) {
-            (true, _) => unknown(given, "the acknowledgement has no questions"),
-            (_, Some(_)) => unknown(given, "the acknowledgement has no question of that number"),
-            (_, None) => Error::refused(format!("'{given}' has several questions"))
-                .provided(given)
+            (true, _) => unknown(question_name, "the acknowledgement has no questions"),
+            (_, Some(_)) => unknown(question_name, "the acknowledgement has no question of that number"),
+            (_, None) => Error::refused(format!("'{question_name}' has several questions"))
+                .provided(question_name)
                 .reason("an answer is for one question")
                 .suggest("Add a dot and the number of the question."),
         };
@@ -83,9 +83,9 @@ fn chosen(given: &str, accepted: &Envelope, number: Option<u32>, questions: &[Qu
     })
 }
 
-fn unknown(given: &str, why: &str) -> Error {
-    Error::not_found(format!("there is no question '{given}'"))
-        .provided(given)
+fn unknown(question_name: &str, why: &str) -> Error {
+    Error::not_found(format!("there is no question '{question_name}'"))
+        .provided(question_name)
         .reason(why)
         .suggest("Name it as show or task show has it, such as 1f0a6b9c.1.")
         .command(empirica("handoff list"))

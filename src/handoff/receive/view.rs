@@ -38,7 +38,6 @@ pub struct AcceptView<'a> {
 }
 
 impl<'a> AcceptView<'a> {
-    /// An acknowledgement with its envelope.
     pub fn of(head: &'a Envelope, accept: &'a Accept) -> Self {
         AcceptView {
             accept_id: &head.id,
@@ -122,7 +121,6 @@ pub struct AcceptedView<'a> {
     pattern_id: Option<&'a Id>,
 }
 
-/// The answer of `accept`.
 pub fn answer(outcome: &AcceptOutcome) -> Answer {
     let (head, accept) = (&outcome.head, &outcome.accept);
     let learned =
@@ -173,7 +171,6 @@ pub struct AnsweredView<'a> {
     open_questions: Vec<QuestionView<'a>>,
 }
 
-/// The answer of `answer`.
 pub fn answered(outcome: &answer::AnswerOutcome) -> Answer {
     let view = AnsweredView {
         id: &outcome.head.id,

@@ -112,7 +112,6 @@ fn stored(
     Ok(Some(annotated))
 }
 
-/// A batch in progress.
 enum Batch<T> {
     Done(Work<T>),
     Away(Receiver<Work<T>>),
@@ -173,11 +172,11 @@ fn help<T>(
     let next = || take.lock().ok()?.recv().ok();
     let (blobs, mut buffer) = (objects.open(), Vec::new());
     let read = |blob, note: &mut Vec<u8>| {
-        let is_here = blobs.as_ref().is_some_and(|blobs| blobs.read_into(blob, note));
-        if !is_here {
+        let is_present = blobs.as_ref().is_some_and(|blobs| blobs.read_into(blob, note));
+        if !is_present {
             lost.lock().unwrap_or_else(PoisonError::into_inner).push(blob);
         }
-        is_here
+        is_present
     };
     while let Some((mut work, reply)) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
         work.run(&read, &mut buffer, renderer);

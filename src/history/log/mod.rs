@@ -16,7 +16,6 @@ use empirica_notes::store::Lookup;
 pub struct LogRequest {
     pub wanted: RecordFilter,
     pub selection: Selection,
-    /// Whether to abbreviate IDs.
     pub abbreviate: bool,
     /// Most annotated commits, or records.
     pub limit: Option<usize>,

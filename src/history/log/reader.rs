@@ -10,7 +10,6 @@ use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::{Body, Id, Namespace, Record};
 use empirica_notes::store::{Lookup, Note, Placements};
 
-/// Which records to show.
 #[derive(Debug, Clone, Default)]
 pub struct RecordFilter {
     /// With their acknowledgements.
@@ -53,7 +52,6 @@ pub struct AnnotatedCommit {
     pub journal: Vec<Record>,
 }
 
-/// A commit with notes.
 pub(crate) enum NotedCommit {
     /// With the blobs of its notes, to be read by any thread.
     Stored(Listed, Vec<(Namespace, Oid)>),
@@ -100,12 +98,12 @@ impl CommitReader<'_> {
     }
 
     pub(crate) fn read_into(&self, blob: Oid, note: &mut Vec<u8>) -> bool {
-        let is_here = self.context.repo.read_blob_into(blob, note).unwrap_or_default();
-        if !is_here {
+        let is_present = self.context.repo.read_blob_into(blob, note).unwrap_or_default();
+        if !is_present {
             // reports it as missing
             self.context.repo.note(blob);
         }
-        is_here
+        is_present
     }
 }
 

@@ -156,7 +156,6 @@ pub struct Terminal<'t> {
 }
 
 impl<'t> Terminal<'t> {
-    /// For these templates.
     pub fn new(templates: &'t mut Templates) -> Self {
         Terminal { is_built_in: templates.is_built_in("log.txt"), templates: Mutex::new(templates) }
     }

@@ -87,7 +87,7 @@ pub fn repeats(inquiries: &[SessionText<'_>]) -> Vec<Repeat> {
         candidates.dedup();
         for other in candidates {
             let theirs = &groups[other];
-            if second.is_some_and(|(known, _)| theirs.inquiries[0] >= known) {
+            if second.is_some_and(|(seen, _)| theirs.inquiries[0] >= seen) {
                 break;
             }
             if !is_like(&group.words, &theirs.words) {
@@ -97,7 +97,7 @@ pub fn repeats(inquiries: &[SessionText<'_>]) -> Vec<Repeat> {
                 match first {
                     None => first = Some((inquiry, other)),
                     Some((before, _)) if session(before) == session(inquiry) => {}
-                    Some(_) if second.is_none_or(|(known, _)| inquiry < known) => second = Some((inquiry, other)),
+                    Some(_) if second.is_none_or(|(seen, _)| inquiry < seen) => second = Some((inquiry, other)),
                     Some(_) => {}
                 }
             }
@@ -124,7 +124,7 @@ pub fn repeats(inquiries: &[SessionText<'_>]) -> Vec<Repeat> {
 fn groups(inquiries: &[SessionText<'_>]) -> Vec<Group> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let (mut normals, mut members): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
-    let mut known: HashSet<(usize, usize)> = HashSet::new();
+    let mut seen: HashSet<(usize, usize)> = HashSet::new();
     for (at, one) in inquiries.iter().enumerate() {
         let normal = normal(one.text);
         if normal.is_empty() {
@@ -135,7 +135,7 @@ fn groups(inquiries: &[SessionText<'_>]) -> Vec<Group> {
             members.push(Vec::new());
             normals.len() - 1
         });
-        if known.insert((place, one.session)) {
+        if seen.insert((place, one.session)) {
             members[place].push(at);
         }
     }

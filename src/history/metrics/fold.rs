@@ -38,7 +38,6 @@ impl Period {
     }
 }
 
-/// Filter for metrics.
 #[derive(Debug, Clone)]
 pub struct MetricsQuery {
     /// Only sessions of this agent.
@@ -81,7 +80,6 @@ impl Ratio {
 /// Numbers for some sessions. Everything counts at its own time, for the agent of its session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
-    /// Sessions started.
     pub sessions: u64,
     /// Handoffs in force made.
     pub handoffs: u64,
@@ -144,7 +142,6 @@ pub struct Duplicate {
     pub later: DatedInquiry,
 }
 
-/// A handoff in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandoffMetrics {
     pub id: Id,
@@ -153,7 +150,6 @@ pub struct HandoffMetrics {
     pub at_ms: i64,
 }
 
-/// The metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metrics {
     /// Total.
@@ -197,9 +193,9 @@ fn receipts(all: &[SessionFacts]) -> Vec<Receipt<'_>> {
 
 /// Distinct receivers of a handoff, and whether none had a question or missed something.
 fn received<'f>(receipts: &[&Receipt<'f>]) -> (Vec<&'f SessionFacts>, bool) {
-    let mut known = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let by = receipts.iter().map(|receipt| receipt.by);
-    let by: Vec<&SessionFacts> = by.filter(|facts| known.insert(facts.session.as_str())).collect();
+    let by: Vec<&SessionFacts> = by.filter(|facts| seen.insert(facts.session.as_str())).collect();
     (by, receipts.iter().all(|receipt| receipt.accept.is_clear()))
 }
 

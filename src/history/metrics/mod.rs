@@ -80,14 +80,12 @@ pub fn run(context: &CommandContext<'_>, request: &MetricsRequest) -> Result<Met
     })
 }
 
-/// Value of a handoff.
 #[derive(Debug)]
 pub struct HandoffWorth {
     /// The handoff, with the commit it is attached to.
     pub listed: ListedHandoff,
     /// Its acknowledgements, oldest first.
     pub received: accept::ReceivedHandoff,
-    /// How it was received.
     pub reception: Reception,
     /// Its part in `resume`; `None` if the session has a newer handoff.
     pub resumed: Option<ResumedSession>,
@@ -108,13 +106,12 @@ pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWo
     one(context, newest.head.id.as_str(), exact)
 }
 
-/// Measures a handoff.
 pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<HandoffWorth> {
     can_count(exact)?;
     let id = accept::named(context, name)?.head.id;
     let index = context.index()?;
     let facts = facts(&index)?;
-    let listed = handoffs::whole(&index, std::slice::from_ref(&id))?
+    let listed = handoffs::by_ids(&index, std::slice::from_ref(&id))?
         .pop()
         .ok_or_else(|| crate::context::names::no_record(name, "handoff", "it was removed while it was read"))?;
     let everything = MetricsQuery { ai: None, since_ms: None, until_ms: None, by: Period::Month };
@@ -166,7 +163,7 @@ fn resume(
     index: &Index<'_>,
     chosen: &[&HandoffMetrics],
 ) -> Result<(Vec<ResumedSession>, Vec<String>)> {
-    let listed = handoffs::whole(index, &chosen.iter().map(|handed| handed.id.clone()).collect::<Vec<_>>())?;
+    let listed = handoffs::by_ids(index, &chosen.iter().map(|handed| handed.id.clone()).collect::<Vec<_>>())?;
     let (arrivals, from_git) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
     let mut out = Vec::new();
     for (listed, arrival) in listed.iter().zip(arrivals) {

@@ -55,10 +55,10 @@ fn mean(costs: &[Cost], of: fn(&Cost) -> usize) -> Option<u64> {
 
 /// The mean of replaced tokens, and of how many transcripts; `None` without any.
 fn replaced(costs: &[Cost]) -> Option<(u64, usize)> {
-    let known: Vec<u64> = costs.iter().filter_map(|cost| cost.replaces).collect();
-    let sum: u128 = known.iter().map(|tokens| u128::from(*tokens)).sum();
-    let mean = sum.checked_div(known.len() as u128)?;
-    Some((u64::try_from(mean).unwrap_or(u64::MAX), known.len()))
+    let replaced: Vec<u64> = costs.iter().filter_map(|cost| cost.replaces).collect();
+    let sum: u128 = replaced.iter().map(|tokens| u128::from(*tokens)).sum();
+    let mean = sum.checked_div(replaced.len() as u128)?;
+    Some((u64::try_from(mean).unwrap_or(u64::MAX), replaced.len()))
 }
 
 fn replaced_text(tokens: Option<u64>, transcripts: usize) -> String {
@@ -339,7 +339,6 @@ fn overall_text(numbers: &NumbersView, exact: bool) -> String {
     out
 }
 
-/// A table with a line for each row.
 fn table<'a>(title: &str, rows: impl Iterator<Item = (&'a str, &'a NumbersView)>) -> String {
     let rows: Vec<(String, &NumbersView)> = rows.map(|(name, numbers)| (safe::line(name), numbers)).collect();
     let width = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0).max(title.chars().count());
@@ -377,7 +376,6 @@ fn time(ms: Option<i64>) -> Option<String> {
     Some(at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
 }
 
-/// The answer of `metrics`.
 pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answer> {
     let (metrics, query) = (&outcome.metrics, &outcome.query);
     let mut costs: Vec<(&HandoffMetrics, Cost)> = Vec::new();
@@ -439,7 +437,7 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
 fn receiver_text(receiver: &ReceiverView<'_>) -> String {
     let first = match receiver.first_entry_seconds {
         None => "time to its first journal entry not known".to_owned(),
-        known => format!("first journal entry {} after its start", seconds(known)),
+        time => format!("first journal entry {} after its start", seconds(time)),
     };
     let mut out = format!(
         "\nReceived by {} in session {}: {first}\n  {}\n",
@@ -454,7 +452,6 @@ fn receiver_text(receiver: &ReceiverView<'_>) -> String {
     out
 }
 
-/// The answer of `metrics HANDOFF`.
 pub fn of_handoff(one: &HandoffWorth, terminal: &mut Templates) -> Result<Answer> {
     let head = &one.listed.head;
     let mut costs: Vec<(&'static str, Cost)> = Vec::new();

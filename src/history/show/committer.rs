@@ -28,7 +28,6 @@ pub struct Committers {
     pub others: Vec<(Envelope, &'static str, LineOrigin)>,
 }
 
-/// Committer of a record.
 pub fn of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
     let index = context.index()?;
     let mut scan = index.ids([id])?;
@@ -63,7 +62,7 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<C
             unknown += 1;
             continue;
         };
-        match out.all.iter_mut().find(|(known, _)| known.as_ref().is_some_and(|known| !known.is_other(by))) {
+        match out.all.iter_mut().find(|(origin, _)| origin.as_ref().is_some_and(|origin| !origin.is_other(by))) {
             Some((_, count)) => *count += 1,
             None => out.all.push((Some(by.clone()), 1)),
         }

@@ -44,7 +44,6 @@ pub enum ShowOutcome {
 /// Provenance of a handoff.
 #[derive(Debug)]
 pub struct Trust {
-    /// Its committer.
     pub committed: Committed,
     /// Verification of its signatures, if requested.
     pub verification: Option<Verification>,
@@ -122,13 +121,13 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
         },
         (Err(_), Some(commit)) => {
             let index = context.index()?;
-            let mut here = index.on(commit)?;
-            let ids: Vec<Id> = here.records().map(|record| record.head.id.clone()).collect();
-            let of_handoffs = here.records().filter(|record| matches!(record.body, Body::Handoff(_)));
+            let mut scan = index.on(commit)?;
+            let ids: Vec<Id> = scan.records().map(|record| record.head.id.clone()).collect();
+            let of_handoffs = scan.records().filter(|record| matches!(record.body, Body::Handoff(_)));
             let superseded = index.superseded(of_handoffs.map(|record| &record.head.id))?;
-            here.merge(index.naming(&ids, &["attach"])?);
-            let placements = Placements::new(&here);
-            let entries = here.entries().filter(|entry| {
+            scan.merge(index.naming(&ids, &["attach"])?);
+            let placements = Placements::new(&scan);
+            let entries = scan.entries().filter(|entry| {
                 entry.on.contains(&commit)
                     && !entry.record.body.is_meta()
                     && !superseded.contains(&entry.record.head.id)

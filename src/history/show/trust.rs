@@ -92,7 +92,6 @@ pub fn session(answer: Answer, committers: &Committers) -> Answer {
     answer
 }
 
-/// The answer of `handoff sign`.
 pub fn signed(outcome: &SignOutcome) -> Answer {
     Answer::new(outcome)
         .text(format!("{}\n", outcome.signature_id.short()))

@@ -17,12 +17,9 @@ const LONGEST: usize = 9_000;
 const NAME: usize = 100;
 const FAULT: usize = 2_000;
 
-/// How a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartSource {
-    /// Newly.
     Startup,
-    /// Resumed.
     Resume,
     /// After a compaction of its context.
     Compact,
@@ -31,29 +28,22 @@ pub enum StartSource {
 /// An event, independent of the agent's name for it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookKind {
-    /// A session starts or resumes.
     SessionStart(StartSource),
     /// The user submits a prompt.
     Prompt,
     /// The context will be compacted.
     BeforeCompact,
-    /// The context was compacted.
     AfterCompact,
-    /// The agent finished its turn.
     TurnEnd,
-    /// The session ends.
     SessionEnd {
         /// The agent's reason; may be empty.
         reason: String,
     },
-    /// A tool failed.
     ToolFailed {
-        /// The category of the tool.
         category: &'static str,
         /// The tool and its failure, one line.
         text: String,
     },
-    /// An event to ignore.
     Nothing,
 }
 
@@ -68,7 +58,6 @@ pub struct HookEvent {
     pub session: Option<String>,
     /// The agent's working folder, if given.
     pub folder: Option<PathBuf>,
-    /// Path of its transcript, if given.
     pub transcript: Option<PathBuf>,
 }
 
@@ -84,13 +73,11 @@ fn text(dialect: &Dialect, payload: &Value, key: &str) -> Option<String> {
     texts.map(str::to_owned).find(|text| !text.trim().is_empty())
 }
 
-/// The kind of an event by its name.
 fn kind(dialect: &Dialect, name: &str) -> Option<EventKind> {
     let bare = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     dialect.events.iter().find(|(event, _)| bare(event) == bare(name)).map(|(_, kind)| *kind)
 }
 
-/// The event of a name.
 fn event(agent: Agent, name: &str, payload: &Value) -> Option<HookKind> {
     let dialect = &entry(agent).dialect;
     Some(match kind(dialect, name)? {

@@ -209,7 +209,7 @@ fn copies(
         let Some(to) = to else { continue };
         let is_new = |pending: &&PendingRecord| {
             let id = empirica_notes::format::lines::id(&pending.line);
-            id.is_none_or(|id| attached.keys().all(|known| known.as_str() != id))
+            id.is_none_or(|id| attached.keys().all(|other| other.as_str() != id))
         };
         let new: Vec<&PendingRecord> = pending.into_iter().filter(is_new).collect();
         out.extend(stored.copies(&new, to)?);
@@ -233,9 +233,9 @@ fn copies(
 fn report_secrets(redacted: &[Replaced], stored: &mut StoreReport) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for replaced in redacted {
-        let known = counts.entry((&replaced.field, replaced.rule)).or_default();
-        *known += 1;
-        if *known == 1 {
+        let count = counts.entry((&replaced.field, replaced.rule)).or_default();
+        *count += 1;
+        if *count == 1 {
             stored.redacted.push(replaced.clone());
         }
     }

@@ -40,7 +40,7 @@ impl<'l> Nearest<'l> {
             }
         }
         let mut out = Nearest { replaced, of_session: HashMap::new(), first: BTreeMap::new(), history };
-        let mut here: HashMap<Oid, bool> = HashMap::new();
+        let mut is_commit: HashMap<Oid, bool> = HashMap::new();
         for line in lines {
             let Some(on) = line.head.commit.as_deref().and_then(parse_oid) else { continue };
             let origin = (line.head.id.ms(), line.head.session.as_ref());
@@ -48,7 +48,7 @@ impl<'l> Nearest<'l> {
                 let first = out.first.entry(on).or_insert(origin);
                 *first = (*first).min(origin);
             } else if let Some(session) = origin.1
-                && *here.entry(on).or_insert_with(|| context.repo.is_commit(on))
+                && *is_commit.entry(on).or_insert_with(|| context.repo.is_commit(on))
             {
                 out.of_session.entry(session).or_default().push((origin.0, on));
             }

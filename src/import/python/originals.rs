@@ -78,26 +78,26 @@ impl Originals<'_> {
                     out.left_out += 1;
                     continue;
                 }
-                let here = &stored[&line.head.id];
-                if here.is_empty() {
+                let lines = &stored[&line.head.id];
+                if lines.is_empty() {
                     found.push((pending.clone(), name, true));
                     continue;
                 }
                 out.known += 1;
-                if here.iter().any(|(on, known)| *on == pending.on && *known == pending.line) {
+                if lines.iter().any(|(on, line)| *on == pending.on && *line == pending.line) {
                     found.push((pending.clone(), name, false));
                     continue;
                 }
-                let known: Vec<Value> =
-                    here.iter().filter_map(|(_, known)| serde_json::from_slice(known).ok()).collect();
-                let ais: Vec<&str> = known.iter().filter_map(|known| known.get("ai")?.as_str()).collect();
+                let records: Vec<Value> =
+                    lines.iter().filter_map(|(_, line)| serde_json::from_slice(line).ok()).collect();
+                let ais: Vec<&str> = records.iter().filter_map(|record| record.get("ai")?.as_str()).collect();
                 if line.head.ai != convert::UNKNOWN && ais.iter().all(|ai| *ai == convert::UNKNOWN) {
-                    found.push((PendingRecord { on: here[0].0, ..pending.clone() }, name.clone(), false));
+                    found.push((PendingRecord { on: lines[0].0, ..pending.clone() }, name.clone(), false));
                 }
                 let encoded: Option<Value> = serde_json::from_slice(&pending.line).ok();
                 let original = |value: &Value| value.pointer("/foreign/original").cloned();
                 let own = encoded.as_ref().and_then(original);
-                let is_kept = own.is_none() || known.iter().any(|known| original(known) == own);
+                let is_kept = own.is_none() || records.iter().any(|record| original(record) == own);
                 if let Some(placeholder) = convert::placeholder(line).filter(|_| !is_kept) {
                     let id = placeholder.head.id.as_str();
                     let is_new = stored.get(&placeholder.head.id).is_none_or(Vec::is_empty);

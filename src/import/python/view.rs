@@ -21,7 +21,6 @@ pub struct ImportedView<'a> {
     outcome: &'a PythonOutcome,
 }
 
-/// The answer.
 pub fn imported(outcome: &PythonOutcome) -> Answer {
     let view = ImportedView { source: "empirica-python", outcome };
     let mut answer = Answer::new(view).text(text(outcome)).stored(&outcome.stored);

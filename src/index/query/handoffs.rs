@@ -15,17 +15,13 @@ use empirica_notes::store::Placements;
 /// Filter for handoffs; `None` or empty does not restrict.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HandoffQuery {
-    /// By this agent.
     pub ai: Option<String>,
-    /// Of this session.
     pub session: Option<SessionId>,
     /// Made at this time or later, in Unix seconds.
     pub since: Option<i64>,
     /// Made at this time or earlier, in Unix seconds.
     pub until: Option<i64>,
-    /// Of this task.
     pub task_id: Option<String>,
-    /// Of this type.
     pub kind: Option<String>,
     /// With this calibration status, as in JSON.
     pub calibration: Option<String>,
@@ -33,7 +29,6 @@ pub struct HandoffQuery {
     pub paths: Vec<String>,
 }
 
-/// A handoff in the index.
 #[derive(Debug, Clone)]
 pub struct HandoffRow {
     pub(crate) r: i64,

@@ -35,13 +35,11 @@ const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?
 /// A record found but not yet read.
 pub struct FoundRecord {
     r: i64,
-    /// Its record ID.
     pub id: String,
     note: i64,
     /// Hash of its line.
     pub version: i64,
     doubled: bool,
-    /// Whether it was retracted.
     pub retracted: bool,
 }
 
@@ -70,10 +68,10 @@ pub fn read_found<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundR
     let mut lines_of: HashMap<&str, &[u8]> = HashMap::new();
     for line in lines::split(text) {
         let Some(id) = lines::id(line).filter(|id| ids.contains(id)) else { continue };
-        let known = lines_of.entry(id).or_insert(line);
+        let best = lines_of.entry(id).or_insert(line);
         // canonical notes have the greatest line last, others may not; lines that cannot be decoded do not count
-        if line > *known && (format::record::decode(line).is_some() || format::record::decode(known).is_none()) {
-            *known = line;
+        if line > *best && (format::record::decode(line).is_some() || format::record::decode(best).is_none()) {
+            *best = line;
         }
     }
     let read = |one: &'f FoundRecord| {
@@ -114,10 +112,9 @@ pub fn of_session(db: &Connection, s: i64) -> Result<Vec<FoundRecord>, IndexErro
     found(db, OF_SESSION, [s])
 }
 
-/// Filter for records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RecordQuery<'a> {
-    /// Of this session; all if `None`.
+    /// All if `None`.
     pub session: Option<&'a SessionId>,
     /// At most this many of each kind, the newest by ID; all if `None`.
     pub newest: Option<usize>,
@@ -182,8 +179,8 @@ impl Index<'_> {
 
     /// Every record whose ID begins or ends with `given`, or whose short form begins with it, perhaps others too.
     /// `given`: lower-case hex digits and hyphens.
-    pub fn ids_like(&self, given: &str) -> Result<Scan> {
-        let digits: String = given.chars().filter(|c| *c != '-').collect();
+    pub fn ids_like(&self, prefix: &str) -> Result<Scan> {
+        let digits: String = prefix.chars().filter(|c| *c != '-').collect();
         let mut all = self.found("id BETWEEN ? AND ?", schema::around(&digits))?;
         if let Some(range) = schema::range(&digits, 8) {
             all.extend(self.found("short BETWEEN ? AND ?", range)?);
@@ -221,8 +218,8 @@ impl Index<'_> {
         out.merge(self.ids(&above)?);
         // records that refer to a goal, then to its steps
         for _ in 0..2 {
-            let known: Vec<Id> = out.records().map(|record| record.head.id.clone()).collect();
-            out.merge(self.naming(&known, &["subtask", "goal_done", "goal_drop", "goal_take"])?);
+            let ids: Vec<Id> = out.records().map(|record| record.head.id.clone()).collect();
+            out.merge(self.naming(&ids, &["subtask", "goal_done", "goal_drop", "goal_take"])?);
         }
         // a suggested goal closes with its session
         let suggested = |record: &Record| matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());

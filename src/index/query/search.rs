@@ -10,7 +10,6 @@ use crate::text::words;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Id, SessionId};
 
-/// Words to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WordSet {
     /// All of them; empty means no restriction.
@@ -48,7 +47,6 @@ pub struct SearchQuery {
     pub most: usize,
 }
 
-/// Result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchMatch {
     /// Records with their BM25 scores, best first, newest first among equals; scores are above 0, the greater the

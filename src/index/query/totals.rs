@@ -28,7 +28,6 @@ impl Index<'_> {
         self.number("SELECT ifnull(sum(n), 0) FROM tally WHERE kind = ? AND closed = 0", [kind])
     }
 
-    /// Number of sessions.
     pub fn count_sessions(&self) -> Result<usize> {
         self.number("SELECT n FROM sums WHERE name = 'session'", [])
     }

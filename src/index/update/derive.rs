@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::fold::journal::{answers, goals, sessions};
 use crate::fold::session_state::SessionRecords;
-use crate::fold::session_summary::{kept, learned};
+use crate::fold::session_summary::{learned, summarize};
 use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::{ParsedLine, ParsedNotes};
@@ -82,7 +82,7 @@ fn derive(
     Ok(Some(DerivedSession {
         newest: own().next_back().map(|record| record.head.id.clone()),
         // numbers and texts only: serialising cannot fail
-        summary: gathered.as_ref().and_then(|gathered| serde_json::to_string(&kept(gathered, &superseded)).ok()),
+        summary: gathered.as_ref().and_then(|gathered| serde_json::to_string(&summarize(gathered, &superseded)).ok()),
         know: learned(Vector::Know),
         uncertainty: learned(Vector::Uncertainty),
         closed: closed.collect(),

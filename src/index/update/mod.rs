@@ -37,7 +37,6 @@ pub struct Filler<'f> {
     pub(crate) is_new: bool,
     /// Rows inserted later, while a new database has no indexes.
     pub(crate) bulk: Option<Bulk>,
-    /// Missing blobs of notes.
     pub missing: Vec<Oid>,
     pub parsed: ParsedNotes,
     pub(crate) sessions: HashMap<SessionId, i64>,
@@ -50,12 +49,10 @@ pub struct Filler<'f> {
 pub(crate) struct Bulk {
     /// Rows and versions of records by ID.
     pub(crate) rows: HashMap<[u8; 16], (i64, i64)>,
-    /// Rows of `names`.
     pub(crate) names: Vec<([u8; 16], i64)>,
     pub(crate) concerns: Vec<(i64, i64)>,
     /// Records found in different versions.
     differ: BTreeMap<i64, Id>,
-    /// Retracted records.
     pub(crate) retracted: BTreeSet<Id>,
     /// Number of records by kind and agent.
     pub(crate) tally: BTreeMap<&'static str, HashMap<String, i64>>,

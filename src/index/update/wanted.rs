@@ -41,7 +41,7 @@ pub struct WantedNotes {
 
 impl WantedNotes {
     /// Reads refs and pending records.
-    pub fn look(store: &Store<'_>) -> Result<Self> {
+    pub fn read(store: &Store<'_>) -> Result<Self> {
         let view = store.reader().pending_view()?;
         let empty = store.repo().empty_tree();
         let mut out = WantedNotes { trees: [empty; 3], extras: Vec::new(), pending: Vec::new() };

@@ -34,7 +34,6 @@ const INSTRUCTIONS: &str = "Keeps what you learn, doubt, try and decide in this 
 const ASSESSING: &str = " To assess your confidence: submit_preflight_assessment before the work, \
     submit_check_assessment before acting, submit_postflight_assessment after it.";
 
-/// The server of one client.
 #[derive(Clone)]
 pub struct Server {
     env: Arc<Env>,
@@ -128,11 +127,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let given = request.arguments.unwrap_or_default();
+        let arguments = request.arguments.unwrap_or_default();
         let tool = tools::find(&request.name, self.all);
         let terms = Offered { all: self.all, called: tool.as_ref().ok().copied() };
         let result = match tool {
-            Ok(tool) => self.work(&context, move |call| (tool.run)(call, given)).await,
+            Ok(tool) => self.work(&context, move |call| (tool.run)(call, arguments)).await,
             Err(error) => Err(error),
         };
         let mut document = match result {
@@ -191,8 +190,8 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let (name, given) = (request.name, request.arguments.unwrap_or_default());
-        let prompt = self.work(&context, move |call| prompts::get(call, &name, given)).await;
+        let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
+        let prompt = self.work(&context, move |call| prompts::get(call, &name, arguments)).await;
         prompt.map(GetPromptResponse::from).map_err(protocol_error)
     }
 }

@@ -18,7 +18,6 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Scans the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.step(*byte));
     }

@@ -10,20 +10,20 @@ use empirica_notes::error::{Error, Result};
 use empirica_notes::model::Vectors;
 
 /// Deserializes arguments of a tool or prompt.
-pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, given: Map<String, Value>) -> Result<A> {
+pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, arguments: Map<String, Value>) -> Result<A> {
     // null means omitted
-    let given: Map<String, Value> = given.into_iter().filter(|(_, value)| !value.is_null()).collect();
+    let arguments: Map<String, Value> = arguments.into_iter().filter(|(_, value)| !value.is_null()).collect();
     // a blank session name gets a more specific error later
     let is_blank =
         |name: &str, value: &Value| name != "session_id" && value.as_str().is_some_and(|text| text.trim().is_empty());
-    if let Some((name, _)) = given.iter().find(|(name, value)| is_blank(name, value)) {
+    if let Some((name, _)) = arguments.iter().find(|(name, value)| is_blank(name, value)) {
         return Err(Error::usage(format!("the argument {name} of {tool} is empty"))
             .provided(name)
             .reason("a blank text has no content")
             .suggest("Give a text, or omit the argument if it is optional."));
     }
-    let keys: Vec<String> = given.keys().cloned().collect();
-    serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
+    let keys: Vec<String> = arguments.keys().cloned().collect();
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
         let schema = &of_arguments::<A>().0;
         let names = names(schema);
         let reason = match names.is_empty() {
@@ -54,31 +54,31 @@ fn nearest(name: &str, schema: &Map<String, Value>) -> Option<String> {
     similar::get_close_matches(name, &names, 1, 0.5).first().map(|name| (*name).to_owned())
 }
 
-pub fn vectors(given: &Values) -> Result<Vectors> {
+pub fn vectors(values: &Values) -> Result<Vectors> {
     let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    vectors_of(given.0.iter().map(|(name, number)| format!("{name}={}", value(number))))
+    vectors_of(values.0.iter().map(|(name, number)| format!("{name}={}", value(number))))
 }
 
 /// A number from 0 to 1.
-pub fn unit(name: &str, given: Option<f64>) -> Result<Option<f64>> {
-    match given {
+pub fn unit(name: &str, number: Option<f64>) -> Result<Option<f64>> {
+    match number {
         Some(number) if !(0.0..=1.0).contains(&number) => {
             Err(Error::usage(format!("{name} must be a number from 0 to 1"))
                 .provided(number.to_string())
                 .reason("0 means not at all, 1 entirely")
                 .suggest("Give a number from 0 to 1: 0.7."))
         }
-        given => Ok(given),
+        number => Ok(number),
     }
 }
 
 /// A number with a minimum.
-pub fn least(name: &str, given: u32, least: u32) -> Result<usize> {
-    if given < least {
+pub fn least(name: &str, number: u32, least: u32) -> Result<usize> {
+    if number < least {
         return Err(Error::usage(format!("{name} must be {least} or more"))
-            .provided(given.to_string())
+            .provided(number.to_string())
             .reason("a smaller value gives no result")
             .suggest(format!("Give {least} or more, or omit it.")));
     }
-    Ok(given as usize)
+    Ok(number as usize)
 }

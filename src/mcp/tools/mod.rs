@@ -62,12 +62,10 @@ fn offered(all: bool) -> impl Iterator<Item = &'static Tool> {
     ALL.into_iter().flatten().filter(move |tool| all || tool.core)
 }
 
-/// The commands with a tool.
 pub fn commands() -> impl Iterator<Item = &'static str> {
     offered(true).flat_map(|tool| tool.commands.0).copied()
 }
 
-/// The list of tools.
 pub fn listed(all: bool) -> Vec<Listed> {
     offered(all).map(Tool::listed).collect()
 }

@@ -40,7 +40,6 @@ pub trait Call: DeserializeOwned + JsonSchema {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer>;
 }
 
-/// A tool, as in [`Call`].
 pub struct Tool {
     pub name: &'static str,
     pub run: fn(&mut CallContext<'_>, Map<String, Value>) -> Result<Answer>,
@@ -54,7 +53,7 @@ pub struct Tool {
 pub const fn tool<C: Call>() -> Tool {
     Tool {
         name: C::NAME,
-        run: |call, given| arguments::read::<C>(C::NAME, given)?.call(call),
+        run: |call, values| arguments::read::<C>(C::NAME, values)?.call(call),
         effect: C::EFFECT,
         core: C::CORE,
         commands: C::COMMANDS,
@@ -64,7 +63,6 @@ pub const fn tool<C: Call>() -> Tool {
 }
 
 impl Tool {
-    /// The entry in the list of tools.
     pub fn listed(&self) -> Listed {
         let (input, description) = (self.schema)();
         let annotations = match self.effect {
@@ -136,7 +134,6 @@ impl Tool {
     }
 }
 
-/// The required arguments.
 fn required(schema: &JsonObject) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }

@@ -39,7 +39,6 @@ fn guide(
     Ok(guide::view::to_assess(&outcome, phase))
 }
 
-/// The answer of a stored assessment.
 fn submitted(call: &mut CallContext<'_>, outcome: submit::AssessOutcome) -> Result<Answer> {
     call.drop_input(outcome.session_id.as_str(), outcome.phase);
     view::assessed(&outcome)

@@ -17,7 +17,6 @@ const TEXT: usize = 1200;
 /// Shown for a session without a task.
 pub const NO_TASK: &str = "no task was named";
 
-/// An entry of a list.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct PageEntry {
     full: Option<Id>,
@@ -37,7 +36,6 @@ pub(crate) struct PageEntry {
     is_here: bool,
 }
 
-/// The lists of the page.
 pub struct PageEntries<'o> {
     outcome: &'o ReportOutcome,
     here: BTreeSet<&'o SessionId>,
@@ -58,7 +56,6 @@ impl<'o> PageEntries<'o> {
         PageEntries { outcome, here, continued }
     }
 
-    /// Whether the page has the session.
     pub fn has(&self, session: &SessionId) -> bool {
         self.here.contains(session)
     }

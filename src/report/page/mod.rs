@@ -23,7 +23,6 @@ const TEMPLATE: &str = include_str!("../../../templates/report.html");
 const CSS: &str = include_str!("../../../templates/report.css");
 const JS: &str = include_str!("../../../templates/report.js");
 
-/// The page.
 #[derive(Debug)]
 pub struct Page {
     pub html: String,
@@ -69,7 +68,7 @@ pub fn page(outcome: &ReportOutcome) -> Result<Page> {
         "js": JS,
         "project": safe::line(&outcome.project),
         "now": format::date(&outcome.now.to_rfc3339()),
-        "asked": selection(outcome),
+        "selection": selection(outcome),
         "any": outcome.any,
         "has_sessions": totals.sessions > 0,
         "contents": contents(outcome),
@@ -81,7 +80,7 @@ pub fn page(outcome: &ReportOutcome) -> Result<Page> {
         "growth": growth.map(|growth| growth.0),
         "brier": outcome.score.brier.map(|brier| format!("{brier:.2}")),
         "judged": format::count(outcome.score.judged, "session"),
-        "told": reliability::sentences(&outcome.score),
+        "reliability_sentences": reliability::sentences(&outcome.score),
         "bins": reliability::bins(&outcome.score),
         "plot": reliability::plot(&outcome.score),
         "biases": reliability::biases(&outcome.beliefs),
@@ -141,7 +140,6 @@ fn base64(bytes: &[u8]) -> String {
     out
 }
 
-/// The selection of sessions in words.
 fn selection(outcome: &ReportOutcome) -> String {
     let parts = [("of", &outcome.ai), ("since", &outcome.request.since), ("until", &outcome.request.until)];
     let parts = parts.iter().filter_map(|(word, value)| Some(format!("{word} {}", safe::line(value.as_deref()?))));

@@ -49,11 +49,11 @@ pub fn plot(score: &Score) -> Option<String> {
         body.push_str(&at("axis end", LEFT - 20.0, y(value) + 4.0, &format!("{value:.1}")));
     }
     body.push_str(&line("perfect", (x(0.0), y(0.0)), (x(1.0), y(1.0))));
-    let given: Vec<(f64, f64, usize)> =
+    let bins: Vec<(f64, f64, usize)> =
         score.reliability.iter().filter_map(|bin| Some((bin.mean_forecast?, bin.observed?, bin.n))).collect();
-    let points: Vec<String> = given.iter().map(|(f, o, _)| format!("{} {}", number(x(*f)), number(y(*o)))).collect();
+    let points: Vec<String> = bins.iter().map(|(f, o, _)| format!("{} {}", number(x(*f)), number(y(*o)))).collect();
     body.push_str(&format!("<path class=\"observed\" d=\"M{}\"/>", points.join("L")));
-    for (forecast, observed, n) in &given {
+    for (forecast, observed, n) in &bins {
         let radius = 6.0 + 9.0 * (*n as f64 / most as f64).sqrt();
         let [cx, cy, radius] = [x(*forecast), y(*observed), radius].map(number);
         body.push_str(&format!(

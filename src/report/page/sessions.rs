@@ -70,8 +70,8 @@ pub fn session(story: &SessionStory, page: &PageEntries<'_>) -> Value {
 /// Overall confidence of the first and the last assessment; `None` without any.
 fn confidence(gathered: &SessionRecords) -> Option<String> {
     let vectors = || gathered.assessments.iter().map(|(_, a)| &a.vectors);
-    let given: Vec<f64> = series(vectors()).into_iter().flatten().collect();
-    match given.as_slice() {
+    let present: Vec<f64> = series(vectors()).into_iter().flatten().collect();
+    match present.as_slice() {
         [] => vectors().any(|vectors| overall(vectors).is_some()).then(|| NOTHING_SHARED.to_owned()),
         [only] => Some(format!("{only:.2}")),
         [first, .., last] => Some(format!("{first:.2} → {last:.2}")),

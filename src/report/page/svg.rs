@@ -28,8 +28,8 @@ fn width(c: char) -> usize {
 }
 
 /// A text cut to a width.
-pub fn label(given: &str, pixels: f64) -> String {
-    text(&cut(&safe::line(given), (pixels.max(0.0) * 10.0) as usize, width))
+pub fn label(content: &str, pixels: f64) -> String {
+    text(&cut(&safe::line(content), (pixels.max(0.0) * 10.0) as usize, width))
 }
 
 /// A path cut to a width, without its first folders.

@@ -27,7 +27,6 @@ const NAMES: f64 = 138.0;
 /// Steps after the start of a session, which has its task there, and after another event.
 const ROOM: (f64, f64) = (2.6, 0.8);
 
-/// The timeline.
 pub struct Timeline {
     pub html: String,
     /// Number of sessions not drawn.

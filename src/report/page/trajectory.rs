@@ -61,14 +61,14 @@ pub fn cells(session: &SessionRecords) -> Vec<Cell> {
 }
 
 fn cell(name: &str, tier: &'static str, less_is_better: bool, values: &[Option<f64>]) -> Option<Cell> {
-    let given: Vec<f64> = values.iter().copied().flatten().collect();
-    let (first, last) = (*given.first()?, *given.last()?);
-    let written: Vec<String> = given.iter().map(|value| format!("{value:.2}")).collect();
+    let present: Vec<f64> = values.iter().copied().flatten().collect();
+    let (first, last) = (*present.first()?, *present.last()?);
+    let written: Vec<String> = present.iter().map(|value| format!("{value:.2}")).collect();
     let written = match written.len() {
         0..=VALUES => written.join(" → "),
         many => format!("{first:.2} → {} more → {last:.2}", many - 2),
     };
-    let change = if given.len() > 1 { format::signed(Some(last - first)) } else { String::new() };
+    let change = if present.len() > 1 { format::signed(Some(last - first)) } else { String::new() };
     let turn = match (last - first, less_is_better) {
         (d, _) if d.abs() < 0.005 => "",
         (d, less) if (d > 0.0) != less => "better",
@@ -99,8 +99,8 @@ fn path(values: &[Option<f64>]) -> String {
 pub fn all(sessions: &[SessionStory]) -> Option<(String, usize)> {
     let ends = |story: &SessionStory| {
         let all = series(story.gathered.assessments.iter().map(|(_, a)| &a.vectors));
-        let given: Vec<f64> = all.into_iter().flatten().collect();
-        Some((story.gathered.session.id.clone(), *given.first()?, *given.last()?, given.len()))
+        let present: Vec<f64> = all.into_iter().flatten().collect();
+        Some((story.gathered.session.id.clone(), *present.first()?, *present.last()?, present.len()))
     };
     let mut assessed: Vec<_> = sessions.iter().filter_map(ends).collect();
     let left_out = assessed.len().saturating_sub(SESSIONS);

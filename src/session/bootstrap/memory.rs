@@ -23,15 +23,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The findings of a kind of [`MEMORY`].
     pub fn of(&self, kind: &str) -> &[String] {
-        let place = MEMORY.iter().position(|known| *known == kind);
+        let place = MEMORY.iter().position(|other| *other == kind);
         place.and_then(|place| self.findings.get(place)).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a finding with this text is in memory.
     pub fn has(&self, text: &str) -> bool {
-        self.findings.iter().flatten().any(|known| known == text)
+        self.findings.iter().flatten().any(|other| other == text)
     }
 }
 
@@ -47,7 +46,7 @@ pub fn memory<'a>(records: impl IntoIterator<Item = &'a Record>, current_task: O
                 (&mut out.recent_decisions, DECISIONS, format!("{text} — {why}"))
             }
             Body::Finding(Finding { text, memory: Some(kind), .. }) => {
-                let place = MEMORY.iter().position(|known| known == kind);
+                let place = MEMORY.iter().position(|other| other == kind);
                 let Some(list) = place.and_then(|place| out.findings.get_mut(place)) else { continue };
                 (list, TEXTS, text.clone())
             }

@@ -294,9 +294,9 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
     active.sort_by_key(|(session, state)| (!is_own(Some(&session.id)), Reverse(state.last)));
     let mut newest: BTreeMap<&str, &Session> = BTreeMap::new();
     for session in all.values() {
-        let known = newest.entry(&session.ai).or_insert(session);
-        if session.began > known.began {
-            *known = session;
+        let latest = newest.entry(&session.ai).or_insert(session);
+        if session.began > latest.began {
+            *latest = session;
         }
     }
     let mut team: Vec<(&Session, &SessionState<'_>)> =

@@ -16,7 +16,6 @@ use empirica_notes::error::Result;
 use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Envelope, Handoff, SessionId};
 
-/// A session to resume from.
 #[derive(Debug, Clone)]
 pub struct ResumedSession {
     pub session_id: SessionId,
@@ -58,7 +57,6 @@ pub struct ResumeOutcome {
     pub sessions: Vec<ResumedSession>,
     /// The newest later session that only assessed itself.
     pub assessed_since: Option<ResumedSession>,
-    /// The agent of `--ai`.
     pub ai: Option<String>,
     pub warnings: Vec<String>,
 }

@@ -96,7 +96,6 @@ fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
     out
 }
 
-/// Reads the status.
 pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     let mut warnings = context.store.reconcile();
     let mut active = Vec::new();

@@ -13,7 +13,6 @@ use empirica_notes::git::remotes::tracking_name;
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{PendingCounts, RefComparison, data_ref};
 
-/// Pending records.
 #[derive(Debug, Default)]
 pub struct PendingRecords {
     pub counted: PendingCounts,

@@ -244,7 +244,6 @@ fn unsynced_text(unsynced: &Unsynced) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}; to send them: {}", parts.join("; "), empirica("sync")))
 }
 
-/// The answer of `status`.
 pub fn answer(outcome: &StatusOutcome, terminal: &mut Templates) -> Result<Answer> {
     let data = context! {
         branch => outcome.branch.as_deref(),

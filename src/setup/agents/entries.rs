@@ -79,7 +79,6 @@ pub struct Dialect {
     pub reply: fn(&str, EventKind, String) -> Value,
 }
 
-/// The purpose of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// A session starts or resumes.

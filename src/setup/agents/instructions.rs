@@ -88,14 +88,14 @@ fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &LocatedFile
     let (before, after, former) = (put.before, put.after, put.former.clone());
     let mut edited =
         EditedFile::at(site, located, Insertion::Block { hash: hash(block.as_bytes()), before, after, former });
-    match record.files.iter_mut().find(|known| known.same_place(&edited)) {
+    match record.files.iter_mut().find(|recorded| recorded.same_place(&edited)) {
         // our own block is not a former one
-        Some(known) if put.former.is_some() => {
-            if let Insertion::Block { hash: now, .. } = &mut known.put {
+        Some(recorded) if put.former.is_some() => {
+            if let Insertion::Block { hash: now, .. } = &mut recorded.put {
                 *now = hash(block.as_bytes());
             }
         }
-        Some(known) => std::mem::swap(known, &mut edited),
+        Some(recorded) => std::mem::swap(recorded, &mut edited),
         None => record.files.push(edited),
     }
 }

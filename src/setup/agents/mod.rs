@@ -204,9 +204,11 @@ impl Planning<'_> {
         let now = self.site.read(&located)?;
         let whole = |former| Insertion::Whole { hash: hash(plugin.content.as_bytes()), former };
         let edited = EditedFile::at(self.site, &located, whole(None));
-        let written = record.files.iter().find(|known| known.same_place(&edited)).and_then(|known| match &known.put {
-            Insertion::Whole { hash, former } => Some((hash, former)),
-            _ => None,
+        let written = record.files.iter().find(|recorded| recorded.same_place(&edited)).and_then(|recorded| {
+            match &recorded.put {
+                Insertion::Whole { hash, former } => Some((hash, former)),
+                _ => None,
+            }
         });
         let former = match (&now, written) {
             (Some(now), _) if now == plugin.content => return Ok(()),
@@ -267,12 +269,12 @@ fn runs_us(server: &Value) -> bool {
 /// Records an addition to a file, merged with earlier ones.
 fn note(record: &mut SetupRecord, site: &EditableWorkTree, located: &LocatedFile, put: Insertion) {
     let edited = EditedFile::at(site, located, put);
-    match record.files.iter_mut().find(|known| known.same_place(&edited)) {
+    match record.files.iter_mut().find(|recorded| recorded.same_place(&edited)) {
         None => record.files.push(edited),
-        Some(known) if located.inode.is_none() => *known = edited,
-        Some(known) => match (&mut known.put, edited.put) {
+        Some(recorded) if located.inode.is_none() => *recorded = edited,
+        Some(recorded) => match (&mut recorded.put, edited.put) {
             (Insertion::Entries { entries, .. }, Insertion::Entries { entries: more, .. }) => entries.extend(more),
-            (known, put) => *known = put,
+            (former, put) => *former = put,
         },
     }
 }

@@ -44,13 +44,11 @@ pub struct WrittenView<'a> {
     unchanged: &'a [String],
 }
 
-/// The answer that shows the text.
 pub fn shown(reader: Option<Reader>, text: String) -> Answer {
     let file = reader.map(|reader| reader.file().path);
     Answer::new(ShownView { agent: reader.map(Reader::name), file, text: &text }).text(text).paged()
 }
 
-/// The answer of `--write`.
 pub fn written(reader: Option<Reader>, outcome: &InstructionsOutcome) -> Answer {
     let (changes, mut text) = setup::view::changes(&outcome.steps, outcome.dry_run);
     let message = match (changes.len(), outcome.dry_run) {

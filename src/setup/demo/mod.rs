@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use empirica_notes::env::Env;
+use empirica_notes::error::quote;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::git;
-use empirica_notes::git::repository::quote;
 use empirica_transcripts::model::Agent;
 
 /// A step of the demonstration.

@@ -164,9 +164,10 @@ fn setting_checks(plan: settings::SettingsPlan) -> Vec<DoctorCheck> {
         None => DoctorCheck::right("fetch", "git fetch brings the notes of the remotes"),
     });
     // init already reported those without a fix
-    for warning in plan.warnings.iter().filter(|warning| !warning.commands.is_empty()) {
-        let check = if warning.what.starts_with("hook.") { "hooks" } else { "fetch" };
-        out.push(DoctorCheck::wrong(check, &warning.what).commands(&warning.commands));
+    for (check, warnings) in [("hooks", &plan.hook_warnings), ("fetch", &plan.fetch_warnings)] {
+        for warning in warnings.iter().filter(|warning| !warning.commands.is_empty()) {
+            out.push(DoctorCheck::wrong(check, &warning.what).commands(&warning.commands));
+        }
     }
     let changed = changes("empirica.");
     out.push(match plan.remote {

@@ -9,10 +9,10 @@ use crate::setup::doctor::check::DoctorCheck;
 use crate::setup::git_hooks::scripts::shell_path;
 use crate::sync::policy::{SyncPolicy, destinations};
 use empirica_notes::error::empirica;
-use empirica_notes::git::history::reach::walked;
+use empirica_notes::error::quote;
+use empirica_notes::git::history::reach::check_reachable;
 use empirica_notes::git::refs::{damaged_packed_refs, deletion, locks};
 use empirica_notes::git::remotes::tracking_name;
-use empirica_notes::git::repository::quote;
 use empirica_notes::git::{Oid, Repository};
 use empirica_notes::store::{PREFIX, own_refs};
 
@@ -182,7 +182,7 @@ fn damaged_history(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let repo = context.repo;
     let tips = own_refs().into_iter().filter_map(|name| Some((repo.find_ref(&name).ok()??, name)));
     let broken = tips.filter(|(tip, _)| context.store.recovery().is_readable(*tip)).filter_map(|(tip, name)| {
-        let error = walked(repo, tip).err()?;
+        let error = check_reachable(repo, tip).err()?;
         let what = format!("cannot walk the whole history of {name}: {error}");
         Some(with_rewrite(repo, DoctorCheck::wrong("objects", what)))
     });

@@ -8,11 +8,11 @@ use crate::setup::settings::remotes::sides;
 use crate::setup::settings::{choice, remotes};
 use crate::sync::policy::SyncPolicy;
 use empirica_notes::error::Result;
+use empirica_notes::error::quote;
 use empirica_notes::git::Repository;
-use empirica_notes::git::remotes::place;
+use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::matches;
 use empirica_notes::git::repository::config::{File, Value};
-use empirica_notes::git::repository::{config, quote};
 use empirica_notes::store::{PREFIX, own_refs, parse_duration};
 
 /// Checks; those of other programs' settings only if we have notes (`ours`).
@@ -115,7 +115,9 @@ fn values(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
             }
             "empirica.startbudget" if text.parse::<usize>().is_err() => "a number of tokens, 0 for nothing",
             "empirica.note" if !["short", "full"].contains(&text) => "short or full",
-            "empirica.remote" if place(context.repo, text).is_err() => "the name of a remote",
+            "empirica.remote" if empirica_notes::git::remotes::target(context.repo, text).is_err() => {
+                "the name of a remote"
+            }
             "empirica.ai" if text.trim().is_empty() => "a name",
             "empirica.templatedir" if !templates.iter().any(|path| Path::new(&path.value).is_dir()) => "a folder",
             _ => continue,

@@ -35,7 +35,6 @@ impl<'a> HookPaths<'a> {
         HookPaths { repo, common: repo.common_dir(), top: repo.work_tree().unwrap_or_else(|| repo.git_dir()) }
     }
 
-    /// Resolves a configured path.
     fn resolve(&self, path: &str) -> PathBuf {
         let path = self.top.join(path);
         path.canonicalize().unwrap_or(path)
@@ -81,13 +80,14 @@ fn target(site: &HookPaths<'_>, record: &SetupRecord) -> Result<InstalledHooks> 
     let default = default.to_string_lossy().into_owned();
     let (former, theirs) = match last {
         Some(value) if site.is_ours(&value.value) => {
-            let is_same =
-                |known: &&InstalledHooks| known.placement == HookPlacement::Folder && known.file() == hooks.file();
-            let known = record.hooks.iter().find(is_same).ok_or_else(|| forgotten(&hooks.folder))?;
+            let is_same = |recorded: &&InstalledHooks| {
+                recorded.placement == HookPlacement::Folder && recorded.file() == hooks.file()
+            };
+            let recorded = record.hooks.iter().find(is_same).ok_or_else(|| forgotten(&hooks.folder))?;
             // an outer setting may have changed since
             let outer = configured.iter().rev().find(|value| !site.is_ours(&value.value));
-            match (&known.theirs, known.former.is_empty()) {
-                (Some(theirs), false) => (known.former.clone(), theirs.clone()),
+            match (&recorded.theirs, recorded.former.is_empty()) {
+                (Some(theirs), false) => (recorded.former.clone(), theirs.clone()),
                 _ => (Vec::new(), outer.map_or(default, |value| value.value.clone())),
             }
         }
@@ -118,20 +118,20 @@ pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HookPlan> {
             .reason("git's configuration and our scripts name it")
             .suggest("Move the repository to a folder whose name is UTF-8."));
     }
-    let known = record.hooks.iter().find(|known| known.same_place(&hooks));
-    if let Some(known) = known {
-        hooks.files = known.files.clone();
-        hooks.renamed = known.renamed.clone();
-        hooks.made = known.made;
+    let recorded = record.hooks.iter().find(|recorded| recorded.same_place(&hooks));
+    if let Some(recorded) = recorded {
+        hooks.files = recorded.files.clone();
+        hooks.renamed = recorded.renamed.clone();
+        hooks.made = recorded.made;
     }
     // the setting of a worktree does not affect the others
-    let replaced = |known: &&InstalledHooks| {
-        !known.same_place(&hooks) && (hooks.placement == HookPlacement::Config || known.file() == hooks.file())
+    let replaced = |recorded: &&InstalledHooks| {
+        !recorded.same_place(&hooks) && (hooks.placement == HookPlacement::Config || recorded.file() == hooks.file())
     };
     let left: Vec<InstalledHooks> = record.hooks.iter().filter(replaced).cloned().collect();
     let mut plan = HookPlan { left: Vec::new(), steps: Vec::new(), warnings: Vec::new(), hooks };
-    for known in &left {
-        revert(repo, known, &mut plan.steps, &mut plan.warnings)?;
+    for recorded in &left {
+        revert(repo, recorded, &mut plan.steps, &mut plan.warnings)?;
     }
     plan.left = left;
     match plan.hooks.placement {

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::setup::record::hash;
 use empirica_notes::env::is_executable;
+use empirica_notes::error::quote;
 use empirica_notes::git::Repository;
-use empirica_notes::git::repository::quote;
 
-/// Our hooks and their scripts.
 const SCRIPTS: [(&str, &str); 5] = [
     ("post-commit", include_str!("../../../hooks/post-commit")),
     ("post-applypatch", include_str!("../../../hooks/post-applypatch")),
@@ -48,7 +47,7 @@ pub fn of(repo: &Repository) -> impl Iterator<Item = &'static str> {
 
 /// The script of a hook; empty for hooks we do not have.
 pub fn script(name: &str) -> &'static str {
-    SCRIPTS.iter().find(|(known, _)| *known == name).map_or("", |(_, script)| script)
+    SCRIPTS.iter().find(|(script_name, _)| *script_name == name).map_or("", |(_, script)| script)
 }
 
 /// A script that calls the hook `name` in another folder, given relative to where git runs hooks.

@@ -24,7 +24,8 @@ pub struct SettingsPlan {
     pub added: Vec<AddedConfig>,
     /// For records.
     pub remote: Option<String>,
-    pub warnings: Vec<SetupWarning>,
+    pub hook_warnings: Vec<SetupWarning>,
+    pub fetch_warnings: Vec<SetupWarning>,
 }
 
 impl SettingsPlan {
@@ -60,15 +61,15 @@ pub fn plan(repo: &Repository, record: &SetupRecord, placement: HookPlacement) -
         plan.add("notes.displayRef", DISPLAY);
     }
     let remotes = remotes::list(cwd)?;
-    for remote in remotes.iter().filter(|remote| remote.here) {
+    for remote in remotes.iter().filter(|remote| remote.is_local) {
         let key = format!("remote.{}.fetch", remote.name);
         if remote.mirror {
-            plan.warnings.push(mirror(remote));
+            plan.fetch_warnings.push(mirror(remote));
             continue;
         }
         if !remote.is_usable() {
             let what = format!("the remote name '{}' is not valid in a ref: it gets no refspec", remote.name);
-            plan.warnings.push(SetupWarning::new(what));
+            plan.fetch_warnings.push(SetupWarning::new(what));
             continue;
         }
         for value in remote.misnamed() {
@@ -93,7 +94,7 @@ fn mirror(remote: &Remote) -> SetupWarning {
     if remote.fetch.iter().any(|value| value.value == "^refs/notes/empirica/*") {
         return SetupWarning::new(what);
     }
-    let key = empirica_notes::git::repository::quote(&format!("remote.{}.fetch", remote.name));
+    let key = empirica_notes::error::quote(&format!("remote.{}.fetch", remote.name));
     SetupWarning::new(what).command(format!("git config --add {key} '^refs/notes/empirica/*'"))
 }
 
@@ -128,7 +129,8 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
             }
             _ => {
                 let command = format!("git config --unset-all {key} && {}", empirica("init"));
-                plan.warnings.push(SetupWarning::new(format!("{key} was edited by hand; it is kept")).command(command));
+                let what = format!("{key} was edited by hand; it is kept");
+                plan.hook_warnings.push(SetupWarning::new(what).command(command));
             }
         }
         let key = format!("hook.empirica-{name}.event");

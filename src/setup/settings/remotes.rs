@@ -16,7 +16,7 @@ pub struct Remote {
     /// Fetch refspecs.
     pub fetch: Vec<Value>,
     /// Whether the repository configures it, not the user's global configuration.
-    pub here: bool,
+    pub is_local: bool,
     /// Whether it mirrors all refs, in either direction.
     pub mirror: bool,
 }
@@ -35,7 +35,7 @@ impl Remote {
 
     /// Whether it gets our refspecs.
     pub fn is_source(&self) -> bool {
-        self.here && !self.mirror && self.is_usable()
+        self.is_local && !self.mirror && self.is_usable()
     }
 
     /// Missing refspecs.
@@ -67,7 +67,7 @@ pub fn list(cwd: &Path) -> Result<Vec<Remote>> {
         remote.name = name.to_owned();
         match what {
             "url" => {
-                remote.here |= value.in_repository();
+                remote.is_local |= value.in_repository();
                 with_url.push(name.to_owned());
             }
             "mirror" => remote.mirror |= !matches!(value.value.as_str(), "false" | "no" | "off" | "0"),

@@ -32,7 +32,7 @@ pub struct RedactRequest {
 
 #[derive(Debug, Default)]
 pub struct RedactOutcome {
-    pub here: RedactedRecords,
+    pub redaction: RedactedRecords,
     /// Result per remote that notes are pushed to or fetched from; empty in a dry run.
     pub remotes: Vec<RemoteRedaction>,
     pub dry_run: bool,
@@ -100,15 +100,15 @@ pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<Reda
         at: context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
         reason: request.reason.as_deref().map(|reason| context.store.secret_filter().clean(reason)),
     };
-    let places = places(context)?;
-    outcome.here = context.store.redaction().redact(&ids, &by, request.dry_run)?;
-    outcome.warnings.append(&mut outcome.here.warnings);
+    let targets = targets(context)?;
+    outcome.redaction = context.store.redaction().redact(&ids, &by, request.dry_run)?;
+    outcome.warnings.append(&mut outcome.redaction.warnings);
     if request.dry_run {
         return Ok(outcome);
     }
     active::forget_redacted(context);
-    for (place, is_known) in places {
-        let remote = publish(context, &place, is_known, request, &mut outcome.warnings);
+    for (target, is_known) in targets {
+        let remote = publish(context, &target, is_known, request, &mut outcome.warnings);
         outcome.remotes.push(remote);
     }
     // tracking refs of remotes no longer configured
@@ -142,7 +142,7 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
 }
 
 /// All remotes, one per push URL, each with whether our notes are pushed there or were fetched from there.
-fn places(context: &CommandContext<'_>) -> Result<Vec<(RemoteTarget, bool)>> {
+fn targets(context: &CommandContext<'_>) -> Result<Vec<(RemoteTarget, bool)>> {
     let repo = context.repo;
     let mut names = destinations(repo);
     let known = names.len();
@@ -151,17 +151,17 @@ fn places(context: &CommandContext<'_>) -> Result<Vec<(RemoteTarget, bool)>> {
     for (at, name) in names.iter().enumerate() {
         let pushed = repo.config_all(&format!("remote.{name}.pushurl"));
         let urls = if pushed.is_empty() { repo.config_all(&format!("remote.{name}.url")) } else { pushed };
-        let places = match urls.len() {
-            0 | 1 => vec![remotes::place(repo, name)?],
+        let targets = match urls.len() {
+            0 | 1 => vec![remotes::target(repo, name)?],
             _ => urls
                 .iter()
                 .map(|url| RemoteTarget { name: url.clone(), ..remotes::push_target(repo, name, url) })
                 .collect(),
         };
-        for place in places {
-            let below = format!("{PREFIX}remotes/{}/", place.tracking);
+        for target in targets {
+            let below = format!("{PREFIX}remotes/{}/", target.tracking);
             let is_known = at < known || !repo.list_refs(&below)?.is_empty();
-            out.push((place, is_known));
+            out.push((target, is_known));
         }
     }
     Ok(out)
@@ -170,24 +170,24 @@ fn places(context: &CommandContext<'_>) -> Result<Vec<(RemoteTarget, bool)>> {
 /// Removes redacted records from a remote's refs, and merges the rest here; pushes nothing else.
 fn publish(
     context: &CommandContext<'_>,
-    place: &RemoteTarget,
+    target: &RemoteTarget,
     is_known: bool,
     request: &RedactRequest,
     warnings: &mut Vec<String>,
 ) -> RemoteRedaction {
-    let name = context.store.secret_filter().clean(&place.name);
+    let name = context.store.secret_filter().clean(&target.name);
     let result = |state, reason: Option<String>| RemoteRedaction { name: name.clone(), state, reason };
     let mut redact = || -> Result<RemoteRedaction> {
         let policy = SyncPolicy::configured(context.repo)?;
         let options = TransferOptions { shown: request.shown, ..Default::default() };
-        let sync = Sync { store: &context.store, place, options, policy, allow_secret: false, only_redactions: true };
+        let sync = Sync { store: &context.store, target, options, policy, allow_secret: false, only_redactions: true };
         match sync.dry_run(&mut Vec::new()) {
             Ok(seen) if seen.first => return Ok(result(RemoteState::NoNotes, None)),
             Err(error) if !is_known => return Ok(result(RemoteState::Unreachable, Some(error.in_one_line()))),
             other => drop(other?),
         }
         let synced = sync.run(warnings, &mut |_| {})?;
-        let copied = transfer::listed(context.repo, place, &sync.options, &format!("{PREFIX}remotes/"))?;
+        let copied = transfer::listed(context.repo, target, &sync.options, &format!("{PREFIX}remotes/"))?;
         if !copied.is_empty() {
             // other clones clean up with their next command; copies of a mirror push remain on the server
             let refs = copied.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");

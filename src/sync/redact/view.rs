@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::sync::redact::{RedactOutcome, RemoteRedaction, RemoteState, ScrubOutcome};
+use empirica_notes::error::quote;
 use empirica_notes::error::{Error, empirica, text};
-use empirica_notes::git::repository::quote;
 use empirica_notes::model::Id;
 use empirica_notes::store::Scrubbed;
 
@@ -50,16 +50,16 @@ const PRUNE: &str = "the old objects stay in this clone until git removes unreac
 
 /// The answer of `redact`. It fails when a remote still has what was redacted here.
 pub fn answer(outcome: &RedactOutcome) -> Answer {
-    let here = &outcome.here;
+    let redaction = &outcome.redaction;
     let complete = outcome.remotes.iter().all(|remote| remote.state != RemoteState::NotRedacted);
     let view = RedactView {
         dry_run: outcome.dry_run,
-        redacted: listed(&here.gone),
-        redacted_before: &here.already_redacted,
-        rewritten: listed(&here.rewritten),
-        look_at: listed(&here.look_at),
-        foreign_refs: &here.foreign,
-        epoch: (!outcome.dry_run).then_some(here.epoch),
+        redacted: listed(&redaction.gone),
+        redacted_before: &redaction.already_redacted,
+        rewritten: listed(&redaction.rewritten),
+        look_at: listed(&redaction.look_at),
+        foreign_refs: &redaction.foreign,
+        epoch: (!outcome.dry_run).then_some(redaction.epoch),
         remotes: &outcome.remotes,
         complete: complete && !outcome.dry_run,
     };
@@ -70,9 +70,9 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     let line = |(id, kind): &(Id, String), what: &str| {
         format!("{} {}: {what}\n", safe::line(&kind.replace('_', " ")), id.short())
     };
-    let mut text: String = here.gone.iter().map(|record| line(record, gone)).collect();
-    text.extend(here.already_redacted.iter().map(|id| format!("{}: redacted before\n", id.short())));
-    text.extend(here.rewritten.iter().map(|record| line(record, rewritten)));
+    let mut text: String = redaction.gone.iter().map(|record| line(record, gone)).collect();
+    text.extend(redaction.already_redacted.iter().map(|id| format!("{}: redacted before\n", id.short())));
+    text.extend(redaction.rewritten.iter().map(|record| line(record, rewritten)));
     for remote in &outcome.remotes {
         let state = match remote.state {
             RemoteState::Redacted => "redacted there, too",
@@ -94,7 +94,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     }
     let names: Vec<String> =
         outcome.remotes.iter().filter(|r| r.state == RemoteState::NotRedacted).map(|r| r.name.clone()).collect();
-    let ids = here.gone.iter().map(|(id, _)| id).chain(&here.already_redacted);
+    let ids = redaction.gone.iter().map(|(id, _)| id).chain(&redaction.already_redacted);
     let retry = ids.fold(empirica("redact"), |command, id| command.arg(id.as_str()));
     answer.failed = Some(
         Error::refused(format!("it is not redacted on {}", names.join(", ")))
@@ -105,7 +105,6 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     answer
 }
 
-/// The answer of `redact --secrets`.
 pub fn scrubbed(outcome: &ScrubOutcome) -> Answer {
     let line = |scrubbed: &Scrubbed| {
         let history = if scrubbed.history { ", and its history with secrets cut off" } else { "" };
@@ -130,20 +129,20 @@ pub fn scrubbed(outcome: &ScrubOutcome) -> Answer {
 
 /// Warns of records and refs that may still hold the text.
 fn with_remains(mut answer: Answer, outcome: &RedactOutcome) -> Answer {
-    let here = &outcome.here;
-    if !here.look_at.is_empty() {
-        let few: Vec<&str> = here.look_at.iter().take(5).map(|(id, _)| id.short()).collect();
+    let redaction = &outcome.redaction;
+    if !redaction.look_at.is_empty() {
+        let few: Vec<&str> = redaction.look_at.iter().take(5).map(|(id, _)| id.short()).collect();
         answer = answer
             .warn([format!(
                 "{} still {} an unusual word of it: {}{}",
-                format::count(here.look_at.len(), "record"),
-                if here.look_at.len() == 1 { "holds" } else { "hold" },
+                format::count(redaction.look_at.len(), "record"),
+                if redaction.look_at.len() == 1 { "holds" } else { "hold" },
                 few.join(", "),
-                if here.look_at.len() > few.len() { ", …" } else { "" }
+                if redaction.look_at.len() > few.len() { ", …" } else { "" }
             )])
             .hint(text!["see whether it is the secret: ", empirica("show").arg(few[0])]);
     }
-    for name in &here.foreign {
+    for name in &redaction.foreign {
         answer = answer
             .warn([format!("{} still holds it: it was imported from there", safe::line(name))])
             .hint(format!("remove that ref, here and on the remotes that have it: git update-ref -d {}", quote(name)));

@@ -198,7 +198,6 @@ pub(crate) fn listed(outcome: &RepairOutcome) -> (Vec<RepairView<'_>>, String) {
     (outcome.repairs.iter().map(RepairView::from).collect(), texts.join("\n"))
 }
 
-/// The answer of `doctor --repairs`.
 pub fn answer(outcome: &RepairOutcome) -> Answer {
     let (repairs, listed) = listed(outcome);
     let text = match repairs.len() {

@@ -108,7 +108,7 @@ fn a_context_is_drawn_from_the_journal_and_keeps_explicit_values() {
     let given = context(&repo, ["--set", "summary=Half done", "--set", "decisions=None yet"]);
     let document = payload(&repo, &given);
     assert_eq!((&document["summary"], &document["decisions"]), (&json!("Half done"), &json!(["None yet"])));
-    assert!(given["markdown"].as_str().unwrap().contains("| **Target** | whoever continues |"));
+    assert!(given["markdown"].as_str().unwrap().contains("| **Target** | any agent |"));
     repo.fails(2, ["handoff", "--type", "context", "--set", "tool_summaries=x"]);
     repo.fails(2, ["handoff", "--type", "progress", "--task-id", "t", "--detail", "full"]);
     // resume and log show it, beside the epistemic one that is still in force

@@ -78,7 +78,7 @@ const WORKS: &[Row] = &[
     (&["accept", "{handoff}", "--session", "{spare}", "--decision", "REFINE", "--understanding", "U", "--instructions", "I", "--question", "Q", "--gap", "G"], &["accept_id", "id", "kind", "handoff_id", "session_id", "ai_id", "decision", "understanding", "instructions", "questions", "gaps", "resolution", "question_ids", "decision_id", "pattern_id", "degraded_mode", "storage"], "", "accepted, REFINE, 1 question, 1 gap, in session"),
     (&["show", "{handoff}"], &["acknowledgements", "questions", "git_state", "/git_state/branch"], "# Handoff ", ""),
     (&["handoff", "--validate", "--dry-run"], &["/validation/passed", "/validation/checks/10/name"], "# Handoff ", "Checked: 0 errors"),
-    (&["handoff", "--regenerate", "{handoff}"], &["regenerates", "handoff_id"], "**Written anew for:**", "Stored handoff"),
+    (&["handoff", "--regenerate", "{handoff}"], &["regenerates", "handoff_id"], "**Revises:**", "Stored handoff"),
     (&["handoff", "list", "--unacknowledged"], &["handoffs", "total_found"], "Main work", ""),
     (&["handoff", "--next", "N", "--sign"], &["handoff_id", "signature_id"], "# Handoff ", "Stored handoff"),
     (&["handoff", "sign", "{handoff}"], &["handoff_id", "signature_id", "sha256", "degraded_mode", "storage"], "", "Signed handoff"),

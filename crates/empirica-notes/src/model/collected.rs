@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use empirica_transcripts::model::{Pending, Subagent, Tokens, ToolSummary};
+use empirica_transcripts::model::{PendingTask, Subagent, Tokens, ToolSummary};
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
@@ -49,7 +49,7 @@ pub struct Collected {
     pub files_outside: u64,
     /// The pending tasks, if they changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pending_tasks: Option<Vec<Pending>>,
+    pub pending_tasks: Option<Vec<PendingTask>>,
     /// Decisions added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,

@@ -121,7 +121,7 @@ impl Claude {
         let owner = match agent {
             Some(agent) => *self.agents.entry(fold.hash(agent)).or_insert_with(|| fold.add_subagent(Some(agent))),
             None => match parent.and_then(|parent| self.chains.get(&parent)) {
-                Some(known) => *known,
+                Some(index) => *index,
                 None if uuid.is_none() => *self.nameless.get_or_insert_with(|| fold.add_subagent(None)),
                 None => fold.add_subagent(None),
             },

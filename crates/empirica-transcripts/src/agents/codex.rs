@@ -84,7 +84,6 @@ lenient! {
         exit: Option<&'a RawValue> = "exit_code",
     }
 
-    /// A structured output.
     Output {
         output: Text<'a> = "output",
         content: Blocks<'a> = "content",
@@ -112,7 +111,6 @@ struct Edit {
     files: Vec<String>,
 }
 
-/// The source of a message.
 #[derive(Clone, Copy)]
 enum Source {
     Item,

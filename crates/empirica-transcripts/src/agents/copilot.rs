@@ -38,7 +38,6 @@ fn workspace_folder(path: &Path) -> Option<String> {
 }
 
 lenient! {
-    /// The context of a session.
     Context {
         cwd: Text<'a> = "cwd",
         root: Text<'a> = "gitRoot",

@@ -12,7 +12,6 @@ use crate::read::lenient::is_read;
 use crate::read::rows::{Piece, Rows};
 use crate::summary::fold::Fold;
 
-/// An agent and the format of its transcripts.
 pub(crate) struct Format {
     pub agent: Agent,
     /// The categories of tools that it alone has by these names.
@@ -22,7 +21,6 @@ pub(crate) struct Format {
     pub sessions: Sessions,
 }
 
-/// How an agent keeps its sessions.
 pub(crate) enum Sessions {
     /// Each in a file of rows.
     Rows(RowFormat),
@@ -30,11 +28,9 @@ pub(crate) enum Sessions {
     Store(Store),
 }
 
-/// A file of rows.
 pub(crate) struct RowFormat {
     /// The files in the data folder that may be transcripts, as patterns of [`matching`](crate::read::files::matching).
     pub files: &'static [&'static str],
-    /// Whether a row is of this agent.
     pub matches: fn(&Keys) -> Match,
     /// The reader of a file's rows.
     pub reader: fn() -> Box<dyn Reader>,
@@ -45,7 +41,6 @@ pub(crate) struct RowFormat {
     pub folder_in_row: fn(&Keys, &Path) -> Option<String>,
 }
 
-/// Whether a row is of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Match {
     No,
@@ -71,7 +66,6 @@ pub(crate) struct Store {
     pub newest: fn(&Path, &Path) -> Option<(SystemTime, PathBuf)>,
 }
 
-/// Reads the rows of one agent.
 pub(crate) trait Reader {
     /// Reads a row; `false` if it is invalid JSON.
     fn row(&mut self, text: &str, fold: &mut Fold) -> bool;
@@ -82,7 +76,6 @@ pub(crate) trait Reader {
     fn end(&mut self, _fold: &mut Fold) {}
 }
 
-/// Reads the remaining rows.
 pub(crate) fn read_rows<R: BufRead>(reader: &mut dyn Reader, rows: &mut Rows<R>, fold: &mut Fold) -> io::Result<()> {
     while let Some(piece) = rows.next()? {
         let row = std::mem::take(&mut rows.row);

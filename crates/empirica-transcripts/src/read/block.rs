@@ -5,7 +5,6 @@ use serde_json::value::RawValue;
 use crate::read::lenient::{Content, Flag, Text, lenient};
 
 lenient! {
-    /// A block of a message.
     Block {
         kind: Text<'a> = "type",
         text: Text<'a> = "text",
@@ -18,11 +17,9 @@ lenient! {
     }
 }
 
-/// The content of a message.
 pub type Blocks<'a> = Content<'a, Block<'a>>;
 
 impl<'a> Blocks<'a> {
-    /// Its texts.
     pub fn texts(&self) -> Vec<&str> {
         match self {
             Content::Text(text) => vec![text],
@@ -30,7 +27,6 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Its blocks of a kind.
     pub fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Block<'a>> {
         let blocks: &[Block] = match self {
             Content::Text(_) => &[],

@@ -11,7 +11,6 @@ use crate::text::limits::{SAMPLE, line_with_margin};
 /// The limit of questions read from a call.
 const QUESTIONS: usize = 20;
 
-/// The subject of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sample {
     /// A text on one line.
@@ -23,7 +22,6 @@ pub enum Sample {
 /// An entry of a task list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its id, if any.
     pub id: Option<String>,
     /// The task; empty if only the status changes.
     pub text: String,
@@ -38,12 +36,10 @@ pub struct Todos {
     pub merge: bool,
 }
 
-/// A call of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Call {
     /// The index of its category in [`CATEGORIES`]; `None` for task lists, which are not counted.
     pub category: Option<usize>,
-    /// The subject.
     pub sample: Option<Sample>,
     /// The files it would modify, resolved.
     pub files: Vec<String>,
@@ -89,7 +85,7 @@ pub fn category(own: Tools, name: &str) -> Option<&'static str> {
 
 /// The index of a category in [`CATEGORIES`].
 pub fn category_index(category: &str) -> Option<usize> {
-    CATEGORIES.iter().position(|known| *known == category)
+    CATEGORIES.iter().position(|other| *other == category)
 }
 
 /// The first line of a text that is not blank, as a sample.

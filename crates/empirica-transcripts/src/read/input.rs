@@ -24,13 +24,11 @@ lenient! {
         status: Text<'a> = "status",
     }
 
-    /// One of several edits.
     Edit {
         file_path: Text<'a> = "file_path",
         path: Text<'a> = "path",
     }
 
-    /// The input of a tool.
     Input {
         command: Content<'a, Text<'a>> = "command",
         cmd: Content<'a, Text<'a>> = "cmd",
@@ -135,7 +133,6 @@ impl<'a> Input<'a> {
         keys.into_iter().find_map(Text::get)
     }
 
-    /// The patch, if any.
     pub fn patch(&self) -> Option<&str> {
         [&self.patch, &self.patch_text, &self.input, &self.diff, &self.bare].into_iter().find_map(Text::get)
     }

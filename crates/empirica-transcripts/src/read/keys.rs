@@ -45,12 +45,10 @@ impl Keys<'_> {
         self.get(key).is_some()
     }
 
-    /// Whether the value of a key is `true`.
     pub fn is_true(&self, key: &str) -> bool {
         self.get(key) == Some("true")
     }
 
-    /// Whether the value of a key is an object.
     pub fn has_object(&self, key: &str) -> bool {
         self.get(key).is_some_and(|raw| raw.starts_with('{'))
     }

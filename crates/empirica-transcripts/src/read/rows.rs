@@ -10,10 +10,8 @@ const KEPT: usize = 1 << 20;
 /// The size of the beginning that decides between document and lines, in bytes.
 const HEAD: u64 = 64 << 10;
 
-/// A piece of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {
-    /// A row.
     Row {
         /// Whether its end was seen.
         whole: bool,
@@ -33,7 +31,6 @@ enum Place {
     Messages,
 }
 
-/// The rows of a stream.
 pub struct Rows<R> {
     input: R,
     place: Place,

@@ -7,7 +7,7 @@ use std::path::Path;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::model::CATEGORIES;
-use crate::model::{Agent, Exchange, Pending, Role, Subagent, Tokens, ToolSummary, Transcript};
+use crate::model::{Agent, Message, PendingTask, Role, Subagent, Tokens, ToolSummary, Transcript};
 use crate::read::call::{Call, Entry, Sample, Todos};
 use crate::read::paths;
 use crate::read::paths::Bases;
@@ -34,7 +34,6 @@ struct Counter {
     samples: Vec<Sample>,
 }
 
-/// The activity of one agent.
 #[derive(Debug, Default)]
 struct AgentActivity {
     name: Option<String>,
@@ -49,7 +48,6 @@ struct AgentActivity {
 #[derive(Debug)]
 pub struct OpenCall {
     owner: Owner,
-    /// The index of its category.
     pub category: Option<usize>,
     /// The files it would modify; empty once they were added.
     pub files: Vec<String>,
@@ -57,7 +55,6 @@ pub struct OpenCall {
     pub questions: Vec<(Option<String>, String)>,
 }
 
-/// The accumulator.
 pub struct Fold {
     hasher: RandomState,
     /// The fields that are set directly.
@@ -72,7 +69,7 @@ pub struct Fold {
     todos: Vec<Entry>,
     /// The indices in `todos` of entries with ids.
     todo_places: HashMap<u64, usize>,
-    messages: VecDeque<Exchange>,
+    messages: VecDeque<Message>,
     decisions: VecDeque<String>,
     /// The present folder, normalized.
     pub folder: Option<String>,
@@ -189,12 +186,11 @@ impl Fold {
         if self.messages.len() == MESSAGES {
             self.messages.pop_front();
         }
-        self.messages.push_back(Exchange { role, text, at: at.and_then(parsed).map(written) });
+        self.messages.push_back(Message { role, text, at: at.and_then(parsed).map(written) });
     }
 
-    /// Adds a decision.
     pub fn add_decision(&mut self, decision: String) {
-        self.decisions.retain(|known| *known != decision);
+        self.decisions.retain(|other| *other != decision);
         self.decisions.push_back(decision);
         if self.decisions.len() > DECISIONS {
             self.decisions.pop_front();
@@ -360,7 +356,7 @@ impl Fold {
         out.files_outside = outside.len() as u64;
         let open = |entry: &Entry| !entry.text.trim().is_empty() && !DONE.contains(&entry.status.as_str());
         let pending = self.todos.into_iter().filter(open);
-        out.pending_tasks = pending.map(|entry| Pending { text: entry.text, status: entry.status }).collect();
+        out.pending_tasks = pending.map(|entry| PendingTask { text: entry.text, status: entry.status }).collect();
         out.decisions = self.decisions.into();
         out.messages = self.messages.into();
         (out.started_at, out.ended_at) =

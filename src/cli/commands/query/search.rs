@@ -12,7 +12,7 @@ use empirica_notes::model::handoff::Calibration;
 /// The parser of kinds.
 fn kinds() -> impl TypedValueParser<Value = &'static str> {
     let words = KINDS.map(|kind| PossibleValue::new(name(kind)).aliases([kind.to_owned(), kind.replace('_', "-")]));
-    PossibleValuesParser::new(words).try_map(|given| kind(&given).ok_or("it is no kind"))
+    PossibleValuesParser::new(words).try_map(|word| kind(&word).ok_or("it is no kind"))
 }
 
 /// Find records by words, best first, or by agent, time, path, kind, likeness

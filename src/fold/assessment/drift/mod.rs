@@ -38,7 +38,6 @@ const FALLEN: f64 = -0.15;
 const CLEARER: f64 = 0.10;
 
 empirica_notes::words! {
-    /// Size of the drift.
     #[derive(PartialOrd, Ord, Default)]
     pub enum Severity {
         #[default]
@@ -119,7 +118,6 @@ impl EvidenceGained {
     }
 }
 
-/// An assessment in a series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AssessmentStep<'a> {
     pub vectors: &'a Vectors,
@@ -245,9 +243,9 @@ pub fn steps<'r>(
 ) -> Vec<(&'r Envelope, &'r Assessment, EvidenceGained)> {
     let mut out = Vec::new();
     let mut learned = EvidenceGained::default();
-    let mut known = SessionEvidence::default();
+    let mut evidence = SessionEvidence::default();
     for record in records {
-        learned = learned.and(evidence_of(record, session, &mut known));
+        learned = learned.and(evidence_of(record, session, &mut evidence));
         if let Body::Assessment(assessment) = &record.body
             && record.head.session.as_ref() == Some(session)
         {
@@ -260,11 +258,11 @@ pub fn steps<'r>(
 
 /// The newest record that is evidence for a session, from records in order of ID.
 pub fn last_learned<'r>(records: impl IntoIterator<Item = &'r Record>, session: &SessionId) -> Option<&'r Id> {
-    let mut known = SessionEvidence::default();
+    let mut evidence = SessionEvidence::default();
     // reads every record, as questions precede their answers
     records
         .into_iter()
-        .filter(|r| !evidence_of(r, session, &mut known).is_nothing())
+        .filter(|r| !evidence_of(r, session, &mut evidence).is_nothing())
         .map(|record| &record.head.id)
         .max()
 }
@@ -278,22 +276,22 @@ struct SessionEvidence<'r> {
 
 /// Evidence of a record for a session: a finding, an answer to its question, a decision or a source with a new text, or a
 /// passed check.
-fn evidence_of<'r>(record: &'r Record, session: &SessionId, known: &mut SessionEvidence<'r>) -> EvidenceGained {
+fn evidence_of<'r>(record: &'r Record, session: &SessionId, evidence: &mut SessionEvidence<'r>) -> EvidenceGained {
     let own = record.head.session.as_ref() == Some(session);
     let text = match &record.body {
         // any session may answer its question
-        Body::Resolve(answer) if own || known.questions.contains(&answer.of) => &answer.text,
+        Body::Resolve(answer) if own || evidence.questions.contains(&answer.of) => &answer.text,
         Body::Finding(finding) if own => &finding.text,
         Body::Decision(decision) if own => &decision.text,
         Body::Source(source) if own => &source.location,
         Body::Evidence(evidence) => return EvidenceGained { claims: 0, passed: own && evidence.exit == 0 },
         Body::Unknown(_) if own => {
-            known.questions.insert(&record.head.id);
+            evidence.questions.insert(&record.head.id);
             return EvidenceGained::default();
         }
         _ => return EvidenceGained::default(),
     };
-    EvidenceGained { claims: usize::from(known.claims.insert(text)), passed: false }
+    EvidenceGained { claims: usize::from(evidence.claims.insert(text)), passed: false }
 }
 
 /// The drift of a session's last assessments.

@@ -69,7 +69,7 @@ fn block(text: &str) -> Option<(&str, Value)> {
 /// The vectors of a payload, and the rest.
 #[derive(Default)]
 struct ReadVectors {
-    known: Vectors,
+    valid: Vectors,
     odd: Vec<String>,
     nested: bool,
 }
@@ -84,7 +84,7 @@ fn take(value: &Value, depth: u8, out: &mut ReadVectors) {
         // some versions store a reason with each score
         let number = value.as_f64().or_else(|| value.get("score").and_then(Value::as_f64));
         match (name.parse::<Vector>(), number) {
-            (Ok(vector), Some(number)) if out.known.get(vector).is_none() && out.known.set(vector, number) => {}
+            (Ok(vector), Some(number)) if out.valid.get(vector).is_none() && out.valid.set(vector, number) => {}
             _ => out.odd.push(format!("{name}={}", words(value).unwrap_or_else(|| "null".to_owned()))),
         }
     }
@@ -134,10 +134,10 @@ fn point(value: &Value, name: Option<&str>, round: Option<&str>) -> Body {
     let reasoning = text(meta, "reasoning").map(str::to_owned);
     let round = number.unwrap_or(1);
     match phase {
-        Some(phase) if phase != Phase::Act && !taken.known.is_empty() => Body::Assessment(Box::new(Assessment {
+        Some(phase) if phase != Phase::Act && !taken.valid.is_empty() => Body::Assessment(Box::new(Assessment {
             phase,
             round,
-            vectors: taken.known,
+            vectors: taken.valid,
             confidence: share(meta.get("confidence")).filter(|_| phase == Phase::Check),
             reasoning,
             task: text(meta, "task").or_else(|| text(meta, "prompt")).map(str::to_owned),
@@ -154,7 +154,7 @@ fn point(value: &Value, name: Option<&str>, round: Option<&str>) -> Body {
                 phase,
                 round,
                 trigger: if name == Some("PRE_MEMORY_COMPACT") { Trigger::PreCompact } else { Trigger::Manual },
-                vectors: taken.known,
+                vectors: taken.valid,
                 vectors_from: None,
                 vector_sources: BTreeMap::new(),
                 compared_with: None,

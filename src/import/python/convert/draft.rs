@@ -36,7 +36,6 @@ pub(crate) struct ParsedPayload<'o> {
     pub(crate) original: &'o Original,
     /// A string if it is not JSON.
     pub(crate) value: Value,
-    /// The value to store.
     pub(crate) kept: Value,
     /// Its time, in Unix milliseconds.
     pub(crate) ms: u64,

@@ -62,8 +62,8 @@ pub fn family(name: &str) -> Result<Family<'_>, String> {
         ["checkpoints"] => plain("checkpoints", ""),
         ["messages", .., id] if parts.len() > 2 => plain("messages", id),
         [folder, id] => {
-            let known = ARTEFACTS.into_iter().find(|known| known == folder);
-            plain(known.ok_or(UNKNOWN)?, id)
+            let artefact = ARTEFACTS.into_iter().find(|artefact| artefact == folder);
+            plain(artefact.ok_or(UNKNOWN)?, id)
         }
         _ => return Err(UNKNOWN.to_owned()),
     })

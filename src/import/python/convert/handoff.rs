@@ -62,13 +62,13 @@ fn trajectory(deltas: Option<&Value>, calibration: Calibration) -> Vec<Trajector
         delta: Some(delta),
         status: status.to_owned(),
     };
-    let known = Vector::ALL.into_iter().filter_map(|vector| {
+    let vectors = Vector::ALL.into_iter().filter_map(|vector| {
         let delta = delta_of(vector.name()).filter(|delta| delta.abs() <= 1.0)?;
         Some(row(vector.name(), delta, word(vector, delta)))
     });
     let overall =
         delta_of(OVERALL).filter(|delta| delta.abs() <= 1.0).map(|delta| row(OVERALL, delta, calibration.name()));
-    known.chain(overall).collect()
+    vectors.chain(overall).collect()
 }
 
 fn gaps(value: Option<&Value>) -> Vec<Gap> {

@@ -145,10 +145,10 @@ fn times(value: &Value) -> Vec<u64> {
     let keys =
         ["resolved_at", "resolved_timestamp", "completed_timestamp", "completed_at", "archived_at", "state_updated_at"];
     let data = value.get("goal_data").unwrap_or(&Value::Null);
-    let here = keys.iter().flat_map(|key| [value.get(key), data.get(key)]).flatten();
+    let own = keys.iter().flat_map(|key| [value.get(key), data.get(key)]).flatten();
     let lineage = value.get("lineage").and_then(Value::as_array).into_iter().flatten();
     let lineage = lineage.filter_map(|step| step.get("timestamp"));
-    here.chain(lineage).filter_map(read::moment).map(|moment| moment.ms).collect()
+    own.chain(lineage).filter_map(read::moment).map(|moment| moment.ms).collect()
 }
 
 /// The records of a ref. Each entry is stored in at least one.

@@ -22,11 +22,9 @@ struct SessionParts {
     last: (u64, String),
 }
 
-/// The sessions of converted originals.
 #[derive(Default)]
 pub struct Sessions(BTreeMap<SessionId, SessionParts>);
 
-/// The agent, if named.
 pub fn ai(value: &Value) -> Option<&str> {
     let from = value.get("from").unwrap_or(&Value::Null);
     read::text(value, "ai_id").or_else(|| read::text(value, "ai")).or_else(|| read::text(from, "ai_id"))
@@ -53,20 +51,19 @@ impl Sessions {
         self.0.len()
     }
 
-    /// Adds a draft to its session.
     pub fn add(&mut self, notes: &RefPayloads<'_>, draft: &RecordDraft) {
         let Some(id) = of(notes, draft) else { return };
         let entry = &notes.entries[draft.entry];
         let moment = (draft.ms, entry.original.commit.clone());
         let external = name_of(notes, draft).filter(|name| id.as_str() != name.to_ascii_lowercase());
-        let known = self.0.entry(id).or_insert_with(|| SessionParts {
+        let parts = self.0.entry(id).or_insert_with(|| SessionParts {
             external: external.map(str::to_owned),
             ai: None,
             first: moment.clone(),
             last: moment.clone(),
         });
-        known.first = known.first.clone().min(moment.clone());
-        known.last = known.last.clone().max(moment);
+        parts.first = parts.first.clone().min(moment.clone());
+        parts.last = parts.last.clone().max(moment);
         // goals name the program that set them
         let rank = match notes.family.folder {
             "handoff" => 0,
@@ -74,9 +71,9 @@ impl Sessions {
             _ => 1,
         };
         let named = ai(&entry.value).map(|ai| (rank, draft.ms, ai.to_owned()));
-        known.ai = match (known.ai.take(), named) {
-            (Some(known), Some(named)) => Some(known.min(named)),
-            (known, named) => known.or(named),
+        parts.ai = match (parts.ai.take(), named) {
+            (Some(earlier), Some(named)) => Some(earlier.min(named)),
+            (earlier, named) => earlier.or(named),
         };
     }
 
@@ -87,21 +84,21 @@ impl Sessions {
     /// The starts and ends of the sessions.
     pub fn lines(&self) -> Vec<ConvertedLine> {
         let mut out = Vec::new();
-        for (id, known) in &self.0 {
-            let ai = known.ai.as_ref().map_or(UNKNOWN, |ai| &ai.2);
+        for (id, parts) in &self.0 {
+            let ai = parts.ai.as_ref().map_or(UNKNOWN, |ai| &ai.2);
             let start = Body::SessionStart(SessionStart {
                 task: None,
                 kind: None,
-                external_id: known.external.clone(),
+                external_id: parts.external.clone(),
                 worktree: PLACE.to_owned(),
                 place: PLACE.to_owned(),
                 from: None,
                 from_handoff: None,
             });
             let end = Body::SessionEnd(SessionEnd { reason: Some("imported".to_owned()) });
-            for (role, (ms, commit), body) in [("start", &known.first, start), ("end", &known.last, end)] {
+            for (role, (ms, commit), body) in [("start", &parts.first, start), ("end", &parts.last, end)] {
                 let made = derive::id(*ms, &["session", id.as_str(), role]);
-                let foreign = json!({"tool": TOOL, "session": known.external.as_deref().unwrap_or(id.as_str())});
+                let foreign = json!({"tool": TOOL, "session": parts.external.as_deref().unwrap_or(id.as_str())});
                 let head = head(made, *ms, Some(id.clone()), ai.to_owned(), commit);
                 out.push(ConvertedLine { head, body, foreign });
             }

@@ -160,8 +160,8 @@ fn is_our_server(value: &Value) -> bool {
         words[..],
         ["git-empirica"] | ["git-empirica", "mcp"] | ["git-empirica", "mcp", "--tools", "core" | "all"]
     );
-    let known = ["command", "args", "type", "enabled"];
-    is_ours && map.keys().all(|key| known.contains(&key.as_str()))
+    let keys = ["command", "args", "type", "enabled"];
+    is_ours && map.keys().all(|key| keys.contains(&key.as_str()))
 }
 
 /// Whether the entry's place holds something else or an edited version of it.
@@ -220,7 +220,6 @@ fn without(document: &Value, entry: &AddedEntry) -> Value {
     out
 }
 
-/// The value at a path.
 fn at<'v>(value: &'v mut Value, path: &[&str]) -> Option<&'v mut Value> {
     path.iter().try_fold(value, |value, key| value.get_mut(*key))
 }

@@ -24,7 +24,6 @@ pub enum EditError {
 pub struct EntryPath {
     /// The keys that lead to the value, or to its list.
     pub path: Vec<String>,
-    /// Whether the value is in a list.
     pub list: bool,
 }
 

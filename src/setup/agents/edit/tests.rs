@@ -221,13 +221,13 @@ proptest! {
         let spots = [EntryPath::list(&["hooks", "Start"]), EntryPath::list(&["hooks", "Stop"]), EntryPath::key(&["mcpServers", "empirica"])];
         let (mut now, mut entries) = (text.clone(), Vec::new());
         for (at, spot) in spots.iter().enumerate() {
-            let given = if spot.list { hook(&at.to_string()) } else { json!({"command": "git-empirica", "args": ["mcp"]}) };
-            let Ok((next, entry)) = FileFormat::Json.put(&now, spot, &given) else { continue };
+            let added = if spot.list { hook(&at.to_string()) } else { json!({"command": "git-empirica", "args": ["mcp"]}) };
+            let Ok((next, entry)) = FileFormat::Json.put(&now, spot, &added) else { continue };
             let value = FileFormat::Json.read(&next).unwrap();
             prop_assert_eq!(without(&value, &entry), FileFormat::Json.read(&now).unwrap(), "{}", next);
             let path: Vec<&str> = spot.path.iter().map(String::as_str).collect();
             let there = at_end(&value, &path, spot.list);
-            prop_assert_eq!(there, Some(&given), "{}", next);
+            prop_assert_eq!(there, Some(&added), "{}", next);
             prop_assert_eq!(comments(&next), comments(&text));
             (now, entries) = (next, [entries, vec![entry]].concat());
         }

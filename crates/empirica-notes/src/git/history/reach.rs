@@ -68,7 +68,7 @@ pub fn is_ancestor(repo: &Repository, ancestor: Oid, of: &str) -> bool {
 }
 
 /// Walks all commits reachable from a tip; fails with git's message if one is damaged or missing.
-pub fn walked(repo: &Repository, tip: Oid) -> Result<()> {
+pub fn check_reachable(repo: &Repository, tip: Oid) -> Result<()> {
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--quiet", &tip.to_string(), "--"]);
     output(&mut command).map(|_| ())
@@ -78,7 +78,7 @@ pub fn walked(repo: &Repository, tip: Oid) -> Result<()> {
 pub struct Counting(Pending);
 
 /// Starts counting the commits reachable from `tip` and not from `from`; both must exist.
-pub fn beyond(repo: &Repository, from: Oid, tip: Oid) -> Counting {
+pub fn count_since(repo: &Repository, from: Oid, tip: Oid) -> Counting {
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--count", &tip.to_string(), &format!("^{from}"), "--"]);
     Counting(Pending::start(&mut command))

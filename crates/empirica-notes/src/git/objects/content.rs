@@ -94,7 +94,7 @@ impl WorkTree {
 
     /// The content at a path from [`inside`], without git's filters. [`PathContent::Unknown`] behind a symbolic link,
     /// above 4 MiB, if unreadable or of another file type, and for all files once 64 MiB have been read.
-    pub fn look(&self, path: &str) -> PathContent {
+    pub fn content(&self, path: &str) -> PathContent {
         self.read(path).unwrap_or_else(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => PathContent::Nothing,
             _ => PathContent::Unknown,
@@ -166,10 +166,10 @@ pub fn inside(root: Option<&Path>, text: &str) -> Option<String> {
 /// Normalizes a path given in the folder `cwd` to one in git's trees; the root itself is empty. Outside the work tree,
 /// as in a bare repository (`root` is `None`), it is relative to the root. `None` if it leads out of the work tree or
 /// into `.git`.
-pub fn from_here(root: Option<&Path>, cwd: &Path, text: &str) -> Option<String> {
-    let given = Path::new(text);
+pub fn tree_path(root: Option<&Path>, cwd: &Path, text: &str) -> Option<String> {
+    let path = Path::new(text);
     let prefix = root.and_then(|root| cwd.strip_prefix(root).ok()).unwrap_or(Path::new(""));
-    let below = if given.is_absolute() { given.strip_prefix(root?).ok()?.to_owned() } else { prefix.join(given) };
+    let below = if path.is_absolute() { path.strip_prefix(root?).ok()?.to_owned() } else { prefix.join(path) };
     let mut out = PathBuf::new();
     for part in below.components() {
         match part {
@@ -208,14 +208,14 @@ mod tests {
     #[test]
     fn a_path_is_relative_to_the_folder_it_is_given_in() {
         let root = Some(Path::new("/work/project"));
-        let path = |cwd: &str, text: &str| from_here(root, Path::new(cwd), text);
+        let path = |cwd: &str, text: &str| tree_path(root, Path::new(cwd), text);
         assert_eq!(path("/work/project", "src/a.rs").as_deref(), Some("src/a.rs"));
         assert_eq!(path("/work/project/src", "./a.rs").as_deref(), Some("src/a.rs"));
         assert_eq!(path("/work/project/src", "../docs/").as_deref(), Some("docs"));
         assert_eq!(path("/work/project/src", "..").as_deref(), Some(""));
         assert_eq!(path("/work/project", ".").as_deref(), Some(""));
         assert_eq!(path("/elsewhere", "/work/project/a").as_deref(), Some("a"));
-        assert_eq!(from_here(None, Path::new("/bare.git"), "a/b").as_deref(), Some("a/b"));
+        assert_eq!(tree_path(None, Path::new("/bare.git"), "a/b").as_deref(), Some("a/b"));
         for outside in ["", "..", "../../a", "/etc/passwd", ".git", ".git/config"] {
             assert_eq!(path("/work/project", outside), None, "{outside:?}");
         }

@@ -179,7 +179,6 @@ fn terminate(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// A process and its descendants.
 fn descendants(root: u32) -> Vec<u32> {
     let parents = parents();
     let mut out = vec![root];
@@ -198,7 +197,6 @@ pub(crate) fn parent_of(id: u32) -> Option<u32> {
     String::from_utf8_lossy(&stat).rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// All processes, with their parents.
 fn parents() -> Vec<(u32, u32)> {
     let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -34,7 +34,6 @@ pub fn push(repo: &Repository) -> ParentPush {
     ParentPush::default()
 }
 
-/// The parent and arguments of a process.
 fn process(pid: u32) -> Option<(u32, Vec<String>)> {
     if let (Some(parent), Ok(line)) = (parent_of(pid), std::fs::read(format!("/proc/{pid}/cmdline"))) {
         return Some((parent, items(&line).collect()));

@@ -93,7 +93,7 @@ pub(crate) trait Refs {
         &self,
         updates: &[RefUpdate],
         message: &str,
-        who: &Identity,
+        identity: &Identity,
         deadline: Option<Instant>,
     ) -> Result<(), UpdateError>;
     /// The message of a hook that refuses an update of a ref with this value; `None` if none does.

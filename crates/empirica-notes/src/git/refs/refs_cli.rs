@@ -15,7 +15,6 @@ use crate::git::{Oid, parse_oid};
 /// The limit of reflog values, which are read one by one.
 const MAX_REFLOG_VALUES: usize = 64;
 
-/// The refs of one folder.
 type Folder = BTreeMap<String, Oid>;
 
 /// The backend for any ref storage, by running git.
@@ -183,13 +182,13 @@ impl Refs for CliRefs {
         &self,
         updates: &[RefUpdate],
         message: &str,
-        who: &Identity,
+        identity: &Identity,
         deadline: Option<Instant>,
     ) -> Result<(), UpdateError> {
         self.refresh();
         let mut command = self.git();
         command.args(["update-ref", "--stdin", "-z", "-m", message]);
-        command.env("GIT_COMMITTER_NAME", &who.name).env("GIT_COMMITTER_EMAIL", &who.email);
+        command.env("GIT_COMMITTER_NAME", &identity.name).env("GIT_COMMITTER_EMAIL", &identity.email);
         let mut input = String::new();
         for RefUpdate { name, new, expected } in updates {
             let expected = expected.unwrap_or_else(|| self.null_id());

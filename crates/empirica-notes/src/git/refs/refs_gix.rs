@@ -16,7 +16,6 @@ pub(crate) struct GixRefs {
 }
 
 impl GixRefs {
-    /// The backend of a repository.
     pub(crate) fn new(repo: gix::Repository) -> Self {
         GixRefs { repo }
     }
@@ -149,7 +148,7 @@ impl Refs for GixRefs {
         &self,
         updates: &[RefUpdate],
         message: &str,
-        who: &Identity,
+        identity: &Identity,
         _: Option<Instant>,
     ) -> Result<(), UpdateError> {
         let mut edits = Vec::new();
@@ -163,7 +162,7 @@ impl Refs for GixRefs {
             edits.push(RefEdit::update_with_log(name, update.new, previous, log));
         }
         let mut time = gix::date::parse::TimeBuf::default();
-        let signature = signature(who);
+        let signature = signature(identity);
         let outcome = self.repo.edit_references_as(edits, Some(signature.to_ref(&mut time)));
         outcome.map(|_| ()).map_err(|error| {
             // a vanished ref under MustExistAndMatch is reported as not found: it moved, too
@@ -176,11 +175,11 @@ impl Refs for GixRefs {
     }
 }
 
-/// The signature of `who` with the current time in UTC (local time would read the zone files).
-pub(crate) fn signature(who: &Identity) -> gix::actor::Signature {
+/// The signature of `identity` with the current time in UTC (local time would read the zone files).
+pub(crate) fn signature(identity: &Identity) -> gix::actor::Signature {
     gix::actor::Signature {
-        name: who.name.as_str().into(),
-        email: who.email.as_str().into(),
+        name: identity.name.as_str().into(),
+        email: identity.email.as_str().into(),
         time: gix::date::Time::now_utc(),
     }
 }

@@ -57,27 +57,27 @@ pub fn tracking_of(tracking: &str, name: &str) -> Option<String> {
 }
 
 /// Resolves a remote's name, a URL or a path. Asks git for the URLs.
-pub fn place(repo: &Repository, given: &str) -> Result<RemoteTarget> {
-    if given.is_empty() || given.starts_with('-') {
-        return Err(unknown(given, &names(repo)));
+pub fn target(repo: &Repository, remote: &str) -> Result<RemoteTarget> {
+    if remote.is_empty() || remote.starts_with('-') {
+        return Err(unknown(remote, &names(repo)));
     }
-    let Some(given) = &named(repo, given) else {
-        let path = repo.cwd().join(given);
-        let url = if path.exists() { path.to_string_lossy().into_owned() } else { given.to_owned() };
-        if !path.exists() && !given.contains([':', '/']) {
-            return Err(unknown(given, &names(repo)));
+    let Some(remote) = &named(repo, remote) else {
+        let path = repo.cwd().join(remote);
+        let url = if path.exists() { path.to_string_lossy().into_owned() } else { remote.to_owned() };
+        if !path.exists() && !remote.contains([':', '/']) {
+            return Err(unknown(remote, &names(repo)));
         }
-        let tracking = derived("url", given);
-        return Ok(RemoteTarget { name: given.to_owned(), fetch: url.clone(), push: url, tracking });
+        let tracking = derived("url", remote);
+        return Ok(RemoteTarget { name: remote.to_owned(), fetch: url.clone(), push: url, tracking });
     };
     let url = |option: &[&str]| -> Result<String> {
-        let urls = text(git(repo.cwd()).args(["remote", "get-url"]).args(option).arg(given))?;
+        let urls = text(git(repo.cwd()).args(["remote", "get-url"]).args(option).arg(remote))?;
         Ok(urls.lines().next().unwrap_or_default().to_owned())
     };
     let (fetch, push) = (url(&[])?, url(&["--push"])?);
     // both directions use the push URL; by name if that is the fetch URL, for the remote's other settings
-    let fetch = if fetch == push { given.to_owned() } else { push.clone() };
-    Ok(RemoteTarget { name: given.to_owned(), fetch, push, tracking: tracking(given) })
+    let fetch = if fetch == push { remote.to_owned() } else { push.clone() };
+    Ok(RemoteTarget { name: remote.to_owned(), fetch, push, tracking: tracking(remote) })
 }
 
 /// The remote of a push, from the arguments of its hook: the remote's name (the URL without one) and the URL. Each of
@@ -109,21 +109,21 @@ pub fn tracking(remote: &str) -> String {
     }
 }
 
-/// The name of the tracking refs of a remote, URL or path, as in [`place`], without asking git.
-pub fn tracking_name(repo: &Repository, given: &str) -> String {
-    named(repo, given).map_or_else(|| derived("url", given), |name| tracking(&name))
+/// The name of the tracking refs of a remote, URL or path, as in [`target`], without asking git.
+pub fn tracking_name(repo: &Repository, remote: &str) -> String {
+    named(repo, remote).map_or_else(|| derived("url", remote), |name| tracking(&name))
 }
 
 /// The remote of that name, else the first with that URL.
-fn named(repo: &Repository, given: &str) -> Option<String> {
+fn named(repo: &Repository, remote: &str) -> Option<String> {
     let mut names = names(repo);
-    let has_url = |name: &String| repo.config(&format!("remote.{name}.url")).as_deref() == Some(given);
-    let at = names.iter().position(|name| name == given).or_else(|| names.iter().position(has_url))?;
+    let has_url = |name: &String| repo.config(&format!("remote.{name}.url")).as_deref() == Some(remote);
+    let at = names.iter().position(|name| name == remote).or_else(|| names.iter().position(has_url))?;
     Some(names.swap_remove(at))
 }
 
-fn derived(kind: &str, given: &str) -> String {
-    format!("{kind}-{:016x}", fnv(given.as_bytes()))
+fn derived(kind: &str, remote: &str) -> String {
+    format!("{kind}-{:016x}", fnv(remote.as_bytes()))
 }
 
 /// The promisor remote of a partial clone; `None` in a complete one.
@@ -140,8 +140,8 @@ pub fn is_partial(repo: &Repository) -> bool {
     promisor(repo).is_some()
 }
 
-fn unknown(given: &str, names: &[String]) -> Error {
-    let error = Error::not_found(format!("there is no remote '{given}'")).provided(given);
+fn unknown(remote: &str, names: &[String]) -> Error {
+    let error = Error::not_found(format!("there is no remote '{remote}'")).provided(remote);
     let error = names.iter().fold(error, |error, name| error.alternative(name));
     let error = match names {
         [] => error.reason("no remote is configured in this repository"),

@@ -75,12 +75,12 @@ pub struct Fetched {
 
 /// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also fetches what a partial
 /// clone left out, in one batch.
-pub fn fetch(repo: &Repository, place: &RemoteTarget, options: &TransferOptions, whole: bool) -> Result<Fetched> {
+pub fn fetch(repo: &Repository, target: &RemoteTarget, options: &TransferOptions, whole: bool) -> Result<Fetched> {
     let mut attempts = 1;
     loop {
-        let fetched = match try_fetch(repo, place, options, whole, true) {
+        let fetched = match try_fetch(repo, target, options, whole, true) {
             // git before 2.41 has no --porcelain
-            Ok(None) => fetch_unlisted(repo, place, options, whole).map(Some),
+            Ok(None) => fetch_unlisted(repo, target, options, whole).map(Some),
             other => other,
         };
         match fetched {
@@ -89,35 +89,35 @@ pub fn fetch(repo: &Repository, place: &RemoteTarget, options: &TransferOptions,
                 std::thread::sleep(std::time::Duration::from_millis(20 * attempts));
                 attempts += 1;
             }
-            Err(error) => return Err(explained(repo, place, error)),
+            Err(error) => return Err(explained(repo, target, error)),
             Ok(fetched) => return Ok(fetched.unwrap_or_default()),
         }
     }
 }
 
 /// As [`fetch`] without --porcelain: lists the remote's refs first, and fetches only if they differ.
-fn fetch_unlisted(repo: &Repository, place: &RemoteTarget, options: &TransferOptions, whole: bool) -> Result<Fetched> {
+fn fetch_unlisted(repo: &Repository, target: &RemoteTarget, options: &TransferOptions, whole: bool) -> Result<Fetched> {
     let mut present = BTreeSet::new();
     let mut is_fetched = true;
-    for (id, name) in ls_remote(repo, place, options, PREFIX)? {
-        let Some(tracking) = tracking_of(&place.tracking, &name) else { continue };
+    for (id, name) in ls_remote(repo, target, options, PREFIX)? {
+        let Some(tracking) = tracking_of(&target.tracking, &name) else { continue };
         is_fetched = is_fetched && repo.find_ref(&tracking)? == crate::git::parse_oid(&id);
         present.insert(tracking);
     }
     if whole || !is_fetched {
-        try_fetch(repo, place, options, whole, false)?;
+        try_fetch(repo, target, options, whole, false)?;
     }
     Ok(Fetched { present })
 }
 
 fn try_fetch(
     repo: &Repository,
-    place: &RemoteTarget,
+    target: &RemoteTarget,
     options: &TransferOptions,
     whole: bool,
     listed: bool,
 ) -> Result<Option<Fetched>> {
-    let mut command = command(repo, options, &place.push);
+    let mut command = command(repo, options, &target.push);
     command.args(["fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]);
     // without it, a configured refspec could overwrite our refs
     command.arg("--refmap=");
@@ -132,15 +132,15 @@ fn try_fetch(
     if is_partial(repo) {
         command.arg("--no-filter").args(whole.then_some("--refetch"));
     }
-    command.arg("--").arg(&place.fetch).args(refspecs(&place.tracking));
+    command.arg("--").arg(&target.fetch).args(refspecs(&target.tracking));
     let out = run_until(&mut command, Vec::new(), options.deadline, options.shown);
     repo.refresh();
-    let out = out?.ok_or_else(|| timed_out(place))?;
+    let out = out?.ok_or_else(|| timed_out(target))?;
     if listed && out.status.code() == Some(129) {
         return Ok(None);
     }
     if !out.status.success() {
-        return Err(failed(place, "fetch the notes from", &out.stderr));
+        return Err(failed(target, "fetch the notes from", &out.stderr));
     }
     let text = String::from_utf8_lossy(&out.stdout);
     // `<flag> <old> <new> <ref>`
@@ -149,18 +149,18 @@ fn try_fetch(
 }
 
 /// Adds the lock file to an error of a fetch, if one explains it.
-fn explained(repo: &Repository, place: &RemoteTarget, error: Error) -> Error {
+fn explained(repo: &Repository, target: &RemoteTarget, error: Error) -> Error {
     let words = error.reason_text().to_string();
     let Some(at) = words.find(LOCKED) else { return error };
     // a name in a remote's message is not one of our tracking refs
-    let ours = refspecs(&place.tracking).map(|refspec| refspec.split_once(':').map(|(_, to)| to.to_owned()));
+    let ours = refspecs(&target.tracking).map(|refspec| refspec.split_once(':').map(|(_, to)| to.to_owned()));
     let is_ours = |name: &&str| {
         ours.iter().flatten().any(|to| name.starts_with(to.trim_end_matches('*'))) && !name.contains("..")
     };
     let name = words[at..].split('\'').nth(1).filter(is_ours);
     match repo.ref_lock(name.as_slice()) {
         Some(lock) => add_stale_lock(
-            Error::refused(format!("cannot fetch the notes from {}", place.name)).caused_by(error),
+            Error::refused(format!("cannot fetch the notes from {}", target.name)).caused_by(error),
             &lock,
         ),
         None => error,
@@ -168,22 +168,27 @@ fn explained(repo: &Repository, place: &RemoteTarget, error: Error) -> Error {
 }
 
 /// The refs of a remote below `prefix`, which ends in a slash.
-pub fn listed(repo: &Repository, place: &RemoteTarget, options: &TransferOptions, prefix: &str) -> Result<Vec<String>> {
-    Ok(ls_remote(repo, place, options, prefix)?.into_iter().map(|(_, name)| name).collect())
+pub fn listed(
+    repo: &Repository,
+    target: &RemoteTarget,
+    options: &TransferOptions,
+    prefix: &str,
+) -> Result<Vec<String>> {
+    Ok(ls_remote(repo, target, options, prefix)?.into_iter().map(|(_, name)| name).collect())
 }
 
 /// As [`listed`], as (id in hex, name).
 fn ls_remote(
     repo: &Repository,
-    place: &RemoteTarget,
+    target: &RemoteTarget,
     options: &TransferOptions,
     prefix: &str,
 ) -> Result<Vec<(String, String)>> {
-    let mut command = command(repo, options, &place.push);
-    command.args(["ls-remote", "--refs", "--", &place.fetch]).arg(format!("{prefix}*"));
-    let out = run_until(&mut command, Vec::new(), options.deadline, false)?.ok_or_else(|| timed_out(place))?;
+    let mut command = command(repo, options, &target.push);
+    command.args(["ls-remote", "--refs", "--", &target.fetch]).arg(format!("{prefix}*"));
+    let out = run_until(&mut command, Vec::new(), options.deadline, false)?.ok_or_else(|| timed_out(target))?;
     if !out.status.success() {
-        return Err(failed(place, "list the notes of", &out.stderr));
+        return Err(failed(target, "list the notes of", &out.stderr));
     }
     let text = String::from_utf8_lossy(&out.stdout);
     let refs = text.lines().filter_map(|line| line.split_once('\t'));
@@ -216,12 +221,12 @@ pub enum Pushed {
 /// Pushes refs to the URL of a remote; returns the results in the same order.
 pub fn push(
     repo: &Repository,
-    place: &RemoteTarget,
+    target: &RemoteTarget,
     updates: &[Update],
     options: &TransferOptions,
 ) -> Result<Vec<Pushed>> {
     repo.store_objects()?;
-    let mut command = command(repo, options, &place.push);
+    let mut command = command(repo, options, &target.push);
     command.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"]);
     command.args(options.shown.then_some("--progress"));
     for update in updates {
@@ -229,15 +234,15 @@ pub fn push(
             command.arg(format!("--force-with-lease={}:{tip}", update.name));
         }
     }
-    command.arg("--").arg(&place.push);
+    command.arg("--").arg(&target.push);
     command.args(updates.iter().map(|update| format!("{}:{}", update.new, update.name)));
-    let out = run_until(&mut command, Vec::new(), options.deadline, options.shown)?.ok_or_else(|| timed_out(place))?;
+    let out = run_until(&mut command, Vec::new(), options.deadline, options.shown)?.ok_or_else(|| timed_out(target))?;
     if out.status.success() {
         return Ok(updates.iter().map(|_| Pushed::Done).collect());
     }
     let text = String::from_utf8_lossy(&out.stdout);
     let outcomes = updates.iter().map(|update| text.lines().find_map(|line| outcome(line, &update.name)));
-    outcomes.collect::<Option<_>>().ok_or_else(|| failed(place, "push the notes to", &out.stderr))
+    outcomes.collect::<Option<_>>().ok_or_else(|| failed(target, "push the notes to", &out.stderr))
 }
 
 /// The result for a ref in a line of `git push --porcelain`: `<flag> TAB <from>:<to> TAB <summary>`.
@@ -257,15 +262,15 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
     Some(if raced { Pushed::LostRace(summary.to_owned()) } else { Pushed::Refused(summary.to_owned()) })
 }
 
-fn timed_out(place: &RemoteTarget) -> Error {
-    Error::refused(format!("the exchange with {} did not end in time", place.name))
+fn timed_out(target: &RemoteTarget) -> Error {
+    Error::refused(format!("the exchange with {} did not end in time", target.name))
         .reason("git was terminated at the time limit (empirica.syncTimeout)")
         .suggest("Your records are safe here. Raise the limit, or run it again when the remote answers.")
-        .command(format!("git -c empirica.syncTimeout=10m empirica sync {}", quote(&place.name)))
+        .command(format!("git -c empirica.syncTimeout=10m empirica sync {}", quote(&target.name)))
 }
 
 /// The error of a failed transfer: git's message, and advice for common causes.
-fn failed(place: &RemoteTarget, action: &str, stderr: &[u8]) -> Error {
+fn failed(target: &RemoteTarget, action: &str, stderr: &[u8]) -> Error {
     const UNREACHABLE: [&str; 5] =
         ["Could not resolve", "unable to access", "Connection refused", "timed out", "unreachable"];
     const DENIED: [&str; 5] =
@@ -283,10 +288,10 @@ fn failed(place: &RemoteTarget, action: &str, stderr: &[u8]) -> Error {
         "Your records are safe here; fix the cause, then run it again."
     };
     let reason = if text.is_empty() { "git gives the reason above" } else { &text };
-    Error::refused(format!("cannot {action} {}", place.name))
+    Error::refused(format!("cannot {action} {}", target.name))
         .reason(outdated(&text).map_or(reason.to_owned(), |old| format!("{old}; {reason}")))
         .suggest(advice)
-        .commands_of((place.name != place.push).then_some("git remote -v"))
+        .commands_of((target.name != target.push).then_some("git remote -v"))
 }
 
 #[cfg(test)]

@@ -23,11 +23,11 @@ pub struct Author {
 /// Reads a commit; `None` if it is missing or malformed.
 pub fn of(repo: &Repository, commit: Oid) -> Option<Author> {
     let found = repo.gix().find_commit(commit).ok()?;
-    let who = found.committer().ok()?;
-    let time = who.time().ok()?;
+    let committer = found.committer().ok()?;
+    let time = committer.time().ok()?;
     Some(Author {
-        name: who.name.to_str_lossy().trim().to_owned(),
-        email: who.email.to_str_lossy().trim().to_owned(),
+        name: committer.name.to_str_lossy().trim().to_owned(),
+        email: committer.email.to_str_lossy().trim().to_owned(),
         seconds: time.seconds,
         date: time.format_or_unix(gix::date::time::format::ISO8601_STRICT),
         subject: repo.subject(commit)?,

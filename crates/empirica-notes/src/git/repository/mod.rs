@@ -17,7 +17,6 @@ use std::time::Instant;
 use gix::bstr::ByteSlice;
 
 use crate::env::Env;
-pub use crate::error::quote;
 use crate::error::{Error, Result, empirica};
 use crate::git::Oid;
 use crate::git::refs::refs_cli::CliRefs;
@@ -172,8 +171,9 @@ impl Repository {
 
     /// The committer of notes commits: as configured, else a fallback that names this program.
     pub fn identity(&self) -> Identity {
-        let configured = self.inner.committer().and_then(|who| who.ok());
-        let (name, email) = configured.map_or((FALLBACK.0.into(), FALLBACK.1.into()), |who| (who.name, who.email));
+        let configured = self.inner.committer().and_then(|committer| committer.ok());
+        let (name, email) =
+            configured.map_or((FALLBACK.0.into(), FALLBACK.1.into()), |committer| (committer.name, committer.email));
         Identity { name: name.to_str_lossy().into_owned(), email: email.to_str_lossy().into_owned() }
     }
 
@@ -231,10 +231,10 @@ impl Repository {
     }
 
     /// Updates refs, if all have their expected values, after storing pending objects.
-    pub fn update_refs(&self, updates: &[RefUpdate], message: &str, who: &Identity) -> Result<(), UpdateError> {
+    pub fn update_refs(&self, updates: &[RefUpdate], message: &str, identity: &Identity) -> Result<(), UpdateError> {
         self.store_objects().map_err(|error| UpdateError::Failed(error.into()))?;
         crate::fault::point("refs: to be moved").map_err(|error| UpdateError::Failed(error.into()))?;
-        let outcome = self.update.update_refs(updates, message, who, self.deadline.get());
+        let outcome = self.update.update_refs(updates, message, identity, self.deadline.get());
         crate::fault::step("refs: moved");
         self.refs.refresh();
         outcome

@@ -52,9 +52,9 @@ impl Repository {
         read().map_err(|error: gix::Error| unreadable(commit, error))
     }
 
-    /// Stores a commit of `tree` with `parents`, by `who`, now, and checks that the objects exist.
-    pub fn write_commit(&self, tree: Oid, parents: Vec<Oid>, message: &str, who: &Identity) -> Result<Oid> {
-        self.write_signed(tree, parents, message, signature(who))
+    /// Stores a commit of `tree` with `parents`, by `identity`, now, and checks that the objects exist.
+    pub fn write_commit(&self, tree: Oid, parents: Vec<Oid>, message: &str, identity: &Identity) -> Result<Oid> {
+        self.write_signed(tree, parents, message, signature(identity))
     }
 
     /// As [`Self::write_commit`], the same in every clone: by this program, at `seconds` since 1970, parents sorted.

@@ -32,8 +32,8 @@ const RELOCATED: [Relocated; 2] = [
 /// variable is not supported.
 pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
     let cwd = env.cwd.as_path();
-    let given = env.get("GIT_CONFIG_PARAMETERS").map(parameters).unwrap_or_default();
-    let options = || gix::open::Options::default().bail_if_untrusted(true).cli_overrides(given.clone());
+    let overrides = env.get("GIT_CONFIG_PARAMETERS").map(parameters).unwrap_or_default();
+    let options = || gix::open::Options::default().bail_if_untrusted(true).cli_overrides(overrides.clone());
     let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
     let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
         cwd,
@@ -190,9 +190,9 @@ fn refuse_relocated(env: &Env, repo: &gix::Repository) -> Result<()> {
         let joined = env.cwd.join(path);
         joined.canonicalize().unwrap_or(joined)
     };
-    let mut names = RELOCATED.iter().filter(|(name, usual)| {
-        env.get(name).is_some_and(|given| absolute(Path::new(given)) != absolute(&usual(repo)))
-    });
+    let mut names = RELOCATED
+        .iter()
+        .filter(|(name, usual)| env.get(name).is_some_and(|path| absolute(Path::new(path)) != absolute(&usual(repo))));
     let more = env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES").map(|_| "GIT_ALTERNATE_OBJECT_DIRECTORIES");
     let Some(name) = names.next().map(|(name, _)| *name).or(more) else { return Ok(()) };
     Err(Error::new(Kind::NoRepository, format!("{name} is set, which is not supported"))

@@ -20,7 +20,7 @@ pub struct Status {
 pub type PendingStatus = Query<Status>;
 
 /// Starts `git status` in the background. In a bare repository nothing is uncommitted.
-pub fn ask(repo: &Repository) -> PendingStatus {
+pub fn start(repo: &Repository) -> PendingStatus {
     let command = repo.work_tree().map(|_| {
         let mut command = git(repo.cwd());
         command.args(["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames"]);
@@ -34,7 +34,7 @@ pub type PendingLineCounts = Query<(u64, u64)>;
 
 /// Starts counting the lines added to and removed from tracked files against HEAD. None in a bare repository, and on an
 /// unborn HEAD.
-pub fn ask_lines(repo: &Repository) -> PendingLineCounts {
+pub fn start_lines(repo: &Repository) -> PendingLineCounts {
     let is_born = repo.head().is_ok_and(|head| head.commit.is_some());
     let command = repo.work_tree().filter(|_| is_born).map(|_| {
         let mut command = git(repo.cwd());

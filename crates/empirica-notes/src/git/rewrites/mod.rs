@@ -119,19 +119,19 @@ impl<'a> Search<'a> {
         self.subjects(id).into_iter().filter(|id| self.others.is_outside(*id)).collect()
     }
 
-    fn is_here(&self, id: Oid) -> bool {
+    fn is_in_history(&self, id: Oid) -> bool {
         self.repo.is_commit(id) && !self.others.is_outside(id)
     }
 
     /// Whether HEAD, a branch or a tag contains the commit.
     fn is_kept(&self, id: Oid) -> bool {
-        self.is_here(id) || self.others.is_named(id)
+        self.is_in_history(id) || self.others.is_named(id)
     }
 
     /// The fate if it needs no comparison. filter-repo rewrites all branches, so mapped commits need not be in HEAD's
     /// history.
     fn recorded_fate(&self, id: Oid) -> Option<CommitFate> {
-        if self.is_here(id) || (self.repo.has_object(id) && !self.repo.is_commit(id)) {
+        if self.is_in_history(id) || (self.repo.has_object(id) && !self.repo.is_commit(id)) {
             return Some(CommitFate::Here);
         }
         self.kept_forms(id, &self.rewrites.mapped).map(|to| CommitFate::Replaced(Rule::CommitMap, to))
@@ -268,7 +268,6 @@ impl<'a> Search<'a> {
 
 /// Pairs of a commit or tip and a matching commit of HEAD's history.
 type Matches = Vec<(Oid, Oid)>;
-/// A rule for matching.
 type Match = fn(&Compared, Oid) -> Matches;
 
 /// Commits outside HEAD's history, and candidates in HEAD's history, newest first.

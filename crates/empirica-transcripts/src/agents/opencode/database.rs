@@ -107,7 +107,6 @@ fn sessions(db: &Connection) -> rusqlite::Result<Vec<SessionInfo>> {
     infos.collect()
 }
 
-/// The sessions in the database.
 pub fn list(path: &Path) -> Result<Vec<SessionInfo>> {
     open(path).and_then(|db| sessions(&db)).map_err(|error| unreadable(path, error))
 }

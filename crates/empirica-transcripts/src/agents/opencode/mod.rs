@@ -86,7 +86,6 @@ lenient! {
         time: Time<'a> = "time",
     }
 
-    /// A part of a message.
     Part {
         kind: Text<'a> = "type",
         text: Text<'a> = "text",
@@ -152,8 +151,8 @@ impl OpenCode {
             }
             Some("tool") => self.tool(&part, fold),
             Some("patch") => {
-                let here = fold.folder.clone();
-                let files = part.files.0.iter().filter_map(|file| paths::normalized(file.get()?, here.as_deref()));
+                let folder = fold.folder.clone();
+                let files = part.files.0.iter().filter_map(|file| paths::normalized(file.get()?, folder.as_deref()));
                 fold.add_files(self.owner, files.collect());
             }
             _ => {}
