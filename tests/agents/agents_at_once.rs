@@ -12,11 +12,11 @@ use crate::support::harness::{Place, Ran, Repo};
 const SESSION: &str = "0f5e0000-0000-4000-8000-000000000001";
 
 fn hook(repo: &Repo<'_>, event: &str, more: Value) -> Ran {
-    let mut told = json!({"session_id": SESSION, "cwd": repo.path});
-    if let (Value::Object(told), Value::Object(more)) = (&mut told, more) {
-        told.extend(more);
+    let mut payload = json!({"session_id": SESSION, "cwd": repo.path});
+    if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
+        payload.extend(more);
     }
-    let ran = repo.run_with_input(["hook", "agent", "claude-code", event], told.to_string().as_bytes());
+    let ran = repo.run_with_input(["hook", "agent", "claude-code", event], payload.to_string().as_bytes());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{event}");
     ran
 }
@@ -43,8 +43,8 @@ fn secrets_in_tool_output_are_replaced_before_truncation() {
     repo.commit("a", "a", "first");
     hook(&repo, "SessionStart", json!({"source": "startup"}));
     for room in 150..=260 {
-        let said = format!("{} postgres://admin:hunter2Secret9@db.internal/x refused", "y".repeat(room));
-        hook(&repo, "PostToolUseFailure", json!({"tool_name": "Bash", "error": said}));
+        let text = format!("{} postgres://admin:hunter2Secret9@db.internal/x refused", "y".repeat(room));
+        hook(&repo, "PostToolUseFailure", json!({"tool_name": "Bash", "error": text}));
     }
     repo.run(["flush"]).ok();
     let stored = repo.run(["export", "--jsonl"]).ok().out;
@@ -58,11 +58,11 @@ fn ending_a_session_waits_for_a_running_collect() {
     let repo = place.init("race");
     repo.commit("a", "a", "first");
     hook(&repo, "SessionStart", json!({"source": "startup"}));
-    let mut told = here(&repo, "claude-code/session.jsonl").replace("5e55", SESSION);
+    let mut text = here(&repo, "claude-code/session.jsonl").replace("5e55", SESSION);
     let filler = json!({"type": "progress", "sessionId": SESSION, "cwd": repo.path, "data": "x".repeat(1000)});
-    (0..6000).for_each(|_| told.push_str(&format!("{filler}\n")));
+    (0..6000).for_each(|_| text.push_str(&format!("{filler}\n")));
     let transcript = place.path().join("large.jsonl");
-    std::fs::write(&transcript, told).expect("the transcript");
+    std::fs::write(&transcript, text).expect("the transcript");
     hook(&repo, "Stop", json!({"transcript_path": transcript}));
     hook(&repo, "SessionEnd", json!({"transcript_path": transcript, "reason": "other"}));
     soon("the end", || sessions(&repo).iter().all(|session| session["active"] == false));
@@ -77,12 +77,12 @@ fn concurrent_hooks_begin_one_session() {
     let place = Place::new();
     let repo = place.init("once");
     repo.commit("a", "a", "first");
-    let told = |more: Value| {
-        let mut told = json!({"session_id": SESSION, "cwd": repo.path, "tool_name": "Bash", "error": "x"});
-        if let (Value::Object(told), Value::Object(more)) = (&mut told, more) {
-            told.extend(more);
+    let payload_of = |more: Value| {
+        let mut payload = json!({"session_id": SESSION, "cwd": repo.path, "tool_name": "Bash", "error": "x"});
+        if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
+            payload.extend(more);
         }
-        told.to_string()
+        payload.to_string()
     };
     let started: Vec<_> = ["SessionStart", "PostToolUseFailure", "PreCompact", "SessionStart", "PostToolUseFailure"]
         .into_iter()
@@ -93,7 +93,7 @@ fn concurrent_hooks_begin_one_session() {
                 command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
             // the input stays open: a hook does not wait for its end
             let mut input = child.stdin.take().expect("a pipe");
-            input.write_all(told(json!({"source": "resume"})).as_bytes()).expect("it reads");
+            input.write_all(payload_of(json!({"source": "resume"})).as_bytes()).expect("it reads");
             (child, input)
         })
         .collect();
@@ -119,11 +119,11 @@ fn odd_payloads_are_read_as_far_as_they_can_be() {
     let repo = place.init("odd");
     repo.commit("a", "a", "first");
     // half a character, where a text was cut off
-    let told = format!("{{\"session_id\":\"{SESSION}\",\"source\":\"startup\",\"prompt\":\"cut \\ud83d\"}}");
-    repo.run_with_input(["hook", "agent", "claude-code", "SessionStart"], told.as_bytes()).ok();
+    let text = format!("{{\"session_id\":\"{SESSION}\",\"source\":\"startup\",\"prompt\":\"cut \\ud83d\"}}");
+    repo.run_with_input(["hook", "agent", "claude-code", "SessionStart"], text.as_bytes()).ok();
     assert_eq!(sessions(&repo).len(), 1);
-    let told = format!("{{\"session_id\":\"{SESSION}\",\"tool_input\":\"{}\"}}", "x".repeat(8 << 20));
-    repo.run_with_input(["hook", "agent", "claude-code", "UserPromptSubmit"], told.as_bytes()).ok();
+    let text = format!("{{\"session_id\":\"{SESSION}\",\"tool_input\":\"{}\"}}", "x".repeat(8 << 20));
+    repo.run_with_input(["hook", "agent", "claude-code", "UserPromptSubmit"], text.as_bytes()).ok();
     // no file: a folder, a pipe that nobody writes
     let pipe = place.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
@@ -131,8 +131,8 @@ fn odd_payloads_are_read_as_far_as_they_can_be() {
         hook(&repo, "Stop", json!({"transcript_path": path}));
     }
     repo.run_with_input(["hook", "agent", "claude-code", "Stop"], b"{\"session_id\": ").ok();
-    let told = repo.run(["doctor"]).out;
-    assert!(told.contains("agent claude-code Stop") && told.contains("cannot read"), "{told}");
+    let text = repo.run(["doctor"]).out;
+    assert!(text.contains("agent claude-code Stop") && text.contains("cannot read"), "{text}");
     // ids that look like a secret, or like a path, are ids
     for id in ["AKIAIOSFODNN7EXAMPLE", "../../x", "latest", "a\nb", &"x".repeat(10_000)] {
         for event in ["SessionStart", "SessionStart", "SessionEnd"] {

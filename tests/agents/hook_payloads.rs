@@ -140,8 +140,8 @@ fn every_event_of_every_agent_has_its_effect() {
         left_by_another(&repo);
         let at = At { repo: &repo, agent, session: format!("{agent}-0001") };
         let (begin, prompt, before, after, stop, end) = names(agent);
-        let said = at.context(begin, json!({"source": "startup"}));
-        assert!(said.contains(" has started.") && said.contains("Who calls the hook?"), "{agent}: {said}");
+        let context = at.context(begin, json!({"source": "startup"}));
+        assert!(context.contains(" has started.") && context.contains("Who calls the hook?"), "{agent}: {context}");
         assert_eq!((&at.own()["ai_id"], &at.own()["active"]), (&json!(agent), &json!(true)), "{agent}");
         // the same event again continues it
         at.context(begin, json!({"source": "startup"}));
@@ -155,19 +155,19 @@ fn every_event_of_every_agent_has_its_effect() {
 
         repo.run(["preflight", "-v", "know=0.3,uncertainty=0.8", "--task", "the task"]).ok();
         repo.run(["check", "-v", "know=0.9,uncertainty=0.1"]).code(3);
-        let said = at.context(prompt, json!({"prompt": "go on"}));
-        assert!(said.contains("was not safe to act on") && said.contains("severe"), "{agent}: {said}");
+        let context = at.context(prompt, json!({"prompt": "go on"}));
+        assert!(context.contains("was not safe to act on") && context.contains("severe"), "{agent}: {context}");
 
         at.quiet(before, json!({"trigger": "auto"}));
         let points = repo.json(["checkpoint", "list"]);
         assert_eq!(points["checkpoints"][0]["trigger"], "pre_compact", "{agent}");
-        let said = match (agent, after) {
+        let context = match (agent, after) {
             (_, Some(after)) => at.context(after, json!({})),
             ("claude-code" | "codex", None) => at.context(begin, json!({"source": "compact"})),
             // nothing tells of the compaction: the next prompt does
             _ => at.context(prompt, json!({"prompt": "go on"})),
         };
-        assert!(said.contains("After the compaction") && said.contains("Drift: severe"), "{agent}: {said}");
+        assert!(context.contains("After the compaction") && context.contains("Drift: severe"), "{agent}: {context}");
         assert_eq!(repo.json(["checkpoint", "list"])["checkpoints"][0]["trigger"], "post_compact", "{agent}");
 
         at.quiet(stop, json!({"stop_hook_active": false, "status": "completed"}));
@@ -191,26 +191,26 @@ fn a_second_agent_continues_after_a_full_session() {
     repo.commit("src.txt", "one", "first");
     let claude = At { repo: &repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".into() };
     let transcript = place.path().join("transcript.jsonl");
-    let told = here(&repo, "claude-code/session.jsonl").replace(FIXTURE, &claude.session);
+    let text = here(&repo, "claude-code/session.jsonl").replace(FIXTURE, &claude.session);
     claude.context("SessionStart", json!({"source": "startup"}));
     let path = json!({"transcript_path": transcript});
     // one that is not there yet is no trouble
     claude.quiet("Stop", path.clone());
-    std::fs::write(&transcript, &told).expect("the transcript");
+    std::fs::write(&transcript, &text).expect("the transcript");
     claude.quiet("Stop", path.clone());
     claude.quiet("Stop", path.clone());
     repo.run(["finding", "the cache is per process"]).ok();
     claude.quiet("PreCompact", json!({"trigger": "manual"}));
-    let said = claude.context("SessionStart", json!({"source": "compact"}));
-    assert!(said.contains("the cache is per process"), "{said}");
+    let context = claude.context("SessionStart", json!({"source": "compact"}));
+    assert!(context.contains("the cache is per process"), "{context}");
     claude.quiet("SessionEnd", json!({"reason": "logout", "transcript_path": transcript}));
     let first = claude.own();
     assert_eq!(first["active"], false);
     assert_eq!(repo.json(["query"])["total_found"], 1);
 
     // resumed: another session of the same agent's id, which continues the first
-    let said = claude.context("SessionStart", json!({"source": "resume"}));
-    assert!(said.contains("continues.") && said.contains("the cache is per process"), "{said}");
+    let context = claude.context("SessionStart", json!({"source": "resume"}));
+    assert!(context.contains("continues.") && context.contains("the cache is per process"), "{context}");
     let second = claude.own();
     assert_eq!(second["from"], first["session_id"]);
     claude.quiet("SessionEnd", json!({"reason": "prompt_input_exit"}));
@@ -218,8 +218,8 @@ fn a_second_agent_continues_after_a_full_session() {
     assert_eq!(repo.json(["query"])["total_found"], 1);
 
     let codex = At { repo: &repo, agent: "codex", session: "codex-1".into() };
-    let said = codex.context("SessionStart", json!({"source": "startup"}));
-    assert!(said.contains("the cache is per process"), "the next agent knows: {said}");
+    let context = codex.context("SessionStart", json!({"source": "startup"}));
+    assert!(context.contains("the cache is per process"), "the next agent knows: {context}");
     assert!(repo.json(["resume"])["sessions"][0]["key_findings"].to_string().contains("the cache is per process"));
     assert_eq!(repo.run(["doctor"]).ok().out.matches("agent claude-code").count(), 0);
     repo.fsck();
@@ -244,9 +244,9 @@ fn hooks_that_cannot_work_are_silent_and_exit_0() {
         ok(repo.run_with_input(arguments, b"{}"));
     }
     let elsewhere = place.at("home");
-    let told =
+    let payload =
         payload("claude-code", "SessionStart", "s", &elsewhere.path.to_string_lossy(), json!({"source": "startup"}));
-    ok(elsewhere.run_with_input(["hook", "agent", "claude-code", "SessionStart"], told.as_bytes()));
+    ok(elsewhere.run_with_input(["hook", "agent", "claude-code", "SessionStart"], payload.as_bytes()));
     assert_eq!(repo.json(["session", "list"])["total_sessions"], 0, "{}", repo.run(["session", "list"]).out);
 }
 
@@ -260,8 +260,8 @@ fn trouble_is_written_down_for_doctor() {
     let nonsense = place.path().join("nonsense.jsonl");
     std::fs::write(&nonsense, "no transcript\n").expect("a file");
     claude.quiet("Stop", json!({"transcript_path": nonsense}));
-    let told = repo.run(["doctor"]).out;
-    assert!(told.contains("agent claude-code Stop"), "{told}");
+    let output = repo.run(["doctor"]).out;
+    assert!(output.contains("agent claude-code Stop"), "{output}");
     // and the end comes all the same
     claude.quiet("SessionEnd", json!({"transcript_path": nonsense, "reason": "other"}));
     assert_eq!(claude.own()["active"], false);
@@ -274,8 +274,9 @@ fn an_agent_running_hooks_of_another_agent_records_nothing() {
     left_by_another(&repo);
     let folder = repo.path.to_string_lossy().into_owned();
     let cursor = payload("cursor", "SessionStart", "c-1", &folder, json!({"session_id": "c-1"}));
-    let run =
-        |agent: &str, told: &str| repo.run_with_input(["hook", "agent", agent, "SessionStart"], told.as_bytes()).ok();
+    let run = |agent: &str, payload: &str| {
+        repo.run_with_input(["hook", "agent", agent, "SessionStart"], payload.as_bytes()).ok()
+    };
     assert_eq!(run("claude-code", &cursor).out, "");
     assert_eq!(repo.json(["session", "list"])["total_sessions"], 1);
     assert_ne!(run("cursor", &cursor).out, "");
@@ -287,11 +288,11 @@ fn the_shell_of_claude_code_knows_its_session() {
     let place = Place::new();
     let repo = place.init("shell");
     let file = place.path().join("env.sh");
-    let told =
+    let payload =
         payload("claude-code", "SessionStart", "s-9", &repo.path.to_string_lossy(), json!({"source": "startup"}));
     let mut command = repo.program();
     command.args(["hook", "agent", "claude-code", "SessionStart"]).env("CLAUDE_ENV_FILE", &file);
-    crate::support::harness::fed(command, told.as_bytes()).ok();
+    crate::support::harness::fed(command, payload.as_bytes()).ok();
     let id = repo.json(["session", "list"])["sessions"][0]["session_id"].clone();
     assert_eq!(
         std::fs::read_to_string(&file).expect("the file"),
@@ -306,13 +307,13 @@ fn a_large_transcript_is_collected_beside_the_agent() {
     repo.commit("a", "a", "first");
     let claude = At { repo: &repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".into() };
     claude.context("SessionStart", json!({"source": "startup"}));
-    let mut told = here(&repo, "claude-code/session.jsonl").replace(FIXTURE, &claude.session);
+    let mut text = here(&repo, "claude-code/session.jsonl").replace(FIXTURE, &claude.session);
     let filler = json!({"type": "progress", "sessionId": claude.session, "cwd": repo.path, "data": "x".repeat(1000)});
     for _ in 0..3000 {
-        told.push_str(&format!("{filler}\n"));
+        text.push_str(&format!("{filler}\n"));
     }
     let transcript = place.path().join("large.jsonl");
-    std::fs::write(&transcript, told).expect("the transcript");
+    std::fs::write(&transcript, text).expect("the transcript");
     claude.quiet("SessionEnd", json!({"transcript_path": transcript, "reason": "other"}));
     // it continues automatically
     for _ in 0..600 {
@@ -368,9 +369,9 @@ console.log(JSON.stringify({{ begun, after, compacting: compacting.context }}));
     );
     let mut command = place.command("node", &repo.path);
     command.args(["--input-type=module"]);
-    let said = crate::support::harness::fed(command, play.as_bytes()).ok().json();
-    assert!(said["begun"][0].as_str().is_some_and(|text| text.contains(" has started.")), "{said}");
-    assert!(said["after"][0].as_str().is_some_and(|text| text.contains("After the compaction")), "{said}");
+    let answer = crate::support::harness::fed(command, play.as_bytes()).ok().json();
+    assert!(answer["begun"][0].as_str().is_some_and(|text| text.contains(" has started.")), "{answer}");
+    assert!(answer["after"][0].as_str().is_some_and(|text| text.contains("After the compaction")), "{answer}");
     let sessions = repo.json(["session", "list"]);
     assert_eq!((&sessions["total_sessions"], &sessions["sessions"][0]["external_id"]), (&json!(2), &json!("ses_1")));
     assert_eq!(sessions["sessions"][0]["active"], false);

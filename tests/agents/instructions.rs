@@ -58,8 +58,8 @@ fn instructions_take_few_tokens_and_explain_when_to_log() {
     assert_eq!(repo.git_out(["status", "--porcelain"]), "", "printing writes nothing");
     // when it is worth it is told to people
     let page = include_str!("../../docs/agents.md");
-    for said in ["Refactor authentication system", "Fix typo in README.md line 42", "KNOW < 0.7", "When in doubt"] {
-        assert!(page.contains(said), "{said}");
+    for expected in ["Refactor authentication system", "Fix typo in README.md line 42", "KNOW < 0.7", "When in doubt"] {
+        assert!(page.contains(expected), "{expected}");
     }
 }
 
@@ -240,13 +240,13 @@ fn an_unwritable_file_is_refused_before_any_write() {
         ("leads out of the work tree", &|| symlink(".git/config", &claude).expect("a link")),
         ("cannot use", &|| fs::create_dir(&claude).expect("a folder")),
     ];
-    for (said, make) in cases {
+    for (expected, make) in cases {
         make();
         let before = listing(&place.path());
         let json = repo.fails(1, ["instructions", "--write"]);
-        assert!(json["error"].as_str().expect("a text").contains(said), "{said}: {json}");
-        assert!(json["recovery_commands"][0].is_string(), "{said}: {json}");
-        assert_eq!(listing(&place.path()), before, "{said}: nothing is half done");
+        assert!(json["error"].as_str().expect("a text").contains(expected), "{expected}: {json}");
+        assert!(json["recovery_commands"][0].is_string(), "{expected}: {json}");
+        assert_eq!(listing(&place.path()), before, "{expected}: nothing is half done");
         let _ = fs::remove_file(&claude).or_else(|_| fs::remove_dir(&claude));
     }
     symlink(place.path(), repo.path.join(".github")).expect("a link");

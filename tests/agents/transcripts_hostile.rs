@@ -257,7 +257,7 @@ fn texts_are_bounded_and_the_last_ten_messages_stay() {
     let mut found = parsed(rows.join("\n").as_bytes());
     found.cut();
     assert_eq!((found.messages.len(), found.messages[9].text.starts_with("29 ")), (10, true));
-    assert!(found.messages.iter().chain(None).all(|said| said.text.chars().count() == 2000));
+    assert!(found.messages.iter().chain(None).all(|message| message.text.chars().count() == 2000));
     assert!(found.task.is_some_and(|task| task.starts_with("0 ")));
 }
 
@@ -322,7 +322,7 @@ fn gemini_rewinds_drop_rows_and_an_unknown_target_drops_none() {
             message("b")
         )
     };
-    let texts = |found: Transcript| found.messages.into_iter().map(|said| said.text).collect::<Vec<_>>();
+    let texts = |found: Transcript| found.messages.into_iter().map(|message| message.text).collect::<Vec<_>>();
     assert_eq!(texts(parsed(rows("a").as_bytes())), ["a", "b"]);
     assert_eq!(texts(parsed(rows("zz").as_bytes())), ["a", "b", "c"]);
     let many: String = (0..1000).map(|number| message(&number.to_string()) + "\n").collect();

@@ -106,7 +106,7 @@ fn every_licence_is_one_that_is_allowed() {
     let packages = metadata["packages"].as_array().expect("packages");
     assert!(packages.len() > 100, "they were found");
     for package in packages {
-        let said = package["license"].as_str().unwrap_or_default();
-        assert!(is_met(said, &allowed), "{}: {said:?}", package["name"]);
+        let text = package["license"].as_str().unwrap_or_default();
+        assert!(is_met(text, &allowed), "{}: {text:?}", package["name"]);
     }
 }

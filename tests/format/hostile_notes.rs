@@ -82,9 +82,9 @@ pub fn readers_work(repo: &Repo<'_>) {
     fs::create_dir(&out).expect("a folder");
     for arguments in READERS {
         let (code, stdout, stderr) = within(repo, arguments);
-        let said = String::from_utf8_lossy(&stderr);
-        assert!([0, 1].contains(&code), "{arguments:?}: {code}: {said:.2000}");
-        assert!(!said.contains("panicked"), "{arguments:?}: {said:.2000}");
+        let output = String::from_utf8_lossy(&stderr);
+        assert!([0, 1].contains(&code), "{arguments:?}: {code}: {output:.2000}");
+        assert!(!output.contains("panicked"), "{arguments:?}: {output:.2000}");
         if arguments[0] != "export" {
             let bad = |text: &str| {
                 text.chars().find(|c| {
@@ -93,7 +93,7 @@ pub fn readers_work(repo: &Repo<'_>) {
                 })
             };
             let stdout = String::from_utf8(stdout).expect("UTF-8");
-            assert_eq!(bad(&stdout).or(bad(&said)), None, "{arguments:?}");
+            assert_eq!(bad(&stdout).or(bad(&output)), None, "{arguments:?}");
         }
     }
     let inside: BTreeSet<String> = fs::read_dir(repo.place.path())
@@ -274,7 +274,7 @@ fn put(value: &mut Value, text: &str, is_free: bool) {
         "name",
     ];
     match value {
-        Value::String(said) if is_free => *said = text.to_owned(),
+        Value::String(expected) if is_free => *expected = text.to_owned(),
         Value::Array(list) => list.iter_mut().for_each(|one| put(one, text, is_free)),
         Value::Object(map) => map.iter_mut().for_each(|(key, one)| put(one, text, SAID.contains(&key.as_str()))),
         _ => {}

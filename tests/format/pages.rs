@@ -57,12 +57,12 @@ fn fields(out: &mut BTreeSet<String>) {
 
 /// A handoff of which nothing is as it was.
 fn arrivals(repo: &Repo<'_>, run: &mut dyn FnMut(&[&str]) -> Value) {
-    let asked = run(&["unknown", "w?"])["id"].as_str().expect("an id").to_owned();
+    let id = run(&["unknown", "w?"])["id"].as_str().expect("an id").to_owned();
     ["changed", "removed"].iter().for_each(|name| repo.write(name, "1\n"));
     std::fs::remove_file(repo.path.join("d")).expect("a file");
     run(&["evidence", "just check", "--exit", "0", "--file", "changed"]);
     run(&["handoff", "--artifact", "d", "--artifact", "no such file"]);
-    run(&["resolve", &asked, "so"]);
+    run(&["resolve", &id, "so"]);
     repo.write("changed", "2\n");
     std::fs::remove_file(repo.path.join("removed")).expect("a file");
     run(&["resume", "--detail", "full"]);
@@ -75,8 +75,9 @@ fn arrivals(repo: &Repo<'_>, run: &mut dyn FnMut(&[&str]) -> Value) {
 /// A handoff taken up by another session, and its metrics.
 fn taken_up(run: &mut dyn FnMut(&[&str]) -> Value) {
     let handoff = run(&["handoff", "list"])["handoffs"][0]["handoff_id"].as_str().expect("an id").to_owned();
-    let said = ["--understanding", "u", "--instructions", "i", "--question", "q", "--gap", "g", "--decision", "REFINE"];
-    run(&[&["accept", &handoff][..], &said].concat());
+    let arguments =
+        ["--understanding", "u", "--instructions", "i", "--question", "q", "--gap", "g", "--decision", "REFINE"];
+    run(&[&["accept", &handoff][..], &arguments].concat());
     between_agents(run);
     run(&["unknown", "V?"]);
     run(&["log", "--handoffs"]);
@@ -91,12 +92,12 @@ fn taken_up(run: &mut dyn FnMut(&[&str]) -> Value) {
 /// A task with a question, a revision, an escalation and a resolution.
 fn between_agents(run: &mut dyn FnMut(&[&str]) -> Value) {
     let begin = ["handoff", "--type", "initialization", "--task-id", "n1", "--validate"];
-    let said = ["--set", "instructions=Do it", "--set", "success_criteria=done", "--dry-run"];
-    run(&[&begin[..], &said].concat());
+    let arguments = ["--set", "instructions=Do it", "--set", "success_criteria=done", "--dry-run"];
+    run(&[&begin[..], &arguments].concat());
     let text = |json: &Value, key: &str| json[key].as_str().expect("a text").to_owned();
-    let begun = text(&run(&[&begin[..], &said[..4]].concat()), "handoff_id");
-    let asked = run(&["accept", &begun, "--question", "q?", "--question", "r?", "--gap", "g"]);
-    run(&["answer", asked["question_ids"][0].as_str().expect("a question"), "a"]);
+    let begun = text(&run(&[&begin[..], &arguments[..4]].concat()), "handoff_id");
+    let ran = run(&["accept", &begun, "--question", "q?", "--question", "r?", "--gap", "g"]);
+    run(&["answer", ran["question_ids"][0].as_str().expect("a question"), "a"]);
     let again = text(&run(&["handoff", "--regenerate", &begun]), "handoff_id");
     run(&["show", &again]);
     run(&["accept", &again, "--decision", "ESCALATE"]);

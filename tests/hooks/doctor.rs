@@ -379,7 +379,7 @@ fn obstacles_to_writing_objects_or_refs_are_found() {
     let free = (0..256).map(|n| objects.join(format!("{n:02x}"))).find(|path| !path.exists()).expect("a free one");
     fs::write(&free, "x").expect("a file");
     let json = repo.fails(1, ["doctor"]);
-    let said = |json: &Value, what: &str| {
+    let value_of = |json: &Value, what: &str| {
         let checks = json["checks"].as_array().expect("checks").iter();
         assert!(
             checks.into_iter().any(|check| check["check"] == "store"
@@ -388,7 +388,7 @@ fn obstacles_to_writing_objects_or_refs_are_found() {
             "{what}: {json}"
         );
     };
-    said(&json, "cannot write the object store");
+    value_of(&json, "cannot write the object store");
     fs::remove_file(&free).expect("a file");
     for (folder, what) in [("objects", "the object store"), ("refs/notes/empirica", "the refs of the notes")] {
         let folder = repo.path.join(".git").join(folder);
@@ -398,7 +398,7 @@ fn obstacles_to_writing_objects_or_refs_are_found() {
         let ran = repo.run(["doctor", "--json"]);
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("a mode");
         if is_bound {
-            said(&ran.json(), what);
+            value_of(&ran.json(), what);
         } else {
             fs::remove_file(folder.join(".try")).expect("a file");
         }

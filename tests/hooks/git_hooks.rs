@@ -113,14 +113,14 @@ fn a_digest_lists_records_since_the_last_commit() {
     repo.run(["unknown", "who calls it?"]).ok();
     let first = repo.commit("a.txt", "a\n", "A");
     let note = repo.note(HANDOFFS, &first);
-    for said in [
+    for expected in [
         "# port the cache (claude, ",
         "- Learned: the cache is keyed by user\n",
         "- Decided: keep LRU — it is measured\n",
         "- Checked: passed: cargo test\n",
         "- Open: who calls it?\n",
     ] {
-        assert!(note.contains(said), "{said}: {note}");
+        assert!(note.contains(expected), "{expected}: {note}");
     }
     repo.run(["finding", "the second one"]).ok();
     let second = repo.commit("b.txt", "b\n", "B");

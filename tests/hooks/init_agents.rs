@@ -107,8 +107,8 @@ fn a_hook_calls_the_program_and_is_silent_where_there_is_none() {
         let out = shell.args(["-c", &line]).env("PATH", path).output().expect("a shell");
         (out.status.code(), String::from_utf8_lossy(&out.stdout).into_owned(), out.stderr.len())
     };
-    let said = "hook agent gemini AfterAgent: {}\n".to_owned();
-    assert_eq!(run(format!("{}:/usr/bin:/bin", bin.display())), (Some(0), said, 0), "2 would block the agent");
+    let expected = "hook agent gemini AfterAgent: {}\n".to_owned();
+    assert_eq!(run(format!("{}:/usr/bin:/bin", bin.display())), (Some(0), expected, 0), "2 would block the agent");
     assert_eq!(run("/nowhere".to_owned()), (Some(0), String::new(), 0));
 }
 
@@ -174,8 +174,8 @@ fn deinit_keeps_entries_added_later() {
     assert_eq!(document(&repo, ".claude/settings.json"), wanted);
     assert_eq!(document(&repo, ".cursor/hooks.json"), json!({"version": 1, "hooks": {"stop": [{"command": "say"}]}}));
     assert_eq!(read(&repo, ".codex/config.toml"), toml);
-    let said = json["warnings"].to_string();
-    assert!(said.contains("mcp_servers.empirica was edited by hand") && said.contains("it is kept"), "{said}");
+    let text = json["warnings"].to_string();
+    assert!(text.contains("mcp_servers.empirica was edited by hand") && text.contains("it is kept"), "{text}");
     assert!(!repo.path.join(".codex/hooks.json").exists() && !repo.path.join(".mcp.json").exists());
     assert!(repo.path.join(".codex/other").exists());
 }
@@ -241,11 +241,11 @@ fn invalid_input_is_refused_before_any_write() {
         (".codex/config.toml", "mcp_servers = 1\n", "is not an object"),
         (".codex/hooks.json", "{\"hooks\": {}} {}", "cannot parse"),
     ];
-    for (name, text, said) in cases {
+    for (name, text, expected) in cases {
         repo.write(name, text);
         let before = listing(&repo.path);
         let json = repo.fails(1, ["init", "--agents", ALL]);
-        assert!(json["error"].as_str().expect("a text").contains(said), "{said}: {json}");
+        assert!(json["error"].as_str().expect("a text").contains(expected), "{expected}: {json}");
         assert_eq!(listing(&repo.path), before, "{name}: nothing is half done");
         fs::remove_file(repo.path.join(name)).expect("a file");
     }

@@ -71,11 +71,11 @@ fn init_prints_a_few_lines_with_results_and_next_steps() {
         json!([{"remote": "origin", "incoming": null, "error": null}])
     );
     let ran = clone.run(["init"]).ok();
-    let said = "Set up: hooks, what git log shows, the remote origin.\nFrom origin: 3 records, 1 handoff among them.\nNext: git empirica resume\n";
-    assert_eq!((ran.out.as_str(), ran.err.as_str()), (said, "To revert it: git empirica deinit\n"));
+    let expected = "Set up: hooks, what git log shows, the remote origin.\nFrom origin: 3 records, 1 handoff among them.\nNext: git empirica resume\n";
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), (expected, "To revert it: git empirica deinit\n"));
     let ran = clone.run(["init"]).ok();
-    let said = "Set up already.\nFrom origin: nothing new.\nNext: git empirica resume\n";
-    assert_eq!((ran.out.as_str(), ran.err.as_str()), (said, ""));
+    let expected = "Set up already.\nFrom origin: nothing new.\nNext: git empirica resume\n";
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), (expected, ""));
     // nothing is sent
     clone.json(["finding", "mine alone"]);
     clone.json(["flush"]);
@@ -84,8 +84,8 @@ fn init_prints_a_few_lines_with_results_and_next_steps() {
     assert_eq!(place.at("hub.git").git_out(["for-each-ref"]), before);
     // a remote without notes, and none at all
     let repo = place.repo("project");
-    let said = "Set up: hooks, what git log shows.\nNext: git empirica finding \"<what you learned>\"\n";
-    assert_eq!(repo.run(["init"]).ok().out, said);
+    let expected = "Set up: hooks, what git log shows.\nNext: git empirica finding \"<what you learned>\"\n";
+    assert_eq!(repo.run(["init"]).ok().out, expected);
     repo.git(["clone", "-q", "--bare", ".", "../empty.git"]).ok();
     repo.git(["remote", "add", "origin", "../empty.git"]).ok();
     assert!(repo.run(["init"]).ok().out.contains("From origin: it has no records yet.\n"));
@@ -110,11 +110,11 @@ fn a_remote_that_is_dead_hangs_or_refuses_is_a_warning_and_the_others_are_fetche
     let names: Vec<String> = fetched(&json).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["origin", "dead", "hangs", "no"], "where records go first");
     assert_eq!(fetched(&json)[0].1, 3, "{json}");
-    let said = ["'../nowhere.git' does not appear to be a git repository", "empirica.syncTimeout", "access denied"];
+    let expected = ["'../nowhere.git' does not appear to be a git repository", "empirica.syncTimeout", "access denied"];
     let warnings = json["warnings"].as_array().expect("warnings");
     assert_eq!(warnings.len(), 3, "{json}");
-    for ((name, why), said) in fetched(&json)[1..].iter().zip(said) {
-        assert!(why.as_str().is_some_and(|why| why.contains(said)), "{name}: {json}");
+    for ((name, why), expected) in fetched(&json)[1..].iter().zip(expected) {
+        assert!(why.as_str().is_some_and(|why| why.contains(expected)), "{name}: {json}");
         assert!(warnings.iter().any(|warning| warning.as_str().is_some_and(|text| text.contains(name))), "{json}");
     }
     assert!(clone.run(["resume"]).ok().out.contains("the cache is per process"));

@@ -131,12 +131,12 @@ fn clones_importing_at_different_times_have_no_duplicates() {
 fn of_entries_with_one_time_the_deciding_one_counts() {
     let place = Place::new();
     let repo = place.repo("project");
-    let said = |status: &str| json!({"assumption": "clock is UTC", "status": status, "session_id": SESSION, "created_at": "2026-01-05T10:00:00+00:00"});
-    put(&repo, "assumptions/a", &said("unverified"));
+    let payload_of = |status: &str| json!({"assumption": "clock is UTC", "status": status, "session_id": SESSION, "created_at": "2026-01-05T10:00:00+00:00"});
+    put(&repo, "assumptions/a", &payload_of("unverified"));
     repo.json(["import"]);
     for at in ["b", "c", "d"] {
         let commit = repo.commit(at, at, at);
-        put_text(&repo, "assumptions/a", &commit, &said("verified").to_string());
+        put_text(&repo, "assumptions/a", &commit, &payload_of("verified").to_string());
         repo.json(["import"]);
     }
     let kinds = kinds(&repo, "assumptions/a");

@@ -67,9 +67,10 @@ fn an_imported_session_is_shown_by_every_command() {
     assert_eq!(session["session_id"], "75c755d2-f3ff-4a18-a6f1-e2f6a59c732b");
     assert_eq!(session["ai_id"], "claude-code");
     let text = session.to_string();
-    for said in ["JWT tokens expire", "Polling", "RS256", "HS256", "Edited wrong file", "Server is UTC", "Rate limiter"]
+    for expected in
+        ["JWT tokens expire", "Polling", "RS256", "HS256", "Edited wrong file", "Server is UTC", "Rate limiter"]
     {
-        assert!(text.contains(said), "{said}: {text}");
+        assert!(text.contains(expected), "{expected}: {text}");
     }
     assert_eq!(repo.json(["session", "list", "--active"])["sessions"], Value::Array(vec![]), "it is over");
     let handoff = &repo.json(["query"])["reports"][0];

@@ -130,8 +130,8 @@ fn entries_are_ordered_by_their_own_time() {
     let answer = repo.json(["import"]);
     assert_eq!(answer["from"], json!([{"kind": "handoff", "count": 4}]));
     let all = made(&repo, &format!("handoff/{SESSION}"));
-    let told: Vec<&Value> = all.iter().map(|handoff| &handoff["task"]).collect();
-    assert_eq!(told, ["report 3", "report 2", "report 1", "report 0"], "all are kept");
+    let texts: Vec<&Value> = all.iter().map(|handoff| &handoff["task"]).collect();
+    assert_eq!(texts, ["report 3", "report 2", "report 1", "report 0"], "all are kept");
     let calibrations: Vec<&Value> = all.iter().map(|handoff| &handoff["calibration_status"]).collect();
     assert_eq!(calibrations, ["overconfident", "not_assessable", "not_assessable", "well_calibrated"]);
     assert_eq!(all[0]["started_at"], "2026-01-06T09:59:00.500Z");
@@ -243,10 +243,10 @@ fn unknown_notes_are_listed_and_left() {
     let before = repo.git_out(["for-each-ref", "refs/notes/empirica/findings", "refs/notes/breadcrumbs"]);
     let answer = repo.json(["import"]);
     let reasons = reasons(&answer);
-    let told: Vec<(&str, &str)> = reasons.iter().map(|(name, reason)| (name.as_str(), reason.as_str())).collect();
+    let texts: Vec<(&str, &str)> = reasons.iter().map(|(name, reason)| (name.as_str(), reason.as_str())).collect();
     let called = "the Python tool has no ref of this name";
     assert_eq!(
-        told,
+        texts,
         [
             ("breadcrumbs", "it holds only data of the Python tool's hooks"),
             ("empirica/findings/latin", "it is not UTF-8"),
@@ -271,8 +271,8 @@ fn unknown_notes_are_listed_and_left() {
 fn python_writes_nan_times_without_a_zone_and_none_at_all() {
     let place = Place::new();
     let repo = place.repo("project");
-    let said = format!("{{\"finding\": \"NaN is kept\", \"impact\": NaN, \"session_id\": \"{SESSION}\"}}");
-    put_text(&repo, "findings/nan", "HEAD", &said);
+    let text = format!("{{\"finding\": \"NaN is kept\", \"impact\": NaN, \"session_id\": \"{SESSION}\"}}");
+    put_text(&repo, "findings/nan", "HEAD", &text);
     put(
         &repo,
         "dead_ends/d",
@@ -280,7 +280,7 @@ fn python_writes_nan_times_without_a_zone_and_none_at_all() {
     );
     repo.json(["import"]);
     let nan = only(&repo, "findings/nan");
-    assert_eq!((&nan["foreign"]["original"], &nan["foreign"]["time"]), (&said.as_str().into(), &"missing".into()));
+    assert_eq!((&nan["foreign"]["original"], &nan["foreign"]["time"]), (&text.as_str().into(), &"missing".into()));
     assert_eq!(
         (&nan["ai"], &nan["at"]),
         (&"(unknown)".into(), &"2026-03-01T11:00:00.000Z".into()),

@@ -100,7 +100,7 @@ fn an_escalated_task_waits_for_its_resolution_in_every_clone() {
             ["handoff", "--type", "escalation", "--task-id", "login", "--ai", "worker"].into_iter().chain(
                 ["category=resource", "severity=medium", "description=No key", "recommendation=Buy one"]
                     .iter()
-                    .flat_map(|said| ["--set".to_owned(), format!("escalation_details.{said}")])
+                    .flat_map(|text| ["--set".to_owned(), format!("escalation_details.{text}")])
                     .collect::<Vec<_>>()
                     .leak()
                     .iter()
@@ -194,8 +194,8 @@ fn a_decision_to_escalate_allows_only_the_escalation() {
     assert_eq!(json["error"], "the task 'login' is escalated");
     // the person it waits for may ask and gets an answer
     repo.json(["session", "start", "--ai", "eve"]);
-    let asked = repo.json(["accept", &id(&escalation), "--ai", "eve", "--question", "Which key?"]);
-    let question = asked["question_ids"][0].as_str().unwrap();
+    let answer = repo.json(["accept", &id(&escalation), "--ai", "eve", "--question", "Which key?"]);
+    let question = answer["question_ids"][0].as_str().unwrap();
     repo.json(["answer", question, "The one for mail", "--ai", "worker"]);
     let again = repo.json(["handoff", "--regenerate", &id(&escalation), "--set", "escalation_details.impact=No mail"]);
     assert_eq!(payload(&repo, &again)["escalation_details"]["impact"], "No mail");
@@ -220,7 +220,7 @@ fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
     // the sender is not the receiver
     repo.json(["accept", &id(&first), "--ai", "manager"]);
     assert_eq!(waiting(&repo), 1);
-    let asked = repo.json([
+    let answer = repo.json([
         "accept",
         &id(&first),
         "--ai",
@@ -233,8 +233,8 @@ fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
         "The test command",
     ]);
     assert_eq!(waiting(&repo), 0);
-    let questions: Vec<&str> = asked["question_ids"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let accept = asked["accept_id"].as_str().unwrap();
+    let questions: Vec<&str> = answer["question_ids"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let accept = answer["accept_id"].as_str().unwrap();
     assert_eq!(questions, [format!("{}.1", &accept[28..]), format!("{}.2", &accept[28..])]);
     // several are open: one must be named
     let json = repo.fails(1, ["answer", accept, "blue", "--ai", "manager"]);
@@ -251,8 +251,8 @@ fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
     repo.json(["answer", accept, "today", "--ai", "manager"]);
     repo.json(["answer", questions[0], "green", "--ai", "manager"]);
     let shown = repo.json(["show", &id(&first)]);
-    let told = |at: usize| shown["questions"][at]["answer"].as_str().unwrap().to_owned();
-    assert_eq!((told(0), told(1)), ("green".to_owned(), "today".to_owned()), "the newest counts");
+    let answer_to = |at: usize| shown["questions"][at]["answer"].as_str().unwrap().to_owned();
+    assert_eq!((answer_to(0), answer_to(1)), ("green".to_owned(), "today".to_owned()), "the newest counts");
 
     // another session revises it: it keeps its type and session
     let again = repo.json([
@@ -307,18 +307,18 @@ fn a_revised_attempt_is_the_same_attempt_and_an_epistemic_handoff_keeps_its_sess
     let place = Place::new();
     let repo = place.repo("work");
     team(&repo);
-    let said = [
+    let arguments = [
         "error_report.description=It breaks",
         "error_report.error_type=dependency",
         "error_report.severity=low",
         "recovery_instructions.strategy=Pin it",
     ];
-    let first = hand_over_by(&repo, "worker", "error_recovery", &said);
+    let first = hand_over_by(&repo, "worker", "error_recovery", &arguments);
     let again =
         repo.json(["handoff", "--regenerate", &id(&first), "--set", "error_report.description=It breaks at noon"]);
     let document = payload(&repo, &again);
     assert_eq!((&document["retry_count"], &document["iteration"]), (&json!(1), &json!(1)));
-    let second = payload(&repo, &hand_over_by(&repo, "worker", "error_recovery", &said));
+    let second = payload(&repo, &hand_over_by(&repo, "worker", "error_recovery", &arguments));
     assert_eq!(second["retry_count"], 2);
 
     repo.json(["finding", "The cookie is not renewed", "--ai", "worker"]);

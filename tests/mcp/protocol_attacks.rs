@@ -15,7 +15,7 @@ const ERROR: [&str; 4] = [
 
 fn attempt<'a>(task: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut out = vec!["handoff", "--type", "error_recovery", task];
-    ERROR.iter().for_each(|said| out.extend(["--set", said]));
+    ERROR.iter().for_each(|text| out.extend(["--set", text]));
     out.extend(more);
     out
 }
@@ -43,8 +43,8 @@ fn attempts_at_the_same_time_are_counted_one_by_one() {
     repo.fails(1, attempt("--task-id=t", &["--set", "max_retries=9"]));
     // an id is the same with blanks around it
     repo.fails(1, attempt("--task-id= t ", &[]));
-    let said = ["category=resource", "severity=high", "description=x", "recommendation=Do it"];
-    let sets = said.iter().flat_map(|said| ["--set".to_owned(), format!("escalation_details.{said}")]);
+    let arguments = ["category=resource", "severity=high", "description=x", "recommendation=Do it"];
+    let sets = arguments.iter().flat_map(|set| ["--set".to_owned(), format!("escalation_details.{set}")]);
     let command: Vec<String> =
         ["handoff", "--type", "escalation", "--task-id=t"].map(str::to_owned).into_iter().chain(sets).collect();
     let stored = at_once(&repo, vec![command; 3]);
@@ -97,14 +97,14 @@ fn a_clock_of_the_future_freezes_no_task() {
     let later = [("EMPIRICA_NOW", "2027-03-01T12:00:00.000Z")];
     let sets = ["category=resource", "severity=high", "description=No key", "recommendation=Buy one"];
     let sets: Vec<String> =
-        sets.iter().flat_map(|said| ["--set".to_owned(), format!("escalation_details.{said}")]).collect();
+        sets.iter().flat_map(|text| ["--set".to_owned(), format!("escalation_details.{text}")]).collect();
     let begin = ["handoff", "--ai", "worker", "--type", "escalation", "--task-id", "login"].map(str::to_owned);
     let escalation = repo.json_with_env(&later, begin.iter().chain(&sets).map(String::as_str));
     repo.json(["accept", &id(&escalation), "--ai", "manager", "--resolution", "Bought"]);
     assert_eq!(repo.json(["task", "show", "login"])["status"], "open");
     let report = hand_over_by(&repo, "worker", "progress", &["worker_report.status=PARTIAL"]);
-    let asked = repo.json_with_env(&later, ["accept", &id(&report), "--ai", "manager", "--question", "Which?"]);
-    repo.json(["answer", asked["question_ids"][0].as_str().unwrap(), "This", "--ai", "worker"]);
+    let answer = repo.json_with_env(&later, ["accept", &id(&report), "--ai", "manager", "--question", "Which?"]);
+    repo.json(["answer", answer["question_ids"][0].as_str().unwrap(), "This", "--ai", "worker"]);
     assert_eq!(repo.json(["task", "show", "login"])["open_questions"], 0);
 }
 
@@ -115,12 +115,12 @@ fn a_revised_handoff_keeps_decisions_and_later_questions() {
     team(&repo);
     let begun = hand_over_by(&repo, "manager", "initialization", &["instructions=Add a form"]);
     hand_over_by(&repo, "worker", "progress", &["worker_report.status=COMPLETED", "manager_decision=COMPLETE"]);
-    let asked =
+    let text =
         repo.json(["accept", &id(&begun), "--ai", "worker", "--question", "Which port?", "--gap", "The command"]);
     let again = repo.json(["handoff", "--regenerate", &id(&begun), "--ai", "manager"]);
     assert_eq!(repo.json(["task", "show", "login"])["status"], "complete", "it is as it was");
     // answered late, and missed by another receiver that had only the first
-    repo.json(["answer", asked["question_ids"][0].as_str().unwrap(), "8080", "--ai", "manager"]);
+    repo.json(["answer", text["question_ids"][0].as_str().unwrap(), "8080", "--ai", "manager"]);
     repo.json(["accept", &id(&begun), "--ai", "worker", "--gap", "The colour"]);
     repo.json(["accept", &id(&again), "--ai", "worker", "--gap", "The command"]);
     let third = repo.json(["handoff", "--regenerate", &id(&again), "--ai", "manager"]);
@@ -161,7 +161,7 @@ fn an_escalation_lists_decisions_questions_and_earlier_resolutions() {
         "--question",
         "why?",
     ]);
-    let said = |what: &str| {
+    let report_error = |what: &str| {
         let what = format!("escalation_details.description={what}");
         let all = [
             "escalation_details.category=resource",
@@ -171,9 +171,9 @@ fn an_escalation_lists_decisions_questions_and_earlier_resolutions() {
         ];
         hand_over_by(&repo, "worker", "escalation", &all)
     };
-    let first = said("No key");
+    let first = report_error("No key");
     repo.json(["accept", &id(&first), "--ai", "manager", "--resolution", "Bought one"]);
-    let second = payload(&repo, &said("No key again"));
+    let second = payload(&repo, &report_error("No key again"));
     assert_eq!(
         second["complete_history"],
         json!([
@@ -194,9 +194,9 @@ fn checks_judge_the_revised_content() {
     repo.start("worker", "The login");
     repo.commit("Cargo.toml", "[dependencies]\nserde = \"1\"\n", "Begin the crate");
     let file = r#"worker_report.files_modified={"path":"./Cargo.toml","description":"begun"}"#;
-    let said =
+    let text =
         ["worker_report.status=PARTIAL", "worker_report.issues=slow", file, "context_updates.dependencies_added=serd"];
-    let first = hand_over(&repo, "progress", "t", &said);
+    let first = hand_over(&repo, "progress", "t", &text);
     repo.write("../fixed.json", r#"{"context_updates": {"dependencies_added": ["serde[derive]"]}}"#);
     let again =
         ["handoff", "--regenerate", &id(&first), "--validate", "--dry-run", "--json", "--from", "../fixed.json"];
@@ -219,7 +219,7 @@ fn checks_judge_the_revised_content() {
     repo.git(["merge", "-q", "--no-ff", "-m", "merge", "other"]).ok();
     let check: Vec<&str> = ["handoff", "--type", "progress", "--task-id", "t", "--validate", "--dry-run", "--json"]
         .into_iter()
-        .chain(said[..3].iter().flat_map(|said| ["--set", said]))
+        .chain(text[..3].iter().flat_map(|text| ["--set", text]))
         .collect();
     let json = repo.run(check).ok().json();
     assert_eq!(level(&json, "files_documented"), "warning", "{json}");

@@ -92,11 +92,12 @@ impl Client {
     /// Ends it: what it still says, and its exit code.
     pub fn end(mut self) -> (Vec<Value>, i32) {
         drop(self.input.take());
-        let said = (&mut self.output).lines().map(|line| serde_json::from_str(&line.expect("UTF-8")).expect("a frame"));
-        let said = said.collect();
+        let texts =
+            (&mut self.output).lines().map(|line| serde_json::from_str(&line.expect("UTF-8")).expect("a frame"));
+        let texts = texts.collect();
         let ended = self.child.wait_with_output().expect("it ends");
         assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
-        (said, ended.status.code().unwrap_or(-1))
+        (texts, ended.status.code().unwrap_or(-1))
     }
 }
 
@@ -122,8 +123,8 @@ fn a_session_from_its_beginning_to_its_handoff() {
     repo.commit("a.txt", "a", "first");
     let mut client = Client::new(&repo, &[]);
     let session = client.ok("bootstrap_session", json!({"task": "make it work"}))["session_id"].clone();
-    let asked = client.ok("execute_preflight", json!({"prompt": "make it fast"}));
-    assert_eq!((&asked["vectors"].as_array().map(Vec::len), &asked["task"]), (&Some(13), &json!("make it fast")));
+    let answer = client.ok("execute_preflight", json!({"prompt": "make it fast"}));
+    assert_eq!((&answer["vectors"].as_array().map(Vec::len), &answer["task"]), (&Some(13), &json!("make it fast")));
     let vectors = json!({"know": 0.4, "uncertainty": 0.7, "state": 0.5});
     let preflight = client.ok("submit_preflight_assessment", json!({"vectors": vectors, "reasoning": "new here"}));
     assert_eq!((&preflight["session_id"], &preflight["recommendation"]), (&session, &json!("investigate")));
@@ -216,8 +217,8 @@ fn pending_requests_finish_when_the_client_disconnects() {
     for at in 0..10 {
         client.request("tools/call", json!({"name": "log_finding", "arguments": {"finding": format!("finding {at}")}}));
     }
-    let (said, code) = client.end();
-    assert_eq!((said.len(), code), (10, 0));
+    let (output, code) = client.end();
+    assert_eq!((output.len(), code), (10, 0));
     assert_eq!(repo.json(["session", "show", "latest"])["findings"].as_array().map(Vec::len), Some(10));
     // one that says nothing, and one that goes in the middle of a frame
     assert_eq!(Client::silent(&repo, &[]).end(), (Vec::new(), 0));
@@ -257,8 +258,8 @@ fn concurrent_clients_have_a_session_each() {
 fn a_session_begun_by_a_hook_continues() {
     let place = Place::new();
     let repo = place.init("hooked");
-    let told = json!({"session_id": "agent-7", "cwd": repo.path, "source": "startup"}).to_string();
-    repo.run_with_input(["hook", "agent", "claude-code", "SessionStart"], told.as_bytes()).ok();
+    let payload = json!({"session_id": "agent-7", "cwd": repo.path, "source": "startup"}).to_string();
+    repo.run_with_input(["hook", "agent", "claude-code", "SessionStart"], payload.as_bytes()).ok();
     let mut client = Client::new(&repo, &[]);
     let begun = client.ok("bootstrap_session", json!({"ai_id": "claude-code", "task": "the task"}));
     assert_eq!((&begun["resumed"], &repo.json(["session", "list"])["total_sessions"]), (&json!(true), &json!(1)));
@@ -312,12 +313,12 @@ fn handoffs_are_resources_and_prompts_come_from_stored_records() {
     }
     let prompts = client.ask("prompts/list", json!({}))["result"]["prompts"].clone();
     assert_eq!(prompts.as_array().map(Vec::len), Some(2));
-    let said = |answer: &Value| {
+    let texts_of = |answer: &Value| {
         answer["result"]["messages"][0]["content"]["text"].as_str().map(str::to_owned).expect("a text")
     };
-    let resume = said(&client.ask("prompts/get", json!({"name": "resume"})));
+    let resume = texts_of(&client.ask("prompts/get", json!({"name": "resume"})));
     assert!(resume.contains(&handoff) && resume.contains("Then wait"), "{resume}");
-    let over = said(
+    let over = texts_of(
         &client.ask("prompts/get", json!({"name": "hand-over", "arguments": {"to": "bob", "session_id": "latest"}})),
     );
     assert!(over.contains("generate_handoff_report") && over.contains("bob"), "{over}");

@@ -252,10 +252,10 @@ fn shell(repo: &Repo<'_>, script: &str) -> Ran {
 
 /// The error of a case, in both forms alike.
 #[track_caller]
-fn fails(repo: &Repo<'_>, what: &str, given: &[&str], code: i32, said: &str) -> Value {
+fn fails(repo: &Repo<'_>, what: &str, given: &[&str], code: i32, expected: &str) -> Value {
     let json = repo.fails(code, given);
     let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
-    assert!(text("error").contains(said), "{what}: {json}");
+    assert!(text("error").contains(expected), "{what}: {json}");
     assert!(!text("suggestion").is_empty(), "{what}: {json}");
     let commands = json["recovery_commands"].as_array().expect("a list");
     for command in commands {
@@ -273,12 +273,12 @@ fn text_says_it(repo: &Repo<'_>, what: &str, given: &[&str], code: i32, json: &V
     let reason = json["reason"].as_str().expect("a text");
     assert_eq!(ran.err.contains("\nreason: "), !reason.is_empty(), "{what}: {}", ran.err);
     assert!(ran.err.contains("\nhint: "), "{what}: {}", ran.err);
-    for said in ["alternatives", "recovery_commands"].iter().flat_map(|key| json[key].as_array().expect("a list")) {
-        let said = said.as_str().expect("a text");
+    for text in ["alternatives", "recovery_commands"].iter().flat_map(|key| json[key].as_array().expect("a list")) {
+        let text = text.as_str().expect("a text");
         // the name of a leftover draft differs each time
-        let shown = said.split("EMPIRICA_EDITMSG").next().unwrap_or(said);
+        let shown = text.split("EMPIRICA_EDITMSG").next().unwrap_or(text);
         let lines = [format!("hint: {shown}"), format!("hint:   {shown}"), format!("'{shown}'")];
-        assert!(lines.iter().any(|line| ran.err.contains(line)), "{what}: {said}: {}", ran.err);
+        assert!(lines.iter().any(|line| ran.err.contains(line)), "{what}: {text}: {}", ran.err);
     }
 }
 
@@ -286,11 +286,11 @@ fn text_says_it(repo: &Repo<'_>, what: &str, given: &[&str], code: i32, json: &V
 fn every_recovery_command_of_every_category_works() {
     assert!(CASES.len() >= 25);
     let mut wrong: Vec<String> = Vec::new();
-    for (what, prepare, given, code, said, after) in CASES {
+    for (what, prepare, given, code, expected, after) in CASES {
         let place = Place::new();
         let repo = place.repo("r");
         prepare(&repo);
-        let json = fails(&repo, what, given, *code, said);
+        let json = fails(&repo, what, given, *code, expected);
         text_says_it(&repo, what, given, *code, &json);
         let count = json["recovery_commands"].as_array().map_or(0, Vec::len);
         if count != after.len() {
@@ -302,7 +302,7 @@ fn every_recovery_command_of_every_category_works() {
             let place = Place::new();
             let repo = place.repo("r");
             prepare(&repo);
-            let json = fails(&repo, what, given, *code, said);
+            let json = fails(&repo, what, given, *code, expected);
             let command = json["recovery_commands"][at].as_str().expect("a command").to_owned();
             let ran = shell(&repo, &command);
             if ran.code != 0 {

@@ -41,22 +41,19 @@ fn several_candidates_need_a_choice_and_nothing_is_written() {
     let (id, old, picks) = picked_twice(&repo);
     let refs = repo.git_out(["for-each-ref"]);
     let json = repo.json(["repair", "--apply"]);
-    let asked = &json["repairs"][0];
-    assert_eq!(
-        (&asked["state"], &asked["rule"], &asked["to"]),
-        (&"ambiguous".into(), &"patch_id".into(), &Value::Null)
-    );
+    let text = &json["repairs"][0];
+    assert_eq!((&text["state"], &text["rule"], &text["to"]), (&"ambiguous".into(), &"patch_id".into(), &Value::Null));
     let candidates: Vec<&str> =
-        asked["candidates"].as_array().expect("a list").iter().filter_map(|c| c["commit"].as_str()).collect();
+        text["candidates"].as_array().expect("a list").iter().filter_map(|c| c["commit"].as_str()).collect();
     assert_eq!(candidates, picks);
-    assert_eq!(asked["records"][0]["id"], *id);
+    assert_eq!(text["records"][0]["id"], *id);
     assert_eq!(repo.git_out(["for-each-ref"]), refs, "never guessed");
-    let said = repo.run(["repair"]).ok();
+    let ran = repo.run(["repair"]).ok();
     let command = format!("git empirica doctor --fix --to {old}={}", picks[1]);
-    assert!(said.out.contains(&command) && said.err.contains("wait for your choice"), "{}{}", said.out, said.err);
+    assert!(ran.out.contains(&command) && ran.err.contains("wait for your choice"), "{}{}", ran.out, ran.err);
 
     // the command that is shown does it
-    assert_eq!(asked["candidates"][1]["command"], *command);
+    assert_eq!(text["candidates"][1]["command"], *command);
     let words: Vec<&str> = command.split(' ').skip(2).collect();
     let chosen = repo.json(&words);
     assert_eq!((&chosen["repairs"][0]["state"], &chosen["repairs"][0]["rule"]), (&"attached".into(), &"chosen".into()));

@@ -85,8 +85,8 @@ fn the_text_is_unreachable_and_everything_else_stays() {
     let head = repo.head();
     repo.git(["notes", "--ref", REFS[3], "append", "-m", &format!("Reviewed: {SECRET}!")]).ok();
     repo.git(["notes", "--ref", REFS[0], "append", "-m", &format!("a foreign line, {SECRET}")]).ok();
-    let asked = repo.json(["unknown", &format!("why was it said that {SECRET}?")]);
-    let asked = asked["id"].as_str().expect("an id").to_owned();
+    let answer = repo.json(["unknown", &format!("why was it said that {SECRET}?")]);
+    let answer = answer["id"].as_str().expect("an id").to_owned();
     // read, so that an index exists, and recorded again, so that a record is pending
     repo.json(["search", "staging password"]);
     let waiting = say(&repo);
@@ -106,7 +106,7 @@ fn the_text_is_unreachable_and_everything_else_stays() {
     // every other record is there once
     let all = lines(&repo).join("\n");
     let mut expected = before;
-    expected.extend([asked, waiting]);
+    expected.extend([answer, waiting]);
     expected.sort();
     assert_eq!(ids(&repo), expected);
     for kept in ["\"innocent\"", "look for it", "go on", "a foreign line, [redacted]", "said that [redacted]?"] {
@@ -121,8 +121,8 @@ fn the_text_is_unreachable_and_everything_else_stays() {
     );
     // the stub says that it was
     let shown = repo.json(["show", &id]);
-    let said = ["kind", "was", "redacted_by", "reason"].map(|key| shown[key].as_str().unwrap_or_default().to_owned());
-    assert_eq!(said, ["redacted", "finding", "lead", "a password"]);
+    let values = ["kind", "was", "redacted_by", "reason"].map(|key| shown[key].as_str().unwrap_or_default().to_owned());
+    assert_eq!(values, ["redacted", "finding", "lead", "a password"]);
     let resumed = repo.run(["resume", "--detail", "full"]).ok().out;
     assert!(resumed.contains("innocent") && resumed.contains("[redacted]"), "{resumed}");
     // every command works on it
@@ -179,8 +179,8 @@ fn a_dry_run_reports_and_changes_nothing() {
         done["look_at"].as_array().expect("a list").iter().filter_map(|r| r["kind"].as_str()).collect();
     assert_eq!(look, ["finding"], "{done}");
     assert_eq!(answer["look_at"], done["look_at"]);
-    let said = repo.run(["redact", &id, "--dry-run"]).ok();
-    assert!(said.out.contains("redacted before") && said.err.contains("dry run"), "{said:?}");
+    let ran = repo.run(["redact", &id, "--dry-run"]).ok();
+    assert!(ran.out.contains("redacted before") && ran.err.contains("dry run"), "{ran:?}");
 }
 
 #[test]
@@ -324,8 +324,8 @@ fn an_export_of_redacted_records_restores_the_same_trees_and_redacts() {
     with_text.run_with_input(["import", "--jsonl", "-"], copy.as_bytes()).ok();
     assert_gone(&with_text, "hunter2hunter2");
     assert!(lines(&with_text).join("\n").contains("quoted: [redacted]"));
-    let said = with_text.run_with_input(["import", "--jsonl", "-", "--json"], copy.as_bytes()).json();
-    assert_eq!((&said["new"], &said["left_out"]), (&json!(0), &json!(0)), "{said}");
+    let answer = with_text.run_with_input(["import", "--jsonl", "-", "--json"], copy.as_bytes()).json();
+    assert_eq!((&answer["new"], &answer["left_out"]), (&json!(0), &json!(0)), "{answer}");
     let wrong = with_text.run_with_input(["import", "--jsonl", "-", "--json"], b"{\"shelf\":\"journal\",\"epoch\":1}");
     assert!(wrong.code(2).json()["reason"].as_str().expect("a reason").contains("epoch"));
 }

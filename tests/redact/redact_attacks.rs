@@ -179,22 +179,26 @@ fn repeating_the_command_retries_the_remote_and_every_url() {
     // a copy that no sync made
     repo.git(["push", "-q", "mirror", "refs/notes/empirica/data/*:refs/notes/empirica/data/*"]).ok();
     repo.git(["remote", "set-url", "second", &url("gone.git")]).ok();
-    let told = repo.run(["redact", &id, "--json"]).code(1).json();
-    let state = |told: &serde_json::Value, name: &str| {
-        let all = told["remotes"].as_array().expect("a list");
+    let answer = repo.run(["redact", &id, "--json"]).code(1).json();
+    let state = |answer: &serde_json::Value, name: &str| {
+        let all = answer["remotes"].as_array().expect("a list");
         all.iter().find(|r| r["remote"] == name).map(|r| r["state"].clone()).unwrap_or_default()
     };
-    assert_eq!((state(&told, "origin"), state(&told, "second")), (json!("redacted"), json!("not_redacted")), "{told}");
-    assert_eq!(state(&told, "mirror"), json!("redacted"), "{told}");
+    assert_eq!(
+        (state(&answer, "origin"), state(&answer, "second")),
+        (json!("redacted"), json!("not_redacted")),
+        "{answer}"
+    );
+    assert_eq!(state(&answer, "mirror"), json!("redacted"), "{answer}");
     assert_gone(&place.at("third.git"), "hunter2hunter2");
     repo.git(["remote", "set-url", "second", &url("second.git")]).ok();
-    let told = repo.json(["redact", &id]);
-    assert_eq!((state(&told, "second"), &told["complete"]), (json!("redacted"), &json!(true)), "{told}");
+    let answer = repo.json(["redact", &id]);
+    assert_eq!((state(&answer, "second"), &answer["complete"]), (json!("redacted"), &json!(true)), "{answer}");
     assert_gone(&place.at("second.git"), "hunter2hunter2");
     // a remote that never existed is reported and does not prevent completion
     repo.git(["remote", "add", "nowhere", &url("nowhere.git")]).ok();
-    let told = repo.json(["redact", &id]);
-    assert_eq!((state(&told, "nowhere"), &told["complete"]), (json!("not_asked"), &json!(true)), "{told}");
+    let answer = repo.json(["redact", &id]);
+    assert_eq!((state(&answer, "nowhere"), &answer["complete"]), (json!("not_asked"), &json!(true)), "{answer}");
     // both push URLs of a remote are contacted
     repo.git(["remote", "remove", "nowhere"]).ok();
     let again = say(repo);
@@ -216,8 +220,8 @@ fn tracking_refs_copied_by_a_mirror_are_reported() {
     let (hub, repos, id) = shared(&place, 1);
     let repo = &repos[0];
     repo.git(["push", "-q", "origin", "refs/notes/*:refs/notes/*"]).ok();
-    let told = repo.json(["redact", &id]);
-    let warning = told["warnings"][0].as_str().expect("a warning").to_owned();
+    let answer = repo.json(["redact", &id]);
+    let warning = answer["warnings"][0].as_str().expect("a warning").to_owned();
     let command = warning.split_once("remove them: git ").expect("a command").1.to_owned();
     repo.git(command.split(' ')).ok();
     assert_eq!(repo.json(["redact", &id])["warnings"], json!(null));
@@ -240,12 +244,12 @@ fn records_sharing_other_values_with_a_redacted_one_stay() {
     repo.json(["redact", &assessed]);
     let all = repo.json(["query"]);
     assert_eq!(all["total_found"], 2, "{all}");
-    let told = repo.json(["redact", &handed]);
+    let answer = repo.json(["redact", &handed]);
     assert_gone(&repo, "hunter2hunter2");
     let kept = repo.run(["resume", "--detail", "full"]).ok().out;
     assert!(kept.contains("implement the login page") && kept.contains("of the other"), "{kept}");
     // records with the same text are reported
-    assert!(told["look_at"].to_string().contains("session_start"), "{told}");
+    assert!(answer["look_at"].to_string().contains("session_start"), "{answer}");
     assert!(lines(&repo).join("\n").contains("innocent and important"));
 }
 

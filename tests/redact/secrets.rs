@@ -295,8 +295,8 @@ fn values_of_secret_names_are_replaced_unless_placeholders() {
             assert_eq!(json["redacted"][0]["field"], "text");
         }
         for value in ["<your-password1a>", "${DB_PASSWORD_2A}", "changeme2you", "xxxxxxxx2x", "required"] {
-            let said = repo.json(["finding", &format!("set {name}={value}")]);
-            assert_eq!(said["redacted"], Value::Null, "{name}={value}");
+            let answer = repo.json(["finding", &format!("set {name}={value}")]);
+            assert_eq!(answer["redacted"], Value::Null, "{name}={value}");
         }
     }
 }

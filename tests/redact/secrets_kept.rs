@@ -135,15 +135,18 @@ fn doctor_locates_every_stored_secret_and_prints_none() {
     repo.git(["notes", "--ref", "refs/notes/empirica/handoffs", "append", "-m", &note]).ok();
     assert!(repo.run(["doctor"]).out.lines().all(|line| !line.contains("holds a secret")), "only when it is asked for");
     let ran = repo.run(["doctor", "--secrets"]);
-    let told = format!("{}{}", ran.out, ran.err);
+    let output = format!("{}{}", ran.out, ran.err);
     let head = repo.git_out(["rev-parse", "HEAD"]);
     for id in [&flushed, &waiting] {
-        assert!(told.contains(&format!("the record {id} on {head} holds a secret, in text (rule github")), "{told}");
-        assert!(told.contains(&format!("git empirica redact {id}")), "{told}");
+        assert!(
+            output.contains(&format!("the record {id} on {head} holds a secret, in text (rule github")),
+            "{output}"
+        );
+        assert!(output.contains(&format!("git empirica redact {id}")), "{output}");
     }
-    assert!(told.contains(&format!("in the note of {head} in refs/notes/empirica/handoffs")), "{told}");
-    assert!(told.contains("git empirica redact --secrets"), "{told}");
-    assert!(!told.contains(&token()), "{told}");
+    assert!(output.contains(&format!("in the note of {head} in refs/notes/empirica/handoffs")), "{output}");
+    assert!(output.contains("git empirica redact --secrets"), "{output}");
+    assert!(!output.contains(&token()), "{output}");
     let json = repo.fails(1, ["doctor", "--secrets"]);
     assert!(json["wrong"].as_u64().is_some_and(|wrong| wrong >= 3), "{json}");
     // an explicit scan runs although it is disabled

@@ -34,8 +34,8 @@ fn held_until_scrubbed(hub: &Repo<'_>, repo: &Repo<'_>, what: &str) {
     assert!(!failed.to_string().contains(&token()), "{failed}");
     assert!(failed["recovery_commands"].to_string().contains("git empirica redact --secrets"), "{failed}");
     let doctor = repo.run(["doctor", "--secrets"]);
-    let told = format!("{}{}", doctor.out, doctor.err);
-    assert!(doctor.code == 1 && told.contains(what) && told.contains("git empirica redact --secrets"), "{told}");
+    let output = format!("{}{}", doctor.out, doctor.err);
+    assert!(doctor.code == 1 && output.contains(what) && output.contains("git empirica redact --secrets"), "{output}");
     let would = repo.json(["redact", "--secrets", "--dry-run"]);
     let done = repo.json(["redact", "--secrets"]);
     assert_eq!(would["scrubbed"], done["scrubbed"]);
@@ -144,8 +144,8 @@ fn a_secret_edited_into_a_handoff_block_is_not_pushed() {
         let hub = hub(&place);
         let repo = working(&place, &hub);
         let other = format!("gl{}-{}", "pat", "Xk3vQz2Lr9Tw7mNb4cJd");
-        let said = format!("the sample {other} is public");
-        let also: &[&str] = if allowed { &["--context", &said, "--allow-secret"] } else { &[] };
+        let text = format!("the sample {other} is public");
+        let also: &[&str] = if allowed { &["--context", &text, "--allow-secret"] } else { &[] };
         repo.json([&["handoff", "-m", "with a block"], also].concat());
         let note = repo.git_out(["notes", "--ref", HANDOFFS, "show", "HEAD"]);
         let edited = note.replacen("with a block", &format!("with a block, reviewer says {}", token()), 1);

@@ -181,8 +181,8 @@ fn history<'p>(place: &'p Place) -> Repo<'p> {
     sync(two);
     two.start("bob", "Mend task");
     two.json(["accept", &handoff, "--decision", "CONTINUE", "--understanding", "The cache is it"]);
-    let asked = two.json(["accept", &begun, "--question", "How?", "--gap", "The lock"]);
-    let question = asked["question_ids"][0].as_str().expect("a question");
+    let answer = two.json(["accept", &begun, "--question", "How?", "--gap", "The lock"]);
+    let question = answer["question_ids"][0].as_str().expect("a question");
     two.json(["answer", question, "Slowly"]);
     two.json(["handoff", "--regenerate", &begun]);
     two.json(["resolve", &open, "The inner one"]);

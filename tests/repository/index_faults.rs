@@ -167,9 +167,9 @@ fn a_full_disk_changes_no_answer() {
     let mut sizes: Vec<u64> = vec![0, 1, 2, 9, 33, 65, 129];
     sizes.push(fs::metadata(db(&repo)).expect("an index").len() / 512 - 1);
     for size in sizes {
-        for anew in [true, false] {
+        for is_rebuilt in [true, false] {
             // a refresh writes, too
-            if anew {
+            if is_rebuilt {
                 remove(&repo);
             } else {
                 remove(&repo);
@@ -180,8 +180,8 @@ fn a_full_disk_changes_no_answer() {
                 forget_lists(&repo);
                 let script = format!("trap '' XFSZ; ulimit -f {size}; exec {program} {command}");
                 let ran = place.command("sh", &repo.path).args(["-c", &script]).output().expect("sh starts");
-                let said = String::from_utf8_lossy(&ran.stderr);
-                assert!(ran.status.success(), "{command} within {size}: {said}");
+                let output = String::from_utf8_lossy(&ran.stderr);
+                assert!(ran.status.success(), "{command} within {size}: {output}");
                 assert_eq!(&String::from_utf8_lossy(&ran.stdout), known, "{command} within {size}");
             }
         }

@@ -101,10 +101,10 @@ fn compare(repo: &Repo<'_>, what: &str, held: bool) {
     remove(&copy);
     let _other = held.then(|| hold(&copy));
     copy.json(refresh);
-    let (grown, anew) = (content(&folder(repo).join("index.db")), content(&folder(&copy).join("index.db")));
+    let (grown, rebuilt) = (content(&folder(repo).join("index.db")), content(&folder(&copy).join("index.db")));
     for (name, rows) in &grown {
         let (more, less): (Vec<_>, Vec<_>) =
-            (rows.difference(&anew[name]).collect(), anew[name].difference(rows).collect());
+            (rows.difference(&rebuilt[name]).collect(), rebuilt[name].difference(rows).collect());
         assert!(more.is_empty() && less.is_empty(), "{name} after {what}\ngrown: {more:#?}\nanew: {less:#?}");
     }
     std::fs::remove_dir_all(&copy.path).expect("a copy");

@@ -202,8 +202,8 @@ fn lives(format: Format, place_is: Where, depth: Depth) {
     mate.json(["sync"]);
     let answer = mate.json(["search", "too"]).to_string();
     assert!(answer.contains(&finding), "{what}: {answer}");
-    let said = mate.run(["export", "--jsonl"]).ok().out.contains("should not have been said");
-    assert_eq!(said, !is_long, "{what}");
+    let output = mate.run(["export", "--jsonl"]).ok().out.contains("should not have been said");
+    assert_eq!(output, !is_long, "{what}");
     for clone in [&repo, &mate, &hub] {
         clone.fsck();
     }

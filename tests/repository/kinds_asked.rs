@@ -118,27 +118,27 @@ fn others_may_enter(path: &Path) -> bool {
 
 /// A hook that logs updates of notes refs and refuses them while a file `refuse` exists.
 fn watching(repo: &Repo<'_>) -> PathBuf {
-    let told = repo.place.path().join("told");
+    let log_path = repo.place.path().join("told");
     let refuse = repo.place.path().join("refuse");
     let body = format!(
         "#!/bin/sh\nwhile read -r old new name; do case $name in refs/notes/empirica/*) echo \"$1 $name\" >>'{}'; \
          [ \"$1\" = prepared ] && [ -e '{}' ] && exit 1;; esac; done\nexit 0\n",
-        told.display(),
+        log_path.display(),
         refuse.display()
     );
     script(&repo.path.join(".git/hooks/reference-transaction"), &body);
-    told
+    log_path
 }
 
 #[test]
 fn a_reference_transaction_hook_hears_of_every_ref_and_may_refuse() {
     let place = Place::new();
     let repo = place.repo("r");
-    let told = watching(&repo);
+    let log_path = watching(&repo);
     hand_over(&repo, "a");
-    let heard = fs::read_to_string(&told).expect("it was told");
+    let events = fs::read_to_string(&log_path).expect("it was told");
     for name in ["data/journal", "data/handoffs", "handoffs"] {
-        assert!(heard.contains(&format!("committed refs/notes/empirica/{name}\n")), "{heard}");
+        assert!(events.contains(&format!("committed refs/notes/empirica/{name}\n")), "{events}");
     }
     // what it refuses waits, and is written as soon as it lets us
     fs::write(place.path().join("refuse"), "").expect("a file");
@@ -371,8 +371,8 @@ fn a_reftable_repository_with_a_lock_left_in_it_loses_nothing() {
     fs::write(&lock, "").expect("a file");
     let json = repo.json(["handoff", "-m", "while it is locked"]);
     assert_eq!(json["degraded_mode"], true, "{json}");
-    let said = repo.run(["flush"]);
-    assert!(said.err.contains("tables.list.lock"), "{}", said.err);
+    let ran = repo.run(["flush"]);
+    assert!(ran.err.contains("tables.list.lock"), "{}", ran.err);
     let doctor = repo.run(["doctor"]).ok();
     assert!(doctor.out.contains("tables.list.lock is held"), "{}", doctor.out);
     let doctor = repo.run(["doctor"]);

@@ -247,8 +247,8 @@ fn a_sha256_repository_works() {
 /// Why git itself refuses a repository: what it says before its advice.
 #[track_caller]
 fn gits_reason(repo: &Repo<'_>) -> String {
-    let said = repo.git(["rev-parse", "--git-dir"]).code(128).err;
-    let lines = said.lines().take_while(|line| !line.starts_with("To add"));
+    let output = repo.git(["rev-parse", "--git-dir"]).code(128).err;
+    let lines = output.lines().take_while(|line| !line.starts_with("To add"));
     let lines: Vec<&str> = lines.map(|line| line.trim().trim_start_matches("fatal: ")).collect();
     lines.join("; ")
 }
@@ -284,8 +284,8 @@ fn a_newer_format_version_is_refused() {
     let repo = place.repo("r");
     repo.git(["config", "core.repositoryFormatVersion", "2"]).ok();
     let json = refused(&repo);
-    let said = format!("{}: {}", json["error"], json["reason"]);
-    assert!(said.contains("version") && !said.contains("not a git repository"), "{json}");
+    let text = format!("{}: {}", json["error"], json["reason"]);
+    assert!(text.contains("version") && !text.contains("not a git repository"), "{json}");
     assert_eq!(json["reason"], gits_reason(&repo));
 }
 

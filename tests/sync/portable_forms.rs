@@ -52,8 +52,8 @@ fn equivalent_json_is_stored_in_canonical_form() {
     let wrap = |record: &str| format!("{{\"commit\":\"{commit}\",\"shelf\":\"journal\",\"record\":{record}}}\n");
     let foreign = format!(r#"{{"commit":"{commit}","shelf":"journal","record":{{"b":  1.0, "a":2}}}}"#);
     import(&there, &(wrap(&later) + &wrap(&more) + &foreign));
-    let (kept, said) = (there.lines("journal"), |line: &str| line.to_owned());
-    for line in [said(&later), said(&more), said(r#"{"b":  1.0, "a":2}"#)] {
+    let (kept, own) = (there.lines("journal"), |line: &str| line.to_owned());
+    for line in [own(&later), own(&more), own(r#"{"b":  1.0, "a":2}"#)] {
         assert!(kept.contains(&line), "{line} is not among {kept:#?}");
     }
     // the same with white space gets the form of a record, and nothing of it is lost
@@ -91,7 +91,7 @@ fn refused_lines_are_named_with_number_and_reason() {
         let ran = repo.run_with_input(["import", "--jsonl", "-", "--json"], format!("\n{line}\n").as_bytes()).code(2);
         let json = ran.json();
         assert_eq!(json["error"], "cannot import line 2 of standard input");
-        let said = json["reason"].as_str().expect("a text");
-        assert!(said.starts_with(reason), "{line}: {said}");
+        let text = json["reason"].as_str().expect("a text");
+        assert!(text.starts_with(reason), "{line}: {text}");
     }
 }

@@ -34,10 +34,10 @@ fn every_form_of_fetch_and_pull_loses_nothing_and_brings_teammates_handoffs() {
         work(&repos[1], &format!("two{at}"));
         let ours = lines(&repos[1]);
         repos[1].git(*form).ok();
-        let said = format!("task of one{at}");
+        let text = format!("task of one{at}");
         // at once for our own log, and for git's after that
-        assert!(repos[1].run(["log", "--handoffs"]).ok().out.contains(&said), "{form:?}");
-        assert!(repos[1].git_out(["log", "--notes=empirica/handoffs"]).contains(&said), "{form:?}");
+        assert!(repos[1].run(["log", "--handoffs"]).ok().out.contains(&text), "{form:?}");
+        assert!(repos[1].git_out(["log", "--notes=empirica/handoffs"]).contains(&text), "{form:?}");
         let now = lines(&repos[1]);
         assert!(ours.iter().all(|line| now.contains(line)), "{form:?}");
     }
@@ -162,10 +162,10 @@ fn left_lock(refs: &'static str, lock: &str) {
     let before = tracked();
     let failed = one.run(["sync", "--json"]).code(1);
     let json = failed.json();
-    let (said, path) = (json.to_string(), lock.display().to_string());
-    assert!(said.contains(&path) && said.contains("cannot fetch the notes from origin"), "{said}");
-    assert!(!said.contains("git remote -v"), "{said}");
-    assert_eq!(json["recovery_commands"], serde_json::json!([format!("rm -f {path}")]), "{said}");
+    let (output, path) = (json.to_string(), lock.display().to_string());
+    assert!(output.contains(&path) && output.contains("cannot fetch the notes from origin"), "{output}");
+    assert!(!output.contains("git remote -v"), "{output}");
+    assert_eq!(json["recovery_commands"], serde_json::json!([format!("rm -f {path}")]), "{output}");
     assert_eq!(tracked(), before);
     assert!(lock.exists(), "it is never removed silently");
     fs::remove_file(&lock).expect("a lock");

@@ -74,20 +74,20 @@ fn a_push_syncs_the_notes_only_if_something_is_new() {
     let place = Place::new();
     let (hub, repo) = ready(&place);
     repo.commit("c", "c\n", "Work");
-    let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
-    assert_eq!((asked, ran.code), (1, 0), "{}", ran.err);
+    let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
+    assert_eq!((fetches_count, ran.code), (1, 0), "{}", ran.err);
     assert!(ran.err.contains("sent 5, received 0"), "{}", ran.err);
     assert!(ran.err.contains("publishing there: attach 1, checkpoint 1"), "{}", ran.err);
     assert_eq!(tips(&hub), tips(&repo));
     assert_eq!(hub.git_out(["rev-parse", "main"]), repo.head());
 
-    let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
-    assert_eq!((asked, ran.code), (0, 0));
+    let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
+    assert_eq!((fetches_count, ran.code), (0, 0));
     assert!(!ran.err.contains("said:"), "{}", ran.err);
     // nothing for git to push is no reason to keep what we have
     repo.json(["finding", "one more"]);
-    let (asked, _) = fetches(&repo, &["push", "-q", "origin", "main"]);
-    assert_eq!(asked, 1);
+    let (fetches_count, _) = fetches(&repo, &["push", "-q", "origin", "main"]);
+    assert_eq!(fetches_count, 1);
     assert!(lines(&hub).join("\n").contains("one more"));
 }
 
@@ -112,14 +112,14 @@ fn a_push_that_names_notes_or_mirrors_is_left_alone() {
     let (hub, repo) = ready(&place);
     repo.commit("c", "c\n", "Work");
     let ours = tips(&repo);
-    let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main", "refs/notes/empirica/data/*"]);
-    assert_eq!((asked, ran.code), (0, 0), "{}", ran.err);
+    let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main", "refs/notes/empirica/data/*"]);
+    assert_eq!((fetches_count, ran.code), (0, 0), "{}", ran.err);
     assert_eq!(tips(&hub)[..3], ours[..3]);
     assert!(tips(&hub)[3].is_none());
     hub.git(["init", "-q", "--bare", "../mirror.git"]).ok();
     repo.git(["config", "empirica.remote", "../mirror.git"]).ok();
-    let (asked, ran) = fetches(&repo, &["push", "-q", "--mirror", "../mirror.git"]);
-    assert_eq!((asked, ran.code), (0, 0), "{}", ran.err);
+    let (fetches_count, ran) = fetches(&repo, &["push", "-q", "--mirror", "../mirror.git"]);
+    assert_eq!((fetches_count, ran.code), (0, 0), "{}", ran.err);
 }
 
 #[test]
@@ -166,12 +166,12 @@ fn a_server_that_refuses_notes_is_retried_once_a_day() {
         let script = "while read old new ref; do case $ref in refs/notes/*) exit 1;; esac; done";
         hook(&hub, "pre-receive", script);
         repo.commit("c", "c\n", "Work");
-        let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
-        assert_eq!((asked, ran.code), (1, 0), "{}", ran.err);
+        let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
+        assert_eq!((fetches_count, ran.code), (1, 0), "{}", ran.err);
         assert!(ran.err.contains("cannot sync the notes: origin rejected"), "{}", ran.err);
         assert_eq!(hub.git_out(["rev-parse", "main"]), repo.head(), "the user's push is unaffected");
-        let (asked, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
-        assert_eq!((asked, ran.code), (0, 0));
+        let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
+        assert_eq!((fetches_count, ran.code), (0, 0));
         assert!(!ran.err.contains("cannot sync"), "{}", ran.err);
     }
     place.now = "2026-03-02T13:00:00.000Z".into();
@@ -195,8 +195,8 @@ fn a_hanging_remote_times_out_and_its_processes_are_killed() {
     // on a busy machine a short time is over before git has connected
     let connected = [300, 1000, 3000, 9000].into_iter().find_map(|time| {
         repo.git(["config", "empirica.syncTimeout", &format!("{time}ms")]).ok();
-        let (went, said) = run();
-        assert!(went && said.contains("did not end in time"), "{said}");
+        let (went, output) = run();
+        assert!(went && output.contains("did not end in time"), "{output}");
         listener.accept().ok()
     });
     // the helper that held the connection has ended, too
@@ -256,14 +256,14 @@ fn a_push_from_a_linked_worktree_takes_the_notes_along() {
 
 /// A slow user hook on notes refs; it logs whether it began and whether it finished.
 fn slow_hook(repo: &Repo<'_>) -> [PathBuf; 2] {
-    let told = ["began", "ended"].map(|name| repo.place.path().join(name));
+    let paths = ["began", "ended"].map(|name| repo.place.path().join(name));
     let body = format!(
         "#!/bin/sh\ngrep -q refs/notes/empirica/data || exit 0\necho x >>'{}'\nsleep 60\necho x >>'{}'\n",
-        told[0].display(),
-        told[1].display()
+        paths[0].display(),
+        paths[1].display()
     );
     script(&repo.path.join(".git/hooks/reference-transaction"), &body);
-    told
+    paths
 }
 
 #[test]
@@ -279,10 +279,10 @@ fn the_push_time_limit_covers_local_writes() {
     repo.json(["finding", "kept waiting"]);
     drop(lock);
     repo.git(["config", "empirica.syncTimeout", "300ms"]).ok();
-    let (before, told) = (tips(&repo), slow_hook(&repo));
+    let (before, marks) = (tips(&repo), slow_hook(&repo));
     let ran = repo.git(["push", "-q", "origin", "main"]).ok();
     assert_eq!(hub.git_out(["rev-parse", "main"]), repo.head(), "the user's push is unaffected");
-    assert!(told[0].exists() && !told[1].exists(), "it was ended: {}", ran.err);
+    assert!(marks[0].exists() && !marks[1].exists(), "it was ended: {}", ran.err);
     assert!(ran.err.contains("timed out") && ran.err.contains("empirica.syncTimeout"), "{}", ran.err);
     assert!(!ran.err.contains("origin"), "the remote is not to blame: {}", ran.err);
     assert_eq!(tips(&repo), before);

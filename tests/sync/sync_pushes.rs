@@ -120,11 +120,11 @@ fn ssh_never_prompts_unless_the_user_configured_the_command() {
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         std::fs::read_to_string(&log).expect("a log")
     };
-    let asked = push("one", None);
+    let commands = push("one", None);
     // the first is the user's own
-    let mut asked = asked.lines();
-    assert!(asked.next().is_some_and(|own| !own.contains("BatchMode")));
-    let ours: Vec<&str> = asked.collect();
+    let mut commands = commands.lines();
+    assert!(commands.next().is_some_and(|own| !own.contains("BatchMode")));
+    let ours: Vec<&str> = commands.collect();
     assert!(ours.len() >= 2 && ours.iter().all(|line| line.contains("BatchMode=yes")), "{ours:?}");
     assert!(lines(&hub).join("\n").contains("one"));
     let chosen = push("two", Some("myssh"));

@@ -328,21 +328,21 @@ fn active_sessions_are_counted_and_left_out() {
 fn few_sessions_are_called_few() {
     let place = Place::new();
     let repo = place.repo("a");
-    let mut said = Vec::new();
+    let mut texts = Vec::new();
     for n in 1..=10 {
         played(&repo, "ada", if n <= 5 { "0.2" } else { "0.9" }, true);
         let overall = calibration(&repo)["overall"].clone();
-        said.push((overall["small_sample"].clone(), overall["note"].clone(), overall["trend"]["direction"].clone()));
+        texts.push((overall["small_sample"].clone(), overall["note"].clone(), overall["trend"]["direction"].clone()));
     }
     let nothing = |n: &str| json!(format!("Only {n} can be judged: nothing follows from the numbers yet"));
     let few =
         |n: usize| json!(format!("Only {n} sessions can be judged, fewer than 10: the numbers are a first impression"));
-    assert_eq!(said[0], (json!(true), nothing("1 session"), json!("unknown")));
-    assert_eq!(said[1], (json!(true), nothing("2 sessions"), json!("unknown")));
-    assert_eq!(said[2], (json!(true), few(3), json!("unknown")));
-    assert_eq!(said[3], (json!(true), few(4), json!("steady")));
-    assert_eq!(said[8], (json!(true), few(9), json!("improving")));
-    assert_eq!(said[9], (json!(false), Value::Null, json!("improving")));
+    assert_eq!(texts[0], (json!(true), nothing("1 session"), json!("unknown")));
+    assert_eq!(texts[1], (json!(true), nothing("2 sessions"), json!("unknown")));
+    assert_eq!(texts[2], (json!(true), few(3), json!("unknown")));
+    assert_eq!(texts[3], (json!(true), few(4), json!("steady")));
+    assert_eq!(texts[8], (json!(true), few(9), json!("improving")));
+    assert_eq!(texts[9], (json!(false), Value::Null, json!("improving")));
     // (1 − 0.2)² in the first five, (1 − 0.9)² in the last five
     let trend = &calibration(&repo)["overall"]["trend"];
     assert_eq!((&trend["earlier"], &trend["later"]), (&json!(0.64), &json!(0.01)));

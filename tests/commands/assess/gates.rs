@@ -31,9 +31,9 @@ fn the_seeds_uncertain_preflight_sets_goals_that_are_stored() {
     assert_eq!(json["recommendation"], "investigate");
     assert!(text(&json, "next_step").contains("goals") && text(&json, "next_step").contains("git empirica check"));
     let goals = list(&json["auto_generated_goals"]);
-    let told: Vec<(&str, &str)> = goals.iter().map(|goal| (text(goal, "priority"), text(goal, "rationale"))).collect();
+    let texts: Vec<(&str, &str)> = goals.iter().map(|goal| (text(goal, "priority"), text(goal, "rationale"))).collect();
     assert_eq!(
-        told,
+        texts,
         [
             ("high", "KNOW score 0.65 indicates knowledge gaps"),
             ("high", "UNCERTAINTY score 0.65 indicates open questions"),
@@ -83,10 +83,10 @@ fn goals_name_dead_ends_and_sessions_of_other_clones() {
     let short = &text(&dead_end, "id")[28..];
     let rationale = text(goal, "rationale");
     assert!(rationale.starts_with("KNOW score 0.40 indicates knowledge gaps"), "{rationale}");
-    let told = format!("dead end {short} of codex: Sleeping in the login test — slow, and still flaky");
-    assert!(rationale.contains(&told) && !rationale.contains("openssl"), "{rationale}");
+    let expected = format!("dead end {short} of codex: Sleeping in the login test — slow, and still flaky");
+    assert!(rationale.contains(&expected) && !rationale.contains("openssl"), "{rationale}");
     assert!(rationale.contains("of codex: speed up the login tests"), "{rationale}");
-    assert!(repo.run(["goal", "show", text(goal, "id")]).ok().out.contains(&told));
+    assert!(repo.run(["goal", "show", text(goal, "id")]).ok().out.contains(&expected));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_stable_check_may_proceed() {
     let neither = check(&repo, 0, "uncertainty=0.3", &[]);
     assert_eq!(text(&neither, "decision"), "investigate", "there is no confidence to act on");
     // the text has the decision and its reason
-    for (arguments, told) in [
+    for (arguments, expected) in [
         (
             &["check", "-v", "know=0.8", "--confidence", "0.7"][..],
             "Decision: proceed (confidence 0.7000 is 0.70 or more)",
@@ -137,7 +137,7 @@ fn a_stable_check_may_proceed() {
         (&["check", "-v", "uncertainty=0.3"], "Decision: investigate (there is no confidence to act on)"),
     ] {
         let out = repo.run(arguments).ok().out;
-        assert!(out.contains(told), "{told}: {out}");
+        assert!(out.contains(expected), "{expected}: {out}");
     }
     // vectors that were not compared are not mentioned
     let alone = check(&repo, 0, "impact=0.3", &[]);
@@ -169,8 +169,8 @@ fn a_moderate_check_recalibrates_and_a_severe_one_stops_with_3() {
     }
     let wider = repo.run(["drift", "--window", "2", "--json"]).code(3).json();
     assert_eq!(wider["drift_analysis"]["vector_deltas"]["know"], 0.35);
-    let told = repo.run(["drift"]).code(3);
-    assert!(told.out.contains("severe, overconfidence") && told.out.contains("know +0.45"), "{}", told.out);
+    let ran = repo.run(["drift"]).code(3);
+    assert!(ran.out.contains("severe, overconfidence") && ran.out.contains("know +0.45"), "{}", ran.out);
     repo.run(["drift", "--window", "1"]).code(2);
 }
 
@@ -227,9 +227,9 @@ fn a_large_gain_is_weighed_against_the_findings() {
             repo.json(*record);
         }
         let json = check(&repo, 0, "know=0.95", &[]);
-        let told = repo.run(["check", "-v", "know=0.95"]).out;
+        let output = repo.run(["check", "-v", "know=0.95"]).out;
         repo.json(["session", "end"]);
-        (text(&json["drift_analysis"], "severity").to_owned(), text(&json, "recommendation").to_owned(), told)
+        (text(&json["drift_analysis"], "severity").to_owned(), text(&json, "recommendation").to_owned(), output)
     };
     let (severity, recommendation, _) = gain(&[&["finding", "x"]]);
     assert_eq!((severity.as_str(), recommendation.as_str()), ("moderate", "recalibrate_before_acting"));
@@ -252,8 +252,8 @@ fn a_check_never_ignores_doubts() {
     assert_eq!((text(&json, "decision"), text(&json, "recommendation")), ("investigate", "investigate"));
     assert_eq!(text(&json, "decision_reason"), "uncertainty 0.99 is above 0.60");
     assert!(!text(&json, "next_step").starts_with("Act"), "{json}");
-    let told = repo.run(["check", "-v", "know=.9", "--confidence", "1"]).ok().out;
-    assert!(told.contains("Decision: investigate (uncertainty 0.99 of CHECK 1 is above 0.60)"), "{told}");
+    let output = repo.run(["check", "-v", "know=.9", "--confidence", "1"]).ok().out;
+    assert!(output.contains("Decision: investigate (uncertainty 0.99 of CHECK 1 is above 0.60)"), "{output}");
     repo.json(["session", "end"]);
     // set before the work only, it holds until replaced
     repo.start("ada", "u");
@@ -382,8 +382,8 @@ fn a_suggested_goal_is_not_reached_while_a_question_is_open() {
     let json = check(&repo, 0, "uncertainty=0.2", &["--finding", "It is UTC"]);
     assert_eq!(list(&json["goals_reached"]), Vec::<Value>::new());
     repo.json(["resolve", text(&unknown, "id"), "the cold one"]);
-    let asked = check(&repo, 0, "uncertainty=0.2", &["--unknown", "And which clock?"]);
-    assert_eq!(list(&asked["goals_reached"]), Vec::<Value>::new(), "asked with the check itself");
+    let answer = check(&repo, 0, "uncertainty=0.2", &["--unknown", "And which clock?"]);
+    assert_eq!(list(&answer["goals_reached"]), Vec::<Value>::new(), "asked with the check itself");
     let last = text(&repo.json(["session", "show"])["unknowns"][0], "id").to_owned();
     repo.json(["resolve", &last, "UTC"]);
     assert_eq!(check(&repo, 0, "uncertainty=0.2", &[])["goals_reached"][0]["id"], goal);

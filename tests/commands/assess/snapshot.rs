@@ -51,16 +51,16 @@ fn rich<'p>(place: &'p Place) -> Repo<'p> {
     repo.json(["session", "end"]);
     repo.start("qwen-testing", "Test more");
     repo.start("claude", "Debug action hooks");
-    let said = |arguments: &[&str]| repo.json(arguments.iter().chain(&["--ai", "claude"]));
-    said(&["preflight", "-v", ALL, "--reasoning", "Starting investigation", "--tag", "debugging"]);
-    let goal = id(&said(&["goal", "add", "Debug action hooks"]));
-    let step = id(&said(&["goal", "sub", &goal, "read them"]));
-    said(&["goal", "sub", &goal, "mend them"]);
-    said(&["goal", "done", &step]);
-    said(&["source", "docs/architecture/INVESTIGATION_CYCLE_TRACKING.md"]);
-    let mismatch = id(&said(&["finding", "CheckpointManager mismatch"]));
-    let why = id(&said(&["unknown", "Why does checkpoint-list work?", "--led-from", &mismatch]));
-    said(&[
+    let run_json = |arguments: &[&str]| repo.json(arguments.iter().chain(&["--ai", "claude"]));
+    run_json(&["preflight", "-v", ALL, "--reasoning", "Starting investigation", "--tag", "debugging"]);
+    let goal = id(&run_json(&["goal", "add", "Debug action hooks"]));
+    let step = id(&run_json(&["goal", "sub", &goal, "read them"]));
+    run_json(&["goal", "sub", &goal, "mend them"]);
+    run_json(&["goal", "done", &step]);
+    run_json(&["source", "docs/architecture/INVESTIGATION_CYCLE_TRACKING.md"]);
+    let mismatch = id(&run_json(&["finding", "CheckpointManager mismatch"]));
+    let why = id(&run_json(&["unknown", "Why does checkpoint-list work?", "--led-from", &mismatch]));
+    run_json(&[
         "check",
         "-v",
         ALL,
@@ -73,11 +73,11 @@ fn rich<'p>(place: &'p Place) -> Repo<'p> {
         "--scope",
         "0.5",
     ]);
-    let logger = id(&said(&["finding", "GitEnhancedReflexLogger used instead", "--led-from", &why]));
-    said(&["activity", "edit", "Changed line 409", "--file", "monitor_commands.py", "--led-from", &logger]);
-    said(&["deadend", "Using CheckpointManager", "--why", "Wrong storage layer"]);
-    said(&["mistake", "Edited the vendored copy", "--prevention", "grep first"]);
-    said(&["checkpoint", "--trigger", "pre_compact", "-v", ALL]);
+    let logger = id(&run_json(&["finding", "GitEnhancedReflexLogger used instead", "--led-from", &why]));
+    run_json(&["activity", "edit", "Changed line 409", "--file", "monitor_commands.py", "--led-from", &logger]);
+    run_json(&["deadend", "Using CheckpointManager", "--why", "Wrong storage layer"]);
+    run_json(&["mistake", "Edited the vendored copy", "--prevention", "grep first"]);
+    run_json(&["checkpoint", "--trigger", "pre_compact", "-v", ALL]);
     repo.commit("fixed.rs", "fn a() {}\n", "Fix hooks");
     repo.write("README.md", "hello\nagain\n");
     repo.write("new.rs", "fn b() {}\n");
@@ -107,10 +107,10 @@ fn every_key_of_the_seeds_example_is_there() {
     let root = repo.git_out(["rev-list", "--max-parents=0", "HEAD"]);
     assert_eq!((&json["project"]["project_id"], &json["session"]["project_id"]), (&json!(root), &json!(root)));
     let text = clone.run(["checkpoint", "show"]).ok().out;
-    for told in
+    for expected in
         ["Implemented fix", "CheckpointManager mismatch → Why does checkpoint-list work?", "1 modified, 1 added"]
     {
-        assert!(text.contains(told), "{told}: {text}");
+        assert!(text.contains(expected), "{expected}: {text}");
     }
 }
 
@@ -180,8 +180,8 @@ fn each_part_is_accurate() {
         (&json!(7), &json!(7), &json!(7))
     );
     let text = repo.run(["checkpoint", "show"]).ok().out;
-    for told in ["CHECK 7, cycle 3, scope 0.50", "Decided:   CHECK-1 investigate (0.65)", "1 open, 0 done (0 %)"] {
-        assert!(text.contains(told), "{told}: {text}");
+    for expected in ["CHECK 7, cycle 3, scope 0.50", "Decided:   CHECK-1 investigate (0.65)", "1 open, 0 done (0 %)"] {
+        assert!(text.contains(expected), "{expected}: {text}");
     }
 }
 

@@ -12,18 +12,18 @@ fn an_answer_from_another_clone_resolves_the_handoffs_question() {
     let place = Place::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
-    let asked = repo.json(["unknown", "Who holds the lock?"])["id"].as_str().unwrap().to_owned();
+    let id = repo.json(["unknown", "Who holds the lock?"])["id"].as_str().unwrap().to_owned();
     repo.run(["unknown", "Why twice?"]).ok();
     repo.hand_over("t");
     let clone = place.clone(&repo, "clone", true);
     clone.start("bob", "answer");
-    clone.run(["resolve", &asked, "The scheduler does"]).ok();
+    clone.run(["resolve", &id, "The scheduler does"]).ok();
     clone.run(["session", "end"]).ok();
     let resume = ["resume", "--ai", "ada"];
     for reader in [&clone, &place.clone(&clone, "third", true)] {
         let session = reader.json(resume)["sessions"][0].clone();
         let resolved = json!([{
-            "id": asked, "question": "Who holds the lock?", "answer": "The scheduler does", "ai_id": "bob",
+            "id": id, "question": "Who holds the lock?", "answer": "The scheduler does", "ai_id": "bob",
         }]);
         assert_eq!(session["arrival"]["resolved_unknowns"], resolved);
         assert_eq!(session["remaining_unknowns"], json!(["Why twice?"]));
@@ -47,9 +47,9 @@ fn long_questions_and_answers_are_shortened_and_their_ids_are_not() {
     repo.start("ada", "t");
     let long = "why does the nightly import of orders stall ".repeat(30);
     let ask = |n: usize| repo.json(["unknown", &format!("{n} {long}")])["id"].as_str().unwrap().to_owned();
-    let asked: Vec<String> = (0..6).map(ask).collect();
+    let ids: Vec<String> = (0..6).map(ask).collect();
     repo.hand_over("t");
-    asked.iter().for_each(|id| drop(repo.run(["resolve", id, &long]).ok()));
+    ids.iter().for_each(|id| drop(repo.run(["resolve", id, &long]).ok()));
     for (detail, budget) in [("summary", 400), ("detailed", 800), ("full", 1250)] {
         let text = repo.run(["resume", "--detail", detail]).ok().out;
         assert!(tokens(&text) <= budget && text.contains("answered: 0 why does"), "{text}");
@@ -57,7 +57,7 @@ fn long_questions_and_answers_are_shortened_and_their_ids_are_not() {
         assert!(tokens(&output) <= budget, "{detail}: {}\n{output}", tokens(&output));
         let session = serde_json::from_str::<Value>(&output).unwrap()["sessions"][0].clone();
         let kept = session["arrival"]["resolved_unknowns"].as_array().unwrap();
-        kept.iter().zip(&asked).for_each(|(resolved, id)| assert_eq!(resolved["id"], *id));
+        kept.iter().zip(&ids).for_each(|(resolved, id)| assert_eq!(resolved["id"], *id));
         assert!(kept[0]["answer"].as_str().unwrap().ends_with('…') && session["omitted"]["shortened"] == true);
         let omitted = session["omitted"]["resolved_unknowns"].as_u64().unwrap_or(0);
         assert_eq!(kept.len() as u64 + omitted, 6, "{output}");
@@ -180,8 +180,8 @@ fn three_hundred_changed_artifacts_stay_within_every_budget_and_are_counted() {
     }
     for budget in [90, 130, 170, 250] {
         for form in [None, Some("--json")] {
-            let asked = budget.to_string();
-            let output = repo.run(["resume", "--budget", &asked].into_iter().chain(form)).ok().out;
+            let limit = budget.to_string();
+            let output = repo.run(["resume", "--budget", &limit].into_iter().chain(form)).ok().out;
             assert!(tokens(output.trim_end()) <= budget, "{budget}: {}\n{output}", tokens(&output));
         }
     }

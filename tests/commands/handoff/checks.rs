@@ -30,7 +30,7 @@ fn a_handoff_with_an_error_is_not_stored_and_the_exit_code_is_3() {
     let begin = ["handoff", "--type", "progress", "--task-id", "login", "--validate"];
     let with = |sets: &[&str], more: &[&str]| {
         let sets: Vec<String> =
-            sets.iter().flat_map(|said| ["--set".to_owned(), format!("worker_report.{said}")]).collect();
+            sets.iter().flat_map(|set| ["--set".to_owned(), format!("worker_report.{set}")]).collect();
         let mut all: Vec<String> = begin.iter().map(|text| text.to_string()).collect();
         all.extend(sets);
         all.extend(more.iter().map(|text| text.to_string()));

@@ -224,10 +224,10 @@ fn of_fifty_records_those_that_bear_on_the_task_come_first() {
         "The map has no legend",
         "Mails arrive late",
     ];
-    let mut said = 0;
+    let mut count = 0;
     for n in 0..40 {
         repo.json(["finding", &format!("{} in case {n}", others[n % 5])]);
-        said += 1;
+        count += 1;
         if n % 4 == 3 {
             match n / 4 {
                 0..3 => repo.json(["finding", &format!("src/net/socket.rs drops frame {n}")]),
@@ -235,10 +235,10 @@ fn of_fifty_records_those_that_bear_on_the_task_come_first() {
                 6..8 => repo.json(["deadend", &format!("Reconnect in a loop, try {n}"), "--why", "it floods"]),
                 _ => repo.json(["finding", &format!("Backoff {n} helps the websocket"), "--as", "strategy"]),
             };
-            said += 1;
+            count += 1;
         }
     }
-    assert_eq!(said, 50);
+    assert_eq!(count, 50);
     repo.json(["session", "start", "--ai", "bob"]);
     let task = "Make the websocket reconnect stable in src/net/socket.rs";
     let check = |stored: &Value| {

@@ -153,8 +153,8 @@ fn level(repo: &Repo<'_>, detail: &str, budget: usize) -> [Vec<&'static str>; 2]
 #[track_caller]
 fn counted(output: &str) {
     let json: Value = serde_json::from_str(output).expect("one document");
-    let (said, real) = (json["token_count"].as_u64().expect("a count") as usize, tokens(output.trim_end()));
-    assert!(said >= real && said * 100 <= real * 115, "token_count {said}, really {real}:\n{output}");
+    let (counted, real) = (json["token_count"].as_u64().expect("a count") as usize, tokens(output.trim_end()));
+    assert!(counted >= real && counted * 100 <= real * 115, "token_count {counted}, really {real}:\n{output}");
     assert_eq!(json["token_estimate"], json["token_count"]);
 }
 

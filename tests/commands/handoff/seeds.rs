@@ -85,8 +85,8 @@ fn checklist_drift_detection() {
         assert_eq!(text(&answer, "recommendation"), recommendation, "{know}");
         assert_eq!(answer["safe_to_proceed"], code == 0, "{know}");
         // "Minor drift → warning": people read it beside the recommendation
-        let told = repo.run(["drift"]).code(code).out;
-        assert!(told.starts_with(&format!("Drift: {severity}")), "{told}");
+        let output = repo.run(["drift"]).code(code).out;
+        assert!(output.starts_with(&format!("Drift: {severity}")), "{output}");
         repo.json(["session", "end"]);
     }
 }

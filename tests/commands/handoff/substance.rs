@@ -109,9 +109,9 @@ fn an_empty_handoff_is_refused_with_a_remedy() {
         assert_eq!(json["recovery_commands"], json!(["git empirica handoff --next \"<what to do next>\""]), "{json}");
     }
     let mut client = Client::new(&repo, &[]);
-    let said = client.call("generate_handoff_report", json!({}));
-    assert_eq!((&said["ok"], &said["status"]), (&json!(false), &json!("error")), "{said}");
-    assert!(said["error"].as_str().expect("a text").contains("has no content yet"), "{said}");
+    let answer = client.call("generate_handoff_report", json!({}));
+    assert_eq!((&answer["ok"], &answer["status"]), (&json!(false), &json!("error")), "{answer}");
+    assert!(answer["error"].as_str().expect("a text").contains("has no content yet"), "{answer}");
     drop(client);
     assert_eq!(repo.json(["handoff", "list"])["total_found"], 0);
     // any of these is enough

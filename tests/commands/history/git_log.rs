@@ -195,8 +195,8 @@ fn every_claim_is_in_the_digest_of_the_next_commit() {
     let repo = place.set_up("r");
     repo.start("claude", "t");
     let question = repo.json(["unknown", "Which port?"])["id"].as_str().expect("an id").to_owned();
-    let asked = repo.commit("asked.txt", "1\n", "Asked");
-    assert!(block(&repo, &asked).contains("- Open: Which port?\n"));
+    let commit_id = repo.commit("asked.txt", "1\n", "Asked");
+    assert!(block(&repo, &commit_id).contains("- Open: Which port?\n"));
     let claims: [(&[&str], &str); 7] = [
         (&["resolve", &question, "8080"], "- Learned: Which port? → 8080\n"),
         (&["finding", "a fact"], "- Learned: a fact\n"),
@@ -209,11 +209,11 @@ fn every_claim_is_in_the_digest_of_the_next_commit() {
             "- Checked: PREFLIGHT know 0.80, uncertainty 0.30\n",
         ),
     ];
-    for (at, (claim, told)) in claims.iter().enumerate() {
+    for (at, (claim, expected)) in claims.iter().enumerate() {
         repo.run(claim.iter()).ok();
         let commit = repo.commit(&format!("{at}.txt"), "1\n", "Work");
         let note = block(&repo, &commit);
-        assert!(note.contains(told), "{told}: {note}");
+        assert!(note.contains(expected), "{expected}: {note}");
     }
     repo.run(["goal", "add", "Ship it"]).ok();
     repo.run(["finding", "another"]).ok();

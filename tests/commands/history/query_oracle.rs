@@ -128,12 +128,12 @@ fn play(repo: &Repo<'_>, steps: &[(Step, i64)]) -> Vec<String> {
                     let about = ["-v", &vectors, "--session", session.as_str()];
                     repo.run_with_env(&env, [&["preflight"], &about[..2], &about[2..]].concat()).ok();
                     let later = format!("know=0.9,uncertainty=0.{}", 10 - doubt);
-                    let said = ["postflight", "-v", &later, "--session", session, "--no-handoff"];
-                    repo.run_with_env(&env, said).ok();
+                    let arguments = ["postflight", "-v", &later, "--session", session, "--no-handoff"];
+                    repo.run_with_env(&env, arguments).ok();
                 }
-                let mut said = vec!["handoff", "--session", session, "-m", task, "--finding", task];
-                said.extend(file.iter().flat_map(|file| ["--artifact", file]));
-                repo.run_with_env(&env, said).ok();
+                let mut arguments = vec!["handoff", "--session", session, "-m", task, "--finding", task];
+                arguments.extend(file.iter().flat_map(|file| ["--artifact", file]));
+                repo.run_with_env(&env, arguments).ok();
             }
             Step::Commit => {
                 repo.commit(&format!("f{at}"), "f\n", "Add it");

@@ -339,12 +339,12 @@ fn only_matching_records_are_shown() {
     let mut place = Place::new();
     let path = place.repo("r").path;
     place.now = "2026-02-01T12:00:00.000Z".into();
-    let at = |place: &Place, ai: &str, said: &str| {
+    let at = |place: &Place, ai: &str, text: &str| {
         let repo = Repo { place, path: path.clone() };
-        repo.start(ai, said);
-        repo.json(["finding", said, "--ai", ai]);
-        repo.json(["unknown", &format!("{said}?"), "--ai", ai]);
-        repo.json(["goal", "add", &format!("Reach {said}"), "--ai", ai]);
+        repo.start(ai, text);
+        repo.json(["finding", text, "--ai", ai]);
+        repo.json(["unknown", &format!("{text}?"), "--ai", ai]);
+        repo.json(["goal", "add", &format!("Reach {text}"), "--ai", ai]);
     };
     at(&place, "ada", "old thing");
     place.now = "2026-03-01T12:00:00.000Z".into();
@@ -357,12 +357,12 @@ fn only_matching_records_are_shown() {
         (&["--until", "2026-02-15"], true, false),
         (&["--ai", "bo", "--since", "2026-02-15", "--until", "2026-03-02"], false, true),
     ];
-    for (asked, old, new) in cases {
-        let (page, json) = page(&repo, asked);
-        assert_eq!((page.contains("old thing"), page.contains("new thing")), (old, new), "{asked:?}");
+    for (expected, old, new) in cases {
+        let (page, json) = page(&repo, expected);
+        assert_eq!((page.contains("old thing"), page.contains("new thing")), (old, new), "{expected:?}");
         let count = usize::from(old) + usize::from(new);
         for key in ["sessions", "agents", "findings", "unknowns_open", "goals_open"] {
-            assert_eq!(json[key], count, "{key} {asked:?}");
+            assert_eq!(json[key], count, "{key} {expected:?}");
         }
     }
     let (page, json) = page(&repo, &["--ai", "nobody"]);
@@ -398,7 +398,7 @@ fn omitted_entries_are_counted() {
     std::fs::write(place.path().join("many.jsonl"), lines).expect("a file");
     repo.run(["import", "--jsonl", "../many.jsonl"]).ok();
     let (page, json) = page(&repo, &[]);
-    let told: Vec<(String, u64)> = json["left_out"]
+    let texts: Vec<(String, u64)> = json["left_out"]
         .as_array()
         .expect("a list")
         .iter()
@@ -413,7 +413,7 @@ fn omitted_entries_are_counted() {
         ("goals", 310),
         ("knowledge", 410),
     ];
-    assert_eq!(told, expected.map(|(what, count)| (what.to_owned(), count)));
+    assert_eq!(texts, expected.map(|(what, count)| (what.to_owned(), count)));
     for gone in json["left_out"].as_array().expect("a list") {
         let command = gone["command"].as_str().expect("a command");
         has(&page, &[&format!("See them: <code>{command}</code>")]);

@@ -291,19 +291,19 @@ fn everything(repo: &Repo<'_>) -> Vec<(String, String, String, Vec<String>)> {
         if !["finding", "unknown", "dead_end", "decision", "mistake", "handoff"].contains(&kind.as_str()) {
             continue;
         }
-        let mut said: Vec<&str> = Vec::new();
+        let mut texts: Vec<&str> = Vec::new();
         for key in ["text", "approach", "why", "prevention", "task", "context"] {
-            said.extend(record[key].as_str());
+            texts.extend(record[key].as_str());
         }
         for key in
             ["alternatives", "accomplished", "next_steps", "findings", "unknowns", "dead_ends", "decisions", "mistakes"]
         {
             for item in record[key].as_array().into_iter().flatten() {
-                said.extend(item.as_str());
-                said.extend(["text", "approach", "why"].iter().filter_map(|key| item[key].as_str()));
+                texts.extend(item.as_str());
+                texts.extend(["text", "approach", "why"].iter().filter_map(|key| item[key].as_str()));
             }
         }
-        let words = said.iter().flat_map(|text| plain(text)).collect();
+        let words = texts.iter().flat_map(|text| plain(text)).collect();
         let row = (id(record, "id"), kind, id(record, "ai"), words);
         if !out.contains(&row) {
             out.push(row);

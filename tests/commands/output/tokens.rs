@@ -221,8 +221,8 @@ fn cutting_prefers_the_end_of_a_word() {
 fn counted(document: &str) -> usize {
     let json: Value = serde_json::from_str(document).expect("one document");
     let real = tokens(document.trim_end());
-    let said = json["token_count"].as_u64().expect("a count") as usize;
-    assert!(said >= real && said * 100 <= real * 115, "token_count {said}, really {real}:\n{document}");
+    let count = json["token_count"].as_u64().expect("a count") as usize;
+    assert!(count >= real && count * 100 <= real * 115, "token_count {count}, really {real}:\n{document}");
     real
 }
 
@@ -247,16 +247,16 @@ fn each_count_is_that_of_the_answer() {
     counted(&answers(&["checkpoint", "--trigger", "pre_compact"]));
     counted(&answers(&["checkpoint", "--trigger", "post_compact"]));
     let mut client = Client::new(&repo, &[]);
-    let told = |document: &Value| counted(&document.to_string());
+    let tokens_of = |document: &Value| counted(&document.to_string());
     let taken = client.ok(
         "create_git_checkpoint",
         json!({"session_id": session, "reasoning": "a long reason ".repeat(200), "metadata": {"note": "n".repeat(900)}}),
     );
-    assert!(told(&taken) <= 450, "{taken}");
+    assert!(tokens_of(&taken) <= 450, "{taken}");
     assert_eq!(taken["vectors"].as_object().map(serde_json::Map::len), Some(13));
     let whole = client.ok("load_git_checkpoint", json!({"session_id": session}));
     assert_eq!(whole["checkpoint_id"], taken["checkpoint_id"]);
     assert!(whole["breadcrumbs"].is_object() && whole["metadata"]["note"].is_string(), "{whole}");
-    told(&client.ok("generate_handoff_report", json!({"session_id": session, "next_steps": ["mend it"]})));
-    told(&client.ok("resume_previous_session", json!({"detail_level": "detailed"})));
+    tokens_of(&client.ok("generate_handoff_report", json!({"session_id": session, "next_steps": ["mend it"]})));
+    tokens_of(&client.ok("resume_previous_session", json!({"detail_level": "detailed"})));
 }

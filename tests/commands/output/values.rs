@@ -40,18 +40,18 @@ fn a_missing_path_is_reported_and_stored() {
     let repo = place.repo("r");
     repo.start("ada", "Write it down");
     repo.write("docs/api.md", "x\n");
-    let told = |arguments: &[&str]| -> Vec<String> {
+    let run_json = |arguments: &[&str]| -> Vec<String> {
         let json = repo.json(arguments);
         let warnings = json["warnings"].as_array().cloned().unwrap_or_default();
         warnings.iter().map(|text| text.as_str().expect("a text").to_owned()).collect()
     };
     let missing = |what: &str| vec![format!("{what}: no such file in the work tree or in HEAD")];
-    assert_eq!(told(&["source", "./nofile"]), missing("source ./nofile"));
-    assert_eq!(told(&["source", "docs/nofile.md:12"]), missing("source docs/nofile.md"));
-    assert_eq!(told(&["source", "no/such/file.md"]), missing("source no/such/file.md"));
-    assert_eq!(told(&["source", "nofile.md"]), missing("source nofile.md"));
-    assert_eq!(told(&["evidence", "make", "--exit", "0", "--file", "nofile"]), missing("file nofile"));
-    assert_eq!(told(&["handoff", "--artifact", "nofile", "--artifact", "README.md"]), missing("artifact nofile"));
+    assert_eq!(run_json(&["source", "./nofile"]), missing("source ./nofile"));
+    assert_eq!(run_json(&["source", "docs/nofile.md:12"]), missing("source docs/nofile.md"));
+    assert_eq!(run_json(&["source", "no/such/file.md"]), missing("source no/such/file.md"));
+    assert_eq!(run_json(&["source", "nofile.md"]), missing("source nofile.md"));
+    assert_eq!(run_json(&["evidence", "make", "--exit", "0", "--file", "nofile"]), missing("file nofile"));
+    assert_eq!(run_json(&["handoff", "--artifact", "nofile", "--artifact", "README.md"]), missing("artifact nofile"));
     for source in [
         "docs/api.md:3",
         "https://example.org/nofile",
@@ -60,11 +60,11 @@ fn a_missing_path_is_reported_and_stored() {
         "docs.rs/tokio/index.html",
         "RFC 9110",
     ] {
-        assert_eq!(told(&["source", source]), Vec::<String>::new(), "{source}");
+        assert_eq!(run_json(&["source", source]), Vec::<String>::new(), "{source}");
     }
     // one that was deleted and is committed is known
     std::fs::remove_file(repo.path.join("README.md")).expect("a file");
-    assert_eq!(told(&["handoff", "--artifact", "docs", "--artifact", "README.md"]), Vec::<String>::new());
+    assert_eq!(run_json(&["handoff", "--artifact", "docs", "--artifact", "README.md"]), Vec::<String>::new());
     let handoff = repo.json(["show"]);
     for (list, path) in [("artifacts_created", "nofile"), ("investigation_tools", "./nofile")] {
         let list = handoff[list].as_array().expect("a list");

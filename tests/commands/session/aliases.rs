@@ -166,8 +166,8 @@ fn an_agents_own_session_id_continues_its_session() {
     let again = repo.json(["session", "start", "--ai", "ada", "--external-id", "tool-7"]);
     assert_eq!((&again["session_id"], &again["resumed"]), (&first["session_id"], &true.into()));
     repo.json(["session", "end", "--session", "tool-7"]);
-    let anew = repo.json(["session", "start", "--ai", "ada", "--external-id", "tool-7"]);
-    assert_ne!(anew["session_id"], first["session_id"], "an ended session does not go on");
+    let answer = repo.json(["session", "start", "--ai", "ada", "--external-id", "tool-7"]);
+    assert_ne!(answer["session_id"], first["session_id"], "an ended session does not go on");
 }
 
 #[test]

@@ -129,9 +129,12 @@ fn json_has_the_same_content_with_full_ids_and_null_for_unknowns() {
     assert_eq!(json["project"], serde_json::json!({"sessions": 2, "active_sessions": 1, "agents": 2}));
     assert_eq!(json["own_session_id"], Value::Null);
     let session = &json["active_sessions"][0];
-    let told = |key: &str| session[key].clone();
-    assert_eq!((told("session_id"), told("phase"), told("round")), (bob.clone().into(), "CHECK".into(), 1.into()));
-    assert_eq!((told("worktree"), told("own"), told("ai_id")), ("main".into(), false.into(), "bob".into()));
+    let key_of = |key: &str| session[key].clone();
+    assert_eq!(
+        (key_of("session_id"), key_of("phase"), key_of("round")),
+        (bob.clone().into(), "CHECK".into(), 1.into())
+    );
+    assert_eq!((key_of("worktree"), key_of("own"), key_of("ai_id")), ("main".into(), false.into(), "bob".into()));
     let checked = repos[1].json(["status"])["sessions"][0]["overall_confidence"].clone();
     assert_eq!(session["overall_confidence"], checked);
     let team = json["team"].as_array().expect("a list");
@@ -161,8 +164,8 @@ fn the_next_commands_take_the_ids_that_are_shown() {
     let place = Place::new();
     let (repos, _) = two_clones(&place);
     let text = repos[1].run(["bootstrap", "--budget", "5000"]).ok().out;
-    let shown = |said: &str| {
-        let line = text.lines().find(|line| line.contains(said)).unwrap_or_else(|| panic!("{said}: {text}"));
+    let shown = |expected: &str| {
+        let line = text.lines().find(|line| line.contains(expected)).unwrap_or_else(|| panic!("{expected}: {text}"));
         line.trim_start_matches("- ").split(' ').next().expect("a word").to_owned()
     };
     repos[1].run(["resolve", &shown("Who owns the cluster?"), "Operations"]).ok();
@@ -210,16 +213,16 @@ fn an_answer_and_an_end_that_were_fetched_take_effect() {
 fn records_of_the_asking_session_are_first_and_marked() {
     let place = Place::new();
     let repo = place.repo("r");
-    let said = |ai: &str, n: u32| {
+    let run_json = |ai: &str, n: u32| {
         repo.json(["unknown", &format!("{ai} asks {n}"), "--ai", ai]);
         repo.json(["finding", &format!("{ai} found {n}"), "--impact", "0.9", "--ai", ai]);
         repo.json(["goal", "add", &format!("{ai} wants {n}"), "--priority", "high", "--ai", ai]);
     };
     let ada = repo.start("ada", "first");
-    said("ada", 1);
+    run_json("ada", 1);
     let bob = repo.start("bob", "second");
-    said("bob", 1);
-    said("bob", 2);
+    run_json("bob", 1);
+    run_json("bob", 2);
     repo.json(["handoff", "--ai", "ada"]);
     repo.json(["handoff", "--ai", "bob"]);
 
@@ -378,9 +381,9 @@ fn an_empty_repository_gets_instructions_to_begin() {
 fn project_bootstrap_is_the_same_command() {
     let place = Place::new();
     let (repos, _) = two_clones(&place);
-    let told = |ran: Ran| ran.ok().out;
-    let text = told(repos[1].run(["bootstrap"]));
-    assert_eq!(told(repos[1].run(["project-bootstrap"])), text);
+    let output_of = |ran: Ran| ran.ok().out;
+    let text = output_of(repos[1].run(["bootstrap"]));
+    assert_eq!(output_of(repos[1].run(["project-bootstrap"])), text);
     assert!(text.contains("own: Mails are large"), "{text}");
     assert_eq!(repos[1].json(["project-bootstrap"]), repos[1].json(["bootstrap"]));
 }

@@ -220,8 +220,8 @@ fn the_document_reports_its_token_count() {
     for budget in ["300", "1000", "50000"] {
         let out = repo.run(["bootstrap", "--budget", budget, "--json"]).ok().out;
         let json: Value = serde_json::from_str(&out).expect("one document");
-        let (said, real) = (json["token_count"].as_u64().expect("a count") as usize, tokens(out.trim_end()));
-        assert!(said >= real && said * 100 <= real * 115, "token_count {said}, really {real}");
+        let (counted, real) = (json["token_count"].as_u64().expect("a count") as usize, tokens(out.trim_end()));
+        assert!(counted >= real && counted * 100 <= real * 115, "token_count {counted}, really {real}");
     }
 }
 

@@ -127,8 +127,12 @@ fn each_agents_transcript_yields_its_expected_content() {
         );
         let session = repo.json(["session", "show", json["session_id"].as_str().unwrap()]);
         assert_eq!((&session["ai_id"], &session["active"]), (&json!(agent), &json!(false)));
-        let told = &session["transcripts"][0];
-        assert_eq!((&told["tool_summaries"], &told["tokens"]), (&json["tool_summaries"], &json["tokens"]), "{agent}");
+        let transcript = &session["transcripts"][0];
+        assert_eq!(
+            (&transcript["tool_summaries"], &transcript["tokens"]),
+            (&json["tool_summaries"], &json["tokens"]),
+            "{agent}"
+        );
     }
     // the older Gemini document on one line and over several lines, and OpenCode's files, say the same as their like
     for (name, agent) in [
@@ -162,10 +166,10 @@ fn a_grown_transcript_adds_only_new_rows() {
     assert_eq!((&second["session_id"], &second["new_session"]), (&json!(session), &json!(false)));
     assert_eq!(second["added"]["from"], first["added"]["to"]);
     let last = collect(lines.len());
-    let told = repo.json(["session", "show", &session])["transcripts"].clone();
-    assert_eq!(told.as_array().unwrap().len(), 1);
+    let transcript = repo.json(["session", "show", &session])["transcripts"].clone();
+    assert_eq!(transcript.as_array().unwrap().len(), 1);
     for key in ["tool_summaries", "tokens", "rows", "pending_tasks", "decisions"] {
-        assert_eq!(told[0][key], last[key], "{key}: in three collections as in one");
+        assert_eq!(transcript[0][key], last[key], "{key}: in three collections as in one");
     }
     // a torn row is left for the next time
     let records = repo.lines("journal").iter().filter(|line| line.contains("\"kind\":\"transcript\"")).count();
@@ -178,7 +182,7 @@ fn a_grown_transcript_adds_only_new_rows() {
     // cut off, it takes nothing back
     let cut = collect(10);
     assert!(cut["warnings"].to_string().contains("shorter than its collected part"), "{cut}");
-    assert_eq!(repo.json(["session", "show", &session])["transcripts"], told);
+    assert_eq!(repo.json(["session", "show", &session])["transcripts"], transcript);
 }
 
 #[test]
@@ -223,8 +227,8 @@ fn two_clones_collecting_the_same_transcript_count_it_once() {
     }
     [&one, &two, &one].iter().for_each(|repo| drop(repo.json(["sync"])));
     for repo in [&one, &two] {
-        let told = repo.json(["session", "show", session])["transcripts"][0].clone();
-        assert_eq!((&told["rows"], &told["tool_summaries"][0]["count"]), (&json!(44), &json!(5)));
+        let transcript = repo.json(["session", "show", session])["transcripts"][0].clone();
+        assert_eq!((&transcript["rows"], &transcript["tool_summaries"][0]["count"]), (&json!(44), &json!(5)));
     }
 }
 
@@ -253,9 +257,13 @@ fn collecting_after_a_sync_loses_nothing_in_any_clone() {
     let mut files: Vec<String> = Vec::new();
     for session in two.json(["session", "list"])["sessions"].as_array().unwrap() {
         let shown = two.json(["session", "show", session["session_id"].as_str().unwrap()]);
-        for told in shown["transcripts"].as_array().unwrap() {
+        for transcript in shown["transcripts"].as_array().unwrap() {
             files.extend(
-                told["files_modified"].as_array().unwrap().iter().filter_map(|path| Some(path.as_str()?.to_owned())),
+                transcript["files_modified"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter_map(|path| Some(path.as_str()?.to_owned())),
             );
         }
     }

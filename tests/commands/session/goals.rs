@@ -34,8 +34,8 @@ fn progress_evidence_and_completion_rate_are_in_text_and_json() {
         (&"2/4 subtasks".into(), &"ran it\ntwice".into())
     );
     let text = repo.run(["goal", "show", &first]).ok().out;
-    for told in ["(2/4 subtasks)", "done    one\n    evidence: ran it\n    twice\n", "  criterion: no sleep\n"] {
-        assert!(text.contains(told), "{told:?}: {text}");
+    for expected in ["(2/4 subtasks)", "done    one\n    evidence: ran it\n    twice\n", "  criterion: no sleep\n"] {
+        assert!(text.contains(expected), "{expected:?}: {text}");
     }
     repo.json(["goal", "drop", &second, "--why", "not needed"]);
     assert!(repo.run(["goal", "show", &second]).ok().out.ends_with("  why: not needed\n"));
@@ -107,8 +107,8 @@ fn suggested_goals_close_with_their_session_and_become_goals_when_somebody_takes
         (&"dropped".into(), &"suggested, and closed with its session".into())
     );
     for view in [&["bootstrap"][..], &["session", "show", "latest"], &["resume"], &["log"]] {
-        let told = repo.run(view).ok().out;
-        assert!(!told.contains("open: Map the present") && !told.contains("open   Map"), "{view:?}: {told}");
+        let output = repo.run(view).ok().out;
+        assert!(!output.contains("open: Map the present") && !output.contains("open   Map"), "{view:?}: {output}");
     }
     // a session's closed suggestions are offered one by one; one that is taken is a goal like any other
     let bob = repo.start("bob", "Go on");

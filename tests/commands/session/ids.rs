@@ -141,17 +141,17 @@ fn every_command_accepts_printed_ids_and_their_unique_prefixes() {
             // the rarer forms where the kind is first taken
             let all = seen.insert(*of);
             for form in forms(*of, id).into_iter().take(if all { usize::MAX } else { 2 }) {
-                let (code, said) = world.run(command, &form);
+                let (code, text) = world.run(command, &form);
                 if code != 0 {
-                    wrong.push(format!("{command:?} with {form} for {of:?}: {said}"));
+                    wrong.push(format!("{command:?} with {form} for {of:?}: {text}"));
                 }
             }
         }
         for unknown in ["fffffff0", "ffffffff-0000-4000-8000-000000000000"] {
-            let (code, said) = world.run(command, unknown);
-            let named = said["error"].to_string().contains(unknown);
-            if code != 1 || !named || said["recovery_commands"].as_array().map(Vec::len) != Some(1) {
-                wrong.push(format!("{command:?} with {unknown}: {said}"));
+            let (code, text) = world.run(command, unknown);
+            let named = text["error"].to_string().contains(unknown);
+            if code != 1 || !named || text["recovery_commands"].as_array().map(Vec::len) != Some(1) {
+                wrong.push(format!("{command:?} with {unknown}: {text}"));
             }
         }
     }
@@ -180,14 +180,14 @@ fn an_ambiguous_prefix_lists_its_matches() {
         (&["task", "show", "ID"], "port", &["port-the-parser", "port-the-lexer"]),
     ];
     for (command, named, listed) in rows {
-        let (code, said) = world.run(command, named);
-        assert_eq!(code, 1, "{command:?}: {said}");
-        let reason = said["reason"].as_str().expect("a reason");
+        let (code, text) = world.run(command, named);
+        assert_eq!(code, 1, "{command:?}: {text}");
+        let reason = text["reason"].as_str().expect("a reason");
         assert!(
             reason.starts_with("it could be ") && listed.iter().all(|one| reason.contains(one)),
-            "{command:?}: {said}"
+            "{command:?}: {text}"
         );
-        assert!(said["alternatives"].as_array().is_some_and(|all| all.len() >= 2), "{command:?}: {said}");
-        assert_eq!(said["recovery_commands"].as_array().map(Vec::len), Some(1), "{command:?}: {said}");
+        assert!(text["alternatives"].as_array().is_some_and(|all| all.len() >= 2), "{command:?}: {text}");
+        assert_eq!(text["recovery_commands"].as_array().map(Vec::len), Some(1), "{command:?}: {text}");
     }
 }

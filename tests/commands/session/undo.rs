@@ -40,8 +40,8 @@ fn views(repo: &Repo<'_>) -> Vec<(String, String)> {
 
 #[track_caller]
 fn nowhere(repo: &Repo<'_>) {
-    for (command, said) in views(repo) {
-        assert!(!said.replace(&format!("\"query\":\"{WORD}\""), "").contains(WORD), "{command}: {said}");
+    for (command, view) in views(repo) {
+        assert!(!view.replace(&format!("\"query\":\"{WORD}\""), "").contains(WORD), "{command}: {view}");
     }
 }
 
@@ -60,19 +60,19 @@ fn pending_records_are_dropped_and_stored_ones_marked() {
         if flushed {
             repo.json(["flush"]);
         }
-        assert!(views(&repo).iter().filter(|(_, said)| said.contains(WORD)).count() > 8);
+        assert!(views(&repo).iter().filter(|(_, text)| text.contains(WORD)).count() > 8);
         // what the views stored themselves, among them the checkpoint that flushes, is no longer waiting
         let second = repo.json(["finding", &format!("another {WORD}")]);
         if flushed {
             repo.json(["flush"]);
         }
-        let said = undone(&repo);
+        let text = undone(&repo);
         assert_eq!(
-            (&said["id"], &said["kind"], &said["dropped"]),
+            (&text["id"], &text["kind"], &text["dropped"]),
             (&second["id"], &"finding".into(), &(!flushed).into())
         );
-        let said = undone(&repo);
-        assert_eq!((&said["id"], &said["dropped"]), (&id.as_str().into(), &false.into()), "{said}");
+        let text = undone(&repo);
+        assert_eq!((&text["id"], &text["dropped"]), (&id.as_str().into(), &false.into()), "{text}");
         nowhere(&repo);
         let shown = repo.run(["show", &id]).ok().out;
         assert!(shown.starts_with("Retracted") && shown.contains(WORD), "{shown}");
@@ -91,8 +91,8 @@ fn pending_records_are_dropped_and_stored_ones_marked() {
     let of = |kind: &str| lines.iter().filter(|line| line.contains(&format!("\"kind\":\"{kind}\""))).count();
     assert_eq!((of("retract"), of("finding")), (3, 4), "dropped is gone, marked is kept: {lines:#?}");
     assert_eq!(undone(&repo)["text"], "stays");
-    let said = repo.fails(1, ["undo", "--session", "latest"]);
-    assert_eq!(said["error"], "cannot undo: nothing is logged");
+    let text = repo.fails(1, ["undo", "--session", "latest"]);
+    assert_eq!(text["error"], "cannot undo: nothing is logged");
     repo.fsck();
 }
 
@@ -109,8 +109,8 @@ fn undoing_an_answer_reopens_the_question() {
             repo.json(["flush"]);
         }
         assert_eq!(repo.json(["session", "show", "latest:ada"])["unknowns"], serde_json::json!([]));
-        let said = repo.run(["undo", "--session", &bob]).ok();
-        assert!(said.out.contains(&format!("Unknown {} is open again.", &unknown[28..])), "{}", said.out);
+        let ran = repo.run(["undo", "--session", &bob]).ok();
+        assert!(ran.out.contains(&format!("Unknown {} is open again.", &unknown[28..])), "{}", ran.out);
         assert_eq!(repo.json(["session", "show", "latest:ada"])["unknowns"][0]["text"], "why?");
         assert_eq!(repo.json(["session", "show", "latest:ada"])["resolved"], serde_json::json!([]));
         // and can be answered again, without --again
@@ -144,15 +144,15 @@ fn a_handoff_is_not_undone_and_an_assessment_is_undone_with_its_suggestions() {
     repo.json(["goal", "add", "Be done"]);
     repo.json(["preflight", "-v", "know=0.3,uncertainty=0.8"]);
     assert_eq!(repo.json(["goal", "list"])["total_found"], 3);
-    let said = repo.run(["undo"]).ok().out;
-    assert!(said.contains("PREFLIGHT 1") && said.contains("So 2 goals that it suggested."), "{said}");
+    let output = repo.run(["undo"]).ok().out;
+    assert!(output.contains("PREFLIGHT 1") && output.contains("So 2 goals that it suggested."), "{output}");
     assert_eq!(repo.json(["goal", "list"])["total_found"], 1);
     assert_eq!(repo.json(["session", "show"])["assessments"], serde_json::json!([]));
     repo.json(["finding", "told"]);
     let handoff = repo.hand_over("Work");
-    let said = repo.fails(1, ["undo"]);
-    assert!(said["error"].as_str().expect("a text").contains(&handoff[28..]), "{said}");
-    assert_eq!(said["recovery_commands"], serde_json::json!(["git empirica handoff"]));
+    let output = repo.fails(1, ["undo"]);
+    assert!(output["error"].as_str().expect("a text").contains(&handoff[28..]), "{output}");
+    assert_eq!(output["recovery_commands"], serde_json::json!(["git empirica handoff"]));
     // records logged after it can be undone
     repo.json(["deadend", "later", "--why", "w"]);
     assert_eq!(repo.json(["undo"])["kind"], "dead_end");
@@ -212,10 +212,10 @@ fn concurrent_appends_survive_an_undo() {
         }
         for child in others {
             let output = child.wait_with_output().expect("it ends");
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-            let said: Value = serde_json::from_str(&said).expect("one document");
-            match (said["id"].as_str(), said.get("dropped")) {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+            let text: Value = serde_json::from_str(&text).expect("one document");
+            match (text["id"].as_str(), text.get("dropped")) {
                 (Some(id), None) => kept.push(id.to_owned()),
                 (Some(id), Some(_)) => gone.push(id.to_owned()),
                 _ => {}

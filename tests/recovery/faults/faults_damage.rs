@@ -51,10 +51,13 @@ fn journal(repo: &Repo<'_>) -> String {
 
 /// Runs the commands that a check of doctor names.
 fn follow(repo: &Repo<'_>, name: &str) {
-    let said = repo.fails(1, ["doctor"]);
-    let wrong =
-        said["checks"].as_array().expect("checks").iter().find(|check| check["ok"] == false && check["check"] == name);
-    let wrong = wrong.unwrap_or_else(|| panic!("{name}: {said}"));
+    let failure = repo.fails(1, ["doctor"]);
+    let wrong = failure["checks"]
+        .as_array()
+        .expect("checks")
+        .iter()
+        .find(|check| check["ok"] == false && check["check"] == name);
+    let wrong = wrong.unwrap_or_else(|| panic!("{name}: {failure}"));
     for command in wrong["commands"].as_array().expect("commands") {
         let command = command.as_str().expect("a command");
         let ran = repo.place.command("sh", &repo.path).args(["-c", command]).output().expect("a shell");
@@ -66,7 +69,7 @@ fn follow(repo: &Repo<'_>, name: &str) {
 /// the commands that doctor names bring all of it back.
 #[track_caller]
 fn mended(repo: &Repo<'_>, before: &str, check: &str) {
-    let said = repo.json(["finding", "said meanwhile"]);
+    let answer = repo.json(["finding", "said meanwhile"]);
     for command in [
         &["status"][..],
         &["session", "show", "latest"],
@@ -100,7 +103,7 @@ fn mended(repo: &Repo<'_>, before: &str, check: &str) {
     assert_eq!((&flushed["degraded_mode"], &flushed["waiting"]), (&false.into(), &0.into()), "{flushed}");
     let after = journal(repo);
     assert!(before.lines().all(|line| after.contains(line)), "{before}\n{after}");
-    assert!(after.contains(said["id"].as_str().expect("an id")), "{after}");
+    assert!(after.contains(answer["id"].as_str().expect("an id")), "{after}");
     repo.json(["session", "show", "latest"]);
 }
 
@@ -134,7 +137,7 @@ fn a_damaged_notes_commit_is_reported_and_its_notes_restored() {
     let before = journal(&repo);
     let file = loose(&repo, &repo.git_out(["rev-parse", JOURNAL]));
     flip(&file);
-    let said = repo.json(["finding", "said meanwhile"]);
+    let answer = repo.json(["finding", "said meanwhile"]);
     let flushed = repo.json(["flush"]);
     assert_eq!(flushed["degraded_mode"], true, "{flushed}");
     let doctor = repo.fails(1, ["doctor"]);
@@ -146,7 +149,7 @@ fn a_damaged_notes_commit_is_reported_and_its_notes_restored() {
     repo.git(["fetch", "-q", "--refetch", "origin", &format!("{JOURNAL}:{JOURNAL}")]).ok();
     assert_eq!(repo.json(["flush"])["waiting"], 0);
     let after = journal(&repo);
-    assert!(before.lines().all(|line| after.contains(line)) && after.contains(said["id"].as_str().expect("an id")));
+    assert!(before.lines().all(|line| after.contains(line)) && after.contains(answer["id"].as_str().expect("an id")));
     repo.fsck();
 }
 
@@ -199,10 +202,10 @@ fn an_invalid_packed_refs_is_reported_and_loses_nothing() {
     fs::write(&packed, [kept.as_slice(), b"no ref at all\n"].concat()).expect("a file");
     follow(&repo, "refs");
     assert_eq!(fs::read(&packed).expect("a file"), kept);
-    let said = repo.json(["finding", "said afterwards"]);
+    let answer = repo.json(["finding", "said afterwards"]);
     assert_eq!(repo.json(["flush"])["waiting"], 0);
     let after = journal(&repo);
-    assert!(before.lines().all(|line| after.contains(line)) && after.contains(said["id"].as_str().expect("an id")));
+    assert!(before.lines().all(|line| after.contains(line)) && after.contains(answer["id"].as_str().expect("an id")));
     repo.fsck();
 }
 
@@ -243,10 +246,10 @@ fn unrelated_git_locks_block_nothing() {
     for name in ["HEAD.lock", "index.lock", "config.lock", "refs/heads/main.lock"] {
         fs::write(repo.path.join(".git").join(name), "").expect("a lock");
     }
-    let said = repo.json(["finding", "said beside them"]);
+    let answer = repo.json(["finding", "said beside them"]);
     let flushed = repo.json(["flush"]);
     assert_eq!((&flushed["degraded_mode"], &flushed["waiting"]), (&false.into(), &0.into()), "{flushed}");
-    assert!(journal(&repo).contains(said["id"].as_str().expect("an id")));
+    assert!(journal(&repo).contains(answer["id"].as_str().expect("an id")));
 }
 
 #[test]

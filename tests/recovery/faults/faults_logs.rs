@@ -196,8 +196,8 @@ fn simultaneous_failures_are_reported_with_recovery_commands() {
     for command in [&["status"][..], &["session", "list"], &["session", "show", "latest"], &["resume"], &["query"]] {
         repo.run(command).ok();
     }
-    let said = repo.fails(128, ["finding", "stored after all", "--session", "latest"]);
-    let first = said["recovery_commands"][0].as_str().expect("a command");
+    let failure = repo.fails(128, ["finding", "stored after all", "--session", "latest"]);
+    let first = failure["recovery_commands"][0].as_str().expect("a command");
     assert!(repo.place.command("sh", &repo.path).args(["-c", first]).status().expect("a shell").success(), "{first}");
     let json = repo.json(["finding", "stored after all", "--session", "latest"]);
     assert_eq!(json["storage"], "log", "the notes still cannot be written: {json}");

@@ -57,8 +57,8 @@ fn mend(repo: &Repo<'_>) {
         if ran.code == 0 {
             return;
         }
-        let said = ran.json();
-        let wrong = said["checks"].as_array().expect("checks").iter().find(|check| check["ok"] == false);
+        let answer = ran.json();
+        let wrong = answer["checks"].as_array().expect("checks").iter().find(|check| check["ok"] == false);
         for command in wrong.expect("a check")["commands"].as_array().expect("commands") {
             let command = command.as_str().expect("a command");
             assert!(!command.contains("update-ref -d refs/notes/empirica/data"), "{command}");
@@ -86,7 +86,7 @@ fn a_damaged_tip_is_never_taken_for_an_empty_ref_and_loses_no_record() {
             assert!(exported.err.contains(name), "{how} {name}: {}", exported.err);
             let log = repo.run(["log", "--journal"]);
             assert!(log.out.contains("on the first commit") && log.err.contains(name), "{how} {name}: {}", log.err);
-            let said = repo.json(["finding", "said meanwhile"]);
+            let answer = repo.json(["finding", "said meanwhile"]);
             let flushed = repo.json(["flush"]);
             if name == JOURNAL {
                 assert_eq!(flushed["degraded_mode"], true, "{how}: {flushed}");
@@ -97,7 +97,7 @@ fn a_damaged_tip_is_never_taken_for_an_empty_ref_and_loses_no_record() {
             for line in before.lines() {
                 assert!(after.contains(line), "{how} {name}: {line}\n{after}");
             }
-            assert!(after.contains(said["id"].as_str().expect("an id")), "{how} {name}");
+            assert!(after.contains(answer["id"].as_str().expect("an id")), "{how} {name}");
             repo.fsck();
         }
     }
@@ -144,12 +144,15 @@ fn a_damaged_note_keeps_no_other_from_being_written_and_its_older_version_comes_
         assert!(status.err.contains(&blob), "{how}: {}", status.err);
         let exported = repo.run(["export", "--jsonl"]);
         assert_eq!(exported.code, 128, "a part is not to be taken for all");
-        let said = repo.json(["finding", "said meanwhile"]);
+        let answer = repo.json(["finding", "said meanwhile"]);
         mend(&repo);
         let after = repo.lines("journal").join("\n");
         let last = before.iter().filter(|line| !after.contains(line.as_str())).collect::<Vec<_>>();
         assert!(last.iter().all(|line| line.contains("said last") || line.contains("handed")), "{how}: {last:?}");
-        assert!(after.contains("on the second commit") && after.contains(said["id"].as_str().expect("an id")), "{how}");
+        assert!(
+            after.contains("on the second commit") && after.contains(answer["id"].as_str().expect("an id")),
+            "{how}"
+        );
         // and the damaged object is unreachable, so a push works
         repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
         repo.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -177,8 +180,8 @@ fn every_command_that_goes_past_a_damaged_note_says_so() {
         &["resume"],
     ] {
         let ran = repo.run(command);
-        let told = format!("{}{}", ran.out, ran.err);
-        assert!(told.contains(&blob), "{command:?}: {told}");
+        let output = format!("{}{}", ran.out, ran.err);
+        assert!(output.contains(&blob), "{command:?}: {output}");
     }
 }
 
@@ -196,8 +199,8 @@ fn a_damaged_tree_loses_no_note_that_is_there_and_a_damaged_history_is_found() {
     repo.json(["finding", "and on"]);
     repo.json(["flush"]);
     damage(&repo, &tip(&repo, &format!("{JOURNAL}~1")), "missing");
-    let said = repo.fails(1, ["doctor"]);
-    assert!(said["reason"].as_str().is_some_and(|why| why.contains("the whole history of")), "{said}");
+    let failure = repo.fails(1, ["doctor"]);
+    assert!(failure["reason"].as_str().is_some_and(|why| why.contains("the whole history of")), "{failure}");
     let before = all(&repo);
     mend(&repo);
     assert_eq!(all(&repo), before);
@@ -218,8 +221,8 @@ fn a_remote_that_lacks_the_missing_objects_gets_the_rest_on_request() {
     let before = all(&repo);
     repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
     repo.git(["remote", "add", "origin", "../hub.git"]).ok();
-    let said = repo.fails(128, ["sync"]);
-    assert!(said["recovery_commands"].to_string().contains("git empirica flush --without-damaged"), "{said}");
+    let failure = repo.fails(128, ["sync"]);
+    assert!(failure["recovery_commands"].to_string().contains("git empirica flush --without-damaged"), "{failure}");
     let flushed = repo.json(["flush", "--without-damaged"]);
     assert_eq!((&flushed["rescued"][0]["ref"], &flushed["rescued"][0]["whole"]), (&JOURNAL.into(), &true.into()));
     assert_eq!(all(&repo), before);
@@ -242,12 +245,12 @@ fn notes_of_a_remote_are_restored_after_any_damage() {
             _ => repo.git_out(["notes", "--ref", JOURNAL, "list", "HEAD"]),
         };
         damage(&repo, &id, how);
-        let said = repo.json(["finding", "said meanwhile"]);
+        let answer = repo.json(["finding", "said meanwhile"]);
         mend(&repo);
         repo.json(["sync"]);
         let after = all(&repo);
         assert!(before.lines().all(|line| after.contains(line)), "{what} {how}: {before}\n{after}");
-        assert!(after.contains(said["id"].as_str().expect("an id")), "{what} {how}");
+        assert!(after.contains(answer["id"].as_str().expect("an id")), "{what} {how}");
         repo.json(["sync"]);
         repo.fsck();
     }

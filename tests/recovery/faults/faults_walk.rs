@@ -95,7 +95,7 @@ impl Template {
         let repo = place.at("r");
         let ran = self.run(&repo, Some(&format!("fail:{n}:{errno}")));
         assert_ne!(ran.code, -1, "{} {}", ran.out, ran.err);
-        let mut said = None;
+        let mut text = None;
         if !self.is_hook() {
             let json = ran.json();
             assert_eq!(json["ok"], ran.code == 0, "{json}");
@@ -106,10 +106,10 @@ impl Template {
             );
             assert!(json["degraded_mode"] != true || json["warning"].is_string(), "{json}");
             let keys = ["handoff_id", "checkpoint_id", "id"];
-            said = keys.iter().find_map(|key| json[key].as_str()).filter(|_| ran.code == 0).map(str::to_owned);
+            text = keys.iter().find_map(|key| json[key].as_str()).filter(|_| ran.code == 0).map(str::to_owned);
         }
         self.old_or_new(&repo);
-        self.assert_continues(&repo, said);
+        self.assert_continues(&repo, text);
     }
 
     /// Right after the fault: git is content, each ref is old or newer, no ref of others moved.
@@ -129,7 +129,7 @@ impl Template {
     }
 
     /// Runs the next commands: they work, or name the obstacle and its removal, and no acknowledged record is lost.
-    fn assert_continues(&self, repo: &Repo<'_>, said: Option<String>) {
+    fn assert_continues(&self, repo: &Repo<'_>, acknowledged: Option<String>) {
         let logged = logged(repo);
         let status = repo.json(["status"]);
         assert!(status["warning"].is_null() || self.write.rewrites || locked(repo), "{status}");
@@ -162,7 +162,7 @@ impl Template {
             assert_eq!(other, None, "twice: {text}");
         }
         assert_eq!(count(after["id"].as_str().expect("an id")), 1, "what was said afterwards");
-        if let Some(id) = said.filter(|_| !self.write.rewrites) {
+        if let Some(id) = acknowledged.filter(|_| !self.write.rewrites) {
             assert!(count(&id) > 0, "{id} was acknowledged");
         }
         assert!(temporaries(&repo.path.join(".git/empirica")) <= 1);
@@ -180,9 +180,9 @@ impl Template {
 }
 
 /// A lock that a process left is all that may stand in the way, and the command that is named removes it.
-fn mend(repo: &Repo<'_>, said: &Value) {
-    assert!(locked(repo), "{said}");
-    let command = said["recovery_commands"][0].as_str().expect("a command");
+fn mend(repo: &Repo<'_>, text: &Value) {
+    assert!(locked(repo), "{text}");
+    let command = text["recovery_commands"][0].as_str().expect("a command");
     assert!(command.starts_with("rm -f ") && command.ends_with(".lock"), "{command}");
     let ran = repo.place.command("sh", &repo.path).args(["-c", command]).status().expect("a shell");
     assert!(ran.success(), "{command}");

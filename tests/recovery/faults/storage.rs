@@ -149,30 +149,30 @@ fn can_mount() -> bool {
 fn stored_records_report_their_location() {
     let place = Place::new();
     let repo = begun(&place);
-    let said = |arguments: &[&str], storage: &str| {
+    let run_json = |arguments: &[&str], storage: &str| {
         let json = repo.json(arguments);
         assert_eq!((&json["storage"], &json["degraded_mode"]), (&Value::from(storage), &Value::from(false)), "{json}");
         assert!(json.get("recovery_commands").is_none(), "{json}");
         json
     };
-    let unknown = id(&said(&["unknown", "why?"], "log"));
-    said(&["resolve", &unknown, "so"], "log");
-    said(&["activity", "shell", "ls"], "log");
-    let goal = id(&said(&["goal", "add", "g"], "log"));
-    said(&["goal", "done", &goal], "log");
+    let unknown = id(&run_json(&["unknown", "why?"], "log"));
+    run_json(&["resolve", &unknown, "so"], "log");
+    run_json(&["activity", "shell", "ls"], "log");
+    let goal = id(&run_json(&["goal", "add", "g"], "log"));
+    run_json(&["goal", "done", &goal], "log");
     let status = repo.json(["status"]);
     assert_eq!((&status["waiting"]["log"], &status["waiting"]["reason"]), (&Value::from(5), &Value::Null), "{status}");
-    said(&["preflight", "-v", "know=0.5"], "git_notes");
-    said(&["check", "-v", "know=0.5"], "git_notes");
-    said(&["checkpoint"], "git_notes");
-    said(&["finding", "f"], "log");
-    let post = said(&["postflight", "-v", "know=0.6"], "git_notes");
+    run_json(&["preflight", "-v", "know=0.5"], "git_notes");
+    run_json(&["check", "-v", "know=0.5"], "git_notes");
+    run_json(&["checkpoint"], "git_notes");
+    run_json(&["finding", "f"], "log");
+    let post = run_json(&["postflight", "-v", "know=0.6"], "git_notes");
     assert!(post["handoff"]["handoff_id"].is_string(), "{post}");
-    said(&["handoff"], "git_notes");
+    run_json(&["handoff"], "git_notes");
     let dry = repo.json(["handoff", "--dry-run"]);
     assert_eq!(dry["storage"], Value::Null, "{dry}");
-    said(&["session", "end"], "git_notes");
-    said(&["session", "start", "--ai", "bob", "--task", "t"], "log");
+    run_json(&["session", "end"], "git_notes");
+    run_json(&["session", "start", "--ai", "bob", "--task", "t"], "log");
     // the text shows only exceptional states
     let ran = repo.run(["finding", "f"]).ok();
     assert!(!ran.err.contains("log") && !ran.out.contains("log"), "{} {}", ran.out, ran.err);
@@ -322,8 +322,8 @@ fn mended_by_its_own_command(block: impl Fn(&Repo<'_>), why: &str) {
         let repo = begun(&place);
         block(&repo);
         let ids = says_and_reads(&repo, None, "log");
-        let said = reason(&repo, None);
-        assert!(said.contains(why), "{said}");
+        let text = reason(&repo, None);
+        assert!(text.contains(why), "{text}");
         let json = repo.json(["checkpoint", "-v", "know=0.55"]);
         assert_eq!(json["degraded_mode"], true, "{json}");
         let commands = json["recovery_commands"].as_array().expect("a list");
