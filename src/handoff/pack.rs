@@ -13,9 +13,8 @@ use crate::handoff::view::{accomplished, delta_map, settled, tools};
 use crate::render::budget::{BudgetEntry, BudgetList, brief, entry, list, must, plain};
 use crate::render::{format, safe};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
-use empirica_notes::model::handoff::{
-    Assessed, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item,
-};
+use empirica_notes::model::handoff::{Assessed, Gap, HandoffEvidence, Item};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Handoff, Phase, Vectors};
 
 empirica_notes::words! {
@@ -174,15 +173,15 @@ fn goal_text(goal: &GoalState) -> String {
     format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text))
 }
 
-fn decision_text(decision: &HandoffDecision) -> String {
+fn decision_text(decision: &Decision) -> String {
     safe::item_of(format::decision(&decision.text, &decision.why, &decision.alternatives))
 }
 
-fn dead_end_text(dead: &HandoffDeadEnd) -> String {
+fn dead_end_text(dead: &DeadEnd) -> String {
     safe::item_of(format!("{} — {}", dead.approach, dead.why))
 }
 
-fn mistake_text(mistake: &HandoffMistake) -> String {
+fn mistake_text(mistake: &Mistake) -> String {
     let prevention = mistake.prevention.as_ref().map(|p| format!(" — prevention: {p}")).unwrap_or_default();
     safe::item_of(format!("{}{prevention}", mistake.text))
 }

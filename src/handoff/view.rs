@@ -23,9 +23,9 @@ use crate::text::list::add_new;
 use empirica_notes::error::{Command, Result, empirica, text};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::{
-    Assessed, CONTEXT, Calibration, Clarification, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence,
-    HandoffMistake, Item, MadeIn, Missed, Relevant, Trajectory,
+    Assessed, CONTEXT, Calibration, Clarification, Gap, HandoffEvidence, Item, MadeIn, Missed, Relevant, Trajectory,
 };
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Phase, Record, SessionId, Vector};
 
 /// The Markdown of a handoff.
@@ -221,11 +221,11 @@ pub struct HandoffView<'a> {
     /// The open questions.
     remaining_unknowns: Vec<&'a str>,
     /// The dead ends.
-    dead_ends: &'a [HandoffDeadEnd],
+    dead_ends: &'a [DeadEnd],
     /// The decisions.
-    decisions: &'a [HandoffDecision],
+    decisions: &'a [Decision],
     /// The mistakes.
-    mistakes: &'a [HandoffMistake],
+    mistakes: &'a [Mistake],
     /// The evidence.
     evidence: &'a [HandoffEvidence],
     /// The goals, without suggestions not taken up.

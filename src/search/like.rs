@@ -9,7 +9,8 @@ use crate::fold::session_state::SessionRecords;
 use crate::index::{HandoffQuery, Index};
 use crate::text::similarity::{likeness, words};
 use empirica_notes::error::{Error, Kind, Result, blank, empirica};
-use empirica_notes::model::handoff::{HandoffDeadEnd, Item};
+use empirica_notes::model::handoff::Item;
+use empirica_notes::model::journal::DeadEnd;
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 
 /// Most records examined, the best ones by rare words.
@@ -50,7 +51,7 @@ pub struct SessionWork {
     pub task: Option<String>,
     pub findings: Vec<String>,
     pub unknowns: Vec<String>,
-    pub dead_ends: Vec<HandoffDeadEnd>,
+    pub dead_ends: Vec<DeadEnd>,
 }
 
 /// Texts of a session: its task, and the task with its findings.

@@ -10,7 +10,8 @@ use crate::search::reports::{ReportView, ReportsView};
 use crate::search::{SearchHit, SearchOutcome, SearchResults, reports};
 use crate::text::passage::Passage;
 use crate::text::width::{cut, measure};
-use empirica_notes::model::handoff::{Calibration, HandoffDeadEnd};
+use empirica_notes::model::handoff::Calibration;
+use empirica_notes::model::journal::DeadEnd;
 use empirica_notes::model::{Body, Id, Record, SessionId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -172,7 +173,7 @@ struct SimilarSessionView<'a> {
     /// The open questions.
     remaining_unknowns: &'a [String],
     /// Failed approaches.
-    dead_ends: &'a [HandoffDeadEnd],
+    dead_ends: &'a [DeadEnd],
 }
 
 impl<'a> From<&'a SimilarSession> for SimilarSessionView<'a> {
@@ -340,9 +341,8 @@ fn similar_text(similar: &SimilarSession, width: usize) -> String {
         lines.push(format!("{INDENT}shares: {}", safe::line(&similar.shared.join(", "))));
     }
     lines.extend(findings.iter().take(LINES).map(|text| format!("{INDENT}- {}", safe::line(text))));
-    let failed = |f: &HandoffDeadEnd| {
-        format!("{INDENT}- tried and FAILED: {} — {}", safe::line(&f.approach), safe::line(&f.why))
-    };
+    let failed =
+        |f: &DeadEnd| format!("{INDENT}- tried and FAILED: {} — {}", safe::line(&f.approach), safe::line(&f.why));
     lines.extend(dead_ends.iter().take(LINES).map(failed));
     lines.iter().map(|line| cut(line, width) + "\n").collect()
 }

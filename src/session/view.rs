@@ -21,7 +21,8 @@ use crate::render::{format, safe};
 use crate::session::lifecycle::{EndOutcome, SessionList, StartOutcome, seconds_between};
 use empirica_notes::error::{Result, blank, empirica, text};
 use empirica_notes::model::goal::GoalState;
-use empirica_notes::model::handoff::{HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item, ToolUse};
+use empirica_notes::model::handoff::{HandoffEvidence, Item, ToolUse};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Assessment, Body, Envelope, Id, Phase, SessionId, Vectors};
 use empirica_transcripts::model::ToolSummary;
@@ -254,11 +255,11 @@ pub struct ShownView<'a> {
     /// Its questions that were answered.
     resolved: &'a [AnsweredUnknown],
     /// Dead ends.
-    dead_ends: &'a [HandoffDeadEnd],
+    dead_ends: &'a [DeadEnd],
     /// Decisions.
-    decisions: &'a [HandoffDecision],
+    decisions: &'a [Decision],
     /// Mistakes.
-    mistakes: &'a [HandoffMistake],
+    mistakes: &'a [Mistake],
     /// The last run of each check.
     evidence: &'a [HandoffEvidence],
     /// The documents and pages that were consulted.

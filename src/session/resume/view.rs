@@ -22,9 +22,8 @@ use crate::render::{format, safe};
 use crate::session::resume::{ResumeOutcome, ResumedSession};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, empirica, text};
-use empirica_notes::model::handoff::{
-    Assessed, Calibration, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake,
-};
+use empirica_notes::model::handoff::{Assessed, Calibration, Gap, HandoffEvidence};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Body, Id, Phase, Record, SessionId};
 
 /// The detail, size and form of the answer.
@@ -174,13 +173,13 @@ struct ListsView {
     key_findings: Option<Entries<String>>,
     /// Dead ends.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dead_ends: Option<Entries<HandoffDeadEnd>>,
+    dead_ends: Option<Entries<DeadEnd>>,
     /// Decisions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    decisions: Option<Entries<HandoffDecision>>,
+    decisions: Option<Entries<Decision>>,
     /// Mistakes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mistakes: Option<Entries<HandoffMistake>>,
+    mistakes: Option<Entries<Mistake>>,
     /// The goals, open ones first; of a shortened one `text` and `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     goals: Option<Entries<PackedGoal<'static>>>,
