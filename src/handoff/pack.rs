@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::fold::handoff_report::duration;
 use crate::handoff::build::next_steps;
 use crate::handoff::managed;
 use crate::handoff::view::{accomplished, delta_map, settled, tools};
@@ -238,9 +237,4 @@ fn assessment_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
 /// Whether the list is derived or measured.
 pub fn is_derived(list: &BudgetList) -> bool {
     DERIVED_LISTS.contains(&list.key) || MEASURED_LISTS.contains(&list.key)
-}
-
-/// The duration of a handoff's session: `2 h 5 min`.
-pub fn session_duration(handoff: &Handoff) -> String {
-    duration(handoff.duration_seconds)
 }

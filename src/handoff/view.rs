@@ -318,11 +318,6 @@ impl<'a> HandoffView<'a> {
     }
 }
 
-/// The JSON of a handoff.
-pub fn json_of(head: &Envelope, handoff: &Handoff) -> Value {
-    json!(HandoffView::of(head, handoff))
-}
-
 fn cut(text: &str, most: usize) -> String {
     text.chars().take(most).collect()
 }

@@ -9,9 +9,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::assessment::confidence::overall;
+use crate::fold::handoff_report::duration;
 use crate::handoff::arrival;
 use crate::handoff::arrival::view::PackedArrivalView;
-use crate::handoff::pack::{Detail, PackedAssessment, PackedGoal, is_derived, lists, session_duration};
+use crate::handoff::pack::{Detail, PackedAssessment, PackedGoal, is_derived, lists};
 use crate::handoff::view::markdown;
 use crate::render::answer::Answer;
 use crate::render::budget::{self, BudgetList, Entries, Keep, OutputForm, Press};
@@ -459,7 +460,7 @@ fn assembled<'a>(
         ai_id: shortened(&session.ai_id),
         handoff_id: whole.then(|| head.map(|head| &head.id)),
         timestamp: &session.timestamp,
-        duration: session_duration(handoff),
+        duration: duration(handoff.duration_seconds),
         duration_seconds: (!is_cut).then_some(handoff.duration_seconds),
         session_status: whole.then_some(if session.active { "active" } else { "ended" }),
         source: (whole || head.is_none()).then_some(if head.is_some() { "handoff" } else { "summary" }),
