@@ -484,27 +484,22 @@ pub fn hint_missing(mut answer: Answer, outcome: &HandoffOutcome, place: &str) -
     answer.hint_once(session, "handoff", text![format!("no {} recorded; add with: ", what.join(", ")), command])
 }
 
-/// A handoff in a list.
+/// The main data of a handoff.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ListedHandoffView")]
-struct ListedView<'a> {
+pub struct BriefView<'a> {
     /// The handoff.
     handoff_id: &'a Id,
+    /// Its type.
+    #[serde(rename = "type")]
+    kind: &'a str,
     /// Its session.
     session_id: Option<&'a SessionId>,
     /// Its agent.
     ai_id: &'a str,
-    /// Its time.
+    /// When it was written.
     timestamp: &'a str,
-    /// HEAD then.
+    /// The commit it is attached to.
     commit: Option<&'a str>,
-    /// Its type.
-    #[serde(rename = "type")]
-    kind: &'a str,
-    /// The task of a managed handoff.
-    task_id: Option<&'a str>,
-    /// The receiving agent.
-    to: Option<&'a str>,
     /// Its task or title.
     task: &'a str,
     /// Whether `know` and `uncertainty` moved consistently.
@@ -513,21 +508,38 @@ struct ListedView<'a> {
     epistemic_growth: Option<f64>,
 }
 
-impl<'a> From<&'a ListedHandoff> for ListedView<'a> {
-    fn from(ListedHandoff { head, handoff, .. }: &'a ListedHandoff) -> Self {
-        ListedView {
+impl<'a> From<&'a ListedHandoff> for BriefView<'a> {
+    fn from(ListedHandoff { head, handoff }: &'a ListedHandoff) -> Self {
+        BriefView {
             handoff_id: &head.id,
+            kind: &handoff.kind,
             session_id: head.session.as_ref(),
             ai_id: &head.ai,
             timestamp: &head.at,
             commit: head.commit.as_deref(),
-            kind: &handoff.kind,
-            task_id: handoff.task_id.as_deref(),
-            to: handoff.to.as_deref(),
             task: &handoff.task,
             calibration_status: handoff.calibration_status,
             epistemic_growth: growth(handoff),
         }
+    }
+}
+
+/// A handoff in a list.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ListedHandoffView")]
+struct ListedView<'a> {
+    #[serde(flatten)]
+    brief: BriefView<'a>,
+    /// The task of a managed handoff.
+    task_id: Option<&'a str>,
+    /// The receiving agent.
+    to: Option<&'a str>,
+}
+
+impl<'a> From<&'a ListedHandoff> for ListedView<'a> {
+    fn from(listed: &'a ListedHandoff) -> Self {
+        let handoff = &listed.handoff;
+        ListedView { brief: listed.into(), task_id: handoff.task_id.as_deref(), to: handoff.to.as_deref() }
     }
 }
 

@@ -80,49 +80,15 @@ pub fn ended(outcome: &EndOutcome) -> Answer {
 /// A session.
 #[derive(Serialize, JsonSchema)]
 pub struct SessionView<'a> {
-    /// The session.
-    session_id: &'a SessionId,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it began.
-    started_at: &'a str,
-    /// When it ended; null while it is active.
-    ended_at: Option<&'a str>,
+    #[serde(flatten)]
+    session: &'a Session,
     /// Whether it has not ended.
     active: bool,
-    /// Its task.
-    task: Option<&'a str>,
-    /// The sort of work, in the user's words.
-    #[serde(rename = "type")]
-    kind: Option<&'a str>,
-    /// The id by which the agent's own tool knows it.
-    external_id: Option<&'a str>,
-    /// HEAD when it began.
-    commit: Option<&'a str>,
-    /// The worktree it began in.
-    worktree: Option<&'a str>,
-    /// The session it continues.
-    from: Option<&'a SessionId>,
-    /// The handoff it continues from.
-    from_handoff: Option<&'a Id>,
 }
 
 impl<'a> From<&'a Session> for SessionView<'a> {
     fn from(session: &'a Session) -> Self {
-        SessionView {
-            session_id: &session.id,
-            ai_id: &session.ai,
-            started_at: &session.started_at,
-            ended_at: session.ended_at.as_deref(),
-            active: session.is_active(),
-            task: session.task.as_deref(),
-            kind: session.kind.as_deref(),
-            external_id: session.external_id.as_deref(),
-            commit: session.commit.as_deref(),
-            worktree: session.worktree.as_deref(),
-            from: session.from.as_ref(),
-            from_handoff: session.from_handoff.as_ref(),
-        }
+        SessionView { session, active: session.is_active() }
     }
 }
 
