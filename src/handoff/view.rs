@@ -15,7 +15,7 @@ use crate::handoff::check::view::ValidationView;
 use crate::handoff::managed::payload;
 use crate::handoff::write::HandoffOutcome;
 use crate::handoff::{check, managed};
-use crate::render::answer::{Answer, count, keys};
+use crate::render::answer::{Answer, EnvelopeView, count, keys};
 use crate::render::format::short_commit;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
@@ -189,14 +189,8 @@ pub struct HandoffView<'a> {
     /// Its type.
     #[serde(rename = "type")]
     kind: &'a str,
-    /// Its session.
-    session_id: Option<&'a SessionId>,
-    /// Its agent.
-    ai_id: &'a str,
-    /// Its time.
-    timestamp: &'a str,
-    /// HEAD then; null if unborn.
-    commit: Option<&'a str>,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
     /// The duration of the session until then: `2 h 5 min`.
     duration: String,
     /// Likewise in seconds.
@@ -277,10 +271,7 @@ impl<'a> HandoffView<'a> {
         HandoffView {
             handoff_id: &head.id,
             kind: &handoff.kind,
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
-            commit: head.commit.as_deref(),
+            envelope: head.into(),
             duration: duration(handoff.duration_seconds),
             duration_seconds: handoff.duration_seconds,
             session_status: &handoff.session_status,
@@ -492,14 +483,8 @@ pub struct BriefView<'a> {
     /// Its type.
     #[serde(rename = "type")]
     kind: &'a str,
-    /// Its session.
-    session_id: Option<&'a SessionId>,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it was written.
-    timestamp: &'a str,
-    /// The commit it is attached to.
-    commit: Option<&'a str>,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
     /// Its task or title.
     task: &'a str,
     /// Whether `know` and `uncertainty` moved consistently.
@@ -513,10 +498,7 @@ impl<'a> From<&'a ListedHandoff> for BriefView<'a> {
         BriefView {
             handoff_id: &head.id,
             kind: &handoff.kind,
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
-            commit: head.commit.as_deref(),
+            envelope: head.into(),
             task: &handoff.task,
             calibration_status: handoff.calibration_status,
             epistemic_growth: growth(handoff),

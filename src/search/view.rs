@@ -1,6 +1,6 @@
 //! The answer of `search`: matching records, matching handoffs, or similar sessions.
 
-use crate::render::answer::Answer;
+use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::color::Paint;
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
@@ -11,7 +11,7 @@ use crate::search::{SearchHit, SearchOutcome, SearchResults, reports};
 use crate::text::passage::Passage;
 use crate::text::width::{cut, measure};
 use empirica_notes::model::journal::DeadEnd;
-use empirica_notes::model::{Body, Id, Record, SessionId};
+use empirica_notes::model::{Body, Id, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -59,16 +59,10 @@ struct HitView<'a> {
     id: &'a Id,
     /// finding, unknown, dead_end, decision, mistake or handoff.
     kind: &'a str,
-    /// Its session; null for a record made outside sessions.
-    session_id: Option<&'a SessionId>,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it was made.
-    timestamp: &'a str,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
     /// Its age in seconds, 0 or more; null if its time is invalid.
     age: Option<u64>,
-    /// The commit it is attached to.
-    commit: Option<&'a str>,
     /// BM25 over all searched records, greater than 0, the greater the better; comparable within one answer. Null for a
     /// query without words.
     score: Option<f64>,
@@ -94,11 +88,8 @@ impl<'a> From<&'a SearchHit> for HitView<'a> {
         HitView {
             id: &head.id,
             kind: body.kind(),
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
+            envelope: head.into(),
             age: hit.age,
-            commit: head.commit.as_deref(),
             score: hit.score,
             text: main_text(&hit.record),
             why: why(&hit.record),
