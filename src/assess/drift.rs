@@ -1,16 +1,29 @@
 //! The drift of a session at any time: confidence that moved without a reason.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::CommandContext;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
 use empirica_notes::error::Result;
 use empirica_notes::model::SessionId;
 
-#[derive(Debug)]
+/// How the confidence of a session moved over its last `--window` assessments (3): the newest against the mean of those before
+/// it. Nothing is recorded.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DriftOutcome {
+    /// The session.
     pub session_id: SessionId,
+    /// Its agent.
     pub ai_id: String,
+    /// Drift and decision.
+    #[serde(flatten)]
     pub gate: Gate,
+    /// `proceed`, `investigate`, `recalibrate_before_acting` or `stop`; null without an assessment.
+    pub recommendation: Option<&'static str>,
+    /// Warnings.
+    #[serde(skip)]
     pub warnings: Vec<String>,
 }
 
@@ -19,5 +32,6 @@ pub fn run(context: &CommandContext<'_>, window: usize) -> Result<DriftOutcome> 
     let warnings = context.store.reconcile();
     let session = context.working()?;
     let scan = context.session(&session.id)?;
-    Ok(DriftOutcome { gate: gate(&scan, &session.id, window), session_id: session.id, ai_id: session.ai, warnings })
+    let gate = gate(&scan, &session.id, window);
+    Ok(DriftOutcome { recommendation: gate.recommendation, gate, session_id: session.id, ai_id: session.ai, warnings })
 }

@@ -2,27 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use crate::assess::goal_suggestions;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::assess::goal_suggestions::{self, SuggestedGoal};
 use crate::context::records::gather_from;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, active, names};
+use crate::fold::assessment::confidence::overall;
 use crate::fold::assessment::gate::{Gate, GateDecision};
 use crate::fold::assessment::{calibration, drift, gate, trajectory};
 use crate::fold::handoff_report::HandoffInput;
-use crate::fold::journal;
 use crate::handoff;
 use crate::handoff::build::Content;
+use crate::handoff::view::delta_map;
 use crate::handoff::write::HandoffOutcome;
-use crate::session::compaction;
+use crate::session::compaction::{self, SinceSnapshot};
 use empirica_notes::error::{Error, Result, Text, blank, empirica, text};
-use empirica_notes::model::goal::{GoalDone, GoalState};
+use empirica_notes::model::goal::GoalDone;
 use empirica_notes::model::handoff::{Calibration, Trajectory};
 use empirica_notes::model::journal::{Finding, Unknown};
 use empirica_notes::model::vectors::VectorError;
 use empirica_notes::model::{Assessment, Body, Id, Phase, Record, SessionId, Vector, Vectors};
 use empirica_notes::store::FlushTiming;
-use serde_json::Map;
-use serde_json::Value;
 
 #[derive(Debug, Clone, Default)]
 pub struct AssessRequest {
@@ -40,32 +43,83 @@ pub struct AssessRequest {
     pub sign: bool,
 }
 
-#[derive(Debug)]
+/// A goal of a PREFLIGHT that is done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GoalReached {
+    /// The goal.
+    pub id: Id,
+    /// The assessment that ended it.
+    pub evidence: Option<String>,
+}
+
+impl From<&GoalDone> for GoalReached {
+    fn from(done: &GoalDone) -> Self {
+        GoalReached { id: done.of.clone(), evidence: done.evidence.clone() }
+    }
+}
+
+/// An assessment that was stored.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct AssessOutcome {
+    /// The session.
     pub session_id: SessionId,
+    /// The assessment.
     pub checkpoint_id: Id,
+    /// When in the workflow.
     pub phase: Phase,
+    /// Which one of its phase, from 1.
     pub round: u32,
+    /// Its values.
     pub vectors: Vectors,
-    pub confidence: Option<f64>,
-    /// PREFLIGHT: `investigate` or `proceed`; CHECK: also `recalibrate_before_acting` or `stop`.
-    pub recommendation: Option<&'static str>,
-    /// PREFLIGHT: the suggested goals.
-    pub goals: Vec<GoalState>,
-    /// CHECK and POSTFLIGHT: the suggested goals that it ends.
-    pub goals_reached: Vec<GoalDone>,
-    /// The first one after a compaction: its vectors beside those of the snapshot before it.
-    pub compaction: Option<compaction::SinceSnapshot>,
-    /// CHECK: drift and decision.
-    pub gate: Option<Gate>,
+    /// From 0 to 1, 4 decimals; null when only uncertainty was given.
+    pub overall_confidence: Option<f64>,
+    /// Whether uncertainty is above 0.6.
+    pub uncertainty_detected: bool,
+    /// Uncertainty, from 0 to 1; null when it was not given.
+    pub uncertainty_score: Option<f64>,
+    /// The next step, a sentence.
+    #[schemars(with = "String")]
     pub next_step: Text,
-    /// Against the first PREFLIGHT; empty before it.
-    pub since: Vec<Trajectory>,
-    /// POSTFLIGHT.
+    /// Preflight: `investigate` or `proceed`; check: also `recalibrate_before_acting` or `stop`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<&'static str>,
+    /// Preflight: the goals that were suggested, or that an earlier one suggested alike, at most 5; empty with `proceed`. First of
+    /// know, uncertainty and state where they recommend to investigate; then of other vectors under 0.70 but completion, change
+    /// and impact, weakest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_generated_goals: Option<Vec<SuggestedGoal>>,
+    /// Check, postflight: open goals of a PREFLIGHT that are done now: their vector is 0.70 or more (uncertainty, density: 0.30 or
+    /// less), something was learned since they were set, no step of theirs is open, and there is no overconfidence of 0.15 or
+    /// more; that of uncertainty not while the session has an open question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goals_reached: Option<Vec<GoalReached>>,
+    /// The first assessment after a compaction: the change of the vectors; absent when the checkpoint after it had its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since_compaction: Option<SinceSnapshot>,
+    /// Check: drift and decision.
+    #[serde(flatten)]
+    pub gate: Option<Gate>,
+    /// Check, postflight: the confidence that it claims to act with, from 0 to 1; null when none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Option<f64>>,
+    /// Check, postflight: against the first PREFLIGHT, of the vectors both give; `overall_confidence` last, over these alone, and
+    /// absent when they have none in common but uncertainty.
+    #[serde(rename = "deltas", serialize_with = "as_deltas", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, f64>>")]
+    pub since: Option<Vec<Trajectory>>,
+    /// Postflight: whether knowing and doubting moved together.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration_status: Option<Calibration>,
-    /// POSTFLIGHT: the handoff, or why there is none.
+    /// Postflight: the handoff, or why there is none.
+    #[serde(skip)]
     pub handoff: Option<Result<Box<HandoffOutcome>, Error>>,
+    /// Warnings and remedies of storing.
+    #[serde(skip)]
     pub stored: StoreReport,
+}
+
+fn as_deltas<S: Serializer>(since: &Option<Vec<Trajectory>>, serializer: S) -> Result<S::Ok, S::Error> {
+    since.as_deref().map(delta_map).serialize(serializer)
 }
 
 /// Stores a POSTFLIGHT. The task, findings and unknowns of the handoff are its own, and are journalled with it before the handoff.
@@ -147,19 +201,21 @@ pub fn run(
     let Some((assessed, assessment)) = assessed else {
         return Err(Error::unstored());
     };
-    let goals = proposed.in_order(journal::goals(&records).into_iter().map(|owned| owned.goal));
+    let goals = proposed.in_order(&records);
     let all_records: Vec<&Record> = scan.records().chain(&records).collect();
     let gate = gate::gate(&drift::steps(all_records.iter().copied(), &session.id), drift::WINDOW);
+    let is_first = phase == Phase::Preflight;
     let mut goals_reached = Vec::new();
-    if phase != Phase::Preflight && !gate.drift.is_inflated() {
-        goals_reached = goal_suggestions::reached(&all_records, &session, &gathered, &assessment);
-        let bodies: Vec<Body> = goals_reached.iter().cloned().map(Body::GoalDone).collect();
-        if !bodies.is_empty() {
+    if !is_first && !gate.drift.is_inflated() {
+        let reached = goal_suggestions::reached(&all_records, &session, &gathered, &assessment);
+        goals_reached.extend(reached.iter().map(GoalReached::from));
+        if !reached.is_empty() {
+            let bodies = reached.into_iter().map(Body::GoalDone).collect();
             stored.degraded_mode |= context.store(&session, bodies, FlushTiming::Later)?.1.degraded_mode;
         }
     }
     let gate = (phase == Phase::Check).then_some(gate);
-    let compaction = compaction::since(context, &gathered, &assessed, &assessment).unwrap_or_else(|error| {
+    let since_compaction = compaction::since(context, &gathered, &assessed, &assessment).unwrap_or_else(|error| {
         // the assessment stays stored
         stored.warnings.push(format!("cannot compare the vectors with those before the compaction: {error}"));
         None
@@ -167,7 +223,7 @@ pub fn run(
     let vectors = assessment.vectors;
     let handoff = hand_over.map(|input| write_handoff(context, &session, input, request.sign));
     let before = gathered.before();
-    let first = (phase == Phase::Preflight).then(|| {
+    let first = is_first.then(|| {
         if gate::triggers(&vectors).is_empty() { GateDecision::Proceed } else { GateDecision::Investigate }.name()
     });
     let recommendation = first.or(gate.as_ref().and_then(|gate| gate.recommendation));
@@ -176,15 +232,21 @@ pub fn run(
         checkpoint_id: assessed.id,
         phase,
         round,
-        confidence: assessment.confidence,
+        overall_confidence: overall(&vectors),
+        uncertainty_detected: gate::is_uncertain(&vectors),
+        uncertainty_score: vectors.get(Vector::Uncertainty),
         next_step: next_step(phase, recommendation, handoff.as_ref().is_some_and(Result::is_ok)),
         recommendation,
-        goals,
-        goals_reached,
-        compaction,
+        auto_generated_goals: is_first.then_some(goals),
+        goals_reached: (!is_first).then_some(goals_reached),
+        since_compaction,
         gate,
-        since: before
-            .map_or_else(Vec::new, |before| trajectory::rows(Some(before), Some(&vectors), Calibration::NotAssessable)),
+        confidence: (!is_first).then_some(assessment.confidence),
+        since: (!is_first).then(|| {
+            before.map_or_else(Vec::new, |before| {
+                trajectory::rows(Some(before), Some(&vectors), Calibration::NotAssessable)
+            })
+        }),
         calibration_status: (phase == Phase::Postflight).then(|| calibration::status(before, Some(&vectors))),
         vectors,
         handoff,

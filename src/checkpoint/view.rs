@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 
 use crate::checkpoint::save::CheckpointOutcome;
 use crate::fold::assessment::confidence::overall;
-use crate::render::answer::Answer;
+use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::snapshot::{Chain, CommitMade, GitState, SemanticContext, Snapshot};
-use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase, SessionId, Vectors};
+use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase, Vectors};
 
 /// A checkpoint: the state of the session and everything that can be lost.
 #[derive(Serialize, JsonSchema)]
@@ -25,14 +25,8 @@ pub struct StoredCheckpointView<'a> {
     /// Always `epistemic_state_snapshot`.
     #[serde(rename = "type")]
     kind_of_snapshot: &'static str,
-    /// Its session.
-    session_id: Option<&'a SessionId>,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it was taken.
-    timestamp: &'a str,
-    /// HEAD at that time; null if unborn.
-    commit: Option<&'a str>,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
     /// The phase of the workflow; null before the first assessment.
     phase: Option<Phase>,
     /// The round of the phase, from 1: as given, else that of the last assessment of the phase, else of its last checkpoint, else 1.
@@ -86,10 +80,7 @@ impl<'a> StoredCheckpointView<'a> {
             checkpoint_id: &head.id,
             kind: "checkpoint",
             kind_of_snapshot: "epistemic_state_snapshot",
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
-            commit: head.commit.as_deref(),
+            envelope: head.into(),
             phase: checkpoint.phase,
             round: checkpoint.round,
             trigger: checkpoint.trigger,

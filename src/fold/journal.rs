@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use empirica_notes::model::goal::{GoalState, GoalStatus, SubtaskState};
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Body, Id, Record, SessionId};
@@ -80,13 +83,19 @@ pub fn answers<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<Id
     out
 }
 
-/// A goal with its present session.
-#[derive(Debug, Clone, PartialEq)]
+/// A goal.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "GoalView")]
 pub struct OwnedGoal {
-    /// The session that set it, or that took it over last.
-    pub session: Option<SessionId>,
+    #[serde(flatten)]
     pub goal: GoalState,
+    /// The session that has it now.
+    #[serde(rename = "session_id")]
+    pub session: Option<SessionId>,
+    /// Its steps, such as `1/2 subtasks`; null without steps.
+    pub progress: Option<String>,
     /// Whether it was suggested, not taken over, and closed at the end of its session.
+    #[serde(skip)]
     pub lapsed: bool,
 }
 
@@ -114,7 +123,8 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<OwnedGoal
                     rationale: goal.rationale.clone(),
                     vector: goal.vector.clone(),
                 };
-                let owned = OwnedGoal { session: record.head.session.clone(), goal: state, lapsed: false };
+                let owned =
+                    OwnedGoal { goal: state, session: record.head.session.clone(), progress: None, lapsed: false };
                 goals.insert(record.head.id.clone(), owned);
                 if goal.vector.is_some() {
                     suggested.entry(&record.head.session).or_default().push(&record.head.id);
@@ -159,7 +169,7 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<OwnedGoal
             _ => {}
         }
     }
-    goals.into_values().collect()
+    goals.into_values().map(|owned| OwnedGoal { progress: owned.goal.progress(), ..owned }).collect()
 }
 
 fn set(

@@ -9,9 +9,8 @@ use crate::fold::collected::{CollectedTranscript, activity, add_tool, by_transcr
 use crate::fold::journal::{answers, goals, sessions};
 use crate::text::shorten::short;
 use empirica_notes::model::goal::GoalState;
-use empirica_notes::model::handoff::{
-    Assessed, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item, ToolUse,
-};
+use empirica_notes::model::handoff::{Assessed, HandoffEvidence, Item, ToolUse};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::session::Session;
 use empirica_notes::model::vectors::Vectors;
 use empirica_notes::model::{Accept, Assessment, Body, Checkpoint, Envelope, Handoff, Id, Phase, Record, SessionId};
@@ -47,11 +46,11 @@ pub struct SessionRecords {
     pub findings: Vec<Item>,
     pub unknowns: Vec<Item>,
     pub answered: Vec<AnsweredUnknown>,
-    pub dead_ends: Vec<HandoffDeadEnd>,
+    pub dead_ends: Vec<DeadEnd>,
     /// Records of the dead ends, in the same order.
     pub dead_end_ids: Vec<Id>,
-    pub mistakes: Vec<HandoffMistake>,
-    pub decisions: Vec<HandoffDecision>,
+    pub mistakes: Vec<Mistake>,
+    pub decisions: Vec<Decision>,
     /// Last run of each check, in order of these runs.
     pub evidence: Vec<HandoffEvidence>,
     /// Distinct sources.
@@ -146,19 +145,11 @@ impl SessionRecords {
                     None => out.unknowns.push(item(&unknown.text)),
                 },
                 Body::DeadEnd(dead_end) => {
-                    let (approach, why) = (dead_end.approach.clone(), dead_end.why.clone());
-                    out.dead_ends.push(HandoffDeadEnd { approach, why });
+                    out.dead_ends.push(DeadEnd { led_from: None, ..dead_end.clone() });
                     out.dead_end_ids.push(record.head.id.clone());
                 }
-                Body::Mistake(mistake) => {
-                    let (text, prevention) = (mistake.text.clone(), mistake.prevention.clone());
-                    out.mistakes.push(HandoffMistake { text, prevention });
-                }
-                Body::Decision(decision) => out.decisions.push(HandoffDecision {
-                    text: decision.text.clone(),
-                    why: decision.why.clone(),
-                    alternatives: decision.alternatives.clone(),
-                }),
+                Body::Mistake(mistake) => out.mistakes.push(Mistake { led_from: None, ..mistake.clone() }),
+                Body::Decision(decision) => out.decisions.push(Decision { led_from: None, ..decision.clone() }),
                 Body::Source(source) => {
                     out.sources.extend(consulted.insert(&source.location).then(|| source.location.clone()));
                 }

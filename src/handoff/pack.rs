@@ -6,16 +6,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::fold::handoff_report::duration;
 use crate::handoff::build::next_steps;
 use crate::handoff::managed;
 use crate::handoff::view::{accomplished, delta_map, settled, tools};
 use crate::render::budget::{BudgetEntry, BudgetList, brief, entry, list, must, plain};
 use crate::render::{format, safe};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
-use empirica_notes::model::handoff::{
-    Assessed, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item,
-};
+use empirica_notes::model::handoff::{Assessed, Gap, HandoffEvidence, Item};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Handoff, Phase, Vectors};
 
 empirica_notes::words! {
@@ -173,15 +171,15 @@ fn goal_text(goal: &GoalState) -> String {
     format!("{}: {}{progress}{evidence}", goal.status.name(), safe::item(&goal.text))
 }
 
-fn decision_text(decision: &HandoffDecision) -> String {
+fn decision_text(decision: &Decision) -> String {
     safe::item_of(format::decision(&decision.text, &decision.why, &decision.alternatives))
 }
 
-fn dead_end_text(dead: &HandoffDeadEnd) -> String {
+fn dead_end_text(dead: &DeadEnd) -> String {
     safe::item_of(format!("{} — {}", dead.approach, dead.why))
 }
 
-fn mistake_text(mistake: &HandoffMistake) -> String {
+fn mistake_text(mistake: &Mistake) -> String {
     let prevention = mistake.prevention.as_ref().map(|p| format!(" — prevention: {p}")).unwrap_or_default();
     safe::item_of(format!("{}{prevention}", mistake.text))
 }
@@ -238,9 +236,4 @@ fn assessment_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
 /// Whether the list is derived or measured.
 pub fn is_derived(list: &BudgetList) -> bool {
     DERIVED_LISTS.contains(&list.key) || MEASURED_LISTS.contains(&list.key)
-}
-
-/// The duration of a handoff's session: `2 h 5 min`.
-pub fn session_duration(handoff: &Handoff) -> String {
-    duration(handoff.duration_seconds)
 }

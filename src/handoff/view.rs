@@ -15,7 +15,7 @@ use crate::handoff::check::view::ValidationView;
 use crate::handoff::managed::payload;
 use crate::handoff::write::HandoffOutcome;
 use crate::handoff::{check, managed};
-use crate::render::answer::{Answer, count, keys};
+use crate::render::answer::{Answer, EnvelopeView, count, keys};
 use crate::render::format::short_commit;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
@@ -23,9 +23,9 @@ use crate::text::list::add_new;
 use empirica_notes::error::{Command, Result, empirica, text};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::{
-    Assessed, CONTEXT, Calibration, Clarification, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence,
-    HandoffMistake, Item, MadeIn, Missed, Relevant, Trajectory,
+    Assessed, CONTEXT, Calibration, Clarification, Gap, HandoffEvidence, Item, MadeIn, Missed, Relevant, Trajectory,
 };
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Phase, Record, SessionId, Vector};
 
 pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
@@ -187,14 +187,8 @@ pub struct HandoffView<'a> {
     /// Its type.
     #[serde(rename = "type")]
     kind: &'a str,
-    /// Its session.
-    session_id: Option<&'a SessionId>,
-    /// Its agent.
-    ai_id: &'a str,
-    /// Its time.
-    timestamp: &'a str,
-    /// HEAD then; null if unborn.
-    commit: Option<&'a str>,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
     /// The duration of the session until then: `2 h 5 min`.
     duration: String,
     /// Likewise in seconds.
@@ -219,11 +213,11 @@ pub struct HandoffView<'a> {
     /// The open questions.
     remaining_unknowns: Vec<&'a str>,
     /// The dead ends.
-    dead_ends: &'a [HandoffDeadEnd],
+    dead_ends: &'a [DeadEnd],
     /// The decisions.
-    decisions: &'a [HandoffDecision],
+    decisions: &'a [Decision],
     /// The mistakes.
-    mistakes: &'a [HandoffMistake],
+    mistakes: &'a [Mistake],
     /// The evidence.
     evidence: &'a [HandoffEvidence],
     /// The goals, without suggestions not taken up.
@@ -274,10 +268,7 @@ impl<'a> HandoffView<'a> {
         HandoffView {
             handoff_id: &head.id,
             kind: &handoff.kind,
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
-            commit: head.commit.as_deref(),
+            envelope: head.into(),
             duration: duration(handoff.duration_seconds),
             duration_seconds: handoff.duration_seconds,
             session_status: &handoff.session_status,
@@ -313,10 +304,6 @@ impl<'a> HandoffView<'a> {
             payload: payload::document(handoff, &head.at),
         }
     }
-}
-
-pub fn json_of(head: &Envelope, handoff: &Handoff) -> Value {
-    json!(HandoffView::of(head, handoff))
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -483,27 +470,16 @@ pub fn hint_missing(mut answer: Answer, outcome: &HandoffOutcome, place: &str) -
     answer.hint_once(session, "handoff", text![format!("no {} recorded; add with: ", what.join(", ")), command])
 }
 
-/// A handoff in a list.
+/// The main data of a handoff.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ListedHandoffView")]
-struct ListedView<'a> {
+pub struct BriefView<'a> {
     /// The handoff.
     handoff_id: &'a Id,
-    /// Its session.
-    session_id: Option<&'a SessionId>,
-    /// Its agent.
-    ai_id: &'a str,
-    /// Its time.
-    timestamp: &'a str,
-    /// HEAD then.
-    commit: Option<&'a str>,
     /// Its type.
     #[serde(rename = "type")]
     kind: &'a str,
-    /// The task of a managed handoff.
-    task_id: Option<&'a str>,
-    /// The receiving agent.
-    to: Option<&'a str>,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
     /// Its task or title.
     task: &'a str,
     /// Whether `know` and `uncertainty` moved consistently.
@@ -512,21 +488,35 @@ struct ListedView<'a> {
     epistemic_growth: Option<f64>,
 }
 
-impl<'a> From<&'a ListedHandoff> for ListedView<'a> {
-    fn from(ListedHandoff { head, handoff, .. }: &'a ListedHandoff) -> Self {
-        ListedView {
+impl<'a> From<&'a ListedHandoff> for BriefView<'a> {
+    fn from(ListedHandoff { head, handoff }: &'a ListedHandoff) -> Self {
+        BriefView {
             handoff_id: &head.id,
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
-            commit: head.commit.as_deref(),
             kind: &handoff.kind,
-            task_id: handoff.task_id.as_deref(),
-            to: handoff.to.as_deref(),
+            envelope: head.into(),
             task: &handoff.task,
             calibration_status: handoff.calibration_status,
             epistemic_growth: growth(handoff),
         }
+    }
+}
+
+/// A handoff in a list.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ListedHandoffView")]
+struct ListedView<'a> {
+    #[serde(flatten)]
+    brief: BriefView<'a>,
+    /// The task of a managed handoff.
+    task_id: Option<&'a str>,
+    /// The receiving agent.
+    to: Option<&'a str>,
+}
+
+impl<'a> From<&'a ListedHandoff> for ListedView<'a> {
+    fn from(listed: &'a ListedHandoff) -> Self {
+        let handoff = &listed.handoff;
+        ListedView { brief: listed.into(), task_id: handoff.task_id.as_deref(), to: handoff.to.as_deref() }
     }
 }
 

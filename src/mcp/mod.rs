@@ -13,8 +13,6 @@ use rmcp::ServiceExt;
 use empirica_notes::env::Env;
 use server::Server;
 use server::frames::Frames;
-#[doc(hidden)]
-pub use server::scan;
 pub use tools::{Offered, commands};
 
 /// Serves one client on these streams until its input ends and its requests are answered. Lists all tools with `all`, else

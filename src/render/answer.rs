@@ -8,7 +8,7 @@ use crate::context::stored::StoreReport;
 use crate::render::safe;
 use crate::text::tokens;
 use empirica_notes::error::{Argument, Command, Error, Terms, Text};
-use empirica_notes::model::SessionId;
+use empirica_notes::model::{Envelope, SessionId};
 use empirica_notes::store::Storage;
 use empirica_secrets::{Replaced, redact_text};
 
@@ -76,6 +76,30 @@ impl<'a> From<&'a StoreReport> for StoredView<'a> {
             recovery_commands: stored.degraded_mode.then(|| commands(&stored.remedies)),
             redacted: &stored.redacted,
             secrets_allowed: &stored.allowed,
+        }
+    }
+}
+
+/// Author, time and place of a record.
+#[derive(Serialize, JsonSchema)]
+pub struct EnvelopeView<'a> {
+    /// Its session; null for a record made outside sessions.
+    session_id: Option<&'a SessionId>,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it was made.
+    timestamp: &'a str,
+    /// The commit it is attached to; null if HEAD was unborn.
+    commit: Option<&'a str>,
+}
+
+impl<'a> From<&'a Envelope> for EnvelopeView<'a> {
+    fn from(head: &'a Envelope) -> Self {
+        EnvelopeView {
+            session_id: head.session.as_ref(),
+            ai_id: &head.ai,
+            timestamp: &head.at,
+            commit: head.commit.as_deref(),
         }
     }
 }

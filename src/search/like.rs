@@ -2,15 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::handoffs::ListedHandoff;
 use crate::context::names::NamedObject;
 use crate::context::{CommandContext, handoffs, names};
+use crate::fold::assessment::confidence::round4;
 use crate::fold::session_state::SessionRecords;
 use crate::index::{HandoffQuery, Index};
 use crate::text::similarity::{likeness, words};
 use empirica_notes::error::{Error, Kind, Result, blank, empirica};
-use empirica_notes::model::handoff::{HandoffDeadEnd, Item};
-use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
+use empirica_notes::model::handoff::{Calibration, Item};
+use empirica_notes::model::journal::DeadEnd;
+use empirica_notes::model::{Body, Envelope, Id, Namespace, Record, SessionId};
 
 /// Most records examined, the best ones by rare words.
 const RECORDS: usize = 200;
@@ -27,29 +32,45 @@ pub enum LikeQuery {
     Text(String),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "SimilarSessionView")]
 pub struct SimilarSession {
+    /// The session.
     pub session_id: SessionId,
+    /// Its agent.
     pub ai_id: String,
+    /// When it began.
     pub started_at: String,
+    /// Whether it has not ended.
     pub active: bool,
-    /// The commit its handoff is attached to, or where it began.
+    /// The commit its handoff is attached to, else the one it began on.
     pub commit: Option<String>,
-    /// Similarity in (0, 1].
+    /// In (0, 1], 4 decimals: the number of shared words over the geometric mean of both numbers of words; of the tasks, or of
+    /// tasks and findings, whichever is greater.
     pub likeness: f64,
-    /// Some shared words, as in the subject, in alphabetical order.
-    pub shared: Vec<String>,
+    /// Words of the subject that the session has in any form, at most 8, sorted.
+    pub shared_words: Vec<String>,
+    #[serde(flatten)]
     pub work: SessionWork,
 }
 
 /// Content of a session: from its handoff in force if any, otherwise its present state.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SessionWork {
-    pub handoff: Option<ListedHandoff>,
+    #[serde(skip)]
+    head: Option<Envelope>,
+    /// Its handoff in force.
+    pub handoff_id: Option<Id>,
+    /// Of that handoff.
+    pub calibration_status: Option<Calibration>,
+    /// The task of its handoff, else of the session.
     pub task: Option<String>,
-    pub findings: Vec<String>,
-    pub unknowns: Vec<String>,
-    pub dead_ends: Vec<HandoffDeadEnd>,
+    /// As handed over, else as they are now, like the next two.
+    pub key_findings: Vec<String>,
+    /// The open questions.
+    pub remaining_unknowns: Vec<String>,
+    /// Failed approaches.
+    pub dead_ends: Vec<DeadEnd>,
 }
 
 /// Texts of a session: its task, and the task with its findings.
@@ -106,6 +127,7 @@ pub(crate) fn run(
     });
     let total_found = sessions.len();
     sessions.truncate(most);
+    sessions.iter_mut().for_each(|similar| similar.likeness = round4(similar.likeness));
     Ok((about, sessions, total_found))
 }
 
@@ -122,16 +144,20 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<LikeQuery> {
     }
 }
 
+fn texts(items: Vec<Item>) -> Vec<String> {
+    items.into_iter().map(|item| item.text).collect()
+}
+
 impl SessionWork {
-    fn handed_over(listed: ListedHandoff) -> Self {
-        let handoff = &listed.handoff;
-        let texts = |items: &[Item]| items.iter().map(|item| item.text.clone()).collect();
+    fn handed_over(ListedHandoff { head, handoff }: ListedHandoff) -> Self {
         SessionWork {
-            task: Some(handoff.task.clone()).filter(|task| !task.trim().is_empty()),
-            findings: texts(&handoff.findings),
-            unknowns: texts(&handoff.unknowns),
-            dead_ends: handoff.dead_ends.clone(),
-            handoff: Some(listed),
+            handoff_id: Some(head.id.clone()),
+            head: Some(head),
+            calibration_status: Some(handoff.calibration_status),
+            task: Some(handoff.task).filter(|task| !task.trim().is_empty()),
+            key_findings: texts(handoff.findings),
+            remaining_unknowns: texts(handoff.unknowns),
+            dead_ends: handoff.dead_ends,
         }
     }
 
@@ -145,21 +171,19 @@ impl SessionWork {
         let Some(gathered) = SessionRecords::collect(records.iter().copied(), id) else {
             return Ok(SessionWork::default());
         };
-        let texts = |items: Vec<Item>| items.into_iter().map(|item| item.text).collect();
         Ok(SessionWork {
-            handoff: None,
             task: gathered.session.task,
-            findings: texts(gathered.findings),
-            unknowns: texts(gathered.unknowns),
+            key_findings: texts(gathered.findings),
+            remaining_unknowns: texts(gathered.unknowns),
             dead_ends: gathered.dead_ends,
+            ..SessionWork::default()
         })
     }
 
     /// Findings, unknowns and dead ends.
     fn texts(&self) -> Vec<&str> {
-        let texts =
-            self.findings.iter().chain(&self.unknowns).chain(self.dead_ends.iter().map(|failure| &failure.approach));
-        texts.map(String::as_str).collect()
+        let failed = self.dead_ends.iter().map(|failure| &failure.approach);
+        self.key_findings.iter().chain(&self.remaining_unknowns).chain(failed).map(String::as_str).collect()
     }
 
     fn whole(&self) -> String {
@@ -208,7 +232,7 @@ fn compared(
     let other = work.session_text();
     let Some(likeness) = wanted.likeness(&other) else { return Ok(None) };
     let session = index.session_row(id)?.map(|row| row.session);
-    let head = work.handoff.as_ref().map(|listed| &listed.head);
+    let head = work.head.as_ref();
     Ok(Some(SimilarSession {
         session_id: id.clone(),
         ai_id: session.as_ref().map(|s| s.ai.clone()).or(head.map(|head| head.ai.clone())).unwrap_or_default(),
@@ -216,7 +240,7 @@ fn compared(
         active: session.as_ref().is_some_and(|session| session.is_active()),
         commit: head.and_then(|head| head.commit.clone()).or(session.and_then(|session| session.commit)),
         likeness,
-        shared: shared(text, &other.all),
+        shared_words: shared(text, &other.all),
         work,
     }))
 }

@@ -6,13 +6,12 @@ use serde_json::json;
 
 use crate::context::handoffs::ListedHandoff;
 use crate::fold::assessment::trajectory::alone;
-use crate::handoff::view::growth;
+use crate::handoff::view::{BriefView, growth};
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use crate::text::width::{cut, measure};
 use empirica_notes::error::empirica;
-use empirica_notes::model::handoff::Calibration;
-use empirica_notes::model::{Id, SessionId};
+use empirica_notes::model::handoff::Item;
 
 /// Format of matching handoffs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,45 +46,24 @@ pub struct ReportsView<'a> {
 /// A matching handoff.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ReportView<'a> {
-    /// The handoff.
-    handoff_id: &'a Id,
-    /// Its type.
-    #[serde(rename = "type")]
-    kind: &'a str,
-    /// Its session.
-    session_id: Option<&'a SessionId>,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it was written.
-    timestamp: &'a str,
-    /// The commit it is attached to.
-    commit: Option<&'a str>,
-    /// Its task.
-    task: &'a str,
+    #[serde(flatten)]
+    brief: BriefView<'a>,
     /// Its findings.
     key_findings: Vec<&'a str>,
     /// The open questions.
     remaining_unknowns: Vec<&'a str>,
-    /// The self-assessment.
-    calibration_status: Calibration,
-    /// The delta of overall confidence; null if unknown.
-    epistemic_growth: Option<f64>,
 }
 
 impl<'a> From<&'a ListedHandoff> for ReportView<'a> {
-    fn from(ListedHandoff { head, handoff }: &'a ListedHandoff) -> Self {
+    fn from(listed: &'a ListedHandoff) -> Self {
+        fn texts(items: &[Item]) -> Vec<&str> {
+            items.iter().map(|item| item.text.as_str()).collect()
+        }
+        let handoff = &listed.handoff;
         ReportView {
-            handoff_id: &head.id,
-            kind: &handoff.kind,
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
-            commit: head.commit.as_deref(),
-            task: &handoff.task,
-            key_findings: handoff.findings.iter().map(|finding| finding.text.as_str()).collect(),
-            remaining_unknowns: handoff.unknowns.iter().map(|unknown| unknown.text.as_str()).collect(),
-            calibration_status: handoff.calibration_status,
-            epistemic_growth: growth(handoff),
+            brief: listed.into(),
+            key_findings: texts(&handoff.findings),
+            remaining_unknowns: texts(&handoff.unknowns),
         }
     }
 }
@@ -190,7 +168,6 @@ fn fitted(line: &str, width: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use empirica_notes::model::handoff::Item;
     use empirica_notes::model::{Envelope, Handoff, Id};
 
     fn listed(ai: &str, task: &str, findings: &[&str]) -> ListedHandoff {

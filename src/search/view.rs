@@ -1,6 +1,6 @@
 //! The answer of `search`: matching records, matching handoffs, or similar sessions.
 
-use crate::render::answer::Answer;
+use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::color::Paint;
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
@@ -10,8 +10,8 @@ use crate::search::reports::{ReportView, ReportsView};
 use crate::search::{SearchHit, SearchOutcome, SearchResults, reports};
 use crate::text::passage::Passage;
 use crate::text::width::{cut, measure};
-use empirica_notes::model::handoff::{Calibration, HandoffDeadEnd};
-use empirica_notes::model::{Body, Id, Record, SessionId};
+use empirica_notes::model::journal::DeadEnd;
+use empirica_notes::model::{Body, Id, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -59,16 +59,10 @@ struct HitView<'a> {
     id: &'a Id,
     /// finding, unknown, dead_end, decision, mistake or handoff.
     kind: &'a str,
-    /// Its session; null for a record made outside sessions.
-    session_id: Option<&'a SessionId>,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it was made.
-    timestamp: &'a str,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
     /// Its age in seconds, 0 or more; null if its time is invalid.
     age: Option<u64>,
-    /// The commit it is attached to.
-    commit: Option<&'a str>,
     /// BM25 over all searched records, greater than 0, the greater the better; comparable within one answer. Null for a
     /// query without words.
     score: Option<f64>,
@@ -94,11 +88,8 @@ impl<'a> From<&'a SearchHit> for HitView<'a> {
         HitView {
             id: &head.id,
             kind: body.kind(),
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
+            envelope: head.into(),
             age: hit.age,
-            commit: head.commit.as_deref(),
             score: hit.score,
             text: main_text(&hit.record),
             why: why(&hit.record),
@@ -116,7 +107,7 @@ pub struct SimilarSessionsView<'a> {
     /// The subject.
     about: AboutView<'a>,
     /// At most `--limit` of them, the most similar first, without the session of the subject.
-    sessions: Vec<SimilarSessionView<'a>>,
+    sessions: &'a [SimilarSession],
     /// Number of similar sessions among those compared.
     total_found: usize,
 }
@@ -143,60 +134,6 @@ impl<'a> From<&'a LikeQuery> for AboutView<'a> {
     }
 }
 
-/// A similar session.
-#[derive(Serialize, JsonSchema)]
-struct SimilarSessionView<'a> {
-    /// The session.
-    session_id: &'a SessionId,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it began.
-    started_at: &'a str,
-    /// Whether it has not ended.
-    active: bool,
-    /// The task of its handoff, else of the session.
-    task: Option<&'a str>,
-    /// The commit its handoff is attached to, else the one it began on.
-    commit: Option<&'a str>,
-    /// In (0, 1], 4 decimals: the number of shared words over the geometric mean of both numbers of words; of the tasks, or of
-    /// tasks and findings, whichever is greater.
-    likeness: f64,
-    /// Words of the subject that the session has in any form, at most 8, sorted.
-    shared_words: &'a [String],
-    /// Its handoff in force.
-    handoff_id: Option<&'a Id>,
-    /// Of that handoff.
-    calibration_status: Option<Calibration>,
-    /// As handed over, else as they are now, like the next two.
-    key_findings: &'a [String],
-    /// The open questions.
-    remaining_unknowns: &'a [String],
-    /// Failed approaches.
-    dead_ends: &'a [HandoffDeadEnd],
-}
-
-impl<'a> From<&'a SimilarSession> for SimilarSessionView<'a> {
-    fn from(similar: &'a SimilarSession) -> Self {
-        let work = &similar.work;
-        let handoff = work.handoff.as_ref();
-        SimilarSessionView {
-            session_id: &similar.session_id,
-            ai_id: &similar.ai_id,
-            started_at: &similar.started_at,
-            active: similar.active,
-            task: work.task.as_deref(),
-            commit: similar.commit.as_deref(),
-            likeness: (similar.likeness * 10_000.0).round() / 10_000.0,
-            shared_words: &similar.shared,
-            handoff_id: handoff.map(|listed| &listed.head.id),
-            calibration_status: handoff.map(|listed| listed.handoff.calibration_status),
-            key_findings: &work.findings,
-            remaining_unknowns: &work.unknowns,
-            dead_ends: &work.dead_ends,
-        }
-    }
-}
-
 /// The answer, handoffs in this format, for a terminal of `width` columns; `None` without a terminal.
 pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Option<usize>) -> Answer {
     let columns = width.unwrap_or(WIDTH).max(20);
@@ -219,11 +156,7 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
             (Answer::new(ReportsView { reports, total_found }), text, listed.len(), "fit")
         }
         SearchResults::Similar(about, sessions) => {
-            let view = SimilarSessionsView {
-                about: AboutView::from(about),
-                sessions: sessions.iter().map(SimilarSessionView::from).collect(),
-                total_found,
-            };
+            let view = SimilarSessionsView { about: AboutView::from(about), sessions, total_found };
             let text = sessions.iter().map(|similar| similar_text(similar, columns)).collect();
             (Answer::new(view), text, sessions.len(), "resemble it")
         }
@@ -322,27 +255,26 @@ fn painted(line: &[(String, bool)], paint: Paint) -> String {
 }
 
 fn similar_text(similar: &SimilarSession, width: usize) -> String {
-    let SessionWork { handoff, task, findings, dead_ends, .. } = &similar.work;
+    let SessionWork { handoff_id, calibration_status, task, key_findings, dead_ends, .. } = &similar.work;
     let task = task.as_deref().map_or_else(|| "no task".to_owned(), safe::line);
-    let (name, state) = match (handoff, similar.active) {
-        (Some(listed), _) => {
-            (format!("handoff {}", listed.head.id.short()), format::words(listed.handoff.calibration_status.word()))
+    let (name, state) = match handoff_id.as_ref().zip(*calibration_status) {
+        Some((id, calibration)) => (format!("handoff {}", id.short()), format::words(calibration.word())),
+        None => {
+            let state = if similar.active { "still active" } else { "wrote no handoff" };
+            (format!("session {}", similar.session_id.short()), state.to_owned())
         }
-        (None, true) => (format!("session {}", similar.session_id.short()), "still active".to_owned()),
-        (None, false) => (format!("session {}", similar.session_id.short()), "wrote no handoff".to_owned()),
     };
     let mut about = vec![format!("{:.2} {name}", similar.likeness), cut(&safe::line(&similar.ai_id), 24)];
     about.push(format::date(&similar.started_at));
     about.extend(short_commit(similar.commit.as_deref()));
     about.push(state);
     let mut lines = vec![about.join(" · "), format!("{INDENT}{task}")];
-    if !similar.shared.is_empty() {
-        lines.push(format!("{INDENT}shares: {}", safe::line(&similar.shared.join(", "))));
+    if !similar.shared_words.is_empty() {
+        lines.push(format!("{INDENT}shares: {}", safe::line(&similar.shared_words.join(", "))));
     }
-    lines.extend(findings.iter().take(LINES).map(|text| format!("{INDENT}- {}", safe::line(text))));
-    let failed = |f: &HandoffDeadEnd| {
-        format!("{INDENT}- tried and FAILED: {} — {}", safe::line(&f.approach), safe::line(&f.why))
-    };
+    lines.extend(key_findings.iter().take(LINES).map(|text| format!("{INDENT}- {}", safe::line(text))));
+    let failed =
+        |f: &DeadEnd| format!("{INDENT}- tried and FAILED: {} — {}", safe::line(&f.approach), safe::line(&f.why));
     lines.extend(dead_ends.iter().take(LINES).map(failed));
     lines.iter().map(|line| cut(line, width) + "\n").collect()
 }

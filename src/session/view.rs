@@ -21,7 +21,8 @@ use crate::render::{format, safe};
 use crate::session::lifecycle::{EndOutcome, SessionList, StartOutcome, seconds_between};
 use empirica_notes::error::{Result, blank, empirica, text};
 use empirica_notes::model::goal::GoalState;
-use empirica_notes::model::handoff::{HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item, ToolUse};
+use empirica_notes::model::handoff::{HandoffEvidence, Item, ToolUse};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Assessment, Body, Envelope, Id, Phase, SessionId, Vectors};
 use empirica_transcripts::model::ToolSummary;
@@ -77,49 +78,15 @@ pub fn ended(outcome: &EndOutcome) -> Answer {
 /// A session.
 #[derive(Serialize, JsonSchema)]
 pub struct SessionView<'a> {
-    /// The session.
-    session_id: &'a SessionId,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it began.
-    started_at: &'a str,
-    /// When it ended; null while it is active.
-    ended_at: Option<&'a str>,
+    #[serde(flatten)]
+    session: &'a Session,
     /// Whether it has not ended.
     active: bool,
-    /// Its task.
-    task: Option<&'a str>,
-    /// The sort of work, in the user's words.
-    #[serde(rename = "type")]
-    kind: Option<&'a str>,
-    /// The id by which the agent's own tool knows it.
-    external_id: Option<&'a str>,
-    /// HEAD when it began.
-    commit: Option<&'a str>,
-    /// The worktree it began in.
-    worktree: Option<&'a str>,
-    /// The session it continues.
-    from: Option<&'a SessionId>,
-    /// The handoff it continues from.
-    from_handoff: Option<&'a Id>,
 }
 
 impl<'a> From<&'a Session> for SessionView<'a> {
     fn from(session: &'a Session) -> Self {
-        SessionView {
-            session_id: &session.id,
-            ai_id: &session.ai,
-            started_at: &session.started_at,
-            ended_at: session.ended_at.as_deref(),
-            active: session.is_active(),
-            task: session.task.as_deref(),
-            kind: session.kind.as_deref(),
-            external_id: session.external_id.as_deref(),
-            commit: session.commit.as_deref(),
-            worktree: session.worktree.as_deref(),
-            from: session.from.as_ref(),
-            from_handoff: session.from_handoff.as_ref(),
-        }
+        SessionView { session, active: session.is_active() }
     }
 }
 
@@ -251,11 +218,11 @@ pub struct ShownView<'a> {
     /// Its questions that were answered.
     resolved: &'a [AnsweredUnknown],
     /// Dead ends.
-    dead_ends: &'a [HandoffDeadEnd],
+    dead_ends: &'a [DeadEnd],
     /// Decisions.
-    decisions: &'a [HandoffDecision],
+    decisions: &'a [Decision],
     /// Mistakes.
-    mistakes: &'a [HandoffMistake],
+    mistakes: &'a [Mistake],
     /// The last run of each check.
     evidence: &'a [HandoffEvidence],
     /// The documents and pages that were consulted.

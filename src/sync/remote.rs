@@ -8,7 +8,7 @@ use crate::sync::policy::SyncPolicy;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::fault;
 use empirica_notes::git::Oid;
-use empirica_notes::git::remotes::transfer::{Fetched, Pushed, TransferOptions};
+use empirica_notes::git::remotes::transfer::{Pushed, TransferOptions};
 use empirica_notes::git::remotes::{RemoteTarget, is_partial, transfer};
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, Store, TransferLines, data_ref, pause};
@@ -54,15 +54,15 @@ impl Sync<'_, '_> {
     }
 
     /// Fetches, and compares our refs with the remote's. Ensures that all objects for the merge are present.
-    fn fetch(&self) -> Result<(Vec<RefComparison>, Fetched)> {
+    fn fetch(&self) -> Result<(Vec<RefComparison>, BTreeSet<String>)> {
         let repo = self.store.repo();
-        let fetch = |whole| -> Result<(Vec<RefComparison>, Fetched)> {
+        let fetch = |whole| -> Result<(Vec<RefComparison>, BTreeSet<String>)> {
             let fetched = transfer::fetch(repo, self.target, &self.options, whole)?;
-            Ok((self.store.remotes().compare_refs(&self.target.tracking, Some(&fetched.present))?, fetched))
+            Ok((self.store.remotes().compare_refs(&self.target.tracking, Some(&fetched))?, fetched))
         };
         let differs = |compared: &RefComparison| !compared.equal && compared.theirs.is_some();
         let found = fetch(false);
-        let lacks = |found: &Result<(Vec<RefComparison>, Fetched)>| match found {
+        let lacks = |found: &Result<(Vec<RefComparison>, BTreeSet<String>)>| match found {
             Ok((refs, _)) => refs.iter().any(|s| differs(s) && !self.store.remotes().is_whole(s)),
             // a tree is missing
             Err(error) => error.kind() == empirica_notes::error::Kind::Storage,
@@ -105,7 +105,7 @@ impl Sync<'_, '_> {
                 warnings.extend(store.remotes().unite(&refs, allowed)?);
             }
             fault::step("sync: united");
-            let mut refs = store.remotes().compare_refs(&self.target.tracking, Some(&fetched.present))?;
+            let mut refs = store.remotes().compare_refs(&self.target.tracking, Some(&fetched))?;
             if self.only_redactions {
                 refs = refs.into_iter().map(|s| store.remotes().with_redactions_only(s)).collect::<Result<_>>()?;
             }

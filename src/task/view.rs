@@ -10,10 +10,10 @@ use crate::fold::task::{handoffs, questions};
 use crate::handoff::managed::payload;
 use crate::handoff::receive::acceptance;
 use crate::handoff::receive::view::{AcceptView, QuestionView, question_lines};
-use crate::render::answer::Answer;
+use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::{format, safe};
 use crate::task::list::Task;
-use empirica_notes::model::{Id, SessionId, Verdict};
+use empirica_notes::model::{Id, Verdict};
 
 /// A task.
 #[derive(Serialize, JsonSchema)]
@@ -94,14 +94,8 @@ struct StepView<'a> {
     handoff_type: Option<&'a str>,
     /// The round of a handoff.
     iteration: Option<u64>,
-    /// Its time.
-    timestamp: &'a str,
-    /// Its agent.
-    ai_id: &'a str,
-    /// Its session.
-    session_id: Option<&'a SessionId>,
-    /// HEAD then.
-    commit: Option<&'a str>,
+    #[serde(flatten)]
+    envelope: EnvelopeView<'a>,
     /// The receiver of a handoff.
     to: Option<&'a str>,
     /// The handoff, or that of an acknowledgement; null for an answer.
@@ -131,10 +125,7 @@ impl<'a> From<&'a TaskEvent> for StepView<'a> {
             kind: "handoff",
             handoff_type: None,
             iteration: None,
-            timestamp: &head.at,
-            ai_id: &head.ai,
-            session_id: head.session.as_ref(),
-            commit: head.commit.as_deref(),
+            envelope: head.into(),
             to: None,
             handoff_id: Some(&head.id),
             decision: step.decision(),

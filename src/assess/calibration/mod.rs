@@ -4,6 +4,9 @@ pub mod view;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::CommandContext;
 use crate::context::names;
 use crate::fold::assessment::belief::{Belief, beliefs};
@@ -25,12 +28,14 @@ pub struct SessionCalibration {
 }
 
 /// Several sessions together.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CalibrationSummary {
-    /// How many, judged or not.
+    /// How many sessions, judged or left out.
     pub sessions: usize,
+    #[serde(flatten)]
     pub score: Score,
-    /// The bias of each vector assessed before and after the work.
+    /// The bias of each vector with an observation, also of sessions that are left out.
+    #[serde(rename = "vectors")]
     pub beliefs: Vec<Belief>,
 }
 

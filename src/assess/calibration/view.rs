@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::assess::calibration::{CalibrationOutcome, CalibrationSummary, SessionCalibration};
 use crate::fold::assessment::belief::{Belief, FEWEST, Tendency};
-use crate::fold::assessment::track_record::{BINS, ExclusionReason, ForecastSource, ReliabilityBin, Score, ScoreTrend};
+use crate::fold::assessment::track_record::{ExclusionReason, ForecastSource, ReliabilityBin, Score, ScoreTrend};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use empirica_notes::model::SessionId;
@@ -13,11 +13,6 @@ use empirica_notes::model::handoff::Calibration;
 
 /// The column of a forecast of 1.
 const WIDTH: usize = 40;
-
-/// The bounds of a bin.
-fn edges(at: usize) -> (f64, f64) {
-    (at as f64 / BINS as f64, (at + 1) as f64 / BINS as f64)
-}
 
 /// How little follows from so few sessions; `None` from 10 on.
 fn note(score: &Score) -> Option<String> {
@@ -33,63 +28,12 @@ fn note(score: &Score) -> Option<String> {
     }
 }
 
-/// The judged sessions whose forecast is in `[from, to)`; 1 is in the last bin.
-#[derive(Serialize, JsonSchema)]
-struct ReliabilityBinView<'a> {
-    /// Its least forecast.
-    from: f64,
-    /// Its end.
-    to: f64,
-    #[serde(flatten)]
-    bin: &'a ReliabilityBin,
-}
-
-/// How many sessions count in no score, by the first reason that holds.
-#[derive(Serialize, JsonSchema)]
-struct UnjudgedView {
-    /// Still going on: active, and the last assessment is no POSTFLIGHT.
-    active: usize,
-    /// With neither goals nor evidence.
-    no_outcome: usize,
-    /// Without a forecast.
-    no_forecast: usize,
-}
-
-/// The judged sessions in order of their end, in two halves; the middle one of an odd number is in the later half.
-#[derive(Serialize, JsonSchema)]
-struct TrendView {
-    /// Where the Brier score is going.
-    direction: ScoreTrend,
-    /// The Brier score of the earlier half; null with fewer than 4 sessions.
-    earlier: Option<f64>,
-    /// The Brier score of the later half; null with fewer than 4 sessions.
-    later: Option<f64>,
-}
-
 /// How well the forecasts of sessions came true. Numbers have 4 decimals.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CalibrationSummaryView")]
 struct SummaryView<'a> {
-    /// How many sessions, judged or left out.
-    sessions: usize,
-    /// How many have a forecast and an outcome.
-    judged: usize,
-    /// How many are left out.
-    left_out: UnjudgedView,
-    /// The mean of (forecast − outcome)², from 0, which is perfect, to 1; null if none is judged.
-    brier_score: Option<f64>,
-    /// The mean forecast; null if none is judged.
-    mean_forecast: Option<f64>,
-    /// The share of outcomes that were 1; null if none is judged.
-    mean_outcome: Option<f64>,
-    /// The mean of forecast − outcome, from -1 to 1; null if none is judged.
-    bias: Option<f64>,
-    /// Five bins of forecasts, each 0.2 wide.
-    reliability: Vec<ReliabilityBinView<'a>>,
-    /// Whether the score gets better.
-    trend: TrendView,
-    /// The bias of each vector with an observation, also of sessions that are left out.
-    vectors: &'a [Belief],
+    #[serde(flatten)]
+    summary: &'a CalibrationSummary,
     /// Whether fewer than 10 are judged.
     small_sample: bool,
     /// How little follows from so few, a sentence; null from 10 on.
@@ -98,27 +42,7 @@ struct SummaryView<'a> {
 
 impl<'a> From<&'a CalibrationSummary> for SummaryView<'a> {
     fn from(summary: &'a CalibrationSummary) -> Self {
-        let score = &summary.score;
-        let bins = score.reliability.iter().enumerate();
-        let bins = bins.map(|(at, bin)| (edges(at), bin));
-        SummaryView {
-            sessions: summary.sessions,
-            judged: score.judged,
-            left_out: UnjudgedView {
-                active: score.active,
-                no_outcome: score.no_outcome,
-                no_forecast: score.no_forecast,
-            },
-            brier_score: score.brier,
-            mean_forecast: score.mean_forecast,
-            mean_outcome: score.mean_outcome,
-            bias: score.bias,
-            reliability: bins.map(|((from, to), bin)| ReliabilityBinView { from, to, bin }).collect(),
-            trend: TrendView { direction: score.direction, earlier: score.earlier, later: score.later },
-            vectors: &summary.beliefs,
-            small_sample: score.small_sample(),
-            note: note(score),
-        }
+        SummaryView { summary, small_sample: summary.score.small_sample(), note: note(&summary.score) }
     }
 }
 
@@ -229,10 +153,10 @@ fn marks(bin: &ReliabilityBin) -> String {
 /// The reliability table as a plot, a line for each bin.
 fn plot(score: &Score) -> String {
     let mut out = format!("  forecast     n  {:<21}{:<19}1  mean  true\n", 0, 0.5);
-    for (at, bin) in score.reliability.iter().enumerate() {
-        let (from, to) = edges(at);
+    for bin in &score.reliability {
+        let ReliabilityBin { from, to, n, .. } = bin;
         let (mean, observed) = (format::value(bin.mean_forecast), format::value(bin.observed));
-        out.push_str(&format!("  {from:.1}–{to:.1} {:>7}  {}  {mean:>4}  {observed:>4}\n", bin.n, marks(bin)));
+        out.push_str(&format!("  {from:.1}–{to:.1} {n:>7}  {}  {mean:>4}  {observed:>4}\n", marks(bin)));
     }
     out + "  ○ mean forecast, ● share that came true, ◉ both\n"
 }
@@ -255,8 +179,8 @@ fn left_out(why: ExclusionReason) -> &'static str {
 }
 
 fn trend(score: &Score) -> String {
-    let (earlier, later) = (number(score.earlier), number(score.later));
-    match score.direction {
+    let (earlier, later) = (number(score.trend.earlier), number(score.trend.later));
+    match score.trend.direction {
         ScoreTrend::Unknown => "not known from fewer than 4 sessions".to_owned(),
         direction => {
             format!("{}: Brier score {earlier} in the earlier half, {later} in the later", direction.name())
@@ -268,9 +192,9 @@ fn summary_text(title: &str, summary: &CalibrationSummary) -> String {
     let score = &summary.score;
     let mut out = format!("{title}: {}, {} judged", format::count(summary.sessions, "session"), score.judged);
     for (n, why) in [
-        (score.active, ExclusionReason::Active),
-        (score.no_outcome, ExclusionReason::NoOutcome),
-        (score.no_forecast, ExclusionReason::NoForecast),
+        (score.left_out.active, ExclusionReason::Active),
+        (score.left_out.no_outcome, ExclusionReason::NoOutcome),
+        (score.left_out.no_forecast, ExclusionReason::NoForecast),
     ] {
         if n > 0 {
             out.push_str(&format!(", {n} {}", left_out(why)));

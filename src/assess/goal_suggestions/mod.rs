@@ -2,6 +2,9 @@
 
 pub mod rules;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::assess::goal_suggestions::rules::{EarlierAttempt, EarlierSession, SuggestionInput, goals};
 use crate::context::records::gather;
 use crate::context::stored::StoreReport;
@@ -12,10 +15,23 @@ use crate::fold::journal::{self, answers};
 use crate::fold::session_state::SessionRecords;
 use crate::index::RecordQuery;
 use empirica_notes::error::{Error, Result, blank, empirica};
-use empirica_notes::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus};
+use empirica_notes::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus, Priority};
 use empirica_notes::model::session::Session;
-use empirica_notes::model::{Assessment, Body, Record, SessionId, Vector, Vectors};
+use empirica_notes::model::{Assessment, Body, Id, Record, SessionId, Vector, Vectors};
 use empirica_notes::store::FlushTiming;
+
+/// A goal that was suggested for a weak vector.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SuggestedGoal {
+    /// The goal.
+    pub id: Id,
+    /// Its text.
+    pub description: String,
+    /// Of know, uncertainty and state high where they recommend to investigate; of other vectors high below 0.50, medium below 0.60.
+    pub priority: Priority,
+    /// Why it was suggested.
+    pub rationale: Option<String>,
+}
 
 /// The changes of a PREFLIGHT to the goals of its session.
 #[derive(Debug, Default)]
@@ -30,10 +46,16 @@ pub struct GoalChanges {
 
 impl GoalChanges {
     /// The goals that stayed and those that were stored, weakest vector first.
-    pub fn in_order(mut self, stored: impl IntoIterator<Item = GoalState>) -> Vec<GoalState> {
-        self.kept.extend(stored);
+    pub fn in_order(mut self, stored: &[Record]) -> Vec<SuggestedGoal> {
+        self.kept.extend(journal::goals(stored).into_iter().map(|owned| owned.goal));
         self.kept.sort_by_key(|goal| self.order.iter().position(|vector| goal.vector.as_deref() == Some(vector)));
-        self.kept
+        let suggested = |GoalState { id, text: description, priority, rationale, .. }| SuggestedGoal {
+            id,
+            description,
+            priority,
+            rationale,
+        };
+        self.kept.into_iter().map(suggested).collect()
     }
 }
 
@@ -78,12 +100,13 @@ pub fn run(
 }
 
 /// Goals suggested outside a PREFLIGHT.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct GoalSuggestions {
     pub session_id: SessionId,
     /// The goals of the weak vectors, weakest first: those that stay and those that are new.
-    pub goals: Vec<GoalState>,
+    pub goals: Vec<SuggestedGoal>,
     pub vectors: Vectors,
+    #[serde(skip)]
     pub stored: StoreReport,
 }
 
@@ -106,8 +129,7 @@ pub fn suggest(context: &CommandContext<'_>, about: Option<String>) -> Result<Go
         true => (Vec::new(), StoreReport::default()),
         false => context.store(&session, bodies, FlushTiming::Now)?,
     };
-    let new = journal::goals(&records).into_iter().map(|owned| owned.goal);
-    Ok(GoalSuggestions { goals: proposed.in_order(new), session_id: session.id, vectors, stored })
+    Ok(GoalSuggestions { goals: proposed.in_order(&records), session_id: session.id, vectors, stored })
 }
 
 /// The suggestions of an earlier PREFLIGHT whose criterion an assessment meets: the vector has reached its value, and by the

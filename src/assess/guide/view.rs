@@ -9,7 +9,8 @@ use crate::fold::assessment::gate::GateDecision;
 use crate::render::answer::Answer;
 use crate::render::safe;
 use empirica_notes::model::goal::{GoalState, GoalStatus, Priority};
-use empirica_notes::model::handoff::{HandoffDeadEnd, Item};
+use empirica_notes::model::handoff::Item;
+use empirica_notes::model::journal::DeadEnd;
 use empirica_notes::model::{Id, Phase, SessionId, Vector, Vectors};
 
 fn question(phase: Phase) -> &'static str {
@@ -50,7 +51,7 @@ struct StateView<'a> {
     open_goals: Vec<OpenGoalView<'a>>,
     remaining_unknowns: &'a [Item],
     key_findings: &'a [Item],
-    dead_ends: &'a [HandoffDeadEnd],
+    dead_ends: &'a [DeadEnd],
     drift_analysis: &'a Drift,
     safe_to_proceed: bool,
 }

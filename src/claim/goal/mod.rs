@@ -4,6 +4,9 @@ pub mod view;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::names;
 use crate::context::names::NamedObject;
 use crate::context::stored::StoreReport;
@@ -40,13 +43,19 @@ pub enum GoalRequest {
     },
 }
 
-#[derive(Debug)]
+/// A change to goals.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct GoalOutcome {
+    /// The new record.
     pub id: Id,
+    /// Its kind: goal, subtask, goal_done, goal_drop or goal_take.
     pub kind: &'static str,
+    /// The session that made it.
     pub session_id: SessionId,
     /// The goals concerned, in their new state.
     pub goals: Vec<OwnedGoal>,
+    /// Warnings and remedies of storing.
+    #[serde(skip)]
     pub stored: StoreReport,
 }
 

@@ -7,44 +7,13 @@ use crate::claim::goal;
 use crate::fold::journal::OwnedGoal;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use empirica_notes::model::goal::{GoalState, GoalStatus, completion_rate, reached};
-use empirica_notes::model::{Id, SessionId};
-
-/// A goal.
-#[derive(Serialize, JsonSchema)]
-struct GoalView<'a> {
-    #[serde(flatten)]
-    goal: &'a GoalState,
-    /// The session that has it now.
-    session_id: Option<&'a SessionId>,
-    /// Its steps, such as `1/2 subtasks`; null without steps.
-    progress: Option<String>,
-}
-
-impl<'a> From<&'a OwnedGoal> for GoalView<'a> {
-    fn from(owned: &'a OwnedGoal) -> Self {
-        GoalView { goal: &owned.goal, session_id: owned.session.as_ref(), progress: owned.goal.progress() }
-    }
-}
-
-/// A change to goals.
-#[derive(Serialize, JsonSchema)]
-pub struct ChangedView<'a> {
-    /// The new record.
-    id: &'a Id,
-    /// Its kind: goal, subtask, goal_done, goal_drop or goal_take.
-    kind: &'a str,
-    /// The session that made it.
-    session_id: &'a SessionId,
-    /// The goals concerned, in their new state.
-    goals: Vec<GoalView<'a>>,
-}
+use empirica_notes::model::goal::{GoalStatus, completion_rate, reached};
 
 /// The goals that fit.
 #[derive(Serialize, JsonSchema)]
 pub struct ListView<'a> {
     /// The goals, oldest first.
-    goals: Vec<GoalView<'a>>,
+    goals: &'a [OwnedGoal],
     /// How many they are.
     total_found: usize,
     /// The share of those not dropped that is done, from 0 to 1, 2 decimals; null when there is none.
@@ -55,12 +24,12 @@ pub struct ListView<'a> {
 #[derive(Serialize, JsonSchema)]
 pub struct ShownView<'a> {
     /// The goal.
-    goal: GoalView<'a>,
+    goal: &'a OwnedGoal,
 }
 
 fn goal_lines(owned: &OwnedGoal, with_evidence: bool) -> String {
     let goal = &owned.goal;
-    let progress = goal.progress().map(|p| format!(" ({p})")).unwrap_or_default();
+    let progress = owned.progress.as_ref().map(|p| format!(" ({p})")).unwrap_or_default();
     let mut text = format!(
         "{} {:<7} {:<6} {}{progress}\n",
         goal.id.short(),
@@ -90,16 +59,17 @@ fn evidence_line(status: GoalStatus, evidence: &str, indent: usize) -> String {
 
 /// The answer of `goal add|sub|done|drop|take`.
 pub fn changed(outcome: &goal::GoalOutcome) -> Answer {
-    let goals = outcome.goals.iter().map(GoalView::from).collect();
-    let view = ChangedView { id: &outcome.id, kind: outcome.kind, session_id: &outcome.session_id, goals };
     let lines: String = outcome.goals.iter().map(|goal| goal_lines(goal, false)).collect();
-    Answer::new(view).text(format!("{}\n", outcome.id.short())).say(lines.trim_end().to_owned()).stored(&outcome.stored)
+    Answer::new(outcome)
+        .text(format!("{}\n", outcome.id.short()))
+        .say(lines.trim_end().to_owned())
+        .stored(&outcome.stored)
 }
 
 pub fn list(goals: &[OwnedGoal], warnings: Vec<String>) -> Answer {
     let (done, counted) = reached(goals.iter().map(|owned| &owned.goal));
     let view = ListView {
-        goals: goals.iter().map(GoalView::from).collect(),
+        goals,
         total_found: goals.len(),
         completion_rate: completion_rate(goals.iter().map(|owned| &owned.goal)),
     };
@@ -125,5 +95,5 @@ pub fn shown(owned: &OwnedGoal, warnings: Vec<String>) -> Answer {
     if let Some(evidence) = &owned.goal.evidence {
         text.push_str(&evidence_line(owned.goal.status, evidence, 2));
     }
-    Answer::new(ShownView { goal: owned.into() }).text(text).warn(warnings)
+    Answer::new(ShownView { goal: owned }).text(text).warn(warnings)
 }

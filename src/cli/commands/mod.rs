@@ -143,14 +143,14 @@ commands! {
     "state of the work, and how it was judged" {
         #[command(subcommand)]
         Goal(goal::GoalCommand) => {
-            ["goal add", "goal sub", "goal done", "goal drop", "goal take"], "": claim::goal::view::ChangedView + StoredView;
+            ["goal add", "goal sub", "goal done", "goal drop", "goal take"], "": claim::goal::GoalOutcome + StoredView;
             ["goal list"], "": claim::goal::view::ListView;
             ["goal show"], "": claim::goal::view::ShownView;
         }
-        Preflight(assess::preflight::Preflight) => { ["preflight", "check"], "": assess::view::AssessedView + StoredView; }
-        Check(assess::check::Check) => { ["check --drift"], "": assess::view::DriftedView; }
+        Preflight(assess::preflight::Preflight) => { ["preflight", "check"], "": assess::submit::AssessOutcome + StoredView; }
+        Check(assess::check::Check) => { ["check --drift"], "": assess::drift::DriftOutcome; }
         Postflight(assess::postflight::Postflight) => {
-            ["postflight"], "": assess::view::AssessedView, assess::view::HandedOverView + StoredView;
+            ["postflight"], "": assess::submit::AssessOutcome, assess::view::HandedOverView + StoredView;
         }
         #[command(aliases = ["checkpoint-create", "assess-state"])]
         Checkpoint(checkpoint::Checkpoint) => {

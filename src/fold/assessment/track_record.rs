@@ -147,9 +147,13 @@ impl TrackEntry {
     }
 }
 
-/// A row of the reliability table.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+/// The judged sessions whose forecast is in `[from, to)`; 1 is in the last bin.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ReliabilityBin {
+    /// Its least forecast.
+    pub from: f64,
+    /// Its end.
+    pub to: f64,
     /// Number of judged sessions in it.
     pub n: usize,
     /// The mean of their forecasts, 4 decimals; null if n is 0.
@@ -172,31 +176,49 @@ empirica_notes::words! {
     }
 }
 
-/// Scores over sessions. Numbers are rounded to 4 decimals, and `None` without judged sessions.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Score {
-    /// Number of judged sessions.
-    pub judged: usize,
-    /// Number of sessions in progress, not judged.
+/// How many sessions count in no score, by the first reason that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Unjudged {
+    /// Still going on: active, and the last assessment is no POSTFLIGHT.
     pub active: usize,
-    /// Number of sessions without goals and evidence, not judged.
+    /// With neither goals nor evidence.
     pub no_outcome: usize,
-    /// Number of sessions without a forecast, not judged.
+    /// Without a forecast.
     pub no_forecast: usize,
-    /// Mean of (forecast − outcome)², in [0, 1]; 0 is perfect.
-    pub brier: Option<f64>,
-    pub mean_forecast: Option<f64>,
-    /// Share of outcomes that are 1.
-    pub mean_outcome: Option<f64>,
-    /// Mean forecast − mean outcome, in [-1, 1]; positive: overconfident.
-    pub bias: Option<f64>,
-    /// Five bins of width 0.2: [0, 0.2) … [0.8, 1].
-    pub reliability: [ReliabilityBin; BINS],
+}
+
+/// The judged sessions in order of their end, in two halves; the middle one of an odd number is in the later half.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Trend {
+    /// Where the Brier score is going.
     pub direction: ScoreTrend,
-    /// Brier score of the earlier half; `None` with fewer than 4 sessions.
+    /// The Brier score of the earlier half; null with fewer than 4 sessions.
     pub earlier: Option<f64>,
-    /// Brier score of the later half, with the middle session of an odd number.
+    /// The Brier score of the later half; null with fewer than 4 sessions.
     pub later: Option<f64>,
+}
+
+/// Scores over sessions. Numbers have 4 decimals.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Score {
+    /// How many have a forecast and an outcome.
+    pub judged: usize,
+    /// How many are left out.
+    pub left_out: Unjudged,
+    /// The mean of (forecast − outcome)², from 0, which is perfect, to 1; null if none is judged.
+    #[serde(rename = "brier_score")]
+    pub brier: Option<f64>,
+    /// The mean forecast; null if none is judged.
+    pub mean_forecast: Option<f64>,
+    /// The share of outcomes that were 1; null if none is judged.
+    pub mean_outcome: Option<f64>,
+    /// The mean of forecast − outcome, from -1 to 1; null if none is judged.
+    pub bias: Option<f64>,
+    /// Five bins of forecasts, each 0.2 wide.
+    #[schemars(with = "Vec<ReliabilityBin>")]
+    pub reliability: [ReliabilityBin; BINS],
+    /// Whether the score gets better.
+    pub trend: Trend,
 }
 
 impl Score {
@@ -206,25 +228,30 @@ impl Score {
         entries.sort_by(|a, b| a.end.cmp(&b.end));
         let count = |why: ExclusionReason| entries.iter().filter(|entry| entry.left_out() == Some(why)).count();
         let judged: Vec<(f64, f64)> = entries.iter().filter_map(|entry| entry.judged()).collect();
-        let (direction, earlier, later) = trend(&judged);
         let bin = |at: usize| {
             let within: Vec<(f64, f64)> =
                 judged.iter().copied().filter(|(forecast, _)| bin_of(*forecast) == at).collect();
-            ReliabilityBin { n: within.len(), mean_forecast: mean(&within, |j| j.0), observed: mean(&within, |j| j.1) }
+            ReliabilityBin {
+                from: at as f64 / BINS as f64,
+                to: (at + 1) as f64 / BINS as f64,
+                n: within.len(),
+                mean_forecast: mean(&within, |j| j.0),
+                observed: mean(&within, |j| j.1),
+            }
         };
         Score {
             judged: judged.len(),
-            active: count(ExclusionReason::Active),
-            no_outcome: count(ExclusionReason::NoOutcome),
-            no_forecast: count(ExclusionReason::NoForecast),
+            left_out: Unjudged {
+                active: count(ExclusionReason::Active),
+                no_outcome: count(ExclusionReason::NoOutcome),
+                no_forecast: count(ExclusionReason::NoForecast),
+            },
             brier: brier(&judged),
             mean_forecast: mean(&judged, |j| j.0),
             mean_outcome: mean(&judged, |j| j.1),
             bias: mean(&judged, |j| j.0 - j.1),
             reliability: std::array::from_fn(bin),
-            direction,
-            earlier,
-            later,
+            trend: trend(&judged),
         }
     }
 
@@ -249,10 +276,10 @@ fn brier(judged: &[(f64, f64)]) -> Option<f64> {
     mean(judged, |(forecast, outcome)| (forecast - outcome).powi(2))
 }
 
-/// The trend of sessions sorted by end, with the Brier scores of the earlier and the later half.
-fn trend(judged: &[(f64, f64)]) -> (ScoreTrend, Option<f64>, Option<f64>) {
+/// The trend of sessions sorted by end.
+fn trend(judged: &[(f64, f64)]) -> Trend {
     if judged.len() < FEWEST_FOR_TREND {
-        return (ScoreTrend::Unknown, None, None);
+        return Trend { direction: ScoreTrend::Unknown, earlier: None, later: None };
     }
     let (earlier, later) = judged.split_at(judged.len() / 2);
     let (earlier, later) = (brier(earlier), brier(later));
@@ -264,7 +291,7 @@ fn trend(judged: &[(f64, f64)]) -> (ScoreTrend, Option<f64>, Option<f64>) {
     } else {
         ScoreTrend::Steady
     };
-    (direction, earlier, later)
+    Trend { direction, earlier, later }
 }
 
 #[cfg(test)]
@@ -292,7 +319,7 @@ mod tests {
             (none.judged, none.brier, none.bias, none.mean_forecast, none.mean_outcome),
             (0, None, None, None, None)
         );
-        assert_eq!(none.reliability, [ReliabilityBin::default(); BINS]);
+        assert_eq!(none.reliability.map(|bin| (bin.n, bin.mean_forecast, bin.observed)), [(0, None, None); BINS]);
         // (0.01 + 0.49) / 2; (0.9 + 0.7) / 2 − 1 / 2
         let two = score(&[(0.9, true), (0.7, false)]);
         assert_eq!((two.brier, two.bias), (Some(0.25), Some(0.3)));
@@ -318,9 +345,10 @@ mod tests {
             assert_eq!(bin_of(forecast), bin, "{forecast}");
         }
         let table = score(&[(0.6, true), (0.7, false), (0.8, true)]).reliability;
-        assert_eq!(table[3], ReliabilityBin { n: 2, mean_forecast: Some(0.65), observed: Some(0.5) });
-        assert_eq!(table[4], ReliabilityBin { n: 1, mean_forecast: Some(0.8), observed: Some(1.0) });
-        assert_eq!(table[2], ReliabilityBin { n: 0, mean_forecast: None, observed: None });
+        let row = |at: usize| (table[at].from, table[at].n, table[at].mean_forecast, table[at].observed);
+        assert_eq!(row(3), (0.6, 2, Some(0.65), Some(0.5)));
+        assert_eq!(row(4), (0.8, 1, Some(0.8), Some(1.0)));
+        assert_eq!(row(2), (0.4, 0, None, None));
     }
 
     #[test]
@@ -328,18 +356,18 @@ mod tests {
         // all reached: the score of a forecast is (1 − forecast)²; √0.05 and √0.0499 as forecasts below 1
         let of = |earlier: f64, later: f64| score(&[(earlier, true), (earlier, true), (later, true), (later, true)]);
         let at = |brier: f64| 1.0 - brier.sqrt();
-        assert_eq!(of(at(0.05), 1.0).direction, ScoreTrend::Improving);
-        assert_eq!(of(at(0.0499), 1.0).direction, ScoreTrend::Steady);
-        assert_eq!(of(1.0, at(0.05)).direction, ScoreTrend::Worsening);
-        assert_eq!(of(1.0, at(0.0499)).direction, ScoreTrend::Steady);
-        let three = score(&[(0.0, true), (0.0, true), (1.0, true)]);
+        assert_eq!(of(at(0.05), 1.0).trend.direction, ScoreTrend::Improving);
+        assert_eq!(of(at(0.0499), 1.0).trend.direction, ScoreTrend::Steady);
+        assert_eq!(of(1.0, at(0.05)).trend.direction, ScoreTrend::Worsening);
+        assert_eq!(of(1.0, at(0.0499)).trend.direction, ScoreTrend::Steady);
+        let three = score(&[(0.0, true), (0.0, true), (1.0, true)]).trend;
         assert_eq!((three.direction, three.earlier, three.later), (ScoreTrend::Unknown, None, None));
     }
 
     #[test]
     fn the_middle_one_belongs_to_the_later_half() {
         // 1, 1 | 0.25, 0, 0: the middle forecast 0.5 counts with the later ones
-        let five = score(&[(0.0, true), (0.0, true), (0.5, true), (1.0, true), (1.0, true)]);
+        let five = score(&[(0.0, true), (0.0, true), (0.5, true), (1.0, true), (1.0, true)]).trend;
         assert_eq!((five.earlier, five.later), (Some(1.0), Some(0.0833)));
         assert_eq!(five.direction, ScoreTrend::Improving);
     }
@@ -389,6 +417,7 @@ mod tests {
             complete,
         ];
         let score = Score::of(&entries);
-        assert_eq!((score.judged, score.active, score.no_outcome, score.no_forecast), (1, 1, 1, 1));
+        assert_eq!(score.judged, 1);
+        assert_eq!(score.left_out, Unjudged { active: 1, no_outcome: 1, no_forecast: 1 });
     }
 }

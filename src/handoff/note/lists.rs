@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::handoff::build::next_steps::unfinished;
 use crate::handoff::view::settled;
 use crate::render::format;
-use empirica_notes::model::handoff::{Assessed, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake};
+use empirica_notes::model::handoff::{Assessed, HandoffEvidence};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Digest, Handoff, Vector};
 
 /// Lists by label, the most useful first.
@@ -19,7 +20,7 @@ impl NoteLists {
         let [next, open, decided, avoid, learned, checked] = lists.each_mut().map(|(_, list)| list);
         let mut proofs: Vec<&HandoffEvidence> = Vec::new();
         let mut assessed: Option<&Assessed> = None;
-        let mut claims = |decisions: &[HandoffDecision], dead_ends: &[HandoffDeadEnd], mistakes: &[HandoffMistake]| {
+        let mut claims = |decisions: &[Decision], dead_ends: &[DeadEnd], mistakes: &[Mistake]| {
             decided.extend(decisions.iter().map(|one| format::decision(&one.text, &one.why, &one.alternatives)));
             avoid.extend(dead_ends.iter().map(|dead| format!("{} — {}", dead.approach, dead.why)));
             avoid.extend(mistakes.iter().map(mistake));
@@ -95,7 +96,7 @@ impl NoteLists {
     }
 }
 
-fn mistake(slip: &HandoffMistake) -> String {
+fn mistake(slip: &Mistake) -> String {
     slip.prevention.as_ref().map_or_else(|| slip.text.clone(), |prevention| format!("{} — {prevention}", slip.text))
 }
 

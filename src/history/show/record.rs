@@ -8,10 +8,10 @@ use crate::checkpoint;
 use crate::checkpoint::view::StoredCheckpointView;
 use crate::fold::assessment::confidence::overall;
 use crate::history::record_line;
-use crate::render::answer::Answer;
+use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::{format, safe};
 use empirica_notes::format::record::body_to_map;
-use empirica_notes::model::{Assessment, Body, Id, Phase, Record, SessionId};
+use empirica_notes::model::{Assessment, Body, Id, Phase, Record};
 
 /// A record. Checkpoints and assessments have `checkpoint_id` and overall confidence.
 #[derive(Serialize, JsonSchema)]
@@ -31,6 +31,8 @@ pub enum PointView<'a> {
 pub struct StoredAssessmentView<'a> {
     /// The assessment.
     checkpoint_id: &'a Id,
+    /// Its kind.
+    kind: &'a str,
     #[serde(flatten)]
     envelope: EnvelopeView<'a>,
     #[serde(flatten)]
@@ -44,47 +46,29 @@ pub struct StoredAssessmentView<'a> {
 pub struct StoredRecordView<'a> {
     /// The record.
     id: &'a Id,
+    /// Its kind.
+    kind: &'a str,
     #[serde(flatten)]
     envelope: EnvelopeView<'a>,
     #[serde(flatten)]
     keys: Map<String, Value>,
 }
 
-/// Author, time and place of a record.
-#[derive(Serialize, JsonSchema)]
-struct EnvelopeView<'a> {
-    /// Its kind.
-    kind: &'a str,
-    /// Its session; null for a record made outside sessions.
-    session_id: Option<&'a SessionId>,
-    /// Its agent.
-    ai_id: &'a str,
-    /// When it was made.
-    timestamp: &'a str,
-    /// The commit it is attached to; null if HEAD was unborn.
-    commit: Option<&'a str>,
-}
-
 impl<'a> From<&'a Record> for PointView<'a> {
     fn from(Record { head, body }: &'a Record) -> Self {
-        let envelope = EnvelopeView {
-            kind: body.kind(),
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
-            commit: head.commit.as_deref(),
-        };
+        let (kind, envelope) = (body.kind(), EnvelopeView::from(head));
         match body {
             Body::Checkpoint(checkpoint) => {
                 PointView::Checkpoint(Box::new(StoredCheckpointView::brief(head, checkpoint)))
             }
             Body::Assessment(assessment) => PointView::Assessment(StoredAssessmentView {
                 checkpoint_id: &head.id,
+                kind,
                 envelope,
                 assessment,
                 overall_confidence: overall(&assessment.vectors),
             }),
-            _ => PointView::Other(StoredRecordView { id: &head.id, envelope, keys: body_to_map(body) }),
+            _ => PointView::Other(StoredRecordView { id: &head.id, kind, envelope, keys: body_to_map(body) }),
         }
     }
 }

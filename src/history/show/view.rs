@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::handoffs::ListedHandoff;
-use crate::handoff::view::{HandoffView, compact, json_of, markdown, template};
+use crate::handoff::view::{HandoffView, compact, markdown, template};
 use crate::handoff::{arrival, receive};
 use crate::history::record_line;
 use crate::history::show::record::PointView;
@@ -53,7 +53,7 @@ pub fn shown(shown: &ShowOutcome, format: Format, warnings: Vec<String>, termina
             let text = safe::json(&json) + "\n";
             return Ok(Answer::new(json).text(text));
         }
-        let answer = Answer::new(json_of(&listed.head, &listed.handoff));
+        let answer = Answer::new(HandoffView::of(&listed.head, &listed.handoff));
         if format == Format::Json {
             return Ok(answer);
         }

@@ -12,8 +12,6 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
-use super::scan::Scan;
-
 /// Longest frame in bytes, as in the SDK; a longer one gets an error.
 pub const LONGEST: usize = 16 << 20;
 /// Frames to read ahead of the present call.
@@ -26,8 +24,8 @@ type Received = RxJsonRpcMessage<RoleServer>;
 /// A line of input.
 enum Frame {
     Line(Vec<u8>),
-    /// A line longer than [`LONGEST`], with the id of its request, if found.
-    TooLong(Option<Value>),
+    /// A line longer than [`LONGEST`].
+    TooLong,
 }
 
 /// The unanswered requests, for which the end of the input waits.
@@ -89,7 +87,7 @@ impl Frames {
     }
 
     /// Answers an invalid message with an error. If that fails, the client has closed the connection.
-    fn refuse(&self, id: Option<Value>, code: i32, message: &str) {
+    fn refuse(&self, id: Option<&Value>, code: i32, message: &str) {
         let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
         let _ = self.write(error.to_string().into_bytes());
     }
@@ -131,63 +129,29 @@ impl Frames {
             // an unknown notification gets no answer
             Ok(Value::Object(map)) if map.contains_key("method") && !map.contains_key("id") => {}
             Ok(Value::Object(map)) => {
-                self.refuse(
-                    map.get("id").filter(|id| is_id(id)).cloned(),
-                    INVALID_REQUEST,
-                    "this is no request of the protocol",
-                );
+                let id = map.get("id").filter(|id| id.is_string() || id.is_number());
+                self.refuse(id, INVALID_REQUEST, "this is no request of the protocol");
             }
             Ok(_) => self.refuse(None, INVALID_REQUEST, "a frame is one JSON object; batches are not taken"),
-            Err(_) => {
-                let mut scan = Scan::default();
-                scan.feed(line);
-                self.refuse(scan.id(), PARSE_ERROR, &format!("the frame is not valid JSON: {error}"));
-            }
+            Err(_) => self.refuse(None, PARSE_ERROR, &format!("the frame is not valid JSON: {error}")),
         }
     }
 }
 
-/// Whether a value is valid as an id.
-fn is_id(id: &Value) -> bool {
-    id.is_string() || id.is_number()
-}
-
-/// Sends lines until the stream ends, or the receiver is closed.
-fn read(mut input: BufReader<impl Read>, to: &mpsc::Sender<Frame>) {
-    let (mut line, mut too_long) = (Vec::new(), None::<Scan>);
+/// Sends lines until the stream ends or fails, or the receiver is closed. A truncated last line is ignored.
+fn read(mut input: impl BufRead, to: &mpsc::Sender<Frame>) {
     loop {
-        let (used, ends) = match input.fill_buf() {
-            Ok([]) => break,
-            Ok(bytes) => {
-                let end = memchr::memchr(b'\n', bytes);
-                let part = &bytes[..end.unwrap_or(bytes.len())];
-                match &mut too_long {
-                    Some(scan) => scan.feed(part),
-                    None if line.len() + part.len() > LONGEST => {
-                        let mut scan = Scan::default();
-                        scan.feed(&line);
-                        scan.feed(part);
-                        (line, too_long) = (Vec::new(), Some(scan));
-                    }
-                    None => line.extend_from_slice(part),
-                }
-                (part.len() + usize::from(end.is_some()), end.is_some())
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
+        let mut line = Vec::new();
+        let is_read = input.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut line).is_ok();
+        let frame = match line.last() {
+            Some(b'\n') => Frame::Line(line),
+            _ if is_read && line.len() > LONGEST && input.skip_until(b'\n').is_ok() => Frame::TooLong,
+            _ => return,
         };
-        input.consume(used);
-        if ends {
-            let frame = match too_long.take() {
-                Some(scan) => Frame::TooLong(scan.id()),
-                None => Frame::Line(std::mem::take(&mut line)),
-            };
-            if to.blocking_send(frame).is_err() {
-                return;
-            }
+        if to.blocking_send(frame).is_err() {
+            return;
         }
     }
-    // ignore a truncated last line
 }
 
 impl Transport<RoleServer> for Frames {
@@ -214,8 +178,8 @@ impl Transport<RoleServer> for Frames {
                         return Some(message);
                     }
                 }
-                Some(Frame::TooLong(id)) => {
-                    self.refuse(id, INVALID_REQUEST, &format!("a frame can have {LONGEST} bytes at most"));
+                Some(Frame::TooLong) => {
+                    self.refuse(None, INVALID_REQUEST, &format!("a frame can have {LONGEST} bytes at most"));
                 }
                 None => {
                     self.open.none().await;

@@ -1,7 +1,6 @@
 //! The handler of the protocol: one call at a time, each on the current repository.
 
 pub mod frames;
-pub mod scan;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

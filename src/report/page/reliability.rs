@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::fold::assessment::belief::{Belief, Tendency};
-use crate::fold::assessment::track_record::{BINS, ReliabilityBin, Score};
+use crate::fold::assessment::track_record::{ReliabilityBin, Score};
 use crate::render::format;
 use crate::report::page::svg::{at, line, number, picture};
 
@@ -26,14 +26,13 @@ pub struct PlotBin {
 }
 
 pub fn bins(score: &Score) -> Vec<PlotBin> {
-    let width = 1.0 / BINS as f64;
-    let row = |(at, bin): (usize, &ReliabilityBin)| PlotBin {
-        range: format!("{:.1} to {:.1}", width * at as f64, width * (at + 1) as f64),
+    let row = |bin: &ReliabilityBin| PlotBin {
+        range: format!("{:.1} to {:.1}", bin.from, bin.to),
         sessions: bin.n,
         forecast: format::value(bin.mean_forecast),
         observed: format::value(bin.observed),
     };
-    score.reliability.iter().enumerate().map(row).collect()
+    score.reliability.iter().map(row).collect()
 }
 
 /// Forecast against outcome: a circle for each bin, larger with more sessions. `None` without judged sessions.
@@ -86,11 +85,11 @@ pub fn sentences(score: &Score) -> Vec<String> {
         _ => "Forecasts and outcomes agree on the whole.".to_owned(),
     };
     out.push(tends);
-    let halves = match (score.earlier, score.later) {
+    let halves = match (score.trend.earlier, score.trend.later) {
         (Some(earlier), Some(later)) => format!(" (Brier score {earlier:.2}, then {later:.2})"),
         _ => ": it takes four judged sessions".to_owned(),
     };
-    out.push(format!("Trend: {}{halves}.", score.direction.name()));
+    out.push(format!("Trend: {}{halves}.", score.trend.direction.name()));
     out
 }
 

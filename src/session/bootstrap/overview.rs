@@ -44,7 +44,7 @@ pub struct Overview {
     /// Findings, most important first, then newest.
     pub findings: Vec<DatedClaim<LearnedItem>>,
     /// Dead ends, newest first.
-    pub dead_ends: Vec<DatedClaim<FailedApproach>>,
+    pub dead_ends: Vec<DatedClaim<DeadEnd>>,
     /// Mistakes, newest first.
     pub mistakes: Vec<DatedClaim<PastMistake>>,
     /// Decisions, newest first.
@@ -198,16 +198,6 @@ pub struct LearnedItem {
     pub commit: Option<String>,
 }
 
-/// A dead end.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "DeadEnd")]
-pub struct FailedApproach {
-    /// The approach that was tried.
-    pub approach: String,
-    /// Why it failed.
-    pub why: String,
-}
-
 /// A mistake.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Mistake")]
@@ -357,9 +347,7 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
             records,
             own_id,
             |record| match &record.body {
-                Body::DeadEnd(DeadEnd { approach, why, .. }) => {
-                    Some(FailedApproach { approach: approach.clone(), why: why.clone() })
-                }
+                Body::DeadEnd(dead_end) => Some(DeadEnd { led_from: None, ..dead_end.clone() }),
                 _ => None,
             },
             |dead_end| folded(&[&dead_end.approach, &dead_end.why]),

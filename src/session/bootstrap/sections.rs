@@ -9,10 +9,11 @@ use crate::render::format::short_commit;
 use crate::render::{budget, format, safe};
 use crate::session::bootstrap::memory::Memory;
 use crate::session::bootstrap::overview::{
-    AgentWork, DatedClaim, FailedApproach, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, Overview, PastDecision,
-    PastMistake, RecentSession, never, status,
+    AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, Overview, PastDecision, PastMistake,
+    RecentSession, never, status,
 };
 use crate::text::tokens;
+use empirica_notes::model::journal::DeadEnd;
 
 /// The entries that each list gets in a round, most important list first; `true` if those of the first round are dropped last.
 const ROUNDS: [(&str, usize, bool); 11] = [
@@ -326,8 +327,8 @@ fn finding(finding: &DatedClaim<LearnedItem>) -> BudgetEntry {
     claim(finding, &body.text, [impact, on(body.commit.as_deref())], &["text"])
 }
 
-fn dead_end(dead_end: &DatedClaim<FailedApproach>) -> BudgetEntry {
-    let FailedApproach { approach, why } = &dead_end.body;
+fn dead_end(dead_end: &DatedClaim<DeadEnd>) -> BudgetEntry {
+    let DeadEnd { approach, why, .. } = &dead_end.body;
     claim(dead_end, &format!("{approach} — {why}"), [None, None], &["approach", "why"])
 }
 

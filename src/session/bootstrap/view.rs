@@ -12,13 +12,13 @@ use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::session::bootstrap::BootstrapOutcome;
 use crate::session::bootstrap::overview::{
-    AgentWork, DatedClaim, FailedApproach, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, PastDecision, PastMistake,
-    RecentSession,
+    AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, PastDecision, PastMistake, RecentSession,
 };
 use crate::session::bootstrap::sections::{self, EntryView, LongTermMemoryView, WorkingMemoryView, lists};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
 use empirica_notes::model::SessionId;
+use empirica_notes::model::journal::DeadEnd;
 
 /// Tokens of the answer without `--budget`.
 pub const BUDGET: u32 = 1000;
@@ -115,7 +115,7 @@ pub struct ProjectView<'a> {
     findings: Option<Entries<EntryView<DatedClaim<LearnedItem>>>>,
     /// Dead ends, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dead_ends: Option<Entries<EntryView<DatedClaim<FailedApproach>>>>,
+    dead_ends: Option<Entries<EntryView<DatedClaim<DeadEnd>>>>,
     /// Mistakes, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     mistakes: Option<Entries<EntryView<DatedClaim<PastMistake>>>>,

@@ -9,9 +9,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::assessment::confidence::overall;
+use crate::fold::handoff_report::duration;
 use crate::handoff::arrival;
 use crate::handoff::arrival::view::PackedArrivalView;
-use crate::handoff::pack::{Detail, PackedAssessment, PackedGoal, is_derived, lists, session_duration};
+use crate::handoff::pack::{Detail, PackedAssessment, PackedGoal, is_derived, lists};
 use crate::handoff::view::markdown;
 use crate::render::answer::Answer;
 use crate::render::budget::{self, BudgetList, Entries, Keep, OutputForm, Press};
@@ -22,9 +23,8 @@ use crate::render::{format, safe};
 use crate::session::resume::{ResumeOutcome, ResumedSession};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, empirica, text};
-use empirica_notes::model::handoff::{
-    Assessed, Calibration, Gap, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake,
-};
+use empirica_notes::model::handoff::{Assessed, Calibration, Gap, HandoffEvidence};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Body, Id, Phase, Record, SessionId};
 
 /// The detail, size and form of the answer.
@@ -174,13 +174,13 @@ struct ListsView {
     key_findings: Option<Entries<String>>,
     /// Dead ends.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dead_ends: Option<Entries<HandoffDeadEnd>>,
+    dead_ends: Option<Entries<DeadEnd>>,
     /// Decisions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    decisions: Option<Entries<HandoffDecision>>,
+    decisions: Option<Entries<Decision>>,
     /// Mistakes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mistakes: Option<Entries<HandoffMistake>>,
+    mistakes: Option<Entries<Mistake>>,
     /// The goals, open ones first; of a shortened one `text` and `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     goals: Option<Entries<PackedGoal<'static>>>,
@@ -460,7 +460,7 @@ fn assembled<'a>(
         ai_id: shortened(&session.ai_id),
         handoff_id: whole.then(|| head.map(|head| &head.id)),
         timestamp: &session.timestamp,
-        duration: session_duration(handoff),
+        duration: duration(handoff.duration_seconds),
         duration_seconds: (!is_cut).then_some(handoff.duration_seconds),
         session_status: whole.then_some(if session.active { "active" } else { "ended" }),
         source: (whole || head.is_none()).then_some(if head.is_some() { "handoff" } else { "summary" }),

@@ -150,10 +150,11 @@ proptest! {
         let entries: Vec<TrackEntry> = all.iter().map(TrackEntry::of).collect();
         let score = Score::of(&entries);
         prop_assert_eq!(&score, &Score::of(entries.iter().rev()));
-        prop_assert_eq!(score.judged + score.active + score.no_outcome + score.no_forecast, entries.len());
+        let left_out = score.left_out;
+        prop_assert_eq!(score.judged + left_out.active + left_out.no_outcome + left_out.no_forecast, entries.len());
         prop_assert_eq!(score.reliability.iter().map(|bin| bin.n).sum::<usize>(), score.judged);
         prop_assert_eq!(score.brier.is_some(), score.judged > 0);
-        for value in [score.brier, score.mean_forecast, score.mean_outcome, score.earlier, score.later] {
+        for value in [score.brier, score.mean_forecast, score.mean_outcome, score.trend.earlier, score.trend.later] {
             prop_assert!(value.is_none_or(|value| (0.0..=1.0).contains(&value)), "{:?}", value);
         }
         for one in beliefs(all.iter().flat_map(differences).collect::<Vec<_>>().iter()) {

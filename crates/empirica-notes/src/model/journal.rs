@@ -1,5 +1,6 @@
 //! Journal entries: findings, questions, failures, decisions, evidence.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::id::{Id, SessionId};
@@ -69,40 +70,46 @@ pub struct Resolve {
     pub concerns: Vec<SessionId>,
 }
 
-/// An approach that failed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+/// An approach that failed and why.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadEnd {
+    /// The approach.
     pub approach: String,
+    /// The cause of the failure.
     pub why: String,
-    /// The record that it follows from.
+    /// The record that it follows from; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub led_from: Option<Id>,
 }
 
 /// A mistake and how to prevent it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mistake {
+    /// The mistake.
     pub text: String,
+    /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prevention: Option<String>,
-    /// The record that it follows from.
+    /// The record that it follows from; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub led_from: Option<Id>,
 }
 
-/// A decision and its reason.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
+/// A decision.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
+    /// The decision.
     pub text: String,
+    /// The reason.
     pub why: String,
     /// Rejected alternatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<String>,
-    /// The record that it follows from.
+    /// The record that it follows from; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub led_from: Option<Id>,
 }
 

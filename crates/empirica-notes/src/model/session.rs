@@ -1,5 +1,6 @@
 //! Sessions: start, end and the state folded from both.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::id::{Id, SessionId};
@@ -37,28 +38,34 @@ pub struct SessionEnd {
 }
 
 /// A session, folded from its records.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Session {
+    /// The session.
+    #[serde(rename = "session_id")]
     pub id: SessionId,
     /// Its first record, which orders sessions.
+    #[serde(skip)]
     pub began: Id,
-    /// The agent.
+    /// Its agent.
+    #[serde(rename = "ai_id")]
     pub ai: String,
-    /// The start, RFC 3339 UTC; the time of its first record if its start is not stored here.
+    /// When it began, RFC 3339 UTC; the time of its first record if its start is not stored here.
     pub started_at: String,
-    /// The end, RFC 3339 UTC; `None` while it is active.
+    /// When it ended, RFC 3339 UTC; `None` while it is active.
     pub ended_at: Option<String>,
+    /// Its task.
     pub task: Option<String>,
     /// The sort of work, in the user's words.
+    #[serde(rename = "type")]
     pub kind: Option<String>,
     /// The agent's own id of the session.
     pub external_id: Option<String>,
-    /// HEAD at the start, hex.
+    /// HEAD when it began.
     pub commit: Option<String>,
-    /// As [`SessionStart::worktree`].
+    /// The worktree it began in: `main` or the linked worktree's name.
     pub worktree: Option<String>,
     /// As [`SessionStart::place`].
+    #[serde(skip)]
     pub place: Option<String>,
     /// The session it continues.
     pub from: Option<SessionId>,

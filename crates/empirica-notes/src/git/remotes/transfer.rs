@@ -66,16 +66,15 @@ const ATTEMPTS: u64 = 5;
 /// Git's message for a locked ref or reftable.
 const LOCKED: &str = "cannot lock ref";
 
-/// The result of a fetch.
-#[derive(Debug, Default)]
-pub struct Fetched {
-    /// The tracking refs of the remote's refs.
-    pub present: BTreeSet<String>,
-}
-
-/// Fetches the notes of a remote into its tracking refs; touches no other ref. With `whole` also fetches what a partial
+/// Fetches the notes of a remote into its tracking refs; touches no other ref. Returns the tracking refs of the refs that the
+/// remote has. With `whole` also fetches what a partial
 /// clone left out, in one batch.
-pub fn fetch(repo: &Repository, target: &RemoteTarget, options: &TransferOptions, whole: bool) -> Result<Fetched> {
+pub fn fetch(
+    repo: &Repository,
+    target: &RemoteTarget,
+    options: &TransferOptions,
+    whole: bool,
+) -> Result<BTreeSet<String>> {
     let mut attempts = 1;
     loop {
         let fetched = match try_fetch(repo, target, options, whole, true) {
@@ -96,7 +95,12 @@ pub fn fetch(repo: &Repository, target: &RemoteTarget, options: &TransferOptions
 }
 
 /// As [`fetch`] without --porcelain: lists the remote's refs first, and fetches only if they differ.
-fn fetch_unlisted(repo: &Repository, target: &RemoteTarget, options: &TransferOptions, whole: bool) -> Result<Fetched> {
+fn fetch_unlisted(
+    repo: &Repository,
+    target: &RemoteTarget,
+    options: &TransferOptions,
+    whole: bool,
+) -> Result<BTreeSet<String>> {
     let mut present = BTreeSet::new();
     let mut is_fetched = true;
     for (id, name) in ls_remote(repo, target, options, PREFIX)? {
@@ -107,7 +111,7 @@ fn fetch_unlisted(repo: &Repository, target: &RemoteTarget, options: &TransferOp
     if whole || !is_fetched {
         try_fetch(repo, target, options, whole, false)?;
     }
-    Ok(Fetched { present })
+    Ok(present)
 }
 
 fn try_fetch(
@@ -116,7 +120,7 @@ fn try_fetch(
     options: &TransferOptions,
     whole: bool,
     listed: bool,
-) -> Result<Option<Fetched>> {
+) -> Result<Option<BTreeSet<String>>> {
     let mut command = command(repo, options, &target.push);
     command.args(["fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]);
     // without it, a configured refspec could overwrite our refs
@@ -145,7 +149,7 @@ fn try_fetch(
     let text = String::from_utf8_lossy(&out.stdout);
     // `<flag> <old> <new> <ref>`
     let refs = text.lines().filter_map(|line| Some(line.get(2..)?.splitn(3, ' ').nth(2)?.to_owned()));
-    Ok(Some(Fetched { present: refs.collect() }))
+    Ok(Some(refs.collect()))
 }
 
 /// Adds the lock file to an error of a fetch, if one explains it.

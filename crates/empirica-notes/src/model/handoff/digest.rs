@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::handoff::{Assessed, HandoffDeadEnd, HandoffDecision, HandoffEvidence, HandoffMistake, Item};
+use crate::model::handoff::{Assessed, HandoffEvidence, Item};
 use crate::model::id::Id;
+use crate::model::journal::{DeadEnd, Decision, Mistake};
 
 /// A question with its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,7 +26,7 @@ pub struct Digest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Item>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<HandoffDecision>,
+    pub decisions: Vec<Decision>,
     /// The last run of each check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<HandoffEvidence>,
@@ -36,9 +37,9 @@ pub struct Digest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Reply>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dead_ends: Vec<HandoffDeadEnd>,
+    pub dead_ends: Vec<DeadEnd>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mistakes: Vec<HandoffMistake>,
+    pub mistakes: Vec<Mistake>,
     /// The session's unfinished goals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_steps: Vec<String>,

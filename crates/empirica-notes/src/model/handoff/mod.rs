@@ -13,6 +13,7 @@ use crate::model::assessment::phase::Phase;
 use crate::model::assessment::{CommitLine, or_default};
 use crate::model::goal::GoalState;
 use crate::model::id::Id;
+use crate::model::journal::{DeadEnd, Decision, Mistake};
 use crate::model::vectors::Vectors;
 
 /// The type of a handoff whose payload is composed from the session's records.
@@ -26,37 +27,6 @@ pub struct Item {
     pub id: Option<Id>,
     /// The text.
     pub text: String,
-}
-
-/// An approach that failed and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HandoffDeadEnd {
-    /// The approach.
-    pub approach: String,
-    /// The cause of the failure.
-    pub why: String,
-}
-
-/// A decision.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HandoffDecision {
-    /// The decision.
-    pub text: String,
-    /// The reason.
-    pub why: String,
-    /// Rejected alternatives.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub alternatives: Vec<String>,
-}
-
-/// A mistake and how to prevent it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HandoffMistake {
-    /// The mistake.
-    pub text: String,
-    /// How to prevent it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prevention: Option<String>,
 }
 
 /// The last run of a check.
@@ -310,9 +280,9 @@ pub struct Handoff {
     pub gaps_filled: Vec<Gap>,
     /// Open questions.
     pub unknowns: Vec<Item>,
-    pub dead_ends: Vec<HandoffDeadEnd>,
-    pub mistakes: Vec<HandoffMistake>,
-    pub decisions: Vec<HandoffDecision>,
+    pub dead_ends: Vec<DeadEnd>,
+    pub mistakes: Vec<Mistake>,
+    pub decisions: Vec<Decision>,
     pub evidence: Vec<HandoffEvidence>,
     pub goals: Vec<GoalState>,
     /// Tool categories, most used first.
