@@ -32,6 +32,7 @@ pub enum LikeQuery {
     Text(String),
 }
 
+/// A similar session.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "SimilarSessionView")]
 pub struct SimilarSession {
