@@ -29,7 +29,7 @@ struct Tool {
 
 #[derive(Serialize)]
 struct Message {
-    role: String,
+    role: Role,
     content: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
@@ -104,10 +104,7 @@ fn lists(handoff: &Handoff, source: &Source<'_>) -> Lists {
         out
     };
     let message = |message: &Exchange| Message {
-        role: match message.role {
-            Role::User => "user".to_owned(),
-            Role::Assistant => "assistant".to_owned(),
-        },
+        role: message.role,
         content: message.text.clone(),
         timestamp: message.at.clone(),
     };
