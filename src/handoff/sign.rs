@@ -55,19 +55,32 @@ pub enum SignatureState {
     Unsigned,
 }
 
-#[derive(Debug)]
+/// A verified signature.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SignatureView")]
 pub struct CheckedSignature {
-    pub head: Envelope,
+    /// The signature.
+    pub signature_id: Id,
+    /// The agent that requested it, as claimed.
+    pub ai_id: String,
+    /// When it was made.
+    pub timestamp: String,
+    /// Its state.
     pub state: SignatureState,
+    #[serde(flatten)]
     pub git: Verified,
 }
 
-#[derive(Debug)]
+/// Verification of a handoff's signatures.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "VerificationView")]
 pub struct Verification {
+    /// The handoff.
+    #[serde(skip)]
     pub of: Id,
-    /// The state of the best one.
+    /// State of the best signature.
     pub state: SignatureState,
-    /// The best first.
+    /// Signatures, best first; at most the 20 newest are checked.
     pub signatures: Vec<CheckedSignature>,
 }
 
@@ -97,7 +110,8 @@ pub fn verify(context: &CommandContext<'_>, of: &Id) -> Result<Verification> {
         if let Body::Signature(signature) = &record.body {
             let folder = Folder::new(context.store.paths().state())?;
             let (state, git) = check(context.repo, &folder, signature, of, &sha256)?;
-            signatures.push(CheckedSignature { head: record.head.clone(), state, git });
+            let Envelope { id: signature_id, ai: ai_id, at: timestamp, .. } = record.head.clone();
+            signatures.push(CheckedSignature { signature_id, ai_id, timestamp, state, git });
         }
     }
     signatures.sort_by_key(|checked| checked.state);

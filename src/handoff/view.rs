@@ -259,11 +259,13 @@ pub struct HandoffView<'a> {
     payload: Option<Map<String, Value>>,
 }
 
+/// The texts of items.
+pub fn texts(items: &[Item]) -> Vec<&str> {
+    items.iter().map(|item| item.text.as_str()).collect()
+}
+
 impl<'a> HandoffView<'a> {
     pub fn of(head: &'a Envelope, handoff: &'a Handoff) -> Self {
-        fn texts(items: &[Item]) -> Vec<&str> {
-            items.iter().map(|item| item.text.as_str()).collect()
-        }
         let git = handoff.git.as_ref();
         HandoffView {
             handoff_id: &head.id,

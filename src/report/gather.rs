@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::context::CommandContext;
 use crate::fold::assessment::belief::{Belief, beliefs};
@@ -87,18 +89,30 @@ impl SessionStory {
 }
 
 /// Numbers over the selected sessions.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct ReportTotals {
+    /// Selected sessions.
     pub sessions: usize,
+    /// Those of them that have not ended.
+    #[serde(rename = "sessions_active")]
     pub active: usize,
+    /// The agents that began them.
     pub agents: usize,
+    /// Their handoffs in force.
     pub handoffs: usize,
+    /// Their findings.
     pub findings: usize,
+    /// Their dead ends.
     pub dead_ends: usize,
+    /// Their open questions.
     pub unknowns_open: usize,
+    #[serde(skip)]
     pub unknowns_resolved: usize,
+    /// Their open goals.
     pub goals_open: usize,
+    #[serde(skip)]
     pub goals_done: usize,
+    #[serde(skip)]
     pub facts: usize,
 }
 

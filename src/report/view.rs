@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::report::gather::ReportOutcome;
+use crate::report::gather::{ReportOutcome, ReportTotals};
 pub use crate::report::page::entries::Omitted;
 pub use crate::report::page::{Page, page};
 use empirica_notes::error::{empirica, text};
@@ -25,22 +25,8 @@ pub struct ReportView<'a> {
     since: Option<&'a str>,
     /// `--until`.
     until: Option<&'a str>,
-    /// Selected sessions.
-    sessions: usize,
-    /// Those of them that have not ended.
-    sessions_active: usize,
-    /// The agents that began them.
-    agents: usize,
-    /// Their handoffs in force.
-    handoffs: usize,
-    /// Their findings.
-    findings: usize,
-    /// Their dead ends.
-    dead_ends: usize,
-    /// Their open questions.
-    unknowns_open: usize,
-    /// Their open goals.
-    goals_open: usize,
+    #[serde(flatten)]
+    totals: &'a ReportTotals,
     /// What the page does not show.
     left_out: &'a [Omitted],
 }
@@ -57,14 +43,7 @@ pub fn answer(outcome: &ReportOutcome, page: Page, file: Option<&Path>) -> Answe
         ai_id: outcome.ai.as_deref(),
         since: outcome.request.since.as_deref(),
         until: outcome.request.until.as_deref(),
-        sessions: totals.sessions,
-        sessions_active: totals.active,
-        agents: totals.agents,
-        handoffs: totals.handoffs,
-        findings: totals.findings,
-        dead_ends: totals.dead_ends,
-        unknowns_open: totals.unknowns_open,
-        goals_open: totals.goals_open,
+        totals,
         left_out: &page.left_out,
     };
     let shown = safe::line(&file.to_string_lossy());

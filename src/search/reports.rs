@@ -6,12 +6,11 @@ use serde_json::json;
 
 use crate::context::handoffs::ListedHandoff;
 use crate::fold::assessment::trajectory::alone;
-use crate::handoff::view::{BriefView, growth};
+use crate::handoff::view::{BriefView, growth, texts};
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use crate::text::width::{cut, measure};
 use empirica_notes::error::empirica;
-use empirica_notes::model::handoff::Item;
 
 /// Format of matching handoffs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,9 +55,6 @@ pub(crate) struct ReportView<'a> {
 
 impl<'a> From<&'a ListedHandoff> for ReportView<'a> {
     fn from(listed: &'a ListedHandoff) -> Self {
-        fn texts(items: &[Item]) -> Vec<&str> {
-            items.iter().map(|item| item.text.as_str()).collect()
-        }
         let handoff = &listed.handoff;
         ReportView {
             brief: listed.into(),
@@ -168,6 +164,7 @@ fn fitted(line: &str, width: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use empirica_notes::model::handoff::Item;
     use empirica_notes::model::{Envelope, Handoff, Id};
 
     fn listed(ai: &str, task: &str, findings: &[&str]) -> ListedHandoff {

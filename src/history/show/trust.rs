@@ -105,57 +105,15 @@ pub fn signed(outcome: &SignOutcome) -> Answer {
 pub struct VerifiedView<'a> {
     /// Verification of signatures; absent without `--verify`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    verification: Option<VerificationView<'a>>,
-}
-
-/// Verification of a handoff's signatures.
-#[derive(Serialize, JsonSchema)]
-struct VerificationView<'a> {
-    /// State of the best signature.
-    state: SignatureState,
-    /// Signatures, best first; at most the 20 newest are checked.
-    signatures: Vec<SignatureView<'a>>,
-}
-
-/// A signature.
-#[derive(Serialize, JsonSchema)]
-struct SignatureView<'a> {
-    /// The signature.
-    signature_id: &'a Id,
-    /// The agent that requested it, as claimed.
-    ai_id: &'a str,
-    /// When it was made.
-    timestamp: &'a str,
-    /// Its state.
-    state: SignatureState,
-    /// The signer, as named by git.
-    signer: Option<&'a str>,
-    /// The key, as named by git.
-    key: Option<&'a str>,
-    /// Fingerprint of the key.
-    fingerprint: Option<&'a str>,
-    /// Message of git about it.
-    git: &'a str,
+    verification: Option<&'a Verification>,
 }
 
 /// Adds the verification to the answer of `show`, under `verification` and at the end of the text. Fails unless a
 /// signature is good.
-pub fn verified<'v>(answer: Answer, verification: &'v Verification) -> Answer {
-    let one = |CheckedSignature { head, state, git }: &'v CheckedSignature| SignatureView {
-        signature_id: &head.id,
-        ai_id: &head.ai,
-        timestamp: &head.at,
-        state: *state,
-        signer: git.signer.as_deref(),
-        key: git.key.as_deref(),
-        fingerprint: git.fingerprint.as_deref(),
-        git: &git.words,
-    };
-    let signatures = verification.signatures.iter().map(one).collect();
-    let view = VerificationView { state: verification.state, signatures };
-    let mut answer = answer.with(VerifiedView { verification: Some(view) });
+pub fn verified(answer: Answer, verification: &Verification) -> Answer {
+    let mut answer = answer.with(VerifiedView { verification: Some(verification) });
     for checked in &verification.signatures {
-        answer.text.push_str(&format!("\nSignature {}: {}\n", checked.head.id.short(), description(checked)));
+        answer.text.push_str(&format!("\nSignature {}: {}\n", checked.signature_id.short(), description(checked)));
     }
     if verification.state != SignatureState::Good {
         let id = verification.of.short();

@@ -1,6 +1,6 @@
-//! Substitutes for missing commits: the replacement, or a commit of the same session, or HEAD's history at that time.
+//! Substitutes for missing commits: the replacement, or the commit of HEAD's history at that time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::context::CommandContext;
 use crate::import::python::convert::draft::ConvertedLine;
@@ -8,23 +8,20 @@ use empirica_notes::error::Result;
 use empirica_notes::git::notes::foreign;
 use empirica_notes::git::rewrites::{CommitFate, LostCommit, find};
 use empirica_notes::git::{Oid, parse_oid};
-use empirica_notes::model::SessionId;
 
 /// Candidates for missing commits.
-pub struct Nearest<'l> {
+pub struct Nearest {
     replaced: BTreeMap<Oid, Oid>,
-    /// Present commits of each session, by time.
-    of_session: HashMap<&'l SessionId, Vec<(u64, Oid)>>,
-    /// First record on each missing commit.
-    first: BTreeMap<Oid, (u64, Option<&'l SessionId>)>,
+    /// The time of the first record on each missing commit, in Unix milliseconds.
+    first: BTreeMap<Oid, u64>,
     /// HEAD's history, by Unix time.
     history: Vec<(i64, Oid)>,
 }
 
-impl<'l> Nearest<'l> {
+impl Nearest {
     pub fn new(
         context: &CommandContext<'_>,
-        lines: &'l [ConvertedLine],
+        lines: &[ConvertedLine],
         missing: impl Iterator<Item = Oid>,
     ) -> Result<Self> {
         let history = foreign::dated_history(context.repo);
@@ -39,21 +36,15 @@ impl<'l> Nearest<'l> {
                 }
             }
         }
-        let mut out = Nearest { replaced, of_session: HashMap::new(), first: BTreeMap::new(), history };
-        let mut is_commit: HashMap<Oid, bool> = HashMap::new();
+        let mut first: BTreeMap<Oid, u64> = BTreeMap::new();
         for line in lines {
-            let Some(on) = line.head.commit.as_deref().and_then(parse_oid) else { continue };
-            let origin = (line.head.id.ms(), line.head.session.as_ref());
-            if missing.contains_key(&on) {
-                let first = out.first.entry(on).or_insert(origin);
-                *first = (*first).min(origin);
-            } else if let Some(session) = origin.1
-                && *is_commit.entry(on).or_insert_with(|| context.repo.is_commit(on))
-            {
-                out.of_session.entry(session).or_default().push((origin.0, on));
+            let on = line.head.commit.as_deref().and_then(parse_oid);
+            if let Some(on) = on.filter(|on| missing.contains_key(on)) {
+                let known = first.entry(on).or_insert(u64::MAX);
+                *known = (*known).min(line.head.id.ms());
             }
         }
-        Ok(out)
+        Ok(Nearest { replaced, first, history })
     }
 
     /// The nearest commit; `None` while HEAD is unborn.
@@ -62,12 +53,7 @@ impl<'l> Nearest<'l> {
         if let Some(to) = self.replaced.get(&from) {
             return Some(*to);
         }
-        let (ms, session) = *self.first.get(&from)?;
-        let others = session.and_then(|session| self.of_session.get(session));
-        if let Some((_, to)) = others.into_iter().flatten().min_by_key(|(other, to)| (other.abs_diff(ms), *to)) {
-            return Some(*to);
-        }
-        let seconds = i64::try_from(ms / 1000).unwrap_or(i64::MAX);
+        let seconds = i64::try_from(self.first.get(&from)? / 1000).unwrap_or(i64::MAX);
         let before = self.history.iter().rev().find(|(time, _)| *time <= seconds);
         Some(before.unwrap_or(oldest).1)
     }

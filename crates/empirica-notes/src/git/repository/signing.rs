@@ -3,25 +3,31 @@
 use std::path::Path;
 use std::process::Command;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::error::{Error, Result};
 use crate::git::process;
 use crate::git::repository::Repository;
 
 /// The verification of a signed commit.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Verified {
     /// Whether `git verify-commit` accepts it.
+    #[serde(skip)]
     pub accepted: bool,
     /// Git's letter, as in `%G?`: G good, B bad, U of unknown validity, X and Y expired, R revoked, E cannot be
     /// checked, N none.
+    #[serde(skip)]
     pub letter: char,
-    /// The signer by the key.
+    /// The signer, as named by git.
     pub signer: Option<String>,
-    /// The id of the key.
+    /// The key, as named by git.
     pub key: Option<String>,
-    /// The fingerprint of the key.
+    /// Fingerprint of the key.
     pub fingerprint: Option<String>,
-    /// Git's message.
+    /// Message of git about it.
+    #[serde(rename = "git")]
     pub words: String,
 }
 
