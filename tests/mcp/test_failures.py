@@ -109,7 +109,7 @@ WRONG: list[tuple[str, dict, str]] = [
     ("get_vector_diff", {"current_vectors": {"know": 2}}, "know"),
     ("measure_token_efficiency", {"handoff_id": "ffffffff"}, "ffffffff"),
     ("generate_efficiency_report", {"format": "xml"}, "text"),
-    ("generate_efficiency_report", {"since": "the day after never"}, "since"),
+    ("generate_efficiency_report", {"since": "the day after wild"}, "since"),
     ("generate_efficiency_report", {"session_id": "latest", "ai_id": "a"}, "session_id"),
     ("create_cascade", {"task": ""}, "task"),
     ("generate_goals", {"use_epistemic_state": False}, "use_epistemic_state"),
