@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::render::answer::{FailureView, StoredView, SuccessView};
 
 /// The schema of a type.
-pub type Part = fn(&mut SchemaGenerator) -> Schema;
+pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
 /// A document that a command answers with when it succeeds.
 pub struct Document {
@@ -17,11 +17,11 @@ pub struct Document {
     /// When it is this one; empty for the only document of its commands.
     pub when: &'static str,
     /// The view whose keys it has, then those that add keys to it.
-    pub parts: &'static [Part],
+    pub parts: &'static [SchemaFn],
 }
 
 /// The schema of a type, of which no object has other keys than those it names.
-fn schema_of(schema: Part) -> Value {
+fn schema_of(schema: SchemaFn) -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = schema(&mut generator);
     let mut close = RecursiveTransform(|schema: &mut Schema| {

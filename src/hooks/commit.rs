@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::context::CommandContext;
 use crate::context::active::{ActiveSession, cached};
 use crate::hooks::digest::digest;
-use crate::hooks::trouble::{in_one_line, troubles};
+use crate::hooks::errors::{errors_of, in_one_line};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::head_move::{HeadMove, touched};
 use empirica_notes::git::{Oid, parse_oid};
@@ -48,14 +48,14 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
             };
             match digests(context, &active, moved.parent, &is_reported) {
                 Ok(digests) if !digests.is_empty() => {
-                    warnings.extend(troubles(store.writer().append(digests, FlushTiming::Later)?))
+                    warnings.extend(errors_of(store.writer().append(digests, FlushTiming::Later)?))
                 }
                 Ok(_) => {}
                 Err(error) => warnings.push(in_one_line(&error)),
             }
         }
         if let Some(parent) = moved.parent.filter(|_| !pending.is_empty()) {
-            warnings.extend(troubles(store.pending_handoffs().attach(&pending, parent, head)?));
+            warnings.extend(errors_of(store.pending_handoffs().attach(&pending, parent, head)?));
             // a handoff without paths belongs to one commit only
             let attached = pending.into_iter().filter(|pending| pending.paths.is_empty()).map(|pending| pending.id);
             let attached: BTreeSet<Id> = attached.collect();

@@ -3,11 +3,11 @@
 pub mod agent;
 mod commit;
 pub mod digest;
+pub mod errors;
 mod rewrite;
-pub mod trouble;
 
 use crate::context::{CommandContext, Selection};
-use crate::hooks::trouble::in_one_line;
+use crate::hooks::errors::in_one_line;
 use crate::sync;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Kind, Result};
@@ -77,7 +77,7 @@ pub fn run(env: &Env, render: &dyn Render, call: &HookCall) -> HookOutcome {
         GitHook::PrePush => Ok(before_push(&context, call, &mut outcome)),
     };
     match result {
-        Ok(troubles) => troubles.iter().for_each(|trouble| context.store.hook_errors().add(call.name.name(), trouble)),
+        Ok(errors) => errors.iter().for_each(|error| context.store.hook_errors().add(call.name.name(), error)),
         Err(error) => {
             let text = in_one_line(&error);
             context.store.hook_errors().add(call.name.name(), &text);
@@ -104,11 +104,11 @@ fn before_push(context: &CommandContext<'_>, call: &HookCall, outcome: &mut Hook
 
 /// After a merge or a patch: merges arrived notes and writes pending records.
 fn arrived(context: &CommandContext<'_>) -> Result<Vec<String>> {
-    let mut troubles = context.store.reconcile();
+    let mut errors = context.store.reconcile();
     if context.store.log().counts().total() > 0 {
         let flushed = context.store.writer().flush();
-        troubles.extend(flushed.warnings);
-        troubles.extend(flushed.degraded.iter().map(in_one_line));
+        errors.extend(flushed.warnings);
+        errors.extend(flushed.degraded.iter().map(in_one_line));
     }
-    Ok(troubles)
+    Ok(errors)
 }

@@ -1,7 +1,7 @@
 //! After an amend or a rebase: copies notes to the rewritten commits, in one batch.
 
 use crate::context::CommandContext;
-use crate::hooks::trouble::troubles;
+use crate::hooks::errors::errors_of;
 use empirica_notes::error::Result;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::store::Follow;
@@ -19,6 +19,6 @@ pub(crate) fn run(context: &CommandContext<'_>, input: &[u8]) -> Result<Vec<Stri
     let mut warnings = context.store.reconcile();
     let follows: Vec<Follow> = moves.iter().map(|(from, to)| Follow { from: *from, to: *to, only: None }).collect();
     context.store.pending_handoffs().follow(&moves);
-    warnings.extend(troubles(context.store.writer().follow_durably(&follows)?));
+    warnings.extend(errors_of(context.store.writer().follow_durably(&follows)?));
     Ok(warnings)
 }

@@ -16,7 +16,7 @@ const FILES: usize = 3;
 const STEPS: usize = 16;
 
 empirica_notes::words! {
-    pub enum Kind {
+    pub enum FactKind {
         Finding = "finding",
         Decision = "decision",
         Answered = "answered",
@@ -28,7 +28,7 @@ empirica_notes::words! {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
     pub head: Envelope,
-    pub kind: Kind,
+    pub kind: FactKind,
     /// Finding, decision, question or approach.
     pub text: String,
     /// The answer, or the reason of a decision or a failure.
@@ -45,10 +45,10 @@ pub fn facts(records: &[&Record], most: usize) -> (Vec<Fact>, usize) {
     for record in records.iter().rev() {
         let answer = answers.get(&record.head.id);
         let (kind, weight, text, more) = match &record.body {
-            Body::Finding(b) => (Kind::Finding, b.impact, &b.text, None),
-            Body::Unknown(b) if answer.is_some() => (Kind::Answered, Some(ANSWERED), &b.text, answer),
-            Body::Decision(b) => (Kind::Decision, Some(DECISION), &b.text, Some(&b.why)),
-            Body::DeadEnd(b) => (Kind::DeadEnd, Some(DEAD_END), &b.approach, Some(&b.why)),
+            Body::Finding(b) => (FactKind::Finding, b.impact, &b.text, None),
+            Body::Unknown(b) if answer.is_some() => (FactKind::Answered, Some(ANSWERED), &b.text, answer),
+            Body::Decision(b) => (FactKind::Decision, Some(DECISION), &b.text, Some(&b.why)),
+            Body::DeadEnd(b) => (FactKind::DeadEnd, Some(DEAD_END), &b.approach, Some(&b.why)),
             _ => continue,
         };
         let (text, more) = (text.clone(), more.cloned());
@@ -198,13 +198,13 @@ mod tests {
             record(6, 2, Body::Resolve(Resolve { of: id(2), text: "so".into(), concerns: Vec::new() })),
             unknown(7, "nobody knows yet"),
         ];
-        let all: Vec<(Kind, String)> = found(&records, 9).into_iter().map(|fact| (fact.kind, fact.text)).collect();
+        let all: Vec<(FactKind, String)> = found(&records, 9).into_iter().map(|fact| (fact.kind, fact.text)).collect();
         let expected = [
-            (Kind::DeadEnd, "tried"),
-            (Kind::Finding, "small"),
-            (Kind::Decision, "so"),
-            (Kind::Answered, "which?"),
-            (Kind::Finding, "great"),
+            (FactKind::DeadEnd, "tried"),
+            (FactKind::Finding, "small"),
+            (FactKind::Decision, "so"),
+            (FactKind::Answered, "which?"),
+            (FactKind::Finding, "great"),
         ];
         assert_eq!(all, expected.map(|(kind, text)| (kind, text.to_owned())));
         let kept: Vec<String> = found(&records, 3).into_iter().map(|fact| fact.text).collect();

@@ -149,8 +149,8 @@ fn a_commit_waits_half_a_second_for_others_in_all() {
     repo.run(["finding", "kept"]).ok();
     repo.write(".git/refs/notes/empirica/data/journal.lock", "");
     let commit = repo.commit("two.txt", "x\n", "two");
-    let troubles = std::fs::read_to_string(repo.path.join(".git/empirica/troubles")).expect("the log of troubles");
-    assert_eq!(troubles.matches("post-commit: ").count(), 1, "one wait, not one a step: {troubles}");
+    let errors = std::fs::read_to_string(repo.path.join(".git/empirica/hook-errors")).expect("errors of hooks");
+    assert_eq!(errors.matches("post-commit: ").count(), 1, "one wait, not one a step: {errors}");
     std::fs::remove_file(repo.path.join(".git/refs/notes/empirica/data/journal.lock")).expect("the lock");
     repo.run(["status"]).ok();
     repo.run(["flush"]).ok();

@@ -300,8 +300,8 @@ fn no_failure_fails_a_commit() {
     repo.write(".git/refs/notes/empirica/data/journal.lock", "");
     let commit = repo.commit("a.txt", "a\n", "A");
     assert_eq!(repo.note(HANDOFFS, &commit), "");
-    let troubles = std::fs::read_to_string(repo.path.join(".git/empirica/troubles")).expect("the log of troubles");
-    assert!(troubles.contains("post-commit: "), "{troubles}");
+    let errors = std::fs::read_to_string(repo.path.join(".git/empirica/hook-errors")).expect("errors of hooks");
+    assert!(errors.contains("post-commit: "), "{errors}");
     std::fs::remove_file(repo.path.join(".git/refs/notes/empirica/handoffs.lock")).expect("removed");
     std::fs::remove_file(repo.path.join(".git/refs/notes/empirica/data/journal.lock")).expect("removed");
     repo.run(["flush"]).ok();

@@ -148,8 +148,8 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
 
 /// A handoff with its state and receivers.
 fn handoff(context: &CommandContext<'_>, listed: ListedHandoff, warnings: &mut Vec<String>) -> Result<ShowOutcome> {
-    let (arrivals, troubles) = arrival::of(context, &[&listed])?;
-    warnings.extend(troubles);
+    let (arrivals, more) = arrival::of(context, &[&listed])?;
+    warnings.extend(more);
     let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
     let received = accept::of(context, &listed.head.id)?;
     let committed = committer::of(context, &listed.head.id, listed.head.session.as_ref())?;

@@ -21,7 +21,7 @@ use crate::handoff::arrival;
 use crate::handoff::arrival::fold::Arrival;
 use crate::handoff::build::Content;
 use crate::hooks::agent::event::{HookEvent, HookKind, StartSource};
-use crate::hooks::trouble::in_one_line;
+use crate::hooks::errors::in_one_line;
 use crate::index::HandoffQuery;
 use crate::session::{bootstrap, compaction, lifecycle};
 use crate::setup::agents::entries::entry;

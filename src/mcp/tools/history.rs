@@ -21,9 +21,9 @@ use empirica_notes::error::{Error, Result};
 #[derive(Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("enum" = KINDS))]
-pub struct Kind(String);
+pub struct HitKind(String);
 
-impl Kind {
+impl HitKind {
     fn name(&self) -> Result<&'static str> {
         kind(&self.0).ok_or_else(|| {
             Error::usage(format!("there is no kind '{}'", self.0))
@@ -41,7 +41,7 @@ pub struct Search {
     /// words, "phrases", tok*, -without, ai:NAME, session:ALIAS
     query: String,
     #[serde(default)]
-    kinds: Vec<Kind>,
+    kinds: Vec<HitKind>,
     ai_id: Option<String>,
     /// the query is a plan: list failed attempts first
     #[serde(default)]
@@ -60,7 +60,7 @@ impl Call for Search {
         let request = search::SearchRequest {
             words: vec![self.query],
             plan: self.plan,
-            kinds: self.kinds.iter().map(Kind::name).collect::<Result<_>>()?,
+            kinds: self.kinds.iter().map(HitKind::name).collect::<Result<_>>()?,
             limit: self.limit.map_or(10, |limit| limit as usize),
             ..Default::default()
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::knowledge::{Fact, Kind};
+use crate::report::knowledge::{Fact, FactKind};
 use crate::report::page::svg::{at, curve, label, number, picture, scrolling, tail, text};
 use crate::text::shorten::short;
 
@@ -105,10 +105,10 @@ fn drawn_fact(fact: &Fact, y: f64) -> String {
     let (x, width) = (FACTS.0, FACTS.1 - FACTS.0);
     // kinds differ in shape, not only in colour
     let mark = match fact.kind {
-        Kind::Finding => "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
-        Kind::Decision => "M0-6L6 0L0 6L-6 0z",
-        Kind::Answered => "M-6 0L-2 4L6-5",
-        Kind::DeadEnd => "M-5-5L5 5M5-5L-5 5",
+        FactKind::Finding => "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
+        FactKind::Decision => "M0-6L6 0L0 6L-6 0z",
+        FactKind::Answered => "M-6 0L-2 4L6-5",
+        FactKind::DeadEnd => "M-5-5L5 5M5-5L-5 5",
     };
     format!(
         "<g><title>{}: {}</title><rect class=\"box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"24\" rx=\"6\"/><path class=\"mark\" transform=\"translate({} {})\" d=\"{mark}\"/>{}</g>",

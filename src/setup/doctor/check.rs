@@ -9,7 +9,7 @@ use empirica_notes::error::{Command, Error};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DoctorCheck")]
 pub struct DoctorCheck {
-    /// git, program, setup, hooks, display, fetch, remote, refspecs, rewrite, config, identity, refs, locks, log, sync, store, troubles
+    /// git, program, setup, hooks, display, fetch, remote, refspecs, rewrite, config, identity, refs, locks, log, sync, store, hook-errors
     /// or secrets (only while `empirica.redact` is off, and with `--secrets`).
     pub check: &'static str,
     /// Whether nothing is wrong.

@@ -48,7 +48,7 @@ fn hook_errors(context: &CommandContext<'_>) -> Option<DoctorCheck> {
     let all = context.store.hook_errors().list();
     let last = all.last()?;
     Some(DoctorCheck::right(
-        "troubles",
+        "hook-errors",
         format!("hooks logged {}; the last: {last}", format::count(all.len(), "failure")),
     ))
 }

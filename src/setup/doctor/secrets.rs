@@ -2,7 +2,7 @@
 
 use crate::context::CommandContext;
 use crate::setup::doctor::check::DoctorCheck;
-use empirica_notes::store::{Leak, Part};
+use empirica_notes::store::{Leak, LeakPart};
 
 /// A check per stored secret, with the command that removes it. `progress` receives the notes done and their total.
 pub fn secrets(context: &CommandContext<'_>, progress: &mut dyn FnMut(usize, usize)) -> Vec<DoctorCheck> {
@@ -16,7 +16,7 @@ pub fn secrets(context: &CommandContext<'_>, progress: &mut dyn FnMut(usize, usi
 }
 
 fn check(leak: &Leak) -> DoctorCheck {
-    let on = leak.place.as_ref().filter(|_| leak.id.is_some() && leak.part == Part::Note);
+    let on = leak.place.as_ref().filter(|_| leak.id.is_some() && leak.part == LeakPart::Note);
     let on = on.map_or_else(String::new, |(_, on)| format!(" on {on}"));
     let field = leak.field.as_ref().map_or_else(String::new, |field| format!(", in {field}"));
     let what = format!("{}{on} holds a secret{field} (rule {})", leak.location(), leak.rule);

@@ -11,7 +11,7 @@ use empirica_transcripts::model::Agent;
 pub use crate::error::path::{io_cause, move_aside, quote};
 pub use crate::text;
 
-pub use crate::error::remedy::{Argument, Command, Part, Shell, Terms, Text, Value, blank, empirica, option};
+pub use crate::error::remedy::{Argument, Command, Shell, Terms, Text, TextPart, Value, blank, empirica, option};
 
 /// A result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -138,11 +138,11 @@ impl fmt::Display for Command {
 
 /// A text with references to commands and options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Text(pub Vec<Part>);
+pub struct Text(pub Vec<TextPart>);
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum TextPart {
     /// Literal text.
     Words(String),
     /// A reference to a command.
@@ -154,21 +154,21 @@ pub enum Part {
 /// Builds a [`Text`](crate::error::Text) from words, commands and options.
 #[macro_export]
 macro_rules! text {
-    ($($part:expr),+ $(,)?) => { $crate::error::Text(vec![$($crate::error::Part::from($part)),+]) };
+    ($($part:expr),+ $(,)?) => { $crate::error::Text(vec![$($crate::error::TextPart::from($part)),+]) };
 }
 
 /// A reference to an option.
-pub fn option(name: &'static str) -> Part {
-    Part::Option(name)
+pub fn option(name: &'static str) -> TextPart {
+    TextPart::Option(name)
 }
 
 impl Text {
     /// Renders the text in the terms of an interface; a command without an equivalent there stays a shell line.
     pub fn render(&self, terms: &dyn Terms) -> String {
-        let part = |part: &Part| match part {
-            Part::Words(words) => words.clone(),
-            Part::Command(command) => terms.call(command).unwrap_or_else(|| command.to_string()),
-            Part::Option(name) => terms.option(name),
+        let part = |part: &TextPart| match part {
+            TextPart::Words(words) => words.clone(),
+            TextPart::Command(command) => terms.call(command).unwrap_or_else(|| command.to_string()),
+            TextPart::Option(name) => terms.option(name),
         };
         self.0.iter().map(part).collect()
     }
@@ -180,21 +180,21 @@ impl fmt::Display for Text {
     }
 }
 
-impl<T: Into<Part>> From<T> for Text {
+impl<T: Into<TextPart>> From<T> for Text {
     fn from(part: T) -> Self {
         Text(vec![part.into()])
     }
 }
 
-impl<T: Into<String>> From<T> for Part {
+impl<T: Into<String>> From<T> for TextPart {
     fn from(words: T) -> Self {
-        Part::Words(words.into())
+        TextPart::Words(words.into())
     }
 }
 
-impl From<Command> for Part {
+impl From<Command> for TextPart {
     fn from(command: Command) -> Self {
-        Part::Command(command)
+        TextPart::Command(command)
     }
 }
 

@@ -38,7 +38,7 @@ pub use crate::store::redact::RedactedRecords;
 pub use crate::store::redact::scrub::Scrubbed;
 pub use crate::store::redact::tombstones::{Form, Tombstones};
 pub use crate::store::refs::{MARKDOWN_REF, PREFIX, data_ref, own_refs, tracking_ref};
-pub use crate::store::secrets::leak::{Leak, Part, has_allowed_secrets};
+pub use crate::store::secrets::leak::{Leak, LeakPart, has_allowed_secrets};
 pub use crate::store::sync::{Line, RefComparison, TransferLines};
 pub use crate::store::write::follow::Follow;
 pub use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};

@@ -63,7 +63,7 @@ impl Severity {
 empirica_notes::words! {
     /// Pattern of the moves; independent of the severity.
     #[derive(Default)]
-    pub enum Kind {
+    pub enum DriftKind {
         /// Nothing moved by 0.05.
         #[default]
         None = "none",
@@ -80,16 +80,16 @@ empirica_notes::words! {
     }
 }
 
-impl Kind {
+impl DriftKind {
     /// A sentence.
     pub fn pattern(self) -> &'static str {
         match self {
-            Kind::None => "Confidence is steady",
-            Kind::Overconfidence => "Confidence increasing faster than evidence supports",
-            Kind::TrueDrift => "Knowledge, clarity and context fell together: what was known may be lost",
-            Kind::Learning => "Assessments move with what is learned",
-            Kind::ScopeDrift => "Knowledge fell as the task grew",
-            Kind::Decline => "Confidence is falling",
+            DriftKind::None => "Confidence is steady",
+            DriftKind::Overconfidence => "Confidence increasing faster than evidence supports",
+            DriftKind::TrueDrift => "Knowledge, clarity and context fell together: what was known may be lost",
+            DriftKind::Learning => "Assessments move with what is learned",
+            DriftKind::ScopeDrift => "Knowledge fell as the task grew",
+            DriftKind::Decline => "Confidence is falling",
         }
     }
 }
@@ -135,7 +135,7 @@ pub struct Drift {
     pub detected: bool,
     /// The pattern of the moves.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: DriftKind,
     /// The pattern, a sentence.
     pub pattern: &'static str,
     /// By the largest counted move: minor below 0.15, moderate to 0.30, severe above.
@@ -168,7 +168,7 @@ impl Drift {
 
     /// Whether confidence rose by 0.15 or more without evidence, or by more than 0.30 with little.
     pub fn is_inflated(&self) -> bool {
-        self.kind == Kind::Overconfidence && self.severity >= Severity::Moderate
+        self.kind == DriftKind::Overconfidence && self.severity >= Severity::Moderate
     }
 }
 
@@ -203,12 +203,12 @@ pub fn analyse(steps: &[AssessmentStep<'_>], window: usize) -> Drift {
     drift.severity = Severity::of(fall.max(gain));
     drift.detected = drift.severity != Severity::None;
     drift.kind = match drift.detected {
-        true if round4(gain) > round4(fall) => Kind::Overconfidence,
+        true if round4(gain) > round4(fall) => DriftKind::Overconfidence,
         true => falling(&drift.deltas),
         false if !now.learned.is_nothing() && drift.deltas.values().any(|delta| delta.abs() >= DETECTED) => {
-            Kind::Learning
+            DriftKind::Learning
         }
-        false => Kind::None,
+        false => DriftKind::None,
     };
     if !drift.deltas.is_empty() {
         drift.pattern = drift.kind.pattern();
@@ -222,17 +222,17 @@ fn mean(steps: &[AssessmentStep<'_>], vector: Vector) -> Option<f64> {
 }
 
 /// The pattern of a fall, as in the Python tool's monitor.
-fn falling(deltas: &BTreeMap<Vector, f64>) -> Kind {
+fn falling(deltas: &BTreeMap<Vector, f64>) -> DriftKind {
     let delta = |vector| deltas.get(&vector).copied().unwrap_or_default();
     let fell = |vector| delta(vector) < FALLEN;
     if fell(Vector::Know) && fell(Vector::Clarity) && fell(Vector::Context) {
-        Kind::TrueDrift
+        DriftKind::TrueDrift
     } else if fell(Vector::Know) && delta(Vector::Clarity) > CLEARER {
-        Kind::Learning
+        DriftKind::Learning
     } else if fell(Vector::Know) && delta(Vector::Uncertainty) > -FALLEN {
-        Kind::ScopeDrift
+        DriftKind::ScopeDrift
     } else {
-        Kind::Decline
+        DriftKind::Decline
     }
 }
 

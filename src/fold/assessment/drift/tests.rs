@@ -68,9 +68,9 @@ fn a_gain_counts_from_where_nothing_was_learned_any_more() {
     let founded = drift(&[("know=0.4", false), ("know=0.7", true), ("know=0.72", false)], 3);
     assert_eq!((founded.severity, founded.deltas[&Vector::Know]), (Severity::None, 0.17));
     let creeping = drift(&[("know=0.4", false), ("know=0.6", false), ("know=0.85", false)], 3);
-    assert_eq!((creeping.severity, creeping.kind), (Severity::Severe, Kind::Overconfidence));
+    assert_eq!((creeping.severity, creeping.kind), (Severity::Severe, DriftKind::Overconfidence));
     let partly = drift(&[("know=0.4", false), ("know=0.5", true), ("know=0.7", false)], 3);
-    assert_eq!((partly.severity, partly.kind), (Severity::Moderate, Kind::Overconfidence));
+    assert_eq!((partly.severity, partly.kind), (Severity::Moderate, DriftKind::Overconfidence));
 }
 
 #[test]
@@ -81,11 +81,11 @@ fn a_large_gain_needs_a_check_that_passed_or_three_claims() {
         let drift = analyse(&[AssessmentStep { vectors: &before, learned: claim(false) }, now], 3);
         (drift.severity, drift.kind, drift.is_undersupported)
     };
-    assert_eq!(grown(0, false), (Severity::Severe, Kind::Overconfidence, false));
-    assert_eq!(grown(1, false), (Severity::Moderate, Kind::Overconfidence, true));
-    assert_eq!(grown(2, false), (Severity::Moderate, Kind::Overconfidence, true));
-    assert_eq!(grown(3, false), (Severity::None, Kind::Learning, false));
-    assert_eq!(grown(0, true), (Severity::None, Kind::Learning, false));
+    assert_eq!(grown(0, false), (Severity::Severe, DriftKind::Overconfidence, false));
+    assert_eq!(grown(1, false), (Severity::Moderate, DriftKind::Overconfidence, true));
+    assert_eq!(grown(2, false), (Severity::Moderate, DriftKind::Overconfidence, true));
+    assert_eq!(grown(3, false), (Severity::None, DriftKind::Learning, false));
+    assert_eq!(grown(0, true), (Severity::None, DriftKind::Learning, false));
     // claims made before the assessment it rose from do not support it
     let (low, high) = (vectors("know=0.3"), vectors("know=0.95"));
     let series = [(&low, 0), (&low, 5), (&high, 1)];
@@ -106,17 +106,20 @@ fn other_vectors_do_not_count_and_fewer_than_two_show_nothing() {
 #[test]
 fn each_label() {
     let kind = |before: &str, after: &str, learned| drift(&[(before, false), (after, learned)], 3).kind;
-    assert_eq!(kind("know=0.5", "know=0.52", false), Kind::None);
-    assert_eq!(kind("know=0.5", "know=0.8", true), Kind::Learning);
-    assert_eq!(kind("know=0.5", "know=0.8", false), Kind::Overconfidence);
-    assert_eq!(kind("know=0.8,clarity=0.8,context=0.8", "know=0.6,clarity=0.6,context=0.6", true), Kind::TrueDrift);
-    assert_eq!(kind("know=0.8,clarity=0.8,context=0.8", "know=0.6,clarity=0.6,context=0.65", true), Kind::Decline);
-    assert_eq!(kind("know=0.8,clarity=0.5", "know=0.6,clarity=0.7", true), Kind::Learning);
-    assert_eq!(kind("know=0.8,uncertainty=0.3", "know=0.6,uncertainty=0.5", true), Kind::ScopeDrift);
-    assert_eq!(kind("engagement=0.8", "engagement=0.6", true), Kind::Decline);
+    assert_eq!(kind("know=0.5", "know=0.52", false), DriftKind::None);
+    assert_eq!(kind("know=0.5", "know=0.8", true), DriftKind::Learning);
+    assert_eq!(kind("know=0.5", "know=0.8", false), DriftKind::Overconfidence);
+    assert_eq!(
+        kind("know=0.8,clarity=0.8,context=0.8", "know=0.6,clarity=0.6,context=0.6", true),
+        DriftKind::TrueDrift
+    );
+    assert_eq!(kind("know=0.8,clarity=0.8,context=0.8", "know=0.6,clarity=0.6,context=0.65", true), DriftKind::Decline);
+    assert_eq!(kind("know=0.8,clarity=0.5", "know=0.6,clarity=0.7", true), DriftKind::Learning);
+    assert_eq!(kind("know=0.8,uncertainty=0.3", "know=0.6,uncertainty=0.5", true), DriftKind::ScopeDrift);
+    assert_eq!(kind("engagement=0.8", "engagement=0.6", true), DriftKind::Decline);
     // the larger move gives the label
-    assert_eq!(kind("know=0.8,do=0.2", "know=0.7,do=0.5", false), Kind::Overconfidence);
-    assert_eq!(kind("know=0.8,do=0.2", "know=0.4,do=0.5", false), Kind::Decline);
+    assert_eq!(kind("know=0.8,do=0.2", "know=0.7,do=0.5", false), DriftKind::Overconfidence);
+    assert_eq!(kind("know=0.8,do=0.2", "know=0.4,do=0.5", false), DriftKind::Decline);
 }
 
 prop_compose! {
@@ -136,7 +139,7 @@ proptest! {
     fn constant_vectors_do_not_drift(v in some_vectors(), n in 1..6usize, learned: bool, window in 2..6usize) {
         let steps: Vec<AssessmentStep<'_>> = (0..n).map(|_| AssessmentStep { vectors: &v, learned: claim(learned) }).collect();
         let drift = analyse(&steps, window);
-        prop_assert!(!drift.detected && drift.kind == Kind::None);
+        prop_assert!(!drift.detected && drift.kind == DriftKind::None);
         prop_assert!(drift.deltas.values().all(|delta| *delta == 0.0));
     }
 

@@ -14,7 +14,7 @@ use crate::git::Oid;
 use crate::git::history::reach::is_ancestor;
 use crate::git::repository::Repository;
 use crate::git::rewrites::other_history::{OtherHistory, Range};
-use crate::git::rewrites::patches::{Patch, Summary, Which};
+use crate::git::rewrites::patches::{CommitSelection, Patch, Summary};
 use crate::git::rewrites::recorded::{Edges, Rewrites, ends};
 
 /// A commit with records to look for.
@@ -179,7 +179,9 @@ impl<'a> Search<'a> {
     /// Reads commits, the ranges they are in, and HEAD's history since.
     fn compare(&mut self, commits: &BTreeSet<Oid>) -> Result<Compared> {
         let mut own: BTreeMap<Oid, Summary> = BTreeMap::new();
-        patches::list(self.repo, &Which::These(commits), true, &mut |listed| drop(own.insert(listed.id, listed)))?;
+        patches::list(self.repo, &CommitSelection::These(commits), true, &mut |listed| {
+            drop(own.insert(listed.id, listed))
+        })?;
         let ranges: BTreeMap<Oid, BTreeSet<Range>> =
             commits.iter().map(|of| (*of, self.others.ranges(self.repo, *of))).collect();
         let tips: BTreeMap<Oid, Oid> = ranges.values().flatten().map(|range| (range.tip, range.base)).collect();
@@ -190,7 +192,7 @@ impl<'a> Search<'a> {
             own.values().filter_map(|one| one.paths).chain(touched.values().copied().flatten()).collect();
         let authors: BTreeSet<(Oid, &[u8])> = own.values().map(|one| (one.tree, one.author.as_slice())).collect();
         let (mut same_paths, mut same) = (Vec::new(), Vec::new());
-        patches::list(self.repo, &Which::SinceAllOf(commits), true, &mut |listed| {
+        patches::list(self.repo, &CommitSelection::SinceAllOf(commits), true, &mut |listed| {
             if let Some(paths) = listed.paths.filter(|paths| candidates.contains(paths)) {
                 same_paths.push((listed.id, paths));
             }
@@ -238,7 +240,7 @@ impl<'a> Search<'a> {
             return Ok(());
         }
         let mut candidates = Vec::new();
-        patches::list(self.repo, &Which::SinceAllOf(&BTreeSet::new()), false, &mut |listed| {
+        patches::list(self.repo, &CommitSelection::SinceAllOf(&BTreeSet::new()), false, &mut |listed| {
             if trees.contains(&listed.tree) {
                 candidates.push((listed.id, listed.tree));
             }

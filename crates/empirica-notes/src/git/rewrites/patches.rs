@@ -39,7 +39,7 @@ pub struct Summary {
 }
 
 /// A selection of commits.
-pub enum Which<'w> {
+pub enum CommitSelection<'w> {
     /// The commits of HEAD's history that not all of these contain.
     SinceAllOf(&'w BTreeSet<Oid>),
     /// These.
@@ -47,7 +47,12 @@ pub enum Which<'w> {
 }
 
 /// Calls `see` for each commit, newest first, with its paths if requested. Streamed.
-pub fn list(repo: &Repository, which: &Which<'_>, with_paths: bool, see: &mut dyn FnMut(Summary)) -> Result<()> {
+pub fn list(
+    repo: &Repository,
+    selection: &CommitSelection<'_>,
+    with_paths: bool,
+    see: &mut dyn FnMut(Summary),
+) -> Result<()> {
     let mut command = local(repo);
     command.args(PLAIN).args(["log", "-z", "--no-notes", "--date=raw", "--encoding=UTF-8"]);
     command.args(PLAIN_DIFF).arg("--format=tformat:%H%x00%T%x00%an%x00%ae%x00%ad");
@@ -57,13 +62,13 @@ pub fn list(repo: &Repository, which: &Which<'_>, with_paths: bool, see: &mut dy
         command.arg("--no-patch");
     }
     let mut input = String::new();
-    match which {
-        Which::SinceAllOf(commits) => {
+    match selection {
+        CommitSelection::SinceAllOf(commits) => {
             input.push_str("HEAD\n");
             let base = if commits.is_empty() { None } else { common_base(repo, commits) };
             base.into_iter().for_each(|base| input.push_str(&format!("^{base}\n")));
         }
-        Which::These(commits) => {
+        CommitSelection::These(commits) => {
             command.arg("--no-walk=unsorted");
             commits.iter().for_each(|id| input.push_str(&format!("{id}\n")));
         }

@@ -3,7 +3,7 @@
 use crate::store::HookErrors;
 use crate::store::files::read_lines;
 
-const FILE: &str = "troubles";
+const FILE: &str = "hook-errors";
 /// The limit of lines.
 const MOST: usize = 128;
 

@@ -16,7 +16,7 @@ use crate::store::redact::forget::{MESSAGE, REFLOG};
 use crate::store::redact::tombstones::{Form, NAME, Tombstones};
 use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::write::touched;
-use crate::store::{MARKDOWN_REF, Part, Redaction, own_refs, tracked};
+use crate::store::{LeakPart, MARKDOWN_REF, Redaction, own_refs, tracked};
 
 /// The secrets replaced in a ref, or that would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -78,9 +78,9 @@ impl Redaction<'_> {
         let (tree, notes) = self.clean_tree(name, tip)?;
         let history =
             self.store.secret_scan().all_in_push(name, tip, published_tip)?.iter().any(|leak| match &leak.part {
-                Part::Earlier | Part::Message | Part::Name => true,
-                Part::File(_) => notes == 0,
-                Part::Note => false,
+                LeakPart::Earlier | LeakPart::Message | LeakPart::Name => true,
+                LeakPart::File(_) => notes == 0,
+                LeakPart::Note => false,
             });
         let published = match published_tip.filter(|_| notes > 0) {
             Some(tip) => self.clean_tree(name, tip)?.1 > 0,

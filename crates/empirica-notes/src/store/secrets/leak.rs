@@ -18,12 +18,12 @@ pub struct Leak {
     /// The ref, and the annotated object, commit or tree; `None` for a pending record.
     pub place: Option<(String, Oid)>,
     /// The part of the ref.
-    pub part: Part,
+    pub part: LeakPart,
 }
 
 /// A part of a ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum LeakPart {
     /// The current version of a note.
     Note,
     /// An older version of a note.
@@ -38,10 +38,10 @@ pub enum Part {
 
 impl Leak {
     pub(crate) fn new(id: Option<String>, field: Option<String>, rule: &'static str) -> Self {
-        Leak { id, field, rule, place: None, part: Part::Note }
+        Leak { id, field, rule, place: None, part: LeakPart::Note }
     }
 
-    pub(crate) fn at(self, name: &str, object: Oid, part: Part) -> Self {
+    pub(crate) fn at(self, name: &str, object: Oid, part: LeakPart) -> Self {
         Leak { place: Some((name.to_owned(), object)), part, ..self }
     }
 
@@ -50,19 +50,19 @@ impl Leak {
         let (name, object) =
             self.place.as_ref().map_or(("the log", String::new()), |(name, on)| (name.as_str(), on.to_string()));
         match (&self.part, &self.id) {
-            (Part::Note, Some(id)) => format!("the record {id}"),
-            (Part::Note, None) => format!("text outside records, in the note of {object} in {name},"),
-            (Part::Earlier, _) => format!("an older version of the note of {object} in {name}"),
-            (Part::Message, _) => format!("the commit {object} of {name}"),
-            (Part::Name, _) => format!("the name of a file in {name}"),
-            (Part::File(path), _) => format!("the file {path} in {name}"),
+            (LeakPart::Note, Some(id)) => format!("the record {id}"),
+            (LeakPart::Note, None) => format!("text outside records, in the note of {object} in {name},"),
+            (LeakPart::Earlier, _) => format!("an older version of the note of {object} in {name}"),
+            (LeakPart::Message, _) => format!("the commit {object} of {name}"),
+            (LeakPart::Name, _) => format!("the name of a file in {name}"),
+            (LeakPart::File(path), _) => format!("the file {path} in {name}"),
         }
     }
 
     /// The commands that remove it.
     pub fn remedies(&self) -> Vec<Command> {
         match (&self.part, &self.id) {
-            (Part::Note, Some(id)) => vec![empirica("redact").arg(id.as_str())],
+            (LeakPart::Note, Some(id)) => vec![empirica("redact").arg(id.as_str())],
             _ => vec![empirica("redact").flag("--secrets")],
         }
     }

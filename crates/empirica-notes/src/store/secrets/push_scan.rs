@@ -11,7 +11,7 @@ use crate::git::{NotesTree, Oid, Repository, parse_oid};
 use crate::store::redact::tombstones::NAME;
 use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::secrets::stored_scan::{leak_of_text, leaks};
-use crate::store::{Form, Leak, Part, RefComparison, SecretScan, Store, log, namespace_of, tracked};
+use crate::store::{Form, Leak, LeakPart, RefComparison, SecretScan, Store, log, namespace_of, tracked};
 
 /// The size of a chunk of plain text, and its overlap with the next, in bytes.
 const CHUNK: usize = 64 << 10;
@@ -80,11 +80,11 @@ impl SecretScan<'_> {
             match object(repo, id)? {
                 Some(Object::Blob(content)) => found.extend(scan.blob(id, &path, &content)?),
                 Some(Object::Commit(text)) => {
-                    found.extend(leak_of_text(&text).map(|leak| leak.at(name, id, Part::Message)));
+                    found.extend(leak_of_text(&text).map(|leak| leak.at(name, id, LeakPart::Message)));
                 }
                 Some(Object::Tree(names)) => {
                     let in_names = names.iter().filter_map(|name| leak_of_text(name));
-                    found.extend(in_names.map(|leak| leak.at(name, id, Part::Name)));
+                    found.extend(in_names.map(|leak| leak.at(name, id, LeakPart::Name)));
                 }
                 None => {}
             }
@@ -103,7 +103,7 @@ impl PushScan<'_> {
             let lines = content.split(|byte| *byte == b'\n').filter(|line| path != NAME || !is_redaction(line));
             let rules = self.rules(lines)?;
             let clean = empirica_secrets::redact_text(path).map_or_else(|| path.to_owned(), |(path, _)| path);
-            let leak = |rule| Leak::new(None, None, rule).at(self.name, id, Part::File(clean.clone()));
+            let leak = |rule| Leak::new(None, None, rule).at(self.name, id, LeakPart::File(clean.clone()));
             return Ok(rules.into_iter().map(leak).collect());
         };
         let remote = match &mut self.theirs {
@@ -119,7 +119,7 @@ impl PushScan<'_> {
                 }
             }
         }
-        let part = if self.ours.blob(on)? == Some(id) { Part::Note } else { Part::Earlier };
+        let part = if self.ours.blob(on)? == Some(id) { LeakPart::Note } else { LeakPart::Earlier };
         let found = match self.form {
             Form::Lines => self.lines(content, &remote)?,
             Form::Blocks => self.blocks(content, &remote)?,

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::format::redact::is_stub;
 use crate::format::{blocks, lines};
 use crate::model::Namespace;
-use crate::store::secrets::leak::{Leak, Part, is_allowed};
+use crate::store::secrets::leak::{Leak, LeakPart, is_allowed};
 use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::{Lookup, MARKDOWN_REF, SecretScan, data_ref, own_refs, tracked};
 use empirica_secrets::Replaced;
@@ -40,7 +40,7 @@ impl SecretScan<'_> {
                 for line in lookup.lines(on)? {
                     for leak in leaks(&line) {
                         if seen.insert((leak.id.clone(), leak.field.clone(), leak.rule)) || leak.id.is_none() {
-                            out.push(leak.at(&data_ref(namespace), on, Part::Note));
+                            out.push(leak.at(&data_ref(namespace), on, LeakPart::Note));
                         }
                     }
                 }
@@ -59,7 +59,7 @@ impl SecretScan<'_> {
                         .find(|leak| leak.id.is_none() || !reported.contains(id)),
                     None => leak_of_text(&text),
                 };
-                out.extend(found.map(|leak| leak.at(MARKDOWN_REF, on, Part::Note)));
+                out.extend(found.map(|leak| leak.at(MARKDOWN_REF, on, LeakPart::Note)));
             }
             step();
         }
@@ -68,7 +68,7 @@ impl SecretScan<'_> {
             let published =
                 self.store.tracking().into_iter().find(|(tracking, _)| tracked(tracking).as_ref() == Some(&name));
             let found = self.all_in_push(&name, tip, published.map(|(_, tip)| tip))?;
-            out.extend(found.into_iter().filter(|leak| leak.part != Part::Note));
+            out.extend(found.into_iter().filter(|leak| leak.part != LeakPart::Note));
         }
         Ok(out)
     }

@@ -4,7 +4,7 @@ use empirica_notes::error::Error;
 use empirica_notes::store::WriteOutcome;
 
 /// The failures and warnings of a write.
-pub(crate) fn troubles(written: WriteOutcome) -> Vec<String> {
+pub(crate) fn errors_of(written: WriteOutcome) -> Vec<String> {
     written.degraded.iter().map(in_one_line).chain(written.warnings).collect()
 }
 
