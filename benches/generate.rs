@@ -9,7 +9,7 @@ use std::process::Stdio;
 use chrono::{DateTime, SecondsFormat, Utc};
 use empirica_notes::format::record;
 use empirica_notes::model::assessment::CommitLine;
-use empirica_notes::model::handoff::MadeIn;
+use empirica_notes::model::handoff::RepositoryState;
 use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, Resolve, Unknown};
 use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::{Assessment, Body, Envelope, Id, Namespace, Phase, Record, SessionId, Vector, Vectors};
@@ -227,7 +227,11 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
     let work = GitWork {
         commits: vec![CommitLine { commit: after.id.clone(), subject: after.subject.clone() }],
         files: after.files.clone(),
-        git: Some(MadeIn { commit: Some(after.id.clone()), branch: Some("main".to_owned()), ..MadeIn::default() }),
+        git: Some(RepositoryState {
+            commit: Some(after.id.clone()),
+            branch: Some("main".to_owned()),
+            ..RepositoryState::default()
+        }),
     };
     let input = HandoffInput {
         accomplished: vec![words.text(6)],

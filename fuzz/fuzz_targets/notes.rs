@@ -136,7 +136,7 @@ fn try_in(place: &Place, data: &[u8]) {
     let trees: [Oid; 2] = std::array::from_fn(|_| tree(raw, &mut bytes, "", is_odd));
     let tips = trees.map(|tree| repo.write_merge(tree, vec![], "notes\n", 1).expect("a commit"));
     let name = data_ref(Namespace::Journal);
-    let union = |a: Oid, b: Oid| store.writer().merged(&name, Some(a), b, false);
+    let union = |a: Oid, b: Oid| store.writer().merge(&name, Some(a), b, false);
     if is_odd {
         // no git makes such trees: an error, or an answer
         for tip in tips {

@@ -12,7 +12,7 @@ use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use empirica_notes::model::assessment::Trigger;
-use empirica_notes::model::snapshot::{Chain, CommitMade, GitState, SemanticContext, Snapshot};
+use empirica_notes::model::snapshot::{Chain, GitState, RecentCommit, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase, Vectors};
 
 /// A checkpoint: the state of the session and everything that can be lost.
@@ -203,7 +203,7 @@ fn git_lines(state: &GitState) -> Vec<String> {
             c.files_modified, c.files_added, c.files_deleted, c.insertions, c.deletions
         ),
     ];
-    let commit = |made: &CommitMade| {
+    let commit = |made: &RecentCommit| {
         format!("Commit:    {} {}", short_commit(Some(&made.hash)).unwrap_or_default(), safe::line(&made.message))
     };
     lines.extend(state.commits_since_last_checkpoint.iter().map(commit));

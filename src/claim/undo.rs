@@ -24,7 +24,7 @@ pub struct UndoOutcome {
 
 /// Takes back the last record that the session logged: deletes it from the log, else stores a `retract` record.
 pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
-    let _turn = context.store.decision_lock();
+    let _turn = context.store.read_decide_write_lock();
     let nothing = |why: String| Error::not_found("cannot undo: nothing is logged").reason(why);
     let Some(session) = context.own_session()? else {
         return Err(nothing("no session of yours is active here".to_owned())

@@ -71,7 +71,7 @@ impl<'a> Invocation<'a> {
     /// Writes an answer, and returns the exit code.
     pub fn finish(&mut self, answer: Answer) -> Result<u8> {
         let repo = self.repo.get();
-        let mut answer = answer.warn(repo.and_then(|repo| unreadable(&repo.unreadable())));
+        let mut answer = answer.warn(repo.and_then(|repo| unreadable(&repo.unreadable_notes())));
         if !answer.hints_once.is_empty() && self.output.shows_hints(repo) {
             let context = self.open(Selection::default())?;
             let once = std::mem::take(&mut answer.hints_once).into_iter();

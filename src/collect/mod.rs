@@ -193,13 +193,13 @@ pub fn stored_id(agent: Agent, id: &str) -> String {
 /// Replaces the secrets of a transcript except in its ID.
 fn without_secrets(transcript: Transcript) -> Result<Transcript> {
     let id = transcript.session_id.clone();
-    let mut json = serde_json::to_value(transcript).map_err(|error| unreadable().caused_by(error))?;
+    let mut json = serde_json::to_value(transcript).map_err(|error| unreadable_notes().caused_by(error))?;
     redact_value(&mut json);
-    let clean: Transcript = serde_json::from_value(json).map_err(|error| unreadable().caused_by(error))?;
+    let clean: Transcript = serde_json::from_value(json).map_err(|error| unreadable_notes().caused_by(error))?;
     Ok(Transcript { session_id: id, ..clean })
 }
 
-fn unreadable() -> Error {
+fn unreadable_notes() -> Error {
     Error::storage("cannot redact the transcript")
         .reason("internal error; please report it")
         .suggest("Collect it with --dry-run to see how much of it is readable.")
@@ -316,7 +316,7 @@ fn session_start(
         worktree: paths.worktree().to_owned(),
         // work elsewhere gets another place
         place: if is_in_work_tree {
-            paths.place()
+            paths.worktree_id()
         } else {
             format!("{:016x}", fnv(transcript.cwd.iter().flat_map(|cwd| cwd.bytes()).collect::<Vec<_>>().as_slice()))
         },

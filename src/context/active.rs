@@ -32,7 +32,7 @@ pub fn load(context: &CommandContext<'_>) -> Result<Vec<ActiveSession>> {
     if let Some(cached) = read(&context.store.paths().current()) {
         return Ok(cached);
     }
-    let found = context.index()?.active_at(&context.store.paths().places())?;
+    let found = context.index()?.active_at(&context.store.paths().worktree_ids())?;
     let derived = found.into_iter().map(|s| ActiveSession {
         id: s.id,
         began: s.began,

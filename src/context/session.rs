@@ -29,7 +29,7 @@ impl<'a> CommandContext<'a> {
             return Ok(own);
         }
         // another process may be starting it
-        let _turn = self.store.decision_lock();
+        let _turn = self.store.read_decide_write_lock();
         self.writing_in_turn()
     }
 
@@ -44,7 +44,7 @@ impl<'a> CommandContext<'a> {
             kind: None,
             external_id: None,
             worktree: self.store.paths().worktree().to_owned(),
-            place: self.store.paths().place(),
+            place: self.store.paths().worktree_id(),
             from: None,
             from_handoff: None,
         };

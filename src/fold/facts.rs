@@ -58,7 +58,7 @@ impl AcceptFacts {
     }
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     #[derive(PartialOrd, Ord)]
     pub enum InquiryKind {
         /// A question.

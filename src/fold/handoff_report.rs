@@ -10,7 +10,7 @@ use crate::text::list::add_new;
 use empirica_notes::error::{Command, blank, empirica};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::assessment::CommitLine;
-use empirica_notes::model::handoff::{Item, MadeIn};
+use empirica_notes::model::handoff::{Item, RepositoryState};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HandoffInput {
@@ -64,7 +64,7 @@ pub struct GitWork {
     /// Files committed or changed.
     pub files: Vec<String>,
     /// Present state of git; `None` if unavailable.
-    pub git: Option<MadeIn>,
+    pub git: Option<RepositoryState>,
 }
 
 /// A handoff of the session at `now`. It supersedes earlier ones, so it carries over their own texts

@@ -16,7 +16,7 @@ use empirica_notes::model::handoff::{Assessed, Gap, HandoffEvidence, Item};
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Handoff, Phase, Vectors};
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     #[derive(PartialOrd, Ord)]
     pub enum Detail {
         /// The key points, at most 400 tokens a session.

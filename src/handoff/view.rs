@@ -23,7 +23,8 @@ use crate::text::list::add_new;
 use empirica_notes::error::{Command, Result, empirica, text};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::{
-    Assessed, CONTEXT, Calibration, Clarification, Gap, HandoffEvidence, Item, MadeIn, Missed, Relevant, Trajectory,
+    Assessed, CONTEXT, Calibration, Clarification, Gap, HandoffEvidence, Item, Relevant, ReportedGap, RepositoryState,
+    Trajectory,
 };
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Phase, Record, SessionId, Vector};
@@ -95,7 +96,7 @@ fn signs() -> Value {
 }
 
 /// The state of git in a line: branch, distance from its upstream, uncommitted files.
-fn git_line(git: &MadeIn) -> String {
+fn git_line(git: &RepositoryState) -> String {
     let mut parts = vec![git.branch.clone().map_or_else(|| "no branch".to_owned(), |branch| format!("on {branch}"))];
     let distance = [(git.ahead, "ahead"), (git.behind, "behind")];
     parts.extend(distance.into_iter().filter_map(|(n, word)| n.filter(|n| *n > 0).map(|n| format!("{n} {word}"))));
@@ -113,7 +114,7 @@ fn git_line(git: &MadeIn) -> String {
 #[derive(Serialize, JsonSchema)]
 struct GitStateView<'a> {
     #[serde(flatten)]
-    git: &'a MadeIn,
+    git: &'a RepositoryState,
     /// Whether there were uncommitted changes.
     dirty: bool,
 }
@@ -242,7 +243,7 @@ pub struct HandoffView<'a> {
     /// The questions of the receivers of that handoff.
     clarifications: &'a [Clarification],
     /// The gaps reported by the receivers of that handoff.
-    missed: &'a [Missed],
+    missed: &'a [ReportedGap],
     /// Earlier records relevant to the task, the most relevant first.
     relevant: &'a [Relevant],
     /// The parts left out to fit the budget, a text each.

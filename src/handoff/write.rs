@@ -79,7 +79,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
     // decisions that depend on the handoffs of a task are made one at a time
     let is_managed = request.managed.kind.is_some() || request.managed.document.is_some();
     let decides = is_managed || request.managed.task_id.is_some() || request.regenerate.is_some();
-    let turn = (decides && !request.dry_run).then(|| context.store.decision_lock());
+    let turn = (decides && !request.dry_run).then(|| context.store.read_decide_write_lock());
     let revision = request.regenerate.as_deref().map(|name| revise::prepared(context, name)).transpose()?;
     let managed = match &revision {
         Some(revision) => revision.managed(context, &mut request.managed)?,

@@ -7,7 +7,7 @@ use crate::context::active::{ActiveSession, cached};
 use crate::hooks::digest::digest;
 use crate::hooks::errors::{errors_of, in_one_line};
 use empirica_notes::error::Result;
-use empirica_notes::git::history::head_move::{HeadMove, touched};
+use empirica_notes::git::history::head_move::{HeadMove, changed_paths};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::{Body, Id, Record};
 use empirica_notes::store::FlushTiming;
@@ -32,7 +32,7 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
         let mut pending: Vec<_> = pending.into_iter().filter(|pending| is_on_parent(&pending.on)).collect();
         let mut touched_paths = BTreeSet::new();
         if let Some(parent) = moved.parent.filter(|_| pending.iter().any(|pending| !pending.paths.is_empty())) {
-            touched_paths = touched(context.repo, parent, head)?;
+            touched_paths = changed_paths(context.repo, parent, head)?;
         }
         // a handoff written before any change belongs to the session's next commit only
         let committing = context.open(&active).ok().flatten().map(|session| session.id);

@@ -14,7 +14,7 @@ use empirica_notes::error::{Kind, Result};
 use empirica_notes::git::Repository;
 use empirica_notes::store::Render;
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     /// The git hooks that `init` installs, by git's name.
     pub enum GitHook {
         PostCommit = "post-commit",
@@ -69,7 +69,7 @@ pub fn run(env: &Env, render: &dyn Render, call: &HookCall) -> HookOutcome {
             return outcome;
         }
     };
-    context.store.hurry();
+    context.store.limit_waiting_for_hook();
     let result = match call.name {
         GitHook::PostCommit => commit::run(&context),
         GitHook::PostApplypatch | GitHook::PostMerge => arrived(&context),

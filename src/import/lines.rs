@@ -58,7 +58,9 @@ pub fn export(context: &CommandContext<'_>, each: &mut dyn FnMut(&str) -> Result
     let mut commit = (None, String::new());
     context.store.archive().export(&mut |out| {
         let (namespace, on, line) = match out {
-            ExportItem::Epoch(namespace, epoch) => return each(&(portable::write_epoch(namespace, &epoch) + "\n")),
+            ExportItem::Tombstones(namespace, epoch) => {
+                return each(&(portable::write_epoch(namespace, &epoch) + "\n"));
+            }
             ExportItem::Line(namespace, on, line) => (namespace, on, line),
         };
         if commit.0 != Some(on) {

@@ -35,7 +35,7 @@ use empirica_notes::git::remotes::is_partial;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::store::Store;
 use empirica_notes::store::log::lock::Lock;
-use empirica_notes::store::recover::complete::RETRY_AFTER;
+use empirica_notes::store::recover::fetch_missing::RETRY_AFTER;
 
 /// How long a reader waits for another process that updates the index, before it builds its own.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -111,7 +111,7 @@ impl Opening<'_> {
 
     /// Updates or rebuilds the file. `None` if it cannot be written.
     fn update(&self) -> Result<Option<Connection>, IndexError> {
-        let Ok(_lock) = Lock::acquire(self.store.paths(), &self.files.lock, self.store.patience(PATIENCE)) else {
+        let Ok(_lock) = Lock::acquire(self.store.paths(), &self.files.lock, self.store.remaining_wait(PATIENCE)) else {
             return Ok(None);
         };
         // missing notes may be known to the old index only

@@ -21,7 +21,7 @@ use crate::report::knowledge;
 use crate::report::knowledge::Fact;
 use crate::search::filter::date;
 use empirica_notes::error::Result;
-use empirica_notes::git::history::dates::Edge;
+use empirica_notes::git::history::dates::DayBoundary;
 use empirica_notes::git::objects::content::{PathContent, Tree};
 use empirica_notes::git::parse_oid;
 use empirica_notes::git::repository::project;
@@ -237,13 +237,13 @@ struct SessionFilter {
 
 impl SessionFilter {
     fn new(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Self> {
-        let edge = |name, text: &Option<String>, edge: Edge| {
+        let edge = |name, text: &Option<String>, edge: DayBoundary| {
             text.as_deref().map(|text| date(context, name, text, edge)).transpose()
         };
         Ok(SessionFilter {
             ai: context.selection.ai.clone(),
-            since: edge("--since", &request.since, Edge::First)?,
-            until: edge("--until", &request.until, Edge::Last)?,
+            since: edge("--since", &request.since, DayBoundary::Start)?,
+            until: edge("--until", &request.until, DayBoundary::End)?,
         })
     }
 
@@ -270,7 +270,7 @@ fn stories(
     let mut of_session: BTreeMap<&SessionId, Vec<&Record>> = BTreeMap::new();
     for record in records {
         // an answer, or the end of a goal, may not name the session it concerns
-        let named = record.names().into_iter().filter_map(|id| owners.get(id).copied());
+        let named = record.referenced_ids().into_iter().filter_map(|id| owners.get(id).copied());
         let sessions: BTreeSet<&SessionId> = record.concerns().chain(named).collect();
         if let Some(session) = record.head.session.as_ref().or(sessions.first().copied()) {
             owners.insert(&record.head.id, session);

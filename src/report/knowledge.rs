@@ -15,7 +15,7 @@ const FILES: usize = 3;
 /// Most `led_from` links followed from a fact.
 const STEPS: usize = 16;
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum FactKind {
         Finding = "finding",
         Decision = "decision",

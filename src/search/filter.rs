@@ -9,7 +9,7 @@ use crate::context::handoffs::{ListedHandoff, of_rows};
 use crate::context::{CommandContext, names};
 use crate::index::{HandoffQuery, HandoffRow, Index};
 use empirica_notes::error::{Error, Result, option, text};
-use empirica_notes::git::history::dates::Edge;
+use empirica_notes::git::history::dates::DayBoundary;
 use empirica_notes::git::history::{dates, range};
 use empirica_notes::git::objects::content::{inside, tree_path};
 use empirica_notes::git::{Oid, parse_oid};
@@ -50,8 +50,9 @@ impl Filter {
     /// Resolves a filter. Invalid values and unknown names are errors.
     pub fn resolve(context: &CommandContext<'_>, input: &FilterInput) -> Result<Self> {
         let task = input.task.as_deref().map(pattern).transpose()?;
-        let since = input.since.as_deref().map(|text| date(context, "--since", text, Edge::First)).transpose()?;
-        let until = input.until.as_deref().map(|text| date(context, "--until", text, Edge::Last)).transpose()?;
+        let since =
+            input.since.as_deref().map(|text| date(context, "--since", text, DayBoundary::Start)).transpose()?;
+        let until = input.until.as_deref().map(|text| date(context, "--until", text, DayBoundary::End)).transpose()?;
         if let (Some(since), Some(until)) = (since, until)
             && since > until
         {
@@ -145,10 +146,10 @@ fn path(context: &CommandContext<'_>, text: &str) -> Result<String> {
     })
 }
 
-/// A date in Unix seconds: see [`dates::seconds`]. An invalid one is a usage error that names the option.
-pub fn date(context: &CommandContext<'_>, name: &'static str, text: &str, edge: Edge) -> Result<i64> {
+/// A date in Unix seconds: see [`dates::parse_date`]. An invalid one is a usage error that names the option.
+pub fn date(context: &CommandContext<'_>, name: &'static str, text: &str, edge: DayBoundary) -> Result<i64> {
     let fixed = context.env.get("EMPIRICA_NOW").map(|_| context.env.now().timestamp());
-    dates::seconds(context.repo, text, edge, fixed)?.ok_or_else(|| {
+    dates::parse_date(context.repo, text, edge, fixed)?.ok_or_else(|| {
         Error::usage(text![format!("'{text}' is not a date that can be used for "), option(name)])
             .provided(text)
             .reason("it is neither an ISO date that exists, nor one of the forms git knows")

@@ -20,7 +20,7 @@ use crate::text::passage::{Passage, passage, places};
 use crate::text::query;
 use crate::text::query::{Query, Term, findable};
 use empirica_notes::error::{Error, Result, empirica};
-use empirica_notes::model::snapshot::{Related, SemanticContext, Snapshot};
+use empirica_notes::model::snapshot::{SearchResult, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
 /// Most characters of a passage with matches.
@@ -227,7 +227,7 @@ pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, query:
         _ => 1.0,
     };
     let relevance_scores = hits.iter().map(relevance).collect();
-    let related = |SearchHit { record: Record { head, body }, passage, .. }| Related {
+    let related = |SearchHit { record: Record { head, body }, passage, .. }| SearchResult {
         id: head.id,
         kind: body.kind().to_owned(),
         ai_id: head.ai,

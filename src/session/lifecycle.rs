@@ -129,7 +129,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
         kind: request.kind,
         external_id: request.external_id.clone(),
         worktree: context.store.paths().worktree().to_owned(),
-        place: context.store.paths().place(),
+        place: context.store.paths().worktree_id(),
     };
     let (record, mut stored) = session::begin(context, &session, body, request.by_hook)?;
     stored.prepend(first);

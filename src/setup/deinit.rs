@@ -11,7 +11,7 @@ use crate::setup::steps::SetupStep;
 use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
-use empirica_notes::git::repository::config::File;
+use empirica_notes::git::repository::config::ConfigFile;
 
 /// Removes the setup, if there is one. Notes and log are kept. With `dry_run`, changes nothing.
 pub fn run(repo: &Repository, dry_run: bool) -> Result<InitOutcome> {
@@ -50,7 +50,7 @@ fn unset(repo: &Repository, added: &AddedConfig) -> Result<Vec<SetupStep>> {
     }
     let mut out = Vec::new();
     for key in keys {
-        if config::own(repo.cwd(), &File::Local, &key)?.contains(&added.value) {
+        if config::own(repo.cwd(), &ConfigFile::Local, &key)?.contains(&added.value) {
             out.push(SetupStep::UnsetValue { key, value: added.value.clone() });
         }
     }

@@ -11,9 +11,9 @@ use crate::setup::steps;
 use empirica_notes::error::{Error, Result, empirica, move_aside};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
-use empirica_notes::git::repository::config::{File, Value};
+use empirica_notes::git::repository::config::{ConfigFile, ConfigValue};
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum HookPlacement {
         /// In git's configuration: `hook.<name>.command`.
         Config = "config",
@@ -58,18 +58,19 @@ impl InstalledHooks {
     }
 
     /// The file that sets core.hooksPath.
-    pub fn file(&self) -> File {
-        self.config.clone().map_or(File::Local, File::At)
+    pub fn file(&self) -> ConfigFile {
+        self.config.clone().map_or(ConfigFile::Local, ConfigFile::At)
     }
 
     /// A core.hooksPath that overrides ours, such as one in an included file: a message, and the value.
-    pub fn overridden(&self, repo: &Repository) -> Result<Option<(String, Value)>> {
+    pub fn overridden(&self, repo: &Repository) -> Result<Option<(String, ConfigValue)>> {
         let named = match self.placement {
             HookPlacement::Folder => config::paths(repo.cwd(), r"^core\.hookspath$")?,
             _ => Vec::new(),
         };
         let other = named.into_iter().next_back().filter(|value| Path::new(&value.value) != self.folder);
-        let what = |other: &Value| format!("core.hooksPath is overridden by '{}' in {}", other.value, other.origin);
+        let what =
+            |other: &ConfigValue| format!("core.hooksPath is overridden by '{}' in {}", other.value, other.origin);
         Ok(other.map(|other| (what(&other), other)))
     }
 

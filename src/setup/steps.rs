@@ -7,7 +7,7 @@ use std::{fs, io};
 use empirica_notes::error::{Command, Error, Result};
 use empirica_notes::fault;
 use empirica_notes::git::repository::config;
-use empirica_notes::git::repository::config::File;
+use empirica_notes::git::repository::config::ConfigFile;
 use empirica_notes::git::{Repository, Sharing};
 use empirica_notes::store::files;
 
@@ -53,7 +53,7 @@ pub enum SetupStep {
     },
     /// Replace the values of a key.
     SetValues {
-        file: File,
+        file: ConfigFile,
         key: String,
         former: Vec<String>,
         values: Vec<String>,
@@ -116,8 +116,8 @@ impl SetupStep {
                 let _ = fs::remove_dir(path);
                 Ok(())
             }
-            SetupStep::AddValue { key, value } => config::add(cwd, &File::Local, key, value),
-            SetupStep::UnsetValue { key, value } => config::remove(cwd, &File::Local, key, value),
+            SetupStep::AddValue { key, value } => config::add(cwd, &ConfigFile::Local, key, value),
+            SetupStep::UnsetValue { key, value } => config::remove(cwd, &ConfigFile::Local, key, value),
             SetupStep::SetValues { file, key, values, .. } => config::set(cwd, file, key, values),
         }
     }

@@ -14,7 +14,7 @@ use crate::setup::steps::SetupStep;
 use crate::setup::user::UserSetupOutcome;
 use crate::sync::exchange::{RemoteSync, Transfer};
 use empirica_notes::error::{Command, blank, empirica};
-use empirica_notes::git::repository::config::File;
+use empirica_notes::git::repository::config::ConfigFile;
 use empirica_transcripts::model::Agent;
 
 /// A change to a file, which has `file`, or to git's configuration, which has `key` and `value`.
@@ -72,8 +72,8 @@ fn step_line(step: &SetupStep, dry_run: bool) -> String {
         SetupStep::SetValues { file, key, former, values } => {
             let was = former.last().map_or_else(|| "not set".to_owned(), |value| format!("'{value}'"));
             let at = match file {
-                File::Local => String::new(),
-                File::At(path) => format!(", in {}", path.display()),
+                ConfigFile::Local => String::new(),
+                ConfigFile::At(path) => format!(", in {}", path.display()),
             };
             match values.last() {
                 Some(value) => ("set", format!("{key} = {value} (was {was}{at})")),

@@ -19,5 +19,5 @@ pub mod fault;
 pub mod format;
 pub mod git;
 pub mod model;
+mod named_enum;
 pub mod store;
-mod words;

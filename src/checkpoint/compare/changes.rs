@@ -9,7 +9,7 @@ use crate::checkpoint::compare::operand::{JournalItems, Operand};
 use crate::checkpoint::snapshot::fold::STEPS;
 use crate::fold::assessment::confidence::round4;
 use crate::text::shorten::short;
-use empirica_notes::model::snapshot::Uncommitted;
+use empirica_notes::model::snapshot::UncommittedChanges;
 use empirica_notes::model::{Id, Vector};
 
 /// Least change of a vector that counts as a loss or a gain.
@@ -18,7 +18,7 @@ const MOVED: f64 = 0.15;
 /// Singular and plural of a noun.
 pub(crate) type Noun = (&'static str, &'static str);
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum ChangeKind {
         Lost = "lost",
         Gained = "gained",
@@ -110,7 +110,7 @@ impl Changes {
         }
     }
 
-    /// Compares journal entries. Between sessions, only entries of the project can be missing, and complete lists of both
+    /// Compares journal entries. CommitComparison sessions, only entries of the project can be missing, and complete lists of both
     /// only differ.
     pub fn journal(&mut self, noun: Noun, a: &JournalItems, b: &JournalItems, exists: &dyn Fn(&Id) -> bool) {
         let dimension = "breadcrumbs";
@@ -185,7 +185,7 @@ impl Changes {
         let (saved, mut reverted): (Vec<String>, Vec<String>) =
             before.paths.iter().filter(|path| !has(&after.paths, path)).cloned().partition(|path| committed(path));
         // without new files: unstaging them lowers their number, as git then names their folder
-        let count = |c: &Uncommitted| c.files_modified.saturating_add(c.files_deleted);
+        let count = |c: &UncommittedChanges| c.files_modified.saturating_add(c.files_deleted);
         let unnamed = before.paths_omitted > 0 || after.paths_omitted > 0;
         let same_head = (history.gone, history.added) == (Some(0), Some(0));
         if after.paths_omitted > 0 {
@@ -211,7 +211,7 @@ impl Changes {
             let what = format!("{} more changed", counted(new.len() as u64, ("file", "files")));
             self.add(dimension, ChangeKind::Gained, what, new);
         }
-        let lines = |c: &Uncommitted| format!("+{} −{}", c.insertions, c.deletions);
+        let lines = |c: &UncommittedChanges| format!("+{} −{}", c.insertions, c.deletions);
         if lost.is_none() {
             self.differ(dimension, "uncommitted lines", Some(lines(before)), Some(lines(after)));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::checkpoint::compare::operand::{JournalItems, OperandGoal, OperandGoals};
 use crate::checkpoint::compare::*;
-use empirica_notes::model::snapshot::{GitState, Uncommitted};
+use empirica_notes::model::snapshot::{GitState, UncommittedChanges};
 use empirica_notes::model::{SessionId, Vectors};
 
 fn id(n: u32) -> Id {
@@ -41,10 +41,10 @@ fn whole(listed: &[u32]) -> Option<JournalItems> {
 }
 
 fn git(paths: &[&str]) -> Option<GitState> {
-    let uncommitted_changes = Uncommitted {
+    let uncommitted_changes = UncommittedChanges {
         files_modified: paths.len() as u64,
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
-        ..Uncommitted::default()
+        ..UncommittedChanges::default()
     };
     Some(GitState { uncommitted_changes, ..GitState::default() })
 }

@@ -12,7 +12,7 @@ use crate::context::{CommandContext, names};
 use crate::fold::journal::{OwnedGoal, goals, sessions};
 use crate::index::{Index, RecordQuery};
 use empirica_notes::error::{Error, Result, empirica};
-use empirica_notes::git::history::between::between;
+use empirica_notes::git::history::commit_comparison::compare_commits;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
 use empirica_notes::git::parse_oid;
 use empirica_notes::model::goal::GoalStatus;
@@ -71,10 +71,10 @@ pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, i
         made_on(side).map(|made_on| entry.map_or(made_on, |entry| placements.of(&context.store, entry)))
     };
     let (first, second) = (made_on(a), made_on(b));
-    let files = between(context.repo, first, second);
+    let files = compare_commits(context.repo, first, second);
     let commits = match (placed_on(a), placed_on(b)) {
         placed if placed == (first, second) => files.clone(),
-        (first, second) => between(context.repo, first, second),
+        (first, second) => compare_commits(context.repo, first, second),
     };
     let mut history = HistoryBetween {
         added: commits.as_ref().and_then(|commits| commits.added),
@@ -84,12 +84,12 @@ pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, i
         ..HistoryBetween::default()
     };
     let paths = context.store.paths();
-    let own = paths.places().swap_remove(0);
+    let own = paths.worktree_ids().swap_remove(0);
     let sessions = sessions(scan.records());
     let place = |side: &Operand| {
         let session = sessions.get(side.session.as_ref()?)?;
         let place = session.place.as_ref()?;
-        Some(if paths.is_here(&session.id, place) { &own } else { place }.clone())
+        Some(if paths.is_session_here(&session.id, place) { &own } else { place }.clone())
     };
     let present = is_present.then(|| own.clone());
     history.elsewhere = place(a).zip(present.or_else(|| place(b))).is_some_and(|(a, b)| a != b);

@@ -140,10 +140,11 @@ fn reasoning(
             Body::Checkpoint(checkpoint) => checkpoint.said.as_ref()?,
             _ => return None,
         };
-        Some(Thought { timestamp: record.head.at.clone(), reasoning: text.clone() })
+        Some(ReasoningStep { timestamp: record.head.at.clone(), reasoning: text.clone() })
     });
-    let newest_thought = request.reasoning.clone().map(|reasoning| Thought { timestamp: at.to_owned(), reasoning });
-    let trajectory: Vec<Thought> = thoughts.chain(newest_thought).collect();
+    let newest_thought =
+        request.reasoning.clone().map(|reasoning| ReasoningStep { timestamp: at.to_owned(), reasoning });
+    let trajectory: Vec<ReasoningStep> = thoughts.chain(newest_thought).collect();
     // all records count, as other sessions may answer its questions
     let steps = drift::steps(records.iter().copied(), &gathered.session.id);
     let decided = steps.iter().enumerate().skip(steps.len().saturating_sub(STEPS)).map(|(at, (_, assessment, _))| {
@@ -155,7 +156,7 @@ fn reasoning(
             (Phase::Preflight | Phase::Postflight, 1) => name.to_owned(),
             (_, round) => format!("{name}-{round}"),
         };
-        Decided { checkpoint, decision, confidence }
+        AssessmentDecision { checkpoint, decision, confidence }
     });
     let assessed = gathered.assessments.iter().flat_map(|(_, a)| &a.tags);
     let taken = gathered.checkpoints.iter().flat_map(|(_, c)| &c.tags);
@@ -188,19 +189,19 @@ fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &JournalTotals) -> B
         let id = record.head.id.clone();
         match &record.body {
             Body::Finding(b) => {
-                let seen = FindingSeen { id, finding: b.text.clone(), timestamp: record.head.at.clone() };
+                let seen = FindingSummary { id, finding: b.text.clone(), timestamp: record.head.at.clone() };
                 findings.push((own, seen));
             }
             Body::Unknown(b) => {
                 let is_resolved = answered.contains_key(&id);
-                unknowns.push((own, UnknownSeen { id, unknown: b.text.clone(), is_resolved }));
+                unknowns.push((own, UnknownSummary { id, unknown: b.text.clone(), is_resolved }));
             }
             Body::DeadEnd(b) => {
-                let seen = DeadEndSeen { id, approach: b.approach.clone(), why_failed: b.why.clone() };
+                let seen = DeadEndSummary { id, approach: b.approach.clone(), why_failed: b.why.clone() };
                 dead_ends.push((own, seen));
             }
             Body::Mistake(b) => {
-                let seen = MistakeSeen { id, mistake: b.text.clone(), prevention: b.prevention.clone() };
+                let seen = MistakeSummary { id, mistake: b.text.clone(), prevention: b.prevention.clone() };
                 mistakes.push((own, seen));
             }
             _ => {}
@@ -228,7 +229,7 @@ fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     // the newest record about each record
     let mut about: BTreeMap<&Id, &Id> = BTreeMap::new();
     for record in own {
-        for id in record.names().into_iter().chain([&record.head.id]) {
+        for id in record.referenced_ids().into_iter().chain([&record.head.id]) {
             about.insert(id, &record.head.id);
         }
     }
@@ -257,11 +258,11 @@ fn reference_docs(own: &[&Record], gathered: &SessionRecords) -> ReferenceDocs {
     let consulted = own.iter().rev().filter_map(|record| match &record.body {
         Body::Source(source) if seen.insert(&source.location) => {
             let kind = document_kind(&source.location);
-            Some(Consulted { path: source.location.clone(), kind, accessed: record.head.at.clone() })
+            Some(ConsultedDocument { path: source.location.clone(), kind, accessed: record.head.at.clone() })
         }
         _ => None,
     });
-    let mut consulted: Vec<Consulted> = consulted.collect();
+    let mut consulted: Vec<ConsultedDocument> = consulted.collect();
     let before = |(_, checkpoint): &&(_, Checkpoint)| checkpoint.trigger == Trigger::PreCompact;
     let summaries: Vec<_> = gathered.checkpoints.iter().filter(before).collect();
     ReferenceDocs {

@@ -17,7 +17,7 @@ use empirica_notes::git::repository::{project, status};
 use empirica_notes::git::{Oid, history, parse_oid};
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::snapshot::{
-    ActiveSession, CommitMade, GitState, HandedOver, Handoffs, LearningDeltas, Project, Uncommitted,
+    ActiveSession, GitState, HandoffSummary, Handoffs, LearningDeltas, Project, RecentCommit, UncommittedChanges,
 };
 use empirica_notes::model::{Body, Checkpoint, Id, Record, SessionId};
 use empirica_notes::store::{Paths, Scan};
@@ -43,11 +43,11 @@ impl PendingGit {
         let (insertions, deletions) = self.lines.read()?;
         let changes = now.changes;
         let made = match since {
-            Some(since) => history::since(context.repo, Some(since), COMMITS)?,
-            None => history::Since::default(),
+            Some(since) => history::commits_since(context.repo, Some(since), COMMITS)?,
+            None => history::CommitsSince::default(),
         };
         let commits_total = made.commits.len() as u64;
-        let commits = made.commits.into_iter().zip(made.dates).take(RECENT).map(|(line, timestamp)| CommitMade {
+        let commits = made.commits.into_iter().zip(made.dates).take(RECENT).map(|(line, timestamp)| RecentCommit {
             hash: line.commit,
             message: line.subject,
             timestamp,
@@ -57,7 +57,7 @@ impl PendingGit {
             branch: head.branch.clone(),
             ahead_behind: now.ahead_behind,
             dirty: changes != Default::default(),
-            uncommitted_changes: Uncommitted {
+            uncommitted_changes: UncommittedChanges {
                 files_modified: changes.files_modified.len() as u64,
                 files_added: changes.files_added.len() as u64,
                 files_deleted: changes.files_deleted.len() as u64,
@@ -160,7 +160,7 @@ fn journal_totals(index: &Index<'_>) -> Result<JournalTotals> {
 
 fn handoffs(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Handoffs> {
     let newest = handoffs::in_force(context, &HandoffQuery::default(), 1)?.pop();
-    let most_recent = newest.map(|listed| HandedOver {
+    let most_recent = newest.map(|listed| HandoffSummary {
         handoff_id: listed.head.id,
         timestamp: listed.head.at,
         from_ai: listed.head.ai,
@@ -224,8 +224,8 @@ fn before_compaction(paths: &Paths, index: &Index<'_>, gathered: &SessionRecords
     match (newest(&own), &session.place) {
         (Some(own), _) => Ok(Some(own)),
         (None, Some(place)) => {
-            let is_own_clone = paths.is_here(&session.id, place);
-            let places = if is_own_clone { paths.places() } else { vec![place.clone()] };
+            let is_own_clone = paths.is_session_here(&session.id, place);
+            let places = if is_own_clone { paths.worktree_ids() } else { vec![place.clone()] };
             Ok(newest(&index.checkpoints_at(&session.ai, &places, SEARCHED)?))
         }
         (None, None) => Ok(None),

@@ -131,7 +131,7 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
             }
             // this session now shows the goals and all records about them
             let of_them = |record: &Record| {
-                concerned.contains(&record.head.id) || record.names().iter().any(|id| concerned.contains(id))
+                concerned.contains(&record.head.id) || record.referenced_ids().iter().any(|id| concerned.contains(id))
             };
             context
                 .store
@@ -252,8 +252,9 @@ fn find(context: &CommandContext<'_>, name: &str, fits: fn(&Record) -> bool) -> 
     let mut sessions: Vec<SessionId> = setter.into_iter().chain(owned.and_then(|owned| owned.session)).collect();
     sessions.sort();
     sessions.dedup();
-    let closes =
-        |r: &&Record| matches!(r.body, Body::GoalDone(_) | Body::GoalDrop(_)) && r.names().contains(&&record.head.id);
+    let closes = |r: &&Record| {
+        matches!(r.body, Body::GoalDone(_) | Body::GoalDrop(_)) && r.referenced_ids().contains(&&record.head.id)
+    };
     let closed = scan.records().find(closes).map(|r| (r.head.at.clone(), r.head.ai.clone()));
     Ok(NamedGoal { id: record.head.id, goal, sessions, closed })
 }

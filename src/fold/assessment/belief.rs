@@ -13,7 +13,7 @@ const PRIOR_SD: f64 = 0.2;
 /// Fewest sessions for a conclusion.
 pub const FEWEST: usize = 3;
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     /// Conclusion about a bias.
     pub enum Tendency {
         /// The mean is more than 2 sd above 0.

@@ -32,7 +32,7 @@ pub fn triggers(vectors: &Vectors) -> Vec<Vector> {
     .collect()
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum GateDecision {
         Proceed = "proceed",
         Investigate = "investigate",

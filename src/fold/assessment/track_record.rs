@@ -17,7 +17,7 @@ const TREND: f64 = 0.05;
 /// Number of bins in the reliability table.
 pub const BINS: usize = 5;
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum ForecastSource {
         /// `--confidence` of the last CHECK.
         Confidence = "check_confidence",
@@ -162,7 +162,7 @@ pub struct ReliabilityBin {
     pub observed: Option<f64>,
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     /// Where the Brier score is going.
     pub enum ScoreTrend {
         /// Lower in the later half by 0.05 or more.

@@ -34,7 +34,7 @@ impl TaskEvent {
     }
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     /// Whether work can continue (dual-agent handoff mechanisms, "Human Handoff").
     pub enum TaskStatus {
         /// Work can continue.

@@ -14,7 +14,7 @@ use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside}
 use empirica_notes::git::repository::status;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::assessment::Changes;
-use empirica_notes::model::handoff::Uncommitted;
+use empirica_notes::model::handoff::UncommittedFile;
 
 /// The changes since each of these handoffs, in their order, and warnings. Runs `git status` once, and `git rev-list` for each handoff
 /// whose commit is not HEAD.
@@ -79,7 +79,7 @@ struct ExpectedFiles<'c> {
     attached: Option<Tree<'c>>,
     /// The tree of the commit it was written on, if another.
     written: Option<Tree<'c>>,
-    uncommitted: BTreeMap<String, Uncommitted>,
+    uncommitted: BTreeMap<String, UncommittedFile>,
 }
 
 impl<'c> ExpectedFiles<'c> {

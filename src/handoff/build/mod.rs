@@ -27,7 +27,7 @@ use empirica_notes::git::repository::status;
 use empirica_notes::git::repository::status::Status;
 use empirica_notes::git::{history, parse_oid};
 use empirica_notes::model::assessment::Changes;
-use empirica_notes::model::handoff::{CONTEXT, MadeIn};
+use empirica_notes::model::handoff::{CONTEXT, RepositoryState};
 use empirica_notes::model::{Body, Handoff, Id, Record, SessionId};
 use empirica_notes::store::Scan;
 use empirica_transcripts::model::Transcript;
@@ -60,7 +60,7 @@ impl Content {
         let Some(PreviousHandoff { id: since, .. }) = &self.since else { return gathered_of(&all, id) };
         // earlier records stay if a later one names them, or if they only describe the session
         let is_later = |record: &&&Record| record.head.id > *since;
-        let named: BTreeSet<&Id> = all.iter().filter(is_later).flat_map(|record| record.names()).collect();
+        let named: BTreeSet<&Id> = all.iter().filter(is_later).flat_map(|record| record.referenced_ids()).collect();
         let is_new = |record: &&&Record| {
             let has_text = !record.body.own_texts().is_empty() || matches!(record.body, Body::Handoff(_));
             !has_text || is_later(record) || named.contains(&record.head.id)
@@ -174,13 +174,13 @@ pub fn work(
     let git = status.as_ref().ok().map(|status| made_in(context, status));
     let paths = context.store.paths();
     let session = &gathered.session;
-    if session.place.as_deref().is_some_and(|place| !paths.is_here(&session.id, place)) {
+    if session.place.as_deref().is_some_and(|place| !paths.is_session_here(&session.id, place)) {
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
         return (GitWork { git, ..GitWork::default() }, vec![text.to_owned()], WorkTreeState::Elsewhere);
     }
     let since = previous.and_then(|previous| previous.commit.as_deref()).or(session.commit.as_deref());
     let read = || -> Result<(GitWork, Changes)> {
-        let committed = history::since(context.repo, since.and_then(parse_oid), MAX_COMMITS)?;
+        let committed = history::commits_since(context.repo, since.and_then(parse_oid), MAX_COMMITS)?;
         let changes = status?.changes;
         let mut files = committed.files;
         add_new(&mut files, changes.files_added.iter().chain(&changes.files_modified));
@@ -196,9 +196,9 @@ pub fn work(
 }
 
 /// The present state of git.
-fn made_in(context: &CommandContext<'_>, status: &Status) -> MadeIn {
+fn made_in(context: &CommandContext<'_>, status: &Status) -> RepositoryState {
     let (head, changes) = (context.store.head(), &status.changes);
-    MadeIn {
+    RepositoryState {
         commit: head.commit.map(|id| id.to_string()),
         branch: head.branch.clone(),
         ahead: status.ahead_behind.ahead,

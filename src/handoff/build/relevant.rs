@@ -38,7 +38,7 @@ pub fn of(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<Relevan
     let ids: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
     let found = index.ids(&ids)?;
     let answers = index.naming(&ids, &["resolve"])?;
-    let answered: BTreeSet<&Id> = answers.records().flat_map(|record| record.names()).collect();
+    let answered: BTreeSet<&Id> = answers.records().flat_map(|record| record.referenced_ids()).collect();
     let open = found.records().filter(|record| !answered.contains(&record.head.id));
     let now = u64::try_from(context.store.now().timestamp_millis()).unwrap_or_default();
     Ok(relevant(&task, open, now, MAX_RELEVANT))

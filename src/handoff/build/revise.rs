@@ -9,7 +9,7 @@ use crate::handoff::receive::accept::ReceivedHandoff;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Oid;
 use empirica_notes::model::handoff::CONTEXT;
-use empirica_notes::model::handoff::{Clarification, Missed};
+use empirica_notes::model::handoff::{Clarification, ReportedGap};
 use empirica_notes::model::{Body, Envelope, Handoff, Record};
 
 /// Most earlier versions whose questions and gaps are included.
@@ -111,7 +111,7 @@ impl Revision {
         handoff.missed = self.handoff.missed.clone();
         for (head, accept) in self.received.iter().flat_map(|received| &received.accepts) {
             for gap in &accept.gaps {
-                let missed = Missed { gap: gap.clone(), reported_by: head.ai.clone() };
+                let missed = ReportedGap { gap: gap.clone(), reported_by: head.ai.clone() };
                 if !handoff.missed.contains(&missed) {
                     handoff.missed.push(missed);
                 }

@@ -6,7 +6,7 @@ use crate::context::CommandContext;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::assessment::Changes;
-use empirica_notes::model::handoff::Uncommitted;
+use empirica_notes::model::handoff::UncommittedFile;
 
 /// Most blobs recorded.
 const MAX_BLOBS: usize = 200;
@@ -28,7 +28,7 @@ pub fn of(
     handoff: &Handoff,
     doubtful: &[String],
     work_tree: &WorkTreeState,
-) -> Vec<Uncommitted> {
+) -> Vec<UncommittedFile> {
     let (Some(files), false) = (WorkTree::of(context.repo), matches!(work_tree, WorkTreeState::Elsewhere)) else {
         return Vec::new();
     };
@@ -45,7 +45,7 @@ pub fn of(
     let evidence = || handoff.evidence.iter().flat_map(|proof| &proof.files);
     let doubtful: BTreeSet<String> = doubtful.iter().chain(evidence()).filter_map(path).collect();
     let named: BTreeSet<String> = handoff.artifacts.iter().chain(evidence()).filter_map(path).collect();
-    let mut out: Vec<Uncommitted> = Vec::new();
+    let mut out: Vec<UncommittedFile> = Vec::new();
     let mut recorded = 0;
     for path in named {
         let is_dirty = dirty.as_ref().is_none_or(|dirty| dirty.contains(&path));
@@ -65,7 +65,7 @@ pub fn of(
             _ => None,
         };
         recorded += usize::from(blob.is_some());
-        out.push(Uncommitted { path, blob, deleted: held == PathContent::Nothing });
+        out.push(UncommittedFile { path, blob, deleted: held == PathContent::Nothing });
     }
     out
 }

@@ -21,7 +21,7 @@ const MAX_CRITERIA: usize = 10;
 /// Most paths in a message.
 const MAX_NAMED: usize = 5;
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     #[derive(PartialOrd, Ord)]
     pub enum Level {
         /// The check does not apply to the handoff.

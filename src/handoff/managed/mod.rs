@@ -20,7 +20,7 @@ use empirica_notes::error::{Command, Error, Result, empirica, option, text};
 use empirica_notes::model::handoff::CONTEXT;
 use empirica_notes::model::{Handoff, Id};
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     /// The types of handoffs.
     pub enum HandoffType {
         Epistemic = "epistemic",

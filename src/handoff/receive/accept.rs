@@ -53,7 +53,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
             .reason("a resolution reopens the task, and ESCALATE blocks it")
             .suggest("Give one of them."));
     }
-    let turn = request.resolution.as_ref().map(|_| context.store.decision_lock());
+    let turn = request.resolution.as_ref().map(|_| context.store.read_decide_write_lock());
     let handoff = named(context, &request.handoff)?;
     let session = if turn.is_some() { context.writing_in_turn()? } else { context.writing()? };
     let mut bodies = match (&request.resolution, &handoff.body) {

@@ -14,7 +14,7 @@ use crate::fold::facts::{AcceptFacts, HandoffFacts, Inquiry, InquiryKind, Sessio
 use crate::history::metrics::duplicates::{SessionText, repeats};
 use empirica_notes::model::{Id, SessionId, Verdict};
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     /// Length of a period, in UTC.
     pub enum Period {
         /// As `2026-03-01`.

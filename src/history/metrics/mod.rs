@@ -18,7 +18,7 @@ use crate::search::filter::date;
 use crate::session::resume::{ResumedSession, resumed};
 use crate::text::tokens;
 use empirica_notes::error::{Error, Result, empirica};
-use empirica_notes::git::history::dates::Edge;
+use empirica_notes::git::history::dates::DayBoundary;
 use empirica_notes::model::SessionId;
 
 /// Most handoffs whose resume is measured: per agent, and in all.
@@ -54,14 +54,14 @@ pub struct MetricsOutcome {
 pub fn run(context: &CommandContext<'_>, request: &MetricsRequest) -> Result<MetricsOutcome> {
     can_count(request.exact)?;
     // a second ends before the next begins
-    let edge = |name, text: &Option<String>, edge: Edge, last_ms: i64| -> Result<Option<i64>> {
+    let edge = |name, text: &Option<String>, edge: DayBoundary, last_ms: i64| -> Result<Option<i64>> {
         let at = text.as_deref().map(|text| date(context, name, text, edge)).transpose()?;
         Ok(at.map(|seconds| seconds.saturating_mul(1000).saturating_add(last_ms)))
     };
     let query = MetricsQuery {
         ai: context.selection.ai.clone(),
-        since_ms: edge("--since", &request.since, Edge::First, 0)?,
-        until_ms: edge("--until", &request.until, Edge::Last, 999)?,
+        since_ms: edge("--since", &request.since, DayBoundary::Start, 0)?,
+        until_ms: edge("--until", &request.until, DayBoundary::End, 999)?,
         by: request.by,
     };
     let index = context.index()?;

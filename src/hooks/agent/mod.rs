@@ -79,7 +79,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
     let mut context =
         CommandContext::new(env, repo, render, Selection { ai, session: None, ..Default::default() }).ok()?;
     if env.get(BACKGROUND).is_none() {
-        context.store.hurry();
+        context.store.limit_waiting_for_hook();
     }
     // as stored, to find it again
     let session = event.session.as_deref().map(|id| collect::stored_id(event.agent, id));
@@ -124,7 +124,7 @@ fn active_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Opt
 /// the event does not start a session: late events belong to none.
 fn own(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: bool) -> Result<Option<SessionId>> {
     // hooks of a session can run concurrently
-    let _turn = context.store.decision_lock();
+    let _turn = context.store.read_decide_write_lock();
     let id = match active_session(context, event)? {
         Some(id) => id,
         None => {

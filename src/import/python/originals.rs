@@ -71,7 +71,7 @@ impl Originals<'_> {
             self.look_up(namespace, &mut stored)?;
             for NewRecord { line, pending } in of_namespace {
                 let name = line.foreign.get("ref").and_then(Value::as_str).map(str::to_owned);
-                if !epoch.counts(&pending.line) {
+                if !epoch.permits(&pending.line) {
                     // other imported records may quote it
                     self.store.redaction().forget_text(&pending.line);
                     gone.extend(name);

@@ -39,17 +39,24 @@ pub struct FoundRecord {
     note: i64,
     /// Hash of its line.
     pub version: i64,
-    doubled: bool,
+    conflicting_ids: bool,
     pub retracted: bool,
 }
 
 /// The records that match a condition on the table `record`; ORDER BY and LIMIT may follow it.
 fn found(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<FoundRecord>, IndexError> {
-    let sql = format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}");
+    let sql = format!("SELECT r, id, note, conflicting_ids, version, kind FROM record WHERE {condition}");
     select(db, &sql, values, |row| {
         let id = schema::text(row.get_ref(1)?.as_blob()?);
         let retracted = row.get_ref(5)?.as_bytes() == Ok(schema::RETRACTED.as_bytes());
-        Ok(FoundRecord { r: row.get(0)?, id, note: row.get(2)?, doubled: row.get(3)?, version: row.get(4)?, retracted })
+        Ok(FoundRecord {
+            r: row.get(0)?,
+            id,
+            note: row.get(2)?,
+            conflicting_ids: row.get(3)?,
+            version: row.get(4)?,
+            retracted,
+        })
     })
 }
 
@@ -87,8 +94,8 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
     for (note, wanted) in by_note(found) {
         let text = texts.get(db, note)?;
         for (one, line, record) in read_found(&text, &wanted) {
-            if one.doubled {
-                out.doubled.insert(record.head.id.clone());
+            if one.conflicting_ids {
+                out.conflicting_ids.insert(record.head.id.clone());
             }
             if one.retracted {
                 out.retracted.insert(record.head.id.clone());
@@ -213,8 +220,12 @@ impl Index<'_> {
     /// sessions.
     pub fn goals<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
         let mut out = self.ids(ids)?;
-        let above: Vec<Id> =
-            out.records().filter(|record| record.body.kind() == "subtask").flat_map(Record::names).cloned().collect();
+        let above: Vec<Id> = out
+            .records()
+            .filter(|record| record.body.kind() == "subtask")
+            .flat_map(Record::referenced_ids)
+            .cloned()
+            .collect();
         out.merge(self.ids(&above)?);
         // records that refer to a goal, then to its steps
         for _ in 0..2 {
@@ -246,7 +257,7 @@ impl Index<'_> {
 
     /// A warning for each ID stored in two different versions, oldest first.
     pub fn double_warnings(&self) -> Result<Vec<String>> {
-        let sql = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";
+        let sql = "SELECT id FROM record WHERE conflicting_ids = 1 ORDER BY id";
         let warning =
             |id: Id| format!("two versions of the record {id} are stored; the one with the greater bytes counts");
         self.select(sql, [], |row| Ok(warning(schema::id_in(row, 0)?)))

@@ -128,7 +128,7 @@ impl Filler<'_> {
             }
             self.touched.insert(s);
         }
-        for named in record.names() {
+        for named in record.referenced_ids() {
             match &mut self.bulk {
                 Some(bulk) => bulk.names.push((schema::id(named), r)),
                 None => {

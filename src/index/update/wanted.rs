@@ -58,7 +58,7 @@ impl WantedNotes {
                     out.extras.push(ExtraTree { namespace, tree, required, stale });
                 }
             }
-            out.pending.extend(view.counting(namespace, &redacted).cloned());
+            out.pending.extend(view.permitted(namespace, &redacted).cloned());
         }
         let trees = out.trees;
         out.extras.retain(|extra| trees[extra.namespace as usize] != extra.tree);
@@ -105,7 +105,7 @@ impl WantedNotes {
             };
             for (target, blob) in notes {
                 let note = store.repo().read_blob(blob)?.unwrap_or_default();
-                add(extra.namespace, target, lines::split(&note).filter(|line| extra.stale.counts(line)).collect());
+                add(extra.namespace, target, lines::split(&note).filter(|line| extra.stale.permits(line)).collect());
             }
         }
         for pending in &self.pending {

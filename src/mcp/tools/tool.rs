@@ -104,7 +104,7 @@ impl Tool {
             };
             match schema["properties"].get(&name) {
                 Some(_) => arguments.push((name, value)),
-                None if value.is_blank => {}
+                None if value.is_placeholder => {}
                 None => return None,
             }
         }
@@ -115,7 +115,7 @@ impl Tool {
     /// A call with the required arguments, to correct a wrong one.
     pub fn example(&self) -> String {
         let schema = (self.schema)().0;
-        let blank = |name: &str| (name.to_owned(), error::Value { text: format!("<{name}>"), is_blank: true });
+        let blank = |name: &str| (name.to_owned(), error::Value { text: format!("<{name}>"), is_placeholder: true });
         self.rendered(&schema, &required(&schema).map(blank).collect::<Vec<_>>())
     }
 
@@ -123,7 +123,7 @@ impl Tool {
         let literal = |(name, value): &(String, error::Value)| {
             let text = value.text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n");
             match schema["properties"][name]["type"].as_str() {
-                Some("integer") if value.is_blank => format!("{name}=0"),
+                Some("integer") if value.is_placeholder => format!("{name}=0"),
                 Some("integer" | "number" | "boolean") => format!("{name}={text}"),
                 Some("object") => format!("{name}={{'know': 0.7, 'uncertainty': 0.3}}"),
                 Some("array") => format!("{name}=['{text}']"),

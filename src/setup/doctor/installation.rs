@@ -14,7 +14,7 @@ use empirica_notes::error::empirica;
 use empirica_notes::git::process;
 use empirica_notes::git::process::version;
 use empirica_notes::git::repository::config;
-use empirica_notes::git::repository::config::Value;
+use empirica_notes::git::repository::config::ConfigValue;
 
 /// The checks, and whether the repository is set up.
 pub fn checks(context: &CommandContext<'_>) -> (bool, Vec<DoctorCheck>) {
@@ -134,7 +134,7 @@ fn disabled(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     let pattern = r"^hook\.(empirica-)?(post-commit|post-applypatch|post-merge|post-rewrite|pre-push)\.enabled$";
     let off = config::matching(context.repo.cwd(), pattern).unwrap_or_default();
     let off = off.iter().filter(|value| matches!(value.value.as_str(), "false" | "no" | "off" | "0"));
-    let check = |value: &Value| {
+    let check = |value: &ConfigValue| {
         DoctorCheck::wrong("hooks", format!("{} is off", value.key)).command(unset(context.repo, value))
     };
     off.map(check).collect()

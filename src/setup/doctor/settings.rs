@@ -12,7 +12,7 @@ use empirica_notes::error::quote;
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::matches;
-use empirica_notes::git::repository::config::{File, Value};
+use empirica_notes::git::repository::config::{ConfigFile, ConfigValue};
 use empirica_notes::store::{PREFIX, own_refs, parse_duration};
 
 /// Checks; those of other programs' settings only if we have notes (`ours`).
@@ -37,8 +37,8 @@ pub fn checks(context: &CommandContext<'_>, ours: bool) -> Vec<DoctorCheck> {
 }
 
 /// The command that unsets a value in its file.
-pub fn unset(repo: &Repository, value: &Value) -> String {
-    let own = config::own(repo.cwd(), &File::Local, &value.key).unwrap_or_default();
+pub fn unset(repo: &Repository, value: &ConfigValue) -> String {
+    let own = config::own(repo.cwd(), &ConfigFile::Local, &value.key).unwrap_or_default();
     let file = match value.origin.strip_prefix("file:") {
         _ if value.scope == "local" && own.contains(&value.value) => String::new(),
         Some(path) => {
@@ -61,7 +61,7 @@ fn refspecs(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
         if (from, to) == ("refs/*", "refs/*") || (!fetch && !value.value.starts_with('+')) {
             continue;
         }
-        let excluded = |other: &Value| other.key == value.key && other.value == format!("^{PREFIX}*");
+        let excluded = |other: &ConfigValue| other.key == value.key && other.value == format!("^{PREFIX}*");
         let overwrites = own_refs().iter().any(|name| glob(to, name)) && !values.iter().any(excluded);
         let nests = glob(from, &format!("{PREFIX}remotes/x/handoffs")) && to.starts_with(PREFIX);
         let what = match (overwrites, fetch, nests) {
@@ -90,7 +90,7 @@ fn glob(side: &str, name: &str) -> bool {
 /// them.
 fn rewrites(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
     let values = config::matching(context.repo.cwd(), r"^notes\.rewriteref$")?;
-    let ours = |value: &&Value| own_refs().iter().any(|name| matches(&value.value, name));
+    let ours = |value: &&ConfigValue| own_refs().iter().any(|name| matches(&value.value, name));
     let wrong = values.iter().filter(ours).map(|value| {
         let what = format!("notes.rewriteRef = {}: git copies our notes beside us, and can lose some", value.value);
         DoctorCheck::wrong("rewrite", what).command(unset(context.repo, value))

@@ -10,7 +10,7 @@ use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::preferred;
 use empirica_notes::git::repository::config;
-use empirica_notes::git::repository::config::{File, Value, matches};
+use empirica_notes::git::repository::config::{ConfigFile, ConfigValue, matches};
 use empirica_notes::store::MARKDOWN_REF;
 
 /// Value for `notes.displayRef`. A glob, since git warns at every `git log` about a plain name that does not exist
@@ -48,7 +48,7 @@ impl SettingsPlan {
 }
 
 /// Whether plain `git log` shows the Markdown, given the values of `notes.displayRef`.
-pub fn is_displayed(values: &[Value]) -> bool {
+pub fn is_displayed(values: &[ConfigValue]) -> bool {
     values.iter().any(|value| matches(&value.value, MARKDOWN_REF))
 }
 
@@ -105,7 +105,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
         for AddedConfig { key, value } in
             plan.added.clone().into_iter().rev().filter(|added| added.key.starts_with("hook."))
         {
-            if config::own(repo.cwd(), &File::Local, &key)?.contains(&value) {
+            if config::own(repo.cwd(), &ConfigFile::Local, &key)?.contains(&value) {
                 plan.unset(&key, &value);
             } else {
                 plan.added.retain(|added| (&added.key, &added.value) != (&key, &value));
@@ -116,7 +116,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
     for name in scripts::of(repo) {
         let key = format!("hook.empirica-{name}.command");
         let command = scripts::command(name);
-        let now = config::own(repo.cwd(), &File::Local, &key)?;
+        let now = config::own(repo.cwd(), &ConfigFile::Local, &key)?;
         let ours = |value: &String| plan.added.iter().any(|added| added.key == key && added.value == *value);
         match now.as_slice() {
             [] => plan.add(&key, &command),
@@ -124,7 +124,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
             values if values.iter().all(ours) => {
                 plan.added.retain(|added| added.key != key);
                 plan.record(&key, &command);
-                let (file, former) = (File::Local, now.clone());
+                let (file, former) = (ConfigFile::Local, now.clone());
                 plan.steps.push(SetupStep::SetValues { file, key, former, values: vec![command] });
             }
             _ => {
@@ -134,7 +134,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
             }
         }
         let key = format!("hook.empirica-{name}.event");
-        let now = config::own(repo.cwd(), &File::Local, &key)?;
+        let now = config::own(repo.cwd(), &ConfigFile::Local, &key)?;
         if now.iter().all(|event| event != name) {
             plan.add(&key, name);
         }

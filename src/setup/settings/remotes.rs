@@ -6,7 +6,7 @@ use std::path::Path;
 use empirica_notes::error::Result;
 use empirica_notes::git::remotes::{refspecs, tracking};
 use empirica_notes::git::repository::config;
-use empirica_notes::git::repository::config::{Value, valid_ref};
+use empirica_notes::git::repository::config::{ConfigValue, valid_ref};
 use empirica_notes::store::PREFIX;
 
 /// A remote that has a URL.
@@ -14,7 +14,7 @@ use empirica_notes::store::PREFIX;
 pub struct Remote {
     pub name: String,
     /// Fetch refspecs.
-    pub fetch: Vec<Value>,
+    pub fetch: Vec<ConfigValue>,
     /// Whether the repository configures it, not the user's global configuration.
     pub is_local: bool,
     /// Whether it mirrors all refs, in either direction.
@@ -46,7 +46,7 @@ impl Remote {
 
     /// Our refspecs from before the remote was renamed.
     pub fn misnamed(&self) -> Vec<String> {
-        let other = |value: &&Value| {
+        let other = |value: &&ConfigValue| {
             let ours = sides(&value.value).and_then(|(_, to)| to.strip_prefix(PREFIX)?.strip_prefix("remotes/"));
             let name = ours.and_then(|to| to.strip_suffix("/data/*").or_else(|| to.strip_suffix("/handoffs*")));
             name.is_some_and(|name| name != self.name && refspecs(name).contains(&value.value))

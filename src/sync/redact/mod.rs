@@ -11,7 +11,7 @@ use crate::context::{CommandContext, active, names};
 use crate::sync::policy::{SyncPolicy, destinations};
 use crate::sync::remote::Sync;
 use empirica_notes::error::{Error, Kind, Result, empirica, quote};
-use empirica_notes::format::redact::By;
+use empirica_notes::format::redact::Attribution;
 use empirica_notes::git::remotes;
 use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::remotes::{RemoteTarget, transfer};
@@ -95,7 +95,7 @@ pub fn run(context: &CommandContext<'_>, request: &RedactRequest) -> Result<Reda
     outcome.warnings = context.store.reconcile();
     let ids = request.records.iter().map(|name| resolve(context, name)).collect::<Result<BTreeSet<Id>>>()?;
     context.optional("reason", request.reason.as_deref())?;
-    let by = By {
+    let by = Attribution {
         ai: context.store.secret_filter().clean(&context.author(None)),
         at: context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
         reason: request.reason.as_deref().map(|reason| context.store.secret_filter().clean(reason)),
@@ -125,7 +125,8 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
         Err(error) => {
             let whole = Id::parse(name.trim()).filter(|_| error.kind() == Kind::NotFound);
             let is_stored = |id: &Id| {
-                let found = context.store.redaction().redact(&BTreeSet::from([id.clone()]), &By::default(), true);
+                let found =
+                    context.store.redaction().redact(&BTreeSet::from([id.clone()]), &Attribution::default(), true);
                 found.is_ok_and(|found| found.gone.len() + found.already_redacted.len() > 0)
             };
             return whole.filter(is_stored).ok_or(error);

@@ -55,18 +55,18 @@ pub struct Value {
     /// The value or placeholder, unquoted.
     pub text: String,
     /// Whether it is a placeholder to replace, such as `<ai>`.
-    pub is_blank: bool,
+    pub is_placeholder: bool,
 }
 
 impl<T: Into<String>> From<T> for Value {
     fn from(value: T) -> Self {
-        Value { text: value.into(), is_blank: false }
+        Value { text: value.into(), is_placeholder: false }
     }
 }
 
 /// A placeholder.
 pub fn blank(shown: &str) -> Value {
-    Value { text: shown.to_owned(), is_blank: true }
+    Value { text: shown.to_owned(), is_placeholder: true }
 }
 
 /// A command of this program, without arguments.
@@ -103,7 +103,7 @@ impl Command {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {
-            text if !self.is_blank => f.write_str(&quote(text)),
+            text if !self.is_placeholder => f.write_str(&quote(text)),
             text if text.contains(' ') => write!(f, "\"{text}\""),
             text => f.write_str(text),
         }

@@ -36,7 +36,7 @@ const LABELS: [&str; 8] =
     ["  ", "- Next: ", "- Open: ", "- Decided: ", "- Avoid: ", "- Learned: ", "- Checked: ", "- All: "];
 
 /// The short ids of the records and of the session, from the heading of a session's block; `None` for other headings.
-fn names(heading: &str) -> Option<(Vec<&str>, &str)> {
+fn parse_heading(heading: &str) -> Option<(Vec<&str>, &str)> {
     let (rest, session) = heading.strip_prefix("# ")?.strip_suffix(')')?.rsplit_once(", session ")?;
     let is_short = |word: &str| word.len() == 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let records = rest.rsplit([',', '(']).next().unwrap_or_default().split_whitespace();
@@ -60,7 +60,7 @@ struct Block {
 impl Block {
     /// As [`names`]; `None` for blocks of earlier renderers.
     fn named(&self) -> Option<(Vec<&str>, &str)> {
-        names(self.text.lines().next().filter(|_| self.renderer >= REVISIONS)?)
+        parse_heading(self.text.lines().next().filter(|_| self.renderer >= REVISIONS)?)
     }
 
     fn key(&self) -> Key {
@@ -183,7 +183,7 @@ pub fn mend(old: &[u8], new: &[u8]) -> Vec<u8> {
         }
     }
     // a heading or footer in a passage is left from a torn block; the lines beside it are part of that block
-    let torn_up = |line: &str| read_footer(line).is_some() || names(line).is_some();
+    let torn_up = |line: &str| read_footer(line).is_some() || parse_heading(line).is_some();
     let has_own_lines = |passage: &String| {
         let is_torn = passage.lines().any(torn_up);
         let is_rendered = |line: &str| is_torn && (torn_up(line) || LABELS.iter().any(|label| line.starts_with(label)));

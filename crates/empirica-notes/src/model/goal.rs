@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::id::{Id, SessionId};
 
-crate::words! {
+crate::named_enum! {
     /// How urgent a goal is.
     #[derive(PartialOrd, Ord, Default)]
     pub enum Priority {
@@ -84,7 +84,7 @@ pub struct GoalTake {
     pub concerns: Vec<SessionId>,
 }
 
-crate::words! {
+crate::named_enum! {
     /// The status of a goal or subtask.
     pub enum GoalStatus {
         Open = "open",

@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 use crate::model::id::{Id, SessionId};
 
 /// The texts of a key: one, none or one, or a list.
-pub(crate) trait Texts {
+pub(crate) trait ClaimTexts {
     fn texts(&self) -> &[String];
 }
 
-impl Texts for String {
+impl ClaimTexts for String {
     fn texts(&self) -> &[String] {
         std::slice::from_ref(self)
     }
 }
 
-impl Texts for Option<String> {
+impl ClaimTexts for Option<String> {
     fn texts(&self) -> &[String] {
         self.as_slice()
     }
 }
 
-impl Texts for Vec<String> {
+impl ClaimTexts for Vec<String> {
     fn texts(&self) -> &[String] {
         self
     }

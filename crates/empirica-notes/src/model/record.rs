@@ -9,13 +9,15 @@ use crate::model::handoff::Handoff;
 use crate::model::handoff::accept::{Accept, Answer};
 use crate::model::handoff::digest::Digest;
 use crate::model::id::{Id, SessionId};
-use crate::model::journal::{Activity, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Texts, Unknown};
+use crate::model::journal::{
+    Activity, ClaimTexts, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown,
+};
 use crate::model::session::{SessionEnd, SessionStart};
 
 /// The record version this program writes. Records of other versions are kept and passed on unchanged.
 pub const VERSION: u32 = 1;
 
-crate::words! {
+crate::named_enum! {
     /// The data ref that holds a kind of record.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Namespace {
@@ -278,7 +280,7 @@ pub struct Record {
 
 impl Record {
     /// The ids of the records this one refers to, such as those it resolves, ends, takes over or retracts.
-    pub fn names(&self) -> Vec<&Id> {
+    pub fn referenced_ids(&self) -> Vec<&Id> {
         match &self.body {
             Body::SessionStart(r) => r.from_handoff.iter().collect(),
             Body::Resolve(r) => vec![&r.of],

@@ -9,7 +9,7 @@ use crate::model::vectors::Vectors;
 
 /// Uncommitted changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
-pub struct Uncommitted {
+pub struct UncommittedChanges {
     /// The number of modified files.
     #[serde(default, deserialize_with = "count")]
     pub files_modified: u64,
@@ -43,7 +43,7 @@ fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
 
 /// A commit since the last checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CommitMade {
+pub struct RecentCommit {
     /// The commit id, hex.
     #[serde(alias = "commit")]
     pub hash: String,
@@ -76,11 +76,11 @@ pub struct GitState {
     #[serde(default)]
     pub ahead_behind: AheadBehind,
     /// Changes against HEAD.
-    pub uncommitted_changes: Uncommitted,
+    pub uncommitted_changes: UncommittedChanges,
     /// Whether there are uncommitted changes.
     pub dirty: bool,
     /// The newest commits since the last checkpoint or assessment of the session, newest first.
-    pub commits_since_last_checkpoint: Vec<CommitMade>,
+    pub commits_since_last_checkpoint: Vec<RecentCommit>,
     /// The number of commits, including those not listed.
     #[serde(default)]
     pub commits_total: u64,
@@ -93,16 +93,16 @@ pub struct Reasoning {
     /// The newest reasoning; null without any.
     pub latest: Option<String>,
     /// The newest steps, oldest first.
-    pub trajectory: Vec<Thought>,
+    pub trajectory: Vec<ReasoningStep>,
     /// The decision of each assessment, oldest first.
-    pub decision_history: Vec<Decided>,
+    pub decision_history: Vec<AssessmentDecision>,
     /// The tags, without duplicates.
     pub epistemic_tags: Vec<String>,
 }
 
 /// A reasoning and its time, RFC 3339 UTC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Thought {
+pub struct ReasoningStep {
     /// The time of the record.
     pub timestamp: String,
     /// The text.
@@ -111,7 +111,7 @@ pub struct Thought {
 
 /// The decision of an assessment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Decided {
+pub struct AssessmentDecision {
     /// `PREFLIGHT`, `CHECK-1`, …
     pub checkpoint: String,
     /// proceed or investigate; null except for checks.
@@ -142,13 +142,13 @@ pub struct Findings {
     /// The number in the session.
     pub session: u64,
     /// The newest, those of the session first.
-    pub recent: Vec<FindingSeen>,
+    pub recent: Vec<FindingSummary>,
 }
 
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
-pub struct FindingSeen {
+pub struct FindingSummary {
     pub id: Id,
     /// The text.
     pub finding: String,
@@ -169,13 +169,13 @@ pub struct Unknowns {
     /// The number in the session.
     pub session: u64,
     /// The newest, those of the session first.
-    pub recent: Vec<UnknownSeen>,
+    pub recent: Vec<UnknownSummary>,
 }
 
 /// An unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
-pub struct UnknownSeen {
+pub struct UnknownSummary {
     pub id: Id,
     /// The question.
     pub unknown: String,
@@ -192,13 +192,13 @@ pub struct DeadEnds {
     /// The number in the session.
     pub session: u64,
     /// The newest, those of the session first.
-    pub recent: Vec<DeadEndSeen>,
+    pub recent: Vec<DeadEndSummary>,
 }
 
 /// A dead end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
-pub struct DeadEndSeen {
+pub struct DeadEndSummary {
     pub id: Id,
     /// The approach.
     pub approach: String,
@@ -215,13 +215,13 @@ pub struct Mistakes {
     /// The number in the session.
     pub session: u64,
     /// The newest, those of the session first.
-    pub recent: Vec<MistakeSeen>,
+    pub recent: Vec<MistakeSummary>,
 }
 
 /// A mistake.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
-pub struct MistakeSeen {
+pub struct MistakeSummary {
     pub id: Id,
     /// The mistake.
     pub mistake: String,
@@ -263,13 +263,13 @@ pub struct Handoffs {
     /// The number of handoffs.
     pub count: u64,
     /// The newest; null without one.
-    pub most_recent: Option<HandedOver>,
+    pub most_recent: Option<HandoffSummary>,
 }
 
 /// A handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
-pub struct HandedOver {
+pub struct HandoffSummary {
     pub handoff_id: Id,
     /// The time of the record.
     pub timestamp: String,
@@ -407,14 +407,14 @@ pub struct ReferenceDocs {
     /// The number of distinct documents the session consulted.
     pub loaded_count: u64,
     /// The newest, newest first.
-    pub recent: Vec<Consulted>,
+    pub recent: Vec<ConsultedDocument>,
     /// Snapshots taken before a compaction.
     pub pre_summaries: PreSummaries,
 }
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Consulted {
+pub struct ConsultedDocument {
     /// A path or a URL.
     pub path: String,
     /// `url`, the folder below `docs`, `documentation` or `code`.
@@ -454,7 +454,7 @@ pub struct SemanticContext {
     /// The query: as given, else built from the task, the goal, the recent findings and the open unknowns.
     pub query: String,
     /// The best matches, best first.
-    pub results: Vec<Related>,
+    pub results: Vec<SearchResult>,
     /// The relevance of each result: its BM25 score over that of the first, in (0, 1], 4 decimals.
     pub relevance_scores: Vec<f64>,
 }
@@ -462,7 +462,7 @@ pub struct SemanticContext {
 /// A search result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
-pub struct Related {
+pub struct SearchResult {
     pub id: Id,
     /// The value of its `kind` key.
     pub kind: String,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
-crate::words! {
+crate::named_enum! {
     /// One of the 13 vectors, in display order.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Vector {

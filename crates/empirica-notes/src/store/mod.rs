@@ -36,7 +36,7 @@ pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, resolv
 pub use crate::store::recover::rescue::Rescued;
 pub use crate::store::redact::RedactedRecords;
 pub use crate::store::redact::scrub::Scrubbed;
-pub use crate::store::redact::tombstones::{Form, Tombstones};
+pub use crate::store::redact::tombstones::{NoteFormat, Tombstones};
 pub use crate::store::refs::{MARKDOWN_REF, PREFIX, data_ref, own_refs, tracking_ref};
 pub use crate::store::secrets::leak::{Leak, LeakPart, has_allowed_secrets};
 pub use crate::store::sync::{Line, RefComparison, TransferLines};
@@ -57,7 +57,7 @@ pub trait Render {
 }
 
 /// The total time a hook waits for locks.
-const HURRY: Duration = Duration::from_millis(500);
+const HOOK_WAIT: Duration = Duration::from_millis(500);
 
 /// The records of one repository, as seen by one command: its configuration, clock and locks. Its accessors,
 /// such as [`Store::reader`], give a type per subject.
@@ -68,17 +68,17 @@ pub struct Store<'a> {
     now: DateTime<Utc>,
     newest_ms: Cell<u64>,
     /// The newest id in notes read or lines written since the tips were loaded, in milliseconds.
-    seen_ms: Cell<u64>,
+    newest_seen_ms: Cell<u64>,
     lock_timeout: Duration,
-    /// The deadline for all waiting; `None` unless in a hurry.
-    until: Option<Instant>,
+    /// The deadline for all waiting; `None` without a limit.
+    deadline: Option<Instant>,
     scan_secrets: bool,
     /// Whether secrets are stored unchanged, and reported.
     allow_secrets: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
     /// Redacted texts, removed from everything this process writes.
-    forgotten: RefCell<crate::format::redact::Texts>,
+    forgotten: RefCell<crate::format::redact::RedactedTexts>,
 }
 
 /// Reads records from the local refs, the tracking refs and the logs at once; writes no note.
@@ -156,9 +156,9 @@ impl<'a> Store<'a> {
             head: repo.head()?,
             now: env.now(),
             newest_ms: Cell::new(0),
-            seen_ms: Cell::new(0),
+            newest_seen_ms: Cell::new(0),
             lock_timeout: lock_timeout(repo),
-            until: None,
+            deadline: None,
             scan_secrets: repo.config_bool("empirica.redact").unwrap_or(true),
             allow_secrets: false,
             render,
@@ -184,9 +184,9 @@ impl<'a> Store<'a> {
     }
 
     /// Limits all further waiting to half a second and stays offline, for hooks.
-    pub fn hurry(&mut self) {
-        self.lock_timeout = self.lock_timeout.min(HURRY);
-        self.until = Some(Instant::now() + HURRY);
+    pub fn limit_waiting_for_hook(&mut self) {
+        self.lock_timeout = self.lock_timeout.min(HOOK_WAIT);
+        self.deadline = Some(Instant::now() + HOOK_WAIT);
         self.repo.stay_offline();
     }
 
@@ -260,21 +260,21 @@ impl<'a> Store<'a> {
         SecretScan { store: self }
     }
 
-    /// The time to wait for a lock: `timeout`, or less if in a hurry.
-    pub fn patience(&self, timeout: Duration) -> Duration {
-        self.until.map_or(timeout, |until| until.saturating_duration_since(Instant::now()).min(timeout))
+    /// The time to wait for a lock: `timeout`, or what is left until the deadline.
+    pub fn remaining_wait(&self, timeout: Duration) -> Duration {
+        self.deadline.map_or(timeout, |until| until.saturating_duration_since(Instant::now()).min(timeout))
     }
 
     /// The lock for writing notes. Fetches missing objects first, as the lock is never held across the network.
     fn locked(&self) -> Result<Lock> {
-        self.recovery().complete();
-        Lock::acquire(&self.paths, &self.paths.lock(), self.patience(self.lock_timeout))
+        self.recovery().fetch_missing_objects();
+        Lock::acquire(&self.paths, &self.paths.lock(), self.remaining_wait(self.lock_timeout))
     }
 
     /// A lock for read-decide-write sequences. `None` after the lock timeout: the caller then continues without it, so
     /// that no record is lost.
-    pub fn decision_lock(&self) -> Option<Lock> {
-        self.try_lock("turn", self.patience(self.lock_timeout))
+    pub fn read_decide_write_lock(&self) -> Option<Lock> {
+        self.try_lock("turn", self.remaining_wait(self.lock_timeout))
     }
 
     /// The lock named `name`; `None` if another process still holds it after `patience`.
@@ -301,8 +301,8 @@ impl<'a> Store<'a> {
     }
 
     /// Counts the ids in lines among those seen.
-    pub(crate) fn see<'l>(&self, lines: impl Iterator<Item = &'l [u8]>) {
-        self.seen_ms.set(self.seen_ms.get().max(self.newest_ms(lines)));
+    pub(crate) fn observe_ids<'l>(&self, lines: impl Iterator<Item = &'l [u8]>) {
+        self.newest_seen_ms.set(self.newest_seen_ms.get().max(self.newest_ms(lines)));
     }
 
     fn now_ms(&self) -> u64 {

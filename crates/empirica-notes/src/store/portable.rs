@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::Result;
-use crate::format::redact::Texts;
+use crate::format::redact::RedactedTexts;
 use crate::format::{lines, portable};
 use crate::git::{NotesTree, Oid, notes};
 use crate::model::Namespace;
@@ -13,8 +13,8 @@ use crate::store::read::objects::{damaged_note, missing_note};
 use crate::store::redact::progress::Forgetting;
 use crate::store::redact::tombstones::Tombstones;
 use crate::store::write::flush::ForeignContent;
+use crate::store::write::session_notes;
 use crate::store::write::tips::Tips;
-use crate::store::write::touched;
 use crate::store::{Archive, Lookup, data_ref, own_refs};
 
 /// The outcome of an import.
@@ -33,7 +33,7 @@ pub struct Imported {
 /// An item of an export.
 pub enum ExportItem<'l> {
     /// A namespace's redactions, as text; before the namespace's lines.
-    Epoch(Namespace, String),
+    Tombstones(Namespace, String),
     /// A line, with its namespace and annotated object.
     Line(Namespace, Oid, &'l [u8]),
 }
@@ -60,11 +60,11 @@ impl Archive<'_> {
         }
         for (namespace, mut lookup) in namespaces {
             if !lookup.redacted.is_empty() {
-                each(ExportItem::Epoch(namespace, lookup.redacted.text()))?;
+                each(ExportItem::Tombstones(namespace, lookup.redacted.text()))?;
             }
             for on in lookup.objects()? {
                 let lines = lookup.lines(on)?;
-                if let Some(blob) = repo.unreadable().first() {
+                if let Some(blob) = repo.unreadable_notes().first() {
                     return Err(damaged_note(*blob));
                 }
                 for line in lines {
@@ -80,11 +80,11 @@ impl Archive<'_> {
     /// done and of all.
     ///
     /// Idempotent; a repeated import completes an interrupted one. Applies the redactions of the source (the texts of
-    /// its epochs, by namespace), as a sync would.
+    /// its tombstones, by namespace), as a sync would.
     pub fn import(
         &self,
         mut input: Vec<PendingRecord>,
-        epochs: &BTreeMap<Namespace, String>,
+        tombstones: &BTreeMap<Namespace, String>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Imported> {
         let mut imported = Imported::default();
@@ -96,9 +96,9 @@ impl Archive<'_> {
         let mut is_written = self.find_new(&input, &mut imported)?.into_iter();
         imported.known = all - imported.new.values().sum::<usize>() - imported.left_out;
         let before = self.store.recovery().own_tombstones()?;
-        let is_forgetting = self.import_redactions(&input, epochs, &mut tips)?;
+        let is_forgetting = self.import_redactions(&input, tombstones, &mut tips)?;
         input.retain(|_| is_written.next() == Some(true));
-        touched::add_pending(&self.store.paths, &input)?;
+        session_notes::add_pending(&self.store.paths, &input)?;
         self.store.writer().write_pending(
             &input,
             ForeignContent::default(),
@@ -106,8 +106,8 @@ impl Archive<'_> {
             &mut imported.warnings,
             progress,
         )?;
-        if !epochs.is_empty() {
-            touched::forget_all(&self.store.paths)?;
+        if !tombstones.is_empty() {
+            session_notes::forget_all(&self.store.paths)?;
             self.store.recovery().finish_redactions(is_forgetting, &before, &mut tips, &mut imported.warnings)?;
             tips.save(&self.store.paths);
             Forgetting::remove(&self.store.paths)?;
@@ -120,18 +120,18 @@ impl Archive<'_> {
     fn import_redactions(
         &self,
         input: &[PendingRecord],
-        epochs: &BTreeMap<Namespace, String>,
+        tombstones: &BTreeMap<Namespace, String>,
         tips: &mut Tips,
     ) -> Result<bool> {
         let repo = self.store.repo;
         self.store.forgotten.borrow_mut().extend(self.redacted_texts(input)?);
         let mut theirs = Vec::new();
-        for (namespace, text) in epochs {
+        for (namespace, text) in tombstones {
             let redactions = Tombstones::parse(text.as_bytes());
             let is_redacted = |line: &&PendingRecord| {
                 line.namespace == *namespace
                     && lines::id(&line.line).is_some_and(|id| redactions.redacted.contains_key(id))
-                    && redactions.counts(&line.line)
+                    && redactions.permits(&line.line)
             };
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
             for line in input.iter().filter(is_redacted) {
@@ -140,7 +140,7 @@ impl Archive<'_> {
             let blob = |lines: Vec<&[u8]>| repo.write_blob(&lines::canonical(lines)).map(Some);
             let edits = notes.into_iter().map(|(on, lines)| Ok((on, blob(lines)?))).collect::<Result<_>>()?;
             let others = [redactions.entry(repo)?];
-            let tree = notes::rebuilt(repo, repo.empty_tree(), &edits, &others, lines::union, false)?;
+            let tree = notes::rebuild_tree(repo, repo.empty_tree(), &edits, &others, lines::union, false)?;
             let tip = repo.write_merge(tree, Vec::new(), "Notes imported by 'git empirica'\n", 0)?;
             theirs.push((data_ref(*namespace), tip));
         }
@@ -165,8 +165,8 @@ impl Archive<'_> {
     }
 
     /// The texts of input lines whose records are redacted here: other input lines may quote them.
-    fn redacted_texts(&self, input: &[PendingRecord]) -> Result<Texts> {
-        let mut texts = Texts::default();
+    fn redacted_texts(&self, input: &[PendingRecord]) -> Result<RedactedTexts> {
+        let mut texts = RedactedTexts::default();
         for of_namespace in input.chunk_by(|a, b| a.namespace == b.namespace) {
             let Some(namespace) = of_namespace.first().map(|line| line.namespace) else { continue };
             let redactions = self.store.tombstones(&data_ref(namespace))?;
@@ -205,7 +205,7 @@ impl Archive<'_> {
                     let is_known = stored.contains(line.line.as_slice())
                         || pending.contains(&(namespace, on, line.line.as_slice()))
                         || is_equivalent(&line.line);
-                    let counts = redactions.counts(&line.line);
+                    let counts = redactions.permits(&line.line);
                     if !is_known && counts {
                         *imported.new.entry(portable::kind(&line.line)).or_default() += 1;
                     } else if !is_known {

@@ -37,7 +37,7 @@ const FALLEN: f64 = -0.15;
 /// A rise of clarity above this shows that complexity was discovered.
 const CLEARER: f64 = 0.10;
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     #[derive(PartialOrd, Ord, Default)]
     pub enum Severity {
         #[default]
@@ -60,7 +60,7 @@ impl Severity {
     }
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     /// Pattern of the moves; independent of the severity.
     #[derive(Default)]
     pub enum DriftKind {

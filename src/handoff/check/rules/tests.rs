@@ -292,7 +292,7 @@ fn reported_gaps_are_covered() {
     assert_eq!(found(&handoff, &[gap("Which database to use")]), Warn);
     // the report of a gap does not cover it
     let missed =
-        empirica_notes::model::handoff::Missed { gap: "Which database to use".into(), reported_by: "bob".into() };
+        empirica_notes::model::handoff::ReportedGap { gap: "Which database to use".into(), reported_by: "bob".into() };
     let revised = Handoff { missed: vec![missed], ..handoff };
     assert_eq!(found(&revised, &[gap("Which database to use")]), Warn);
 }

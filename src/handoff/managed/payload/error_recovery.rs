@@ -46,7 +46,7 @@ pub struct ErrorReport {
     pub affected_files: Option<Vec<Text>>,
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum ErrorType {
         Implementation = "implementation",
         Configuration = "configuration",
@@ -55,7 +55,7 @@ empirica_notes::words! {
     }
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum ErrorSeverity {
         Low = "low",
         Medium = "medium",

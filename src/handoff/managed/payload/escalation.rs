@@ -44,7 +44,7 @@ pub struct EscalationDetails {
     pub recommendation: Text,
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum Category {
         Technical = "technical",
         Configuration = "configuration",
@@ -54,7 +54,7 @@ empirica_notes::words! {
     }
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum Severity {
         Medium = "medium",
         High = "high",
@@ -62,7 +62,7 @@ empirica_notes::words! {
     }
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum Urgency {
         Low = "low",
         Medium = "medium",
@@ -71,7 +71,7 @@ empirica_notes::words! {
     }
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum BlockerType {
         Skill = "skill",
         Access = "access",

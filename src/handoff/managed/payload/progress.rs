@@ -45,7 +45,7 @@ pub struct WorkerReport {
     pub validation: Option<Vec<Text>>,
 }
 
-empirica_notes::words! {
+empirica_notes::named_enum! {
     pub enum Status {
         Completed = "COMPLETED",
         Partial = "PARTIAL",

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::format::record::ENVELOPE;
-use crate::format::redact::quote::{Form, MARK, OneLine, is_long, without_one};
+use crate::format::redact::quote::{Escaping, MARK, OneLine, is_long, without_one};
 use crate::format::{blocks, hex, lines, record};
 use crate::model::Body;
 use crate::model::record::{Redacted, claim_keys};
@@ -37,7 +37,7 @@ fn after_id(line: &[u8], id: &str) -> usize {
 
 /// The attribution of a redaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct By {
+pub struct Attribution {
     /// The agent, as claimed.
     pub ai: String,
     /// The time, RFC 3339 UTC.
@@ -48,7 +48,7 @@ pub struct By {
 
 /// The stub of a line: its envelope and kind without its texts; for an unreadable line, only its id. `None` for a line
 /// without an id. Without `by` it depends on the envelope alone, so that all clones produce the same.
-pub fn stub(line: &[u8], by: Option<&By>) -> Option<Vec<u8>> {
+pub fn stub(line: &[u8], by: Option<&Attribution>) -> Option<Vec<u8>> {
     let id = lines::id(line)?;
     let old = object(line).unwrap_or_default();
     let mut new = Map::new();
@@ -139,34 +139,34 @@ fn is_composed(kind: &str) -> bool {
 
 /// The texts of redacted records.
 #[derive(Debug, Clone, Default)]
-pub struct Texts {
+pub struct RedactedTexts {
     /// Longest first: one can contain another.
-    all: Vec<Own>,
+    all: Vec<OwnText>,
 }
 
 /// An own text of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Own {
+struct OwnText {
     /// With each run of white space replaced by one space.
     text: String,
     /// The record.
-    of: String,
+    record_id: String,
     /// Whether it is searched for only in composed records.
     only_composed: bool,
 }
 
 /// A line after removal of the texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Without {
+pub struct RedactedLine {
     /// The new line.
     pub line: Vec<u8>,
     /// The redacted records that it quoted.
-    pub of: BTreeSet<String>,
+    pub quoted_ids: BTreeSet<String>,
     /// Whether it became a stub.
-    pub is_gone: bool,
+    pub is_stub: bool,
 }
 
-impl Texts {
+impl RedactedTexts {
     /// Adds the own texts of a record. No-op for stubs and foreign lines.
     pub fn add(&mut self, line: &[u8]) {
         let Some(id) = lines::id(line).filter(|_| !is_stub(line)) else { return };
@@ -178,15 +178,17 @@ impl Texts {
             // a single word may be a fixed value, which other records also have
             texts.retain(|text| text.chars().any(|c| !c.is_ascii_alphabetic() && c != '_' && c != '-'));
         }
-        self.extend(Texts {
-            all: texts.into_iter().map(|text| Own { text, of: id.to_owned(), only_composed }).collect(),
+        self.extend(RedactedTexts {
+            all: texts.into_iter().map(|text| OwnText { text, record_id: id.to_owned(), only_composed }).collect(),
         });
     }
 
     /// Adds all texts of `other`.
-    pub fn extend(&mut self, other: Texts) {
+    pub fn extend(&mut self, other: RedactedTexts) {
         self.all.extend(other.all);
-        self.all.sort_by(|a, b| b.text.len().cmp(&a.text.len()).then_with(|| (&a.text, &a.of).cmp(&(&b.text, &b.of))));
+        self.all.sort_by(|a, b| {
+            b.text.len().cmp(&a.text.len()).then_with(|| (&a.text, &a.record_id).cmp(&(&b.text, &b.record_id)))
+        });
         self.all.dedup();
     }
 
@@ -201,7 +203,7 @@ impl Texts {
         let Some(id) = lines::id(line).filter(|_| self.has_composed()) else { return Vec::new() };
         let Some(record) = object(line) else { return Vec::new() };
         let kind = record.get("kind").and_then(Value::as_str).unwrap_or_default();
-        if is_composed(kind) || kind == "redacted" || self.all.iter().any(|own| own.of == id) {
+        if is_composed(kind) || kind == "redacted" || self.all.iter().any(|own| own.record_id == id) {
             return Vec::new();
         }
         let is_composed_text = |text: &String| self.all.iter().any(|own| own.only_composed && own.text == *text);
@@ -209,26 +211,26 @@ impl Texts {
     }
 
     /// Whether the line has an own text that would be removed only from composed records.
-    pub fn is_repeated_by(&self, line: &[u8]) -> bool {
+    pub fn is_own_text_of(&self, line: &[u8]) -> bool {
         !self.repeated(line).is_empty()
     }
 
-    /// Drops the texts for which [`Self::is_repeated_by`] holds: they belong to that record.
-    pub fn leave_to(&mut self, line: &[u8]) {
+    /// Drops the texts for which [`Self::is_own_text_of`] holds: they belong to that record.
+    pub fn drop_texts_owned_by(&mut self, line: &[u8]) {
         let repeated = self.repeated(line);
         self.all.retain(|own| !own.only_composed || !repeated.contains(&own.text));
     }
 
     /// Removes the texts from a note: from each line if `is_lines`, else from blocks and passages. Unchanged, byte for
     /// byte, if it contains none.
-    pub fn note(&self, is_lines: bool, note: Vec<u8>) -> Vec<u8> {
+    pub fn remove_from_note(&self, is_lines: bool, note: Vec<u8>) -> Vec<u8> {
         if self.is_empty() {
             return note;
         }
         if !is_lines {
             return blocks::with_texts(&note, |text| self.passage(text)).unwrap_or(note);
         }
-        let found: Vec<Option<Without>> = lines::split(&note).map(|line| self.without(line)).collect();
+        let found: Vec<Option<RedactedLine>> = lines::split(&note).map(|line| self.redact_line(line)).collect();
         if found.iter().all(Option::is_none) {
             return note;
         }
@@ -243,48 +245,53 @@ impl Texts {
 
     /// Removes the texts from a line; `None` if it contains none. A record keeps its own texts. A record that could not
     /// be decoded without them becomes a stub.
-    pub fn without(&self, line: &[u8]) -> Option<Without> {
+    pub fn redact_line(&self, line: &[u8]) -> Option<RedactedLine> {
         let id = lines::id(line);
         if self.is_empty() || is_stub(line) {
             return None;
         }
-        let mut of = BTreeSet::new();
+        let mut quoted_ids = BTreeSet::new();
         let mut record = match serde_json::from_slice::<Value>(line) {
             Ok(Value::Object(_)) if id.is_some() => object(line)?,
             // foreign JSON: its texts may be escaped
             Ok(mut other @ (Value::Object(_) | Value::Array(_))) => {
-                self.walk(&mut other, None, false, &mut of);
-                return (!of.is_empty()).then(|| Without { line: other.to_string().into_bytes(), of, is_gone: false });
+                self.walk(&mut other, None, false, &mut quoted_ids);
+                return (!quoted_ids.is_empty()).then(|| RedactedLine {
+                    line: other.to_string().into_bytes(),
+                    quoted_ids,
+                    is_stub: false,
+                });
             }
             _ => {
                 // keep the beginning, which holds the id
                 let end = id.map_or(0, |id| after_id(line, id));
-                let plain = self.replaced(&String::from_utf8_lossy(&line[end..]), id, false, Form::Plain, &mut of);
+                let plain =
+                    self.replaced(&String::from_utf8_lossy(&line[end..]), id, false, Escaping::None, &mut quoted_ids);
                 let plain = plain.map(|text| [&line[..end], text.as_bytes()].concat());
                 match object(plain.as_deref().unwrap_or(line)).filter(|record| self.is_in(record, id)) {
                     Some(record) => record,
-                    None => return plain.map(|line| Without { line, of, is_gone: false }),
+                    None => return plain.map(|line| RedactedLine { line, quoted_ids, is_stub: false }),
                 }
             }
         };
-        self.walk_record(&mut record, id, &mut of);
-        if of.is_empty() {
+        self.walk_record(&mut record, id, &mut quoted_ids);
+        if quoted_ids.is_empty() {
             return None;
         }
         let new = Value::Object(record).to_string().into_bytes();
-        let is_gone = record::decode(line).is_some() && record::decode(&new).is_none();
-        let line = if is_gone { stub(line, None)? } else { new };
-        Some(Without { line, of, is_gone })
+        let is_stub = record::decode(line).is_some() && record::decode(&new).is_none();
+        let line = if is_stub { stub(line, None)? } else { new };
+        Some(RedactedLine { line, quoted_ids, is_stub })
     }
 
     /// Removes the texts from a passage of Markdown; `None` if it contains none.
     pub fn passage(&self, text: &str) -> Option<String> {
-        self.replaced(text, None, true, Form::Markdown, &mut BTreeSet::new())
+        self.replaced(text, None, true, Escaping::Markdown, &mut BTreeSet::new())
     }
 
     /// Words of the texts that are not prose: 8 or more characters, with letters and digits. An object that contains
     /// one may contain part of a text.
-    pub fn telling(&self) -> BTreeSet<String> {
+    pub fn distinctive_words(&self) -> BTreeSet<String> {
         let texts = self.all.iter().map(|own| &own.text);
         let is_separator = |c: char| c.is_whitespace() || "\"'`=,;()[]{}<>".contains(c);
         let words = texts.flat_map(|text| text.split(is_separator));
@@ -299,29 +306,29 @@ impl Texts {
 
     /// Whether a record contains one of the texts.
     fn is_in(&self, record: &Map<String, Value>, id: Option<&str>) -> bool {
-        let mut of = BTreeSet::new();
-        self.walk_record(&mut record.clone(), id, &mut of);
-        !of.is_empty()
+        let mut quoted_ids = BTreeSet::new();
+        self.walk_record(&mut record.clone(), id, &mut quoted_ids);
+        !quoted_ids.is_empty()
     }
 
-    fn walk_record(&self, record: &mut Map<String, Value>, id: Option<&str>, of: &mut BTreeSet<String>) {
+    fn walk_record(&self, record: &mut Map<String, Value>, id: Option<&str>, quoted_ids: &mut BTreeSet<String>) {
         let composed = is_composed(record.get("kind").and_then(Value::as_str).unwrap_or_default());
         for (_, value) in record.iter_mut().filter(|(key, _)| is_text(key)) {
-            self.walk(value, id, composed, of);
+            self.walk(value, id, composed, quoted_ids);
         }
     }
 
-    fn walk(&self, value: &mut Value, own: Option<&str>, composed: bool, of: &mut BTreeSet<String>) {
+    fn walk(&self, value: &mut Value, own: Option<&str>, composed: bool, quoted_ids: &mut BTreeSet<String>) {
         match value {
             Value::String(text) => {
-                if let Some(new) = self.replaced(text, own, composed, Form::Plain, of) {
+                if let Some(new) = self.replaced(text, own, composed, Escaping::None, quoted_ids) {
                     *text = new;
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, own, composed, of)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, own, composed, quoted_ids)),
             Value::Object(map) => {
                 let texts = map.iter_mut().filter(|(key, _)| is_text(key));
-                texts.for_each(|(_, value)| self.walk(value, own, composed, of));
+                texts.for_each(|(_, value)| self.walk(value, own, composed, quoted_ids));
             }
             _ => {}
         }
@@ -332,17 +339,17 @@ impl Texts {
         text: &str,
         own: Option<&str>,
         composed: bool,
-        form: Form,
-        of: &mut BTreeSet<String>,
+        escaping: Escaping,
+        quoted_ids: &mut BTreeSet<String>,
     ) -> Option<String> {
         let mut out: Option<String> = None;
         let searched = self
             .all
             .iter()
-            .filter(|redacted| Some(redacted.of.as_str()) != own && (composed || !redacted.only_composed));
+            .filter(|redacted| Some(redacted.record_id.as_str()) != own && (composed || !redacted.only_composed));
         for redacted in searched {
-            if let Some(new) = without_one(out.as_deref().unwrap_or(text), &redacted.text, composed, form) {
-                of.insert(redacted.of.clone());
+            if let Some(new) = without_one(out.as_deref().unwrap_or(text), &redacted.text, composed, escaping) {
+                quoted_ids.insert(redacted.record_id.clone());
                 out = Some(new);
             }
         }
@@ -414,7 +421,7 @@ const STRUCTURE: [&str; 39] = [
 fn gather(value: &Value, out: &mut Vec<String>) {
     match value {
         Value::String(text) => {
-            let text = OneLine::of(text, Form::Plain).text.trim().to_owned();
+            let text = OneLine::of(text, Escaping::None).text.trim().to_owned();
             if text.contains(MARK) {
                 // the rest after an earlier redaction
                 let pieces = text.split(MARK).map(str::trim).filter(|piece| is_long(piece));

@@ -11,9 +11,9 @@ const CUT: usize = 2000;
 
 /// The escaping of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum Escaping {
     /// None.
-    Plain,
+    None,
     /// Backslashes before punctuation.
     Markdown,
 }
@@ -33,12 +33,12 @@ pub struct OneLine {
 
 impl OneLine {
     /// In Markdown, drops backslashes before punctuation.
-    pub fn of(text: &str, form: Form) -> Self {
+    pub fn of(text: &str, escaping: Escaping) -> Self {
         let mut out = OneLine { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
         let mut chars = text.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
             let escapes = |next: Option<&(usize, char)>| next.is_some_and(|(_, next)| next.is_ascii_punctuation());
-            if form == Form::Markdown && c == '\\' && escapes(chars.peek()) {
+            if escaping == Escaping::Markdown && c == '\\' && escapes(chars.peek()) {
                 continue;
             }
             match c.is_whitespace() {
@@ -55,9 +55,9 @@ impl OneLine {
 
 /// Removes `gone`, a one-line text, from `text`: whole, truncated before an ellipsis, or a part between two ellipses.
 /// `None` if it does not occur. A short text matches only the whole of `text`, and only if `short_counts`.
-pub fn without_one(text: &str, gone: &str, short_counts: bool, form: Form) -> Option<String> {
-    let line = OneLine::of(text, form);
-    let unescaped = OneLine::of(gone, form).text;
+pub fn without_one(text: &str, gone: &str, short_counts: bool, escaping: Escaping) -> Option<String> {
+    let line = OneLine::of(text, escaping);
+    let unescaped = OneLine::of(gone, escaping).text;
     let gone = unescaped.as_str();
     if !is_long(gone) {
         return (short_counts && line.text.trim() == gone).then(|| MARK.to_owned());

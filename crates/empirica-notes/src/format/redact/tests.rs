@@ -11,8 +11,8 @@ fn id(n: u8) -> String {
     format!("019ab000-0000-7000-8000-0000000000{n:02x}")
 }
 
-fn texts(lines: &[Vec<u8>]) -> Texts {
-    let mut texts = Texts::default();
+fn texts(lines: &[Vec<u8>]) -> RedactedTexts {
+    let mut texts = RedactedTexts::default();
     lines.iter().for_each(|line| texts.add(line));
     texts
 }
@@ -36,18 +36,18 @@ fn a_text_is_replaced_wherever_it_is_quoted() {
     for (quote, rest) in quotes {
         assert_eq!(texts.passage(quote).as_deref(), Some(rest), "{quote}");
         let other = line(2, "unknown", &format!(r#""text":{}"#, json!(quote)));
-        let without = texts.without(&other).unwrap_or_else(|| panic!("{quote}"));
+        let without = texts.redact_line(&other).unwrap_or_else(|| panic!("{quote}"));
         let output: Value = serde_json::from_slice(&without.line).unwrap();
-        assert_eq!((output["text"].as_str(), without.is_gone), (Some(rest), false), "{quote}");
-        assert_eq!(without.of, BTreeSet::from([id(1)]));
-        assert_eq!(texts.without(&without.line), None, "not idempotent");
+        assert_eq!((output["text"].as_str(), without.is_stub), (Some(rest), false), "{quote}");
+        assert_eq!(without.quoted_ids, BTreeSet::from([id(1)]));
+        assert_eq!(texts.redact_line(&without.line), None, "not idempotent");
     }
     for kept in ["the password", "the staging database", "…the pass…", "the password of another", ""] {
         assert_eq!(texts.passage(kept), None, "{kept}");
     }
     // also in a foreign line
     assert_eq!(
-        texts.without(b"x the password of the staging database is hunter2hunter2").unwrap().line,
+        texts.redact_line(b"x the password of the staging database is hunter2hunter2").unwrap().line,
         b"x [redacted]"
     );
 }
@@ -55,16 +55,16 @@ fn a_text_is_replaced_wherever_it_is_quoted() {
 #[test]
 fn a_record_keeps_its_own_text() {
     let own = line(1, "finding", r#""text":"a text that is long enough""#);
-    assert_eq!(texts(std::slice::from_ref(&own)).without(&own), None);
+    assert_eq!(texts(std::slice::from_ref(&own)).redact_line(&own), None);
 }
 
 #[test]
 fn short_texts_are_replaced_only_in_composed_records() {
     let texts = texts(&[line(1, "finding", r#""text":"hunter2""#), line(2, "unknown", r#""text":"why""#)]);
-    assert_eq!(texts.without(&line(3, "goal", r#""text":"hunter2""#)), None);
+    assert_eq!(texts.redact_line(&line(3, "goal", r#""text":"hunter2""#)), None);
     let handoff =
         line(3, "handoff", r#""type":"epistemic","task":"why","findings":[{"text":"hunter2"},{"text":"no hunter2"}]"#);
-    let without = String::from_utf8(texts.without(&handoff).unwrap().line).unwrap();
+    let without = String::from_utf8(texts.redact_line(&handoff).unwrap().line).unwrap();
     assert!(without.contains(r#""task":"why","findings":[{"text":"[redacted]"},{"text":"no hunter2"}]"#), "{without}");
 }
 
@@ -76,20 +76,20 @@ fn only_texts_of_the_handoff_itself_are_replaced() {
     );
     let texts = texts(&[line(1, "handoff", &body)]);
     let finding = line(9, "finding", r#""text":"from the journal, long""#);
-    assert_eq!(texts.without(&finding), None);
+    assert_eq!(texts.redact_line(&finding), None);
     assert_eq!(
-        texts.without(&line(8, "finding", r#""text":"said with it, and long""#)),
+        texts.redact_line(&line(8, "finding", r#""text":"said with it, and long""#)),
         None,
         "only in composed records"
     );
     let status = line(3, "handoff", r#""payload":{"a":{"status":"PARTIAL","how":"IN_SOME_PART","x":"s3cret"}}"#);
-    let mut of_status = Texts::default();
+    let mut of_status = RedactedTexts::default();
     of_status.add(&status);
     let like = line(4, "handoff", r#""payload":{"a":{"how":"IN_SOME_PART","x":"s3cret"}}"#);
-    let without = String::from_utf8(of_status.without(&like).unwrap().line).unwrap();
+    let without = String::from_utf8(of_status.redact_line(&like).unwrap().line).unwrap();
     assert!(without.contains("IN_SOME_PART") && !without.contains("s3cret"), "{without}");
     let other = line(2, "handoff", &body);
-    let without = String::from_utf8(texts.without(&other).unwrap().line).unwrap();
+    let without = String::from_utf8(texts.redact_line(&other).unwrap().line).unwrap();
     assert!(without.contains("from the journal") && !without.contains("said with it") && !without.contains("itself"));
 }
 
@@ -111,15 +111,15 @@ fn structural_values_are_not_texts() {
         ),
     );
     assert!(record::decode(&handoff).is_some());
-    let without = texts.without(&handoff).unwrap();
+    let without = texts.redact_line(&handoff).unwrap();
     let new = String::from_utf8(without.line.clone()).unwrap();
-    assert!(!without.is_gone && record::decode(&without.line).is_some(), "{new}");
+    assert!(!without.is_stub && record::decode(&without.line).is_some(), "{new}");
     assert!(
         new.contains(r#""text":"[redacted]","status":"open","priority":"medium""#) && new.contains("innocent"),
         "{new}"
     );
     let finding = line(3, "finding", &format!(r#""text":"x","as":"pattern","led_from":"{other}""#));
-    assert_eq!(texts.without(&finding), None);
+    assert_eq!(texts.redact_line(&finding), None);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_text_within_another_is_replaced_with_it_and_remainders_are_found() {
     assert_eq!(texts(&[inner.clone(), outer.clone()]).passage(quote).as_deref(), Some("heard: [redacted]"));
     // redacted one after the other
     let first = texts(std::slice::from_ref(&inner));
-    let (quote, outer) = (first.passage(quote).unwrap(), first.without(&outer).unwrap().line);
+    let (quote, outer) = (first.passage(quote).unwrap(), first.redact_line(&outer).unwrap().line);
     assert!(quote.contains("bob-the-admin"));
     assert_eq!(texts(std::slice::from_ref(&outer)).passage(&quote).as_deref(), Some("heard: [redacted]"));
     assert_eq!(
@@ -145,7 +145,7 @@ fn escapes_hide_nothing() {
     let texts = texts(&[line(1, "finding", r#""text":"use <b>\"hunter2\"</b> [there]""#)]);
     assert_eq!(texts.passage(r#"so: use \<b>"hunter2"\</b> \[there\]!"#).as_deref(), Some("so: [redacted]!"));
     let foreign = br#"{"note":"use <b>\"hunter2\"</b> [there]"}"#;
-    assert_eq!(texts.without(foreign).unwrap().line, br#"{"note":"[redacted]"}"#);
+    assert_eq!(texts.redact_line(foreign).unwrap().line, br#"{"note":"[redacted]"}"#);
 }
 
 #[test]
@@ -153,17 +153,18 @@ fn texts_a_handoff_repeats_belong_to_their_record() {
     let handoff = line(1, "handoff", r#""task":"implement the login page","next_steps":["only said here, by it"]"#);
     let start = line(2, "session_start", r#""task":"implement the login page""#);
     let mut texts = texts(&[handoff]);
-    assert!(texts.is_repeated_by(&start));
-    texts.leave_to(&start);
+    assert!(texts.is_own_text_of(&start));
+    texts.drop_texts_owned_by(&start);
     let other = line(3, "handoff", r#""task":"implement the login page","next_steps":["only said here, by it"]"#);
-    let new = String::from_utf8(texts.without(&other).unwrap().line).unwrap();
+    let new = String::from_utf8(texts.redact_line(&other).unwrap().line).unwrap();
     assert!(new.contains("login page") && !new.contains("only said here"), "{new}");
 }
 
 #[test]
 fn a_stub_keeps_the_envelope_and_is_recognised_by_its_prefix() {
     let old = line(1, "finding", r#""text":"secret","foreign":{"original":"secret"}"#);
-    let by = By { ai: "lead".into(), at: "2026-02-03T00:00:00.000Z".into(), reason: Some("a password".into()) };
+    let by =
+        Attribution { ai: "lead".into(), at: "2026-02-03T00:00:00.000Z".into(), reason: Some("a password".into()) };
     let new = String::from_utf8(stub(&old, Some(&by)).unwrap()).unwrap();
     assert_eq!(
         new,
@@ -183,7 +184,7 @@ fn a_stub_keeps_the_envelope_and_is_recognised_by_its_prefix() {
 fn telling_words_are_not_prose() {
     let texts =
         texts(&[line(1, "finding", r#""text":"the token is `abcd1234wxyz` (see RS256, internationalisation).""#)]);
-    assert_eq!(texts.telling(), BTreeSet::from(["abcd1234wxyz".to_owned()]));
+    assert_eq!(texts.distinctive_words(), BTreeSet::from(["abcd1234wxyz".to_owned()]));
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn every_line_with_an_id_has_a_stub_with_that_id() {
 #[test]
 fn a_line_keeps_its_id_whatever_is_replaced_in_it() {
     let id = "019ab000-0000-7000-8000-00000000000f";
-    let mut texts = Texts::default();
+    let mut texts = RedactedTexts::default();
     let line =
         r#"{"v":1,"id":"019ab000-0000-7000-8000-000000000001","kind":"finding","text":"019ab000-0000 is the one"}"#;
     texts.add(line.as_bytes());
@@ -224,8 +225,8 @@ fn a_line_keeps_its_id_whatever_is_replaced_in_it() {
         format!(r#"{{"v":1,"id":"{id}",{rest},no JSON"#),
         format!(r#"{{"v":1,"id":"{id}",{rest},"x":1e999}}"#),
     ] {
-        let left = texts.without(line.as_bytes()).unwrap();
+        let left = texts.redact_line(line.as_bytes()).unwrap();
         assert_eq!(lines::id(&left.line), Some(id), "{}", String::from_utf8_lossy(&left.line));
-        assert!(left.line.windows(6).any(|part| part == b"[redac") && texts.without(&left.line).is_none());
+        assert!(left.line.windows(6).any(|part| part == b"[redac") && texts.redact_line(&left.line).is_none());
     }
 }

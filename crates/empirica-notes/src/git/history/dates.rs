@@ -8,11 +8,11 @@ use crate::git::repository::Repository;
 
 /// The time assumed for a date without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Edge {
+pub enum DayBoundary {
     /// Its first second.
-    First,
+    Start,
     /// Its last second.
-    Last,
+    End,
 }
 
 /// Parses a date into seconds since 1970; `None` if it is not one.
@@ -20,7 +20,7 @@ pub enum Edge {
 /// An ISO date (`2026-01-31`) is the `edge` of that day in the user's time zone. Git parses everything else ("7 days ago",
 /// "yesterday", "2026-01-31 12:00 +0530"), relative to `now` if given, otherwise to the present. `None` are days and times
 /// that do not exist, and text that git reads as the present because it understands no word of it.
-pub fn seconds(repo: &Repository, text: &str, edge: Edge, now: Option<i64>) -> Result<Option<i64>> {
+pub fn parse_date(repo: &Repository, text: &str, edge: DayBoundary, now: Option<i64>) -> Result<Option<i64>> {
     let text = text.trim();
     let now = now.unwrap_or_else(|| Utc::now().timestamp());
     let Some(date) = iso(text) else {
@@ -37,8 +37,8 @@ pub fn seconds(repo: &Repository, text: &str, edge: Edge, now: Option<i64>) -> R
     match (time, edge) {
         (Some(_), _) if years.contains(&Some(day)) => parse_by_git(repo, text, now),
         (Some(time), _) => Ok(Some(day.and_time(time).and_utc().timestamp())),
-        (None, Edge::First) => midnight(day),
-        (None, Edge::Last) => match day.checked_add_days(Days::new(1)) {
+        (None, DayBoundary::Start) => midnight(day),
+        (None, DayBoundary::End) => match day.checked_add_days(Days::new(1)) {
             Some(next) => Ok(midnight(next)?.map(|midnight| midnight - 1)),
             None => Ok(None),
         },

@@ -6,7 +6,7 @@ use gix::bstr::ByteSlice;
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::process::{git, items, output};
+use crate::git::process::{git, nul_separated, output};
 use crate::git::repository::Repository;
 
 /// The last move of HEAD in this worktree.
@@ -57,9 +57,9 @@ impl HeadMove {
 }
 
 /// The paths in which two commits differ, relative to the root of the work tree.
-pub fn touched(repo: &Repository, from: Oid, to: Oid) -> Result<BTreeSet<String>> {
+pub fn changed_paths(repo: &Repository, from: Oid, to: Oid) -> Result<BTreeSet<String>> {
     let mut command = git(repo.cwd());
     command.args(["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-relative"]);
     let out = output(command.args([from.to_string(), to.to_string()]))?;
-    Ok(items(&out).collect())
+    Ok(nul_separated(&out).collect())
 }

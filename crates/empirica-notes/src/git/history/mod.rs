@@ -1,7 +1,7 @@
 //! Commits in git's own order and selection, streamed from `git log`.
 
-pub mod between;
 pub mod commit;
+pub mod commit_comparison;
 pub mod dates;
 pub mod head_move;
 pub mod range;
@@ -14,7 +14,7 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::git::history::commit::{Commit, CommitInfo, Listed};
 use crate::git::history::walk::Walk;
-use crate::git::process::{Running, git, items, output, text};
+use crate::git::process::{StreamingGit, git, nul_separated, output, text};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 use crate::model::assessment::CommitLine;
@@ -134,7 +134,7 @@ pub fn select<'r>(
 
 /// A running `git log`.
 struct History {
-    git: Option<Running>,
+    git: Option<StreamingGit>,
 }
 
 impl History {
@@ -148,7 +148,7 @@ impl History {
             command.args((word == "--all").then_some("--exclude=refs/notes/*")).arg(word);
         }
         command.args(&selection[options..]);
-        Ok(History { git: Some(Running::start(&mut command)?) })
+        Ok(History { git: Some(StreamingGit::start(&mut command)?) })
     }
 
     fn read(&mut self) -> Result<Option<Listed>> {
@@ -157,7 +157,7 @@ impl History {
         while fields.len() < FIELDS {
             match git.field()? {
                 Some(field) => fields.push(String::from_utf8_lossy(&field).into_owned()),
-                None => return self.git.take().map_or(Ok(()), Running::finish).map(|()| None),
+                None => return self.git.take().map_or(Ok(()), StreamingGit::finish).map(|()| None),
             }
         }
         let mut fields = fields.into_iter();
@@ -192,7 +192,7 @@ impl Iterator for History {
 
 /// The commits from `since` (exclusive; `None`: the root) to HEAD.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Since {
+pub struct CommitsSince {
     /// The commits, newest first.
     pub commits: Vec<CommitLine>,
     /// Their commit dates, strict ISO 8601.
@@ -203,11 +203,11 @@ pub struct Since {
 
 /// The commits and files since a commit, at most `limit` commits. Empty if that commit is missing, as after an amend
 /// and a gc.
-pub fn since(repo: &Repository, since: Option<Oid>, limit: usize) -> Result<Since> {
+pub fn commits_since(repo: &Repository, since: Option<Oid>, limit: usize) -> Result<CommitsSince> {
     let head = repo.head()?;
-    let Some(tip) = head.commit else { return Ok(Since::default()) };
+    let Some(tip) = head.commit else { return Ok(CommitsSince::default()) };
     if since == Some(tip) || since.is_some_and(|id| !repo.has_object(id)) {
-        return Ok(Since::default());
+        return Ok(CommitsSince::default());
     }
     let limit = format!("--max-count={limit}");
     let options = ["--name-status", "-m", "--format=tformat:%x01%H%x02%cI%x02%s", &limit];
@@ -223,8 +223,8 @@ fn first_parents(repo: &Repository, tip: Oid, since: Option<Oid>, options: &[&st
     command
 }
 
-fn parse_since(bytes: &[u8]) -> Since {
-    let mut out = Since::default();
+fn parse_since(bytes: &[u8]) -> CommitsSince {
+    let mut out = CommitsSince::default();
     let mut files = BTreeMap::new();
     let text = String::from_utf8_lossy(bytes);
     let mut fields = text.split('\0').map(|field| field.trim_start_matches('\n'));
@@ -248,7 +248,7 @@ fn parse_since(bytes: &[u8]) -> Since {
 pub fn own_files(repo: &Repository, since: Option<Oid>) -> Result<Vec<String>> {
     let Some(tip) = repo.head()?.commit else { return Ok(Vec::new()) };
     let bytes = output(&mut first_parents(repo, tip, since, &["--name-only", "--no-merges", "--format="]))?;
-    let paths: BTreeSet<String> = items(&bytes).map(|path| path.trim_start_matches('\n').to_owned()).collect();
+    let paths: BTreeSet<String> = nul_separated(&bytes).map(|path| path.trim_start_matches('\n').to_owned()).collect();
     Ok(paths.into_iter().filter(|path| !path.is_empty()).collect())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-use crate::git::process::{Running, git};
+use crate::git::process::{StreamingGit, git};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
@@ -33,7 +33,7 @@ pub fn commits(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>>
 fn read(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>> {
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--end-of-options"]).args(revisions).arg("--");
-    let mut running = Running::start(&mut command)?;
+    let mut running = StreamingGit::start(&mut command)?;
     let ids: BTreeSet<Oid> =
         running.lines().filter_map(|id| id.map(|id| parse_oid(&id)).transpose()).collect::<Result<_>>()?;
     running.finish()?;

@@ -4,7 +4,7 @@ use std::collections::{BinaryHeap, HashSet};
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::process::{Pending, git, output};
+use crate::git::process::{BackgroundGit, git, output};
 use crate::git::repository::Repository;
 
 /// The clock skew allowed between a commit and its descendants, in seconds.
@@ -75,13 +75,13 @@ pub fn check_reachable(repo: &Repository, tip: Oid) -> Result<()> {
 }
 
 /// A running count of commits.
-pub struct Counting(Pending);
+pub struct Counting(BackgroundGit);
 
 /// Starts counting the commits reachable from `tip` and not from `from`; both must exist.
 pub fn count_since(repo: &Repository, from: Oid, tip: Oid) -> Counting {
     let mut command = git(repo.cwd());
     command.args(["rev-list", "--count", &tip.to_string(), &format!("^{from}"), "--"]);
-    Counting(Pending::start(&mut command))
+    Counting(BackgroundGit::start(&mut command))
 }
 
 impl Counting {

@@ -83,7 +83,7 @@ impl<'r> NotesTree<'r> {
 
 /// Builds a tree from `base`, with notes set to existing blobs or removed, and other entries set by path. A function of
 /// its input. `lay_out` first normalises a tree that is both flat and fanned out.
-pub fn rebuilt(
+pub fn rebuild_tree(
     repo: &Repository,
     base: Oid,
     notes: &BTreeMap<Oid, Option<Oid>>,
@@ -191,11 +191,15 @@ impl Entries {
 
 /// All entries of a notes tree with any fan-out.
 pub fn entries(repo: &Repository, tree: Oid) -> Result<Entries> {
-    entries_past(repo, tree, &mut Err)
+    entries_skipping_unreadable(repo, tree, &mut Err)
 }
 
 /// As [`entries`]; calls `lost` for each unreadable tree, which is skipped if that returns `Ok`.
-pub fn entries_past(repo: &Repository, tree: Oid, lost: &mut dyn FnMut(Error) -> Result<()>) -> Result<Entries> {
+pub fn entries_skipping_unreadable(
+    repo: &Repository,
+    tree: Oid,
+    lost: &mut dyn FnMut(Error) -> Result<()>,
+) -> Result<Entries> {
     let Entries { mut notes, mut others } = Entries::default();
     let mut pending = vec![(tree, String::new(), Vec::new())];
     let mut buffer = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::git::Oid;
-use crate::git::process::{fed, git};
+use crate::git::process::{git, output_with_input};
 use crate::git::refs::PREFIX;
 use crate::git::remotes::{is_partial, promisor};
 use crate::git::repository::Repository;
@@ -20,7 +20,7 @@ pub fn fetch(repo: &Repository, ids: &[Oid]) -> Result<()> {
     command.args(["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
     command.args(["--recurse-submodules=no", "--filter=blob:none", "--stdin", "--"]).arg(&remote);
     let ids: String = ids.iter().map(|id| format!("{id}\n")).collect();
-    fed(&mut command, ids.into_bytes()).map(|_| ())
+    output_with_input(&mut command, ids.into_bytes()).map(|_| ())
 }
 
 /// Fetches the missing trees of this program's refs, and `also`, in one fetch, unless `also` exists. Tries once, so that an

@@ -48,7 +48,7 @@ pub fn not_started(error: std::io::Error) -> Error {
 
 /// Runs git and returns its standard output. Failures have git's message.
 pub fn output(command: &mut Command) -> Result<Vec<u8>> {
-    Pending::start(command).output()
+    BackgroundGit::start(command).output()
 }
 
 /// As [`output`], as text without surrounding white space.
@@ -57,13 +57,13 @@ pub fn text(command: &mut Command) -> Result<String> {
 }
 
 /// The items of an output, each ended by NUL.
-pub fn items(output: &[u8]) -> impl Iterator<Item = String> {
+pub fn nul_separated(output: &[u8]) -> impl Iterator<Item = String> {
     let items = output.split(|byte| *byte == 0).filter(|item| !item.is_empty());
     items.map(|item| String::from_utf8_lossy(item).into_owned())
 }
 
 /// As [`output`], but `None` if git exits with 1 or 5 without a message, which means there is no value.
-pub fn answer(command: &mut Command) -> Result<Option<Vec<u8>>> {
+pub fn optional_output(command: &mut Command) -> Result<Option<Vec<u8>>> {
     let out = run(command, Vec::new())?;
     match out.status.code() {
         Some(0) => Ok(Some(out.stdout)),
@@ -81,17 +81,17 @@ pub fn run(command: &mut Command, input: Vec<u8>) -> Result<Output> {
 }
 
 /// Runs git with `input` on its standard input and returns its standard output. Failures have git's message.
-pub fn fed(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
+pub fn output_with_input(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
     stdout_of(run(command, input)?)
 }
 
 /// A git process running in the background.
-pub struct Pending(Result<Child>);
+pub struct BackgroundGit(Result<Child>);
 
-impl Pending {
+impl BackgroundGit {
     /// Starts git; an error shows in [`Self::output`].
     pub fn start(command: &mut Command) -> Self {
-        Pending(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started))
+        BackgroundGit(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started))
     }
 
     /// Waits for it and returns its standard output. Failures have git's message.
@@ -236,15 +236,15 @@ fn failure(stderr: &[u8]) -> Error {
 }
 
 /// A git process running in the background, and the parser of its output.
-pub struct Query<T> {
-    git: Option<Pending>,
+pub struct ParsedGit<T> {
+    git: Option<BackgroundGit>,
     parse: fn(&[u8]) -> T,
 }
 
-impl<T: Default> Query<T> {
+impl<T: Default> ParsedGit<T> {
     /// Starts git; without a command the result is the default.
     pub fn start(command: Option<Command>, parse: fn(&[u8]) -> T) -> Self {
-        Query { git: command.map(|mut command| Pending::start(&mut command)), parse }
+        ParsedGit { git: command.map(|mut command| BackgroundGit::start(&mut command)), parse }
     }
 
     /// Waits for the result.
@@ -254,24 +254,24 @@ impl<T: Default> Query<T> {
 }
 
 /// A git process whose output is read while it runs; killed on drop.
-pub struct Running {
+pub struct StreamingGit {
     child: Child,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Running {
+impl StreamingGit {
     /// Starts git with a piped stdout and stderr.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
         match child.stdout.take().map(BufReader::new) {
-            Some(stdout) => Ok(Running { child, stdout }),
+            Some(stdout) => Ok(StreamingGit { child, stdout }),
             None => Err(unreadable_output(std::io::ErrorKind::BrokenPipe.into())),
         }
     }
 
     /// Starts git with `input` on its standard input.
     pub fn feed(command: &mut Command, input: Vec<u8>) -> Result<Self> {
-        let mut running = Running::start(command.stdin(Stdio::piped()))?;
+        let mut running = StreamingGit::start(command.stdin(Stdio::piped()))?;
         write_in_background(running.child.stdin.take(), input);
         Ok(running)
     }
@@ -305,7 +305,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for StreamingGit {
     fn drop(&mut self) {
         // it may have exited already
         let _ = self.child.kill();
@@ -327,7 +327,7 @@ pub fn pipe(first: &mut Command, input: Vec<u8>, second: &mut Command) -> Result
         first.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(not_started)?;
     write_in_background(source.stdin.take(), input);
     let between = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    let output = Pending::start(second.stdin(between)).output();
+    let output = BackgroundGit::start(second.stdin(between)).output();
     let first = source.wait_with_output().map_err(not_started)?;
     if first.status.success() { output } else { Err(failure(&first.stderr)) }
 }

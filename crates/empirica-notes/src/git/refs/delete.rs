@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::process::{fed, git, not_started, output};
+use crate::git::process::{git, not_started, output, output_with_input};
 use crate::git::repository::Repository;
 
 /// Deletes refs in one transaction, if all still have these values; no-op if empty.
@@ -13,7 +13,7 @@ pub fn delete(repo: &Repository, refs: &[(String, Oid)]) -> Result<()> {
     let mut command = git(repo.cwd());
     command.args(["update-ref", "--stdin", "-z", "--no-deref"]);
     let text: String = refs.iter().map(|(name, id)| format!("delete {name}\0{id}\0")).collect();
-    let outcome = fed(&mut command, text.into_bytes());
+    let outcome = output_with_input(&mut command, text.into_bytes());
     repo.refresh();
     outcome.map(|_| ())
 }

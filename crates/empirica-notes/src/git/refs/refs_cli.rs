@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::git::process::{answer, git, message, output, run, run_until, text};
+use crate::git::process::{git, message, optional_output, output, run, run_until, text};
 use crate::git::refs::{HeadState, Identity, RefUpdate, ReflogLine, Refs, UpdateError, broken_ref};
 use crate::git::{Oid, parse_oid};
 
@@ -101,8 +101,8 @@ fn folder_of(name: &str) -> String {
 impl Refs for CliRefs {
     fn head(&self) -> Result<HeadState> {
         let read = || -> Result<HeadState> {
-            let branch = answer(self.git().args(["symbolic-ref", "-q", "HEAD"]))?;
-            let commit = answer(self.git().args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]))?;
+            let branch = optional_output(self.git().args(["symbolic-ref", "-q", "HEAD"]))?;
+            let commit = optional_output(self.git().args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]))?;
             let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
             let commit = commit.and_then(|id| parse_oid(&text(id)));
             let tree = |id| self.repo.find_commit(id).and_then(|commit| Ok(commit.tree_id()?.detach()));

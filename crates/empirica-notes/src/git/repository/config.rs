@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::git::process::{answer, git, output};
+use crate::git::process::{git, optional_output, output};
 
 /// A configuration file to write.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum File {
+pub enum ConfigFile {
     /// The repository's, shared by all worktrees.
     Local,
     /// Another one, such as that of a worktree.
@@ -16,7 +16,7 @@ pub enum File {
 
 /// A value and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Value {
+pub struct ConfigValue {
     /// The full key, as git prints it.
     pub key: String,
     /// system, global, local, worktree or command.
@@ -27,7 +27,7 @@ pub struct Value {
     pub value: String,
 }
 
-impl Value {
+impl ConfigValue {
     /// Whether it is from the repository, not the user or system.
     pub fn in_repository(&self) -> bool {
         self.scope == "local" || self.scope == "worktree"
@@ -40,55 +40,55 @@ fn text(bytes: &[u8]) -> String {
 
 /// The values of keys that match `pattern` (an extended regular expression on canonical keys), of all scopes, in git's
 /// order: the last one wins. Without those of the command line (`git -c`), which do not last.
-pub fn matching(cwd: &Path, pattern: &str) -> Result<Vec<Value>> {
+pub fn matching(cwd: &Path, pattern: &str) -> Result<Vec<ConfigValue>> {
     listed(cwd, &[], pattern)
 }
 
 /// As [`matching`], with values expanded as paths (`~/hooks`).
-pub fn paths(cwd: &Path, pattern: &str) -> Result<Vec<Value>> {
+pub fn paths(cwd: &Path, pattern: &str) -> Result<Vec<ConfigValue>> {
     listed(cwd, &["--type=path"], pattern)
 }
 
-fn listed(cwd: &Path, options: &[&str], pattern: &str) -> Result<Vec<Value>> {
+fn listed(cwd: &Path, options: &[&str], pattern: &str) -> Result<Vec<ConfigValue>> {
     let mut command = git(cwd);
     command.args(["config", "-z", "--show-scope", "--show-origin"]).args(options).args(["--get-regexp", pattern]);
-    let Some(out) = answer(&mut command)? else { return Ok(Vec::new()) };
+    let Some(out) = optional_output(&mut command)? else { return Ok(Vec::new()) };
     let parts: Vec<&[u8]> = out.split(|byte| *byte == 0).collect();
     let values = parts.chunks_exact(3).map(|part| {
         let entry = text(part[2]);
         let (key, value) = entry.split_once('\n').unwrap_or((&entry, ""));
-        Value { key: key.to_owned(), scope: text(part[0]), origin: text(part[1]), value: value.to_owned() }
+        ConfigValue { key: key.to_owned(), scope: text(part[0]), origin: text(part[1]), value: value.to_owned() }
     });
     Ok(values.filter(|value| value.scope != "command").collect())
 }
 
 /// The values of `key` in `file`, as written, without includes; empty if the file is missing.
-pub fn own(cwd: &Path, file: &File, key: &str) -> Result<Vec<String>> {
+pub fn own(cwd: &Path, file: &ConfigFile, key: &str) -> Result<Vec<String>> {
     let mut command = at(cwd, file);
     command.args(["-z", "--get-all", key]);
-    let out = answer(&mut command)?.unwrap_or_default();
+    let out = optional_output(&mut command)?.unwrap_or_default();
     Ok(out.split_inclusive(|byte| *byte == 0).map(|value| text(value.strip_suffix(b"\0").unwrap_or(value))).collect())
 }
 
-fn at(cwd: &Path, file: &File) -> std::process::Command {
+fn at(cwd: &Path, file: &ConfigFile) -> std::process::Command {
     let mut command = git(cwd);
     command.arg("config");
     match file {
-        File::Local => command.arg("--local"),
-        File::At(path) => command.arg("--file").arg(path),
+        ConfigFile::Local => command.arg("--local"),
+        ConfigFile::At(path) => command.arg("--file").arg(path),
     };
     command
 }
 
 /// Adds a value to the existing ones.
-pub fn add(cwd: &Path, file: &File, key: &str, value: &str) -> Result<()> {
+pub fn add(cwd: &Path, file: &ConfigFile, key: &str, value: &str) -> Result<()> {
     output(at(cwd, file).args(["--add", key, value])).map(|_| ())
 }
 
 /// Replaces all values of `key` in the file; empty `values` remove the key.
-pub fn set(cwd: &Path, file: &File, key: &str, values: &[String]) -> Result<()> {
+pub fn set(cwd: &Path, file: &ConfigFile, key: &str, values: &[String]) -> Result<()> {
     match values {
-        [] => answer(at(cwd, file).args(["--unset-all", key])).map(|_| ()),
+        [] => optional_output(at(cwd, file).args(["--unset-all", key])).map(|_| ()),
         [first, more @ ..] => {
             output(at(cwd, file).args(["--replace-all", key, first]))?;
             more.iter().try_for_each(|value| add(cwd, file, key, value))
@@ -97,7 +97,7 @@ pub fn set(cwd: &Path, file: &File, key: &str, values: &[String]) -> Result<()> 
 }
 
 /// Removes all occurrences of one value of a key in the file.
-pub fn remove(cwd: &Path, file: &File, key: &str, value: &str) -> Result<()> {
+pub fn remove(cwd: &Path, file: &ConfigFile, key: &str, value: &str) -> Result<()> {
     // 5: there was none
     output(at(cwd, file).args(["--fixed-value", "--unset-all", key, value])).map(|_| ())
 }

@@ -1,7 +1,7 @@
 //! The repository: its folders, HEAD, configuration and objects.
 
-pub mod author;
 pub mod capabilities;
+pub mod committer;
 pub mod config;
 pub mod objects;
 pub mod open;
@@ -203,7 +203,7 @@ impl Repository {
     }
 
     /// The notes that [`Self::note`] could not read.
-    pub fn unreadable(&self) -> Vec<Oid> {
+    pub fn unreadable_notes(&self) -> Vec<Oid> {
         self.unreadable.borrow().iter().copied().collect()
     }
 

@@ -56,7 +56,7 @@ pub fn sign(repo: &Repository, folder: &Path, paragraphs: &[String]) -> Result<S
 pub fn verify(repo: &Repository, folder: &Path, commit: &str) -> Result<Verified> {
     let mut store = git(repo, folder);
     store.args(["hash-object", "-t", "commit", "-w", "--stdin"]);
-    let stored = process::fed(&mut store, commit.as_bytes().to_vec());
+    let stored = process::output_with_input(&mut store, commit.as_bytes().to_vec());
     let id = match stored {
         Ok(id) => String::from_utf8_lossy(&id).trim().to_owned(),
         // it is not a commit

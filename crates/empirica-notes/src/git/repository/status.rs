@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::git::Oid;
-use crate::git::process::{Query, git, items, output};
+use crate::git::process::{ParsedGit, git, nul_separated, output};
 use crate::git::repository::Repository;
 use crate::model::assessment::Changes;
 use crate::model::snapshot::AheadBehind;
@@ -17,7 +17,7 @@ pub struct Status {
 }
 
 /// A running `git status`.
-pub type PendingStatus = Query<Status>;
+pub type PendingStatus = ParsedGit<Status>;
 
 /// Starts `git status` in the background. In a bare repository nothing is uncommitted.
 pub fn start(repo: &Repository) -> PendingStatus {
@@ -26,11 +26,11 @@ pub fn start(repo: &Repository) -> PendingStatus {
         command.args(["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames"]);
         command
     });
-    Query::start(command, parse)
+    ParsedGit::start(command, parse)
 }
 
 /// A running `git diff --shortstat`.
-pub type PendingLineCounts = Query<(u64, u64)>;
+pub type PendingLineCounts = ParsedGit<(u64, u64)>;
 
 /// Starts counting the lines added to and removed from tracked files against HEAD. None in a bare repository, and on an
 /// unborn HEAD.
@@ -42,7 +42,7 @@ pub fn start_lines(repo: &Repository) -> PendingLineCounts {
         command.args(["HEAD", "--"]);
         command
     });
-    Query::start(command, parse_lines)
+    ParsedGit::start(command, parse_lines)
 }
 
 /// The paths that differ between the work tree and a commit (`None`: the empty tree), including deleted ones but not
@@ -55,7 +55,7 @@ pub fn changed_since(repo: &Repository, commit: Option<Oid>) -> Result<Vec<Strin
         let Some(head) = repo.head()?.commit else { return Ok(Vec::new()) };
         command.arg(head.to_string());
     }
-    Ok(items(&output(command.arg("--"))?).collect())
+    Ok(nul_separated(&output(command.arg("--"))?).collect())
 }
 
 /// Parses ` 3 files changed, 10 insertions(+), 2 deletions(-)`; empty text is no change.
@@ -71,7 +71,7 @@ fn parse_lines(bytes: &[u8]) -> (u64, u64) {
 /// Parses `git status --porcelain=v2 --branch -z --no-renames`; skips unknown lines.
 fn parse(bytes: &[u8]) -> Status {
     let mut status = Status::default();
-    for entry in items(bytes) {
+    for entry in nul_separated(bytes) {
         if let Some(distance) = entry.strip_prefix("# branch.ab ") {
             let mut numbers = distance.split(' ').filter_map(|n| n[1..].parse().ok());
             if let (Some(ahead), Some(behind)) = (numbers.next(), numbers.next()) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::error::Result;
-use crate::git::process::{Running, git, text};
+use crate::git::process::{StreamingGit, git, text};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
@@ -70,7 +70,7 @@ impl OtherHistory {
         let mut command = git(repo.cwd());
         command.args(["rev-list", "--topo-order", "--reverse", "--parents", "--stdin"]);
         let input: String = from.iter().map(|id| format!("{id}\n")).chain(["^HEAD\n".to_owned()]).collect();
-        let mut running = Running::feed(&mut command, input.into_bytes())?;
+        let mut running = StreamingGit::feed(&mut command, input.into_bytes())?;
         for line in running.lines() {
             let line = line?;
             let mut ids = line.split_whitespace().filter_map(parse_oid);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::error::Result;
 use crate::git::history::{PLAIN, no_commit};
-use crate::git::process::{Running, git, pipe, text};
+use crate::git::process::{StreamingGit, git, pipe, text};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
@@ -73,7 +73,7 @@ pub fn list(
             commits.iter().for_each(|id| input.push_str(&format!("{id}\n")));
         }
     }
-    let mut git = Running::feed(command.arg("--stdin"), input.into_bytes())?;
+    let mut git = StreamingGit::feed(command.arg("--stdin"), input.into_bytes())?;
     let mut next = git.field()?;
     while let Some(first) = next {
         let mut header = vec![first];
@@ -115,7 +115,7 @@ pub fn paths(repo: &Repository, patches: &BTreeMap<Oid, Oid>) -> Result<BTreeMap
     let mut command = local(repo);
     command.args(["diff-tree", "--stdin", "-r", "-z", "--raw", "--root"]).args(PLAIN_DIFF);
     let input = as_input(patches.iter().map(|(tip, base)| (*tip, Some(*base))));
-    let mut git = Running::feed(&mut command, input)?;
+    let mut git = StreamingGit::feed(&mut command, input)?;
     let mut of = None;
     while let Some(field) = git.field()? {
         if field.starts_with(b":") {

@@ -1,6 +1,6 @@
 //! The phases of the workflow.
 
-crate::words! {
+crate::named_enum! {
     /// A phase of the workflow.
     pub enum Phase {
         /// Before the work.

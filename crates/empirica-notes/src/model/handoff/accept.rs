@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::id::{Id, SessionId};
 
-crate::words! {
+crate::named_enum! {
     /// The receiver's decision about the task.
     pub enum Verdict {
         /// It is done.

@@ -103,7 +103,7 @@ pub struct Assessed {
 
 /// A file of the handoff with uncommitted changes at the time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Uncommitted {
+pub struct UncommittedFile {
     /// Relative to the root of the work tree.
     pub path: String,
     /// The blob id of its content then, hex, without git's filters; `None` if it was deleted or not recorded (too
@@ -118,7 +118,7 @@ pub struct Uncommitted {
 /// The state of the repository when the handoff was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
-pub struct MadeIn {
+pub struct RepositoryState {
     /// HEAD, hex; `None` when unborn.
     pub commit: Option<String>,
     /// The branch; `None` when detached.
@@ -149,7 +149,7 @@ pub struct Clarification {
 
 /// A gap that a receiver reported in the original of a revised handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Missed {
+pub struct ReportedGap {
     /// The missing information.
     pub gap: String,
     /// The agent that reported it.
@@ -185,7 +185,7 @@ pub struct ToolUse {
     pub count: u32,
 }
 
-crate::words! {
+crate::named_enum! {
     /// Whether know and uncertainty moved consistently over the session.
     #[derive(Default)]
     pub enum Calibration {
@@ -245,7 +245,7 @@ pub struct Handoff {
     pub clarifications: Vec<Clarification>,
     /// The receivers' gaps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub missed: Vec<Missed>,
+    pub missed: Vec<ReportedGap>,
     /// Earlier records relevant to the task, most relevant first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub relevant: Vec<Relevant>,
@@ -257,7 +257,7 @@ pub struct Handoff {
     pub since: Option<Id>,
     /// The state of the repository; `None` if git failed.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
-    pub git: Option<MadeIn>,
+    pub git: Option<RepositoryState>,
     /// Whether a hook made it, not the agent.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub automatic: bool,
@@ -300,7 +300,7 @@ pub struct Handoff {
     pub named_artifacts: Vec<String>,
     /// The artifacts and files of the evidence with uncommitted changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub uncommitted: Vec<Uncommitted>,
+    pub uncommitted: Vec<UncommittedFile>,
     /// Oldest first.
     pub assessments: Vec<Assessed>,
 }

@@ -85,7 +85,7 @@ impl Paths {
         Ok(text)
     }
 
-    fn place_of(&self, clone: &[u8]) -> String {
+    fn worktree_hash(&self, clone: &[u8]) -> String {
         hash(&[clone, self.key.as_bytes()].join(b"\0".as_slice()))
     }
 
@@ -100,20 +100,20 @@ impl Paths {
     }
 
     /// An opaque hash of the clone and worktree.
-    pub fn place(&self) -> String {
+    pub fn worktree_id(&self) -> String {
         self.identify();
-        self.places().swap_remove(0)
+        self.worktree_ids().swap_remove(0)
     }
 
-    /// [`Self::place`], then the one in sessions of 0.1.0.
-    pub fn places(&self) -> Vec<String> {
-        let own = self.id.get().map(|id| self.place_of(id.as_bytes()));
-        own.into_iter().chain([self.place_of(&self.former)]).collect()
+    /// [`Self::worktree_id`], then the one in sessions of 0.1.0.
+    pub fn worktree_ids(&self) -> Vec<String> {
+        let own = self.id.get().map(|id| self.worktree_hash(id.as_bytes()));
+        own.into_iter().chain([self.worktree_hash(&self.former)]).collect()
     }
 
     /// Whether a session with this place belongs to this worktree, by its place or as active here.
-    pub fn is_here(&self, session: &SessionId, place: &str) -> bool {
-        self.places().iter().any(|own| own == place) || self.current().join(session.as_str()).exists()
+    pub fn is_session_here(&self, session: &SessionId, place: &str) -> bool {
+        self.worktree_ids().iter().any(|own| own == place) || self.current().join(session.as_str()).exists()
     }
 
     /// The permissions for new files in the git directory.

@@ -16,8 +16,8 @@ use crate::store::log;
 use crate::store::log::PendingRecord;
 use crate::store::log::lock::Lock;
 use crate::store::redact::tombstones::Tombstones;
+use crate::store::write::session_notes;
 use crate::store::write::tips::Tips;
-use crate::store::write::touched;
 use crate::store::{Reader, Store, TRACKING, data_ref, tracked};
 
 /// A record and the objects whose notes hold it.
@@ -34,7 +34,7 @@ pub struct RecordEntry {
 pub struct Scan {
     entries: BTreeMap<Id, (Vec<u8>, RecordEntry)>,
     /// Ids with two different stored lines; the one with the greater bytes is used.
-    pub doubled: BTreeSet<Id>,
+    pub conflicting_ids: BTreeSet<Id>,
     /// Ids of retracted records, which are kept but not listed.
     pub retracted: BTreeSet<Id>,
 }
@@ -57,7 +57,7 @@ impl Scan {
                 let (stored, existing) = taken.get_mut();
                 existing.on.extend(entry.on);
                 if *stored != line {
-                    self.doubled.insert(entry.record.head.id.clone());
+                    self.conflicting_ids.insert(entry.record.head.id.clone());
                     if line > *stored {
                         (*stored, existing.record) = (line, entry.record);
                     }
@@ -96,7 +96,7 @@ impl Scan {
         for (line, entry) in other.entries.into_values() {
             self.put(line, entry);
         }
-        self.doubled.extend(other.doubled);
+        self.conflicting_ids.extend(other.conflicting_ids);
         self.retracted.extend(other.retracted);
     }
 }
@@ -143,12 +143,12 @@ pub struct PendingView {
 
 impl PendingView {
     /// The pending records of a namespace that count.
-    pub fn counting<'v>(
+    pub fn permitted<'v>(
         &'v self,
         namespace: Namespace,
         redacted: &Tombstones,
     ) -> impl Iterator<Item = &'v PendingRecord> {
-        self.pending.iter().filter(move |record| record.namespace == namespace && redacted.counts(&record.line))
+        self.pending.iter().filter(move |record| record.namespace == namespace && redacted.permits(&record.line))
     }
 }
 
@@ -160,7 +160,7 @@ impl<'s> Lookup<'s> {
 
     fn over(store: &'s Store<'_>, namespace: Namespace, view: &PendingView) -> Result<Self> {
         let (sources, redacted) = store.reader().sources(namespace, view);
-        let pending = view.counting(namespace, &redacted).cloned().collect();
+        let pending = view.permitted(namespace, &redacted).cloned().collect();
         let mut trees: Vec<(NotesTree<'s>, Tombstones)> = Vec::new();
         for NotesSource { tip, required, stale } in sources {
             let tree = match NotesTree::open(store.repo, Some(tip), lines::union) {
@@ -197,7 +197,7 @@ impl<'s> Lookup<'s> {
         let mut found: Vec<Vec<u8>> = Vec::new();
         for (tree, stale) in &mut self.trees {
             if let Some(note) = tree.blob(on)?.and_then(|blob| self.repo.note(blob)) {
-                found.extend(lines::split(&note).filter(|line| stale.counts(line)).map(<[u8]>::to_vec));
+                found.extend(lines::split(&note).filter(|line| stale.permits(line)).map(<[u8]>::to_vec));
             }
         }
         found.extend(self.pending.iter().filter(|pending| pending.on == on).map(|pending| pending.line.clone()));
@@ -305,11 +305,11 @@ impl Reader<'_> {
             for (on, blob) in found {
                 let new = if stale.redacted.is_empty() { seen.insert((on, blob)) } else { !seen.contains(&(on, blob)) };
                 if new && let Some(note) = repo.note(blob) {
-                    lines::split(&note).filter(|line| stale.counts(line)).for_each(|line| scan.add(on, line));
+                    lines::split(&note).filter(|line| stale.permits(line)).for_each(|line| scan.add(on, line));
                 }
             }
         }
-        view.counting(namespace, &redacted).for_each(|record| scan.add(record.on, &record.line));
+        view.permitted(namespace, &redacted).for_each(|record| scan.add(record.on, &record.line));
         Ok(scan)
     }
 
@@ -344,12 +344,12 @@ impl Reader<'_> {
     }
 
     /// The notes of a session; `None` if unknown.
-    fn places_of(&self, session: &SessionId, view: &PendingView) -> Option<BTreeSet<touched::NoteKey>> {
-        touched::read(&self.store.paths, session).filter(|_| self.store.recovery().at_saved_tips(&view.tips))
+    fn places_of(&self, session: &SessionId, view: &PendingView) -> Option<BTreeSet<session_notes::NoteKey>> {
+        session_notes::read(&self.store.paths, session).filter(|_| self.store.recovery().at_saved_tips(&view.tips))
     }
 
     /// The records of these notes and of the logs.
-    fn scan_places(&self, places: &BTreeSet<touched::NoteKey>, view: &PendingView) -> Result<Scan> {
+    fn scan_places(&self, places: &BTreeSet<session_notes::NoteKey>, view: &PendingView) -> Result<Scan> {
         let mut scan = Scan::default();
         for namespace in Namespace::ALL {
             let mut on: BTreeSet<Oid> = places.iter().filter(|(of, _)| *of == namespace).map(|(_, on)| *on).collect();
@@ -377,7 +377,7 @@ impl Reader<'_> {
             && Tips::load(&self.store.paths) == *tips
             && self.store.recovery().at_saved_tips(tips)
         {
-            touched::begin(&self.store.paths, session, &places);
+            session_notes::begin(&self.store.paths, session, &places);
         }
     }
 }
@@ -399,7 +399,7 @@ pub fn resolve_note(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     found.dedup_by(|(_, next), (_, kept)| next.head.id == kept.head.id);
     let mut hidden = superseded(found.iter().map(|(_, record)| record));
     let retracts = found.iter().filter(|(_, record)| matches!(record.body, Body::Retract(_)));
-    hidden.extend(retracts.flat_map(|(_, record)| record.names()).cloned());
+    hidden.extend(retracts.flat_map(|(_, record)| record.referenced_ids()).cloned());
     let is_in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.head.id);
     let records = found.into_iter().map(|(_, record)| record).filter(is_in_force);
     Some(records.filter_map(|record| placed_on(on, record)).collect())

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::error::Result;
 use crate::format::lines;
-use crate::git::repository::author;
-use crate::git::repository::author::Author;
+use crate::git::repository::committer;
+use crate::git::repository::committer::CommitterInfo;
 use crate::git::{NotesTree, Oid, Repository};
 use crate::model::{Id, Namespace};
 use crate::store::Reader;
@@ -119,7 +119,7 @@ impl Reader<'_> {
                 }
                 let mut new = walk.held(commit);
                 let Some(author) =
-                    author::of(self.store.repo, commit).filter(|_| !new.is_empty() && seen.insert(commit))
+                    committer::read(self.store.repo, commit).filter(|_| !new.is_empty() && seen.insert(commit))
                 else {
                     continue;
                 };
@@ -135,7 +135,7 @@ impl Reader<'_> {
                 if !has_origin {
                     continue;
                 }
-                let Author { name, email, date, seconds, .. } = author;
+                let CommitterInfo { name, email, date, seconds, .. } = author;
                 let origin = LineOrigin { name, email, date, commit: commit.to_string() };
                 for at in new {
                     let id = &walk.lines[at].id;

@@ -9,10 +9,10 @@ use crate::git::{NotesTree, Oid, notes};
 use crate::model::Namespace;
 use crate::store::redact::forget::Removal;
 use crate::store::redact::progress::{Forgetting, Redacting};
-use crate::store::redact::tombstones::{Form, Tombstones};
+use crate::store::redact::tombstones::{NoteFormat, Tombstones};
 use crate::store::write::flush::Notes;
+use crate::store::write::session_notes;
 use crate::store::write::tips::Tips;
-use crate::store::write::touched;
 use crate::store::{MARKDOWN_REF, Recovery, TRACKING, data_ref, own_refs, tracked};
 
 impl Recovery<'_> {
@@ -41,7 +41,7 @@ impl Recovery<'_> {
                 continue;
             }
             is_changed = true;
-            if Form::of(&name) == Form::Lines {
+            if NoteFormat::of(&name) == NoteFormat::Lines {
                 self.see_changes(tips.refs.get(&name).copied(), now);
             }
             self.store.writer().restore(name, &mut tips)?;
@@ -52,7 +52,7 @@ impl Recovery<'_> {
             is_complete = warnings.len() == before_tracking;
         }
         if is_changed {
-            touched::forget_all(&self.store.paths)?;
+            session_notes::forget_all(&self.store.paths)?;
             self.finish_redactions(is_forgetting, &self.tombstones_of(before), &mut tips, warnings)?;
         }
         if is_forgetting && is_complete {
@@ -182,14 +182,14 @@ impl Recovery<'_> {
     pub(crate) fn unite_tip(&self, name: &str, theirs: Oid, publish: bool, tips: &mut Tips) -> Result<()> {
         let theirs = self.store.redaction().without_texts(name, theirs)?;
         self.store.writer().move_refs(&[name], tips, "notes: Notes merged by 'git empirica'", |_, tip, tips| {
-            let at = self.past_redactions(name, tip, tips)?;
-            Ok(Some(self.store.writer().merged(name, at, theirs, publish)?).filter(|united| Some(*united) != tip))
+            let at = self.tip_with_saved_redactions(name, tip, tips)?;
+            Ok(Some(self.store.writer().merge(name, at, theirs, publish)?).filter(|united| Some(*united) != tip))
         })
     }
 
     /// The tip without texts to forget, united with the saved tip if that has redactions which `tip` lacks: a ref set
     /// back by others must not bring back the text.
-    pub(crate) fn past_redactions(&self, name: &str, tip: Option<Oid>, tips: &Tips) -> Result<Option<Oid>> {
+    pub(crate) fn tip_with_saved_redactions(&self, name: &str, tip: Option<Oid>, tips: &Tips) -> Result<Option<Oid>> {
         let saved = self.other_saved_tip(name, tip, tips);
         let tip = tip.map(|tip| self.store.redaction().without_texts(name, tip)).transpose()?;
         let Some(saved) = saved else { return Ok(tip) };
@@ -197,13 +197,13 @@ impl Recovery<'_> {
         if redactions.is_empty() || !Tombstones::of(self.store.repo, tip)?.lacks(&redactions) {
             return Ok(tip);
         }
-        self.store.writer().merged(name, tip, saved, false).map(Some)
+        self.store.writer().merge(name, tip, saved, false).map(Some)
     }
 
     /// Counts the ids in the notes that others changed since a tip was saved.
     fn see_changes(&self, saved: Option<Oid>, now: Option<Oid>) {
         for (_, blob) in self.changed(saved, now).unwrap_or_default() {
-            self.store.see(lines::split(&self.store.repo.read_blob(blob).ok().flatten().unwrap_or_default()));
+            self.store.observe_ids(lines::split(&self.store.repo.read_blob(blob).ok().flatten().unwrap_or_default()));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Recovery from refs that were set back, partial clones and damage.
 
-pub mod complete;
+pub mod fetch_missing;
 pub mod heal;
 pub mod health;
 pub mod reconcile;

@@ -31,9 +31,9 @@ impl Store<'_> {
             ));
         }
         if Forgetting::exists(&self.paths) || !self.recovery().at_saved_tips(&Tips::load(&self.paths)) {
-            self.recovery().complete();
+            self.recovery().fetch_missing_objects();
             // a reader need not wait long: it also reads the last written tips
-            let patience = self.patience(self.lock_timeout.min(READER_PATIENCE));
+            let patience = self.remaining_wait(self.lock_timeout.min(READER_PATIENCE));
             let healed = Lock::acquire(&self.paths, &self.paths.lock(), patience)
                 .and_then(|_lock| self.recovery().heal_locked(&mut warnings).map(|tips| tips.save(&self.paths)))
                 // tracking refs are united: they need not keep redacted texts reachable

@@ -14,9 +14,9 @@ use crate::git::refs::delete;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, RefUpdate, notes, parse_oid};
 use crate::model::Namespace;
-use crate::store::redact::tombstones::{Form, NAME, Tombstones};
+use crate::store::redact::tombstones::{NAME, NoteFormat, Tombstones};
+use crate::store::write::session_notes;
 use crate::store::write::tips::Tips;
-use crate::store::write::touched;
 use crate::store::{MARKDOWN_REF, Recovery, TRACKING, data_ref, own_refs};
 
 /// The message of the new commits.
@@ -113,7 +113,7 @@ impl Recovery<'_> {
         if let Err(error) = delete::expire_damaged(repo, &names) {
             warnings.push(format!("cannot expire reflog entries with damaged objects: {error}"));
         }
-        touched::forget_all(&self.store.paths)?;
+        session_notes::forget_all(&self.store.paths)?;
         if let Err(error) = self.store.paths.remove_index() {
             warnings.push(format!("cannot remove the index: {error}"));
         }
@@ -166,7 +166,7 @@ impl Recovery<'_> {
         let repo = self.store.repo;
         let Ok(tree) = repo.tree_of(commit) else { return Ok(()) };
         let mut is_listed = true;
-        let found = notes::entries_past(repo, tree, &mut |_| {
+        let found = notes::entries_skipping_unreadable(repo, tree, &mut |_| {
             is_listed = false;
             Ok(())
         })?;
@@ -208,7 +208,7 @@ impl Recovery<'_> {
         let dangling = dangling(repo)?;
         for tree in dangling.trees {
             past.redactions = past.redactions.united(&Tombstones::of_tree(repo, tree).unwrap_or_default());
-            let listed = notes::entries_past(repo, tree, &mut |_| Ok(()))?.notes;
+            let listed = notes::entries_skipping_unreadable(repo, tree, &mut |_| Ok(()))?.notes;
             notes.extend(listed.into_iter().map(|(on, blob)| (Some(on), blob)));
         }
         // if a note's tree is gone, its records name the commits they were made on
@@ -217,7 +217,7 @@ impl Recovery<'_> {
             let namespace = record::decode(line).and_then(|record| record.body.namespace());
             namespace.is_some_and(|namespace| data_ref(namespace) == name)
                 && lines::id(line).is_some_and(|id| !found_ids.contains(id))
-                && past.redactions.counts(line)
+                && past.redactions.permits(line)
         };
         let mut taken: BTreeMap<Oid, Vec<Vec<u8>>> = BTreeMap::new();
         for (on, blob) in notes {
@@ -257,7 +257,7 @@ impl Recovery<'_> {
     /// Writes a commit of the readable notes, on top of the intact history; returns the intact commit itself if that is
     /// all. `None` if nothing is left.
     fn write_rescued(&self, name: &str, past: ReadablePast) -> Result<Option<Oid>> {
-        let form = Form::of(name);
+        let form = NoteFormat::of(name);
         let mut edits: BTreeMap<Oid, Option<Oid>> = BTreeMap::new();
         for (on, blobs) in past.notes {
             let mut united: Option<Vec<u8>> = None;
@@ -276,7 +276,7 @@ impl Recovery<'_> {
         if !past.redactions.is_empty() {
             others.push(past.redactions.entry(self.store.repo)?);
         }
-        let tree = notes::rebuilt(self.store.repo, base, &edits, &others, form.unite(), false)?;
+        let tree = notes::rebuild_tree(self.store.repo, base, &edits, &others, form.unite(), false)?;
         match past.bases.as_slice() {
             [] if tree == self.store.repo.empty_tree() => Ok(None),
             [only] if tree == base => Ok(Some(*only)),

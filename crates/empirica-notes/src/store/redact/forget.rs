@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Result;
 use crate::fault;
-use crate::format::redact::{By, Texts, Without, hash, is_readable, is_stub, stub};
+use crate::format::redact::{Attribution, RedactedLine, RedactedTexts, hash, is_readable, is_stub, stub};
 use crate::format::{blocks, lines};
 use crate::git::notes::difference::differences;
 use crate::git::refs::delete;
 use crate::git::{Oid, notes};
 use crate::model::{Id, Namespace};
 use crate::store::log::PendingRecord;
-use crate::store::redact::tombstones::{Form, Redacted, Tombstones};
+use crate::store::redact::tombstones::{NoteFormat, Tombstone, Tombstones};
 use crate::store::write::tips::Tips;
 use crate::store::{MARKDOWN_REF, PREFIX, Redaction, TRACKING, data_ref, tracked};
 
@@ -27,15 +27,15 @@ pub(crate) const REFLOG: &str = "notes: Notes redacted by 'git empirica'";
 #[derive(Debug, Default)]
 pub(crate) struct Removal<'g> {
     /// The records to replace by stubs, with the stubs' attribution.
-    pub records: BTreeMap<String, &'g By>,
+    pub records: BTreeMap<String, &'g Attribution>,
     /// The redactions of all records.
     pub tombstones: Tombstones,
 }
 
 impl<'g> Removal<'g> {
     /// The redaction of `ids`, in addition to `earlier` redactions.
-    pub fn of(ids: &BTreeSet<Id>, by: &'g By, earlier: Tombstones) -> Self {
-        let entry = |id: &Id| (id.as_str().to_owned(), Redacted::gone(id.as_str()));
+    pub fn of(ids: &BTreeSet<Id>, by: &'g Attribution, earlier: Tombstones) -> Self {
+        let entry = |id: &Id| (id.as_str().to_owned(), Tombstone::gone(id.as_str()));
         let tombstones = Tombstones { number: 0, redacted: ids.iter().map(entry).collect() }.united(&earlier);
         Removal { records: ids.iter().map(|id| (id.as_str().to_owned(), by)).collect(), tombstones }
     }
@@ -68,12 +68,12 @@ impl Redaction<'_> {
                 if gone.is_empty() || tip.is_none() {
                     continue;
                 }
-                let is_gone = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id)) && !is_stub(line);
+                let is_redacted = |line: &&[u8]| lines::id(line).is_some_and(|id| gone.contains(id)) && !is_stub(line);
                 for (_, [own, _]) in differences(self.store.repo, self.store.tree(tip)?, self.store.tree(other)?)?.notes
                 {
                     for blob in own {
                         let note = self.store.repo.read_blob(blob)?.unwrap_or_default();
-                        found.extend(lines::split(&note).filter(is_gone).map(<[u8]>::to_vec));
+                        found.extend(lines::split(&note).filter(is_redacted).map(<[u8]>::to_vec));
                     }
                 }
             }
@@ -88,7 +88,7 @@ impl Redaction<'_> {
         if texts.is_empty() {
             return Ok(tip);
         }
-        match self.rewritten(name, tip, &texts, &Removal::default())? {
+        match self.rewrite(name, tip, &texts, &Removal::default())? {
             Some(new) => {
                 self.store.repo.write_merge(new.tree, Vec::new(), MESSAGE, self.store.repo.commit_seconds(tip)?)
             }
@@ -98,25 +98,25 @@ impl Redaction<'_> {
 
     /// The notes tree of a tip without these texts and with stubs for these records; `None` if nothing changes. Blocks
     /// of Markdown are rendered separately.
-    pub(crate) fn rewritten(
+    pub(crate) fn rewrite(
         &self,
         name: &str,
         tip: Oid,
-        texts: &Texts,
+        texts: &RedactedTexts,
         removal: &Removal<'_>,
     ) -> Result<Option<RewrittenTree>> {
         let repo = self.store.repo;
         let tree = repo.tree_of(tip)?;
-        let form = Form::of(name);
+        let form = NoteFormat::of(name);
         let before = Tombstones::of_tree(repo, tree)?;
         let mut after = before.united(&removal.tombstones);
         let mut changed: BTreeMap<Oid, Vec<u8>> = BTreeMap::new();
-        let mut quoting: BTreeMap<String, Without> = BTreeMap::new();
+        let mut quoting: BTreeMap<String, RedactedLine> = BTreeMap::new();
         for (on, blob) in notes::entries(repo, tree)?.notes {
             let note = self.store.read_note(blob)?;
             let new = match form {
-                Form::Lines => lines_without(&note, texts, removal, &mut quoting),
-                Form::Blocks => blocks::with_texts(&note, |text| texts.passage(text)),
+                NoteFormat::Lines => lines_without(&note, texts, removal, &mut quoting),
+                NoteFormat::Blocks => blocks::with_texts(&note, |text| texts.passage(text)),
             };
             if let Some(new) = new {
                 let united = changed.get(&on).map_or_else(|| new.clone(), |united| form.unite()(united, &new));
@@ -125,9 +125,9 @@ impl Redaction<'_> {
         }
         for (id, new) in &quoting {
             let mut of = before.redacted.get(id).map(|redacted| redacted.of.clone()).unwrap_or_default();
-            of.extend(new.of.iter().cloned().chain(new.is_gone.then(|| id.clone())));
-            let lines = if new.is_gone { BTreeSet::new() } else { BTreeSet::from([hash(&new.line)]) };
-            after.redacted.insert(id.clone(), Redacted { of, lines });
+            of.extend(new.quoted_ids.iter().cloned().chain(new.is_stub.then(|| id.clone())));
+            let lines = if new.is_stub { BTreeSet::new() } else { BTreeSet::from([hash(&new.line)]) };
+            after.redacted.insert(id.clone(), Tombstone { of, lines });
         }
         if changed.is_empty() && after == before {
             return Ok(None);
@@ -136,10 +136,10 @@ impl Redaction<'_> {
         let is_touched = !changed.is_empty();
         for (on, note) in changed {
             // one version of each record is left
-            let note = if form == Form::Lines { form.without(note, &after) } else { note };
+            let note = if form == NoteFormat::Lines { form.without(note, &after) } else { note };
             edits.insert(on, Some(repo.write_blob(&note)?));
         }
-        let tree = notes::rebuilt(repo, tree, &edits, &[after.entry(repo)?], form.unite(), false)?;
+        let tree = notes::rebuild_tree(repo, tree, &edits, &[after.entry(repo)?], form.unite(), false)?;
         Ok(Some(RewrittenTree { tree, is_touched, quoting: quoting.into_keys().collect() }))
     }
 
@@ -155,8 +155,8 @@ impl Redaction<'_> {
         for namespace in pending.iter().map(|pending| pending.namespace).collect::<BTreeSet<Namespace>>() {
             tombstones.insert(namespace, self.store.tombstones(&data_ref(namespace))?);
         }
-        let counting = pending.iter().filter(|pending| tombstones[&pending.namespace].counts(&pending.line));
-        let without = |pending: &PendingRecord| match texts.without(&pending.line) {
+        let counting = pending.iter().filter(|pending| tombstones[&pending.namespace].permits(&pending.line));
+        let without = |pending: &PendingRecord| match texts.redact_line(&pending.line) {
             Some(without) => PendingRecord { line: without.line, ..pending.clone() },
             None => pending.clone(),
         };
@@ -194,7 +194,7 @@ impl Redaction<'_> {
         let mut edits = BTreeMap::new();
         for (on, blob) in notes::entries(repo, tree)?.notes {
             let note = self.store.read_note(blob)?;
-            let kept = Form::Blocks.without(note.clone(), &stale);
+            let kept = NoteFormat::Blocks.without(note.clone(), &stale);
             let new = rendered.remove(&on).map_or(kept.clone(), |rendered| blocks::union(&kept, &rendered));
             if new != note && blocks::union(&note, b"") != new {
                 edits.insert(on, if new.is_empty() { None } else { Some(repo.write_blob(&new)?) });
@@ -206,7 +206,7 @@ impl Redaction<'_> {
         if edits.is_empty() && after == before {
             return Ok(tip);
         }
-        let tree = notes::rebuilt(repo, tree, &edits, &[after.entry(repo)?], blocks::union, false)?;
+        let tree = notes::rebuild_tree(repo, tree, &edits, &[after.entry(repo)?], blocks::union, false)?;
         let parents = if stale.redacted.is_empty() { vec![tip] } else { Vec::new() };
         repo.write_merge(tree, parents, MESSAGE, repo.commit_seconds(tip)?)
     }
@@ -263,14 +263,14 @@ impl Redaction<'_> {
 /// several versions.
 fn lines_without(
     note: &[u8],
-    texts: &Texts,
+    texts: &RedactedTexts,
     removal: &Removal<'_>,
-    quoting: &mut BTreeMap<String, Without>,
+    quoting: &mut BTreeMap<String, RedactedLine>,
 ) -> Option<Vec<u8>> {
     let mut is_changed = false;
     let mut out: Vec<Vec<u8>> = Vec::new();
-    let is_gone = |line: &&[u8]| lines::id(line).is_some_and(|id| removal.records.contains_key(id));
-    let of_gone = lines::split(note).filter(is_gone);
+    let is_redacted = |line: &&[u8]| lines::id(line).is_some_and(|id| removal.records.contains_key(id));
+    let of_gone = lines::split(note).filter(is_redacted);
     let stubbed: BTreeSet<&str> = of_gone.filter(|line| is_readable(line)).filter_map(lines::id).collect();
     for line in lines::split(note) {
         let id = lines::id(line);
@@ -279,14 +279,14 @@ fn lines_without(
             // an unreadable line becomes a stub only if no other line with its id does
             let is_covered = !is_readable(line) && id.is_some_and(|id| stubbed.contains(id));
             out.extend(if is_stub(line) { Some(line.to_vec()) } else { stub(line, Some(by)).filter(|_| !is_covered) });
-        } else if let Some(new) = texts.without(line) {
+        } else if let Some(new) = texts.redact_line(line) {
             is_changed = true;
             out.push(new.line.clone());
             if let Some(id) = id {
                 let best = quoting.entry(id.to_owned()).or_insert_with(|| new.clone());
-                best.of.extend(new.of);
+                best.quoted_ids.extend(new.quoted_ids);
                 if new.line > best.line {
-                    (best.line, best.is_gone) = (new.line, new.is_gone);
+                    (best.line, best.is_stub) = (new.line, new.is_stub);
                 }
             }
         } else {

@@ -11,15 +11,15 @@ pub mod tombstones;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Result;
-use crate::format::redact::{By, Texts, is_stub};
+use crate::format::redact::{Attribution, RedactedTexts, is_stub};
 use crate::format::{lines, portable};
 use crate::git::Oid;
 use crate::git::notes::difference::differences;
 use crate::model::{Id, Namespace};
 use crate::store::redact::forget::{MESSAGE, REFLOG, Removal, RewrittenTree};
 use crate::store::redact::progress::{Forgetting, Redacting};
+use crate::store::write::session_notes;
 use crate::store::write::tips::Tips;
-use crate::store::write::touched;
 use crate::store::{MARKDOWN_REF, Redaction, data_ref, log, own_refs};
 
 /// The outcome of a redaction or its dry run.
@@ -47,7 +47,7 @@ pub(crate) type Lines = BTreeSet<(Namespace, Vec<u8>)>;
 impl Redaction<'_> {
     /// Redacts records: replaces them by stubs and rewrites records that quote them. With `dry_run` changes nothing.
     /// Flushes the logs first; if that fails, redacts nothing. Ignores ids that are not stored here.
-    pub fn redact(&self, ids: &BTreeSet<Id>, by: &By, dry_run: bool) -> Result<RedactedRecords> {
+    pub fn redact(&self, ids: &BTreeSet<Id>, by: &Attribution, dry_run: bool) -> Result<RedactedRecords> {
         let mut out = RedactedRecords::default();
         let _lock = self.store.locked()?;
         let mut tips = self.store.recovery().heal_locked(&mut out.warnings)?;
@@ -60,8 +60,8 @@ impl Redaction<'_> {
         let redacted = forgetting.texts();
         if dry_run {
             let mut texts = redacted.clone();
-            lines.iter().for_each(|(_, line)| texts.leave_to(line));
-            let quotes = lines.iter().filter(|(_, line)| texts.without(line).is_some());
+            lines.iter().for_each(|(_, line)| texts.drop_texts_owned_by(line));
+            let quotes = lines.iter().filter(|(_, line)| texts.redact_line(line).is_some());
             out.rewritten = ids_and_kinds(quotes, |id| !ids.contains(id));
             find_remnants(ids, [&texts, &redacted], &lines, &mut out);
             return Ok(out);
@@ -72,7 +72,7 @@ impl Redaction<'_> {
         removal.tombstones.number += 1;
         out.epoch = removal.tombstones.number;
         let rewritten = self.rewrite_refs(&removal, &mut tips)?;
-        touched::forget_all(&self.store.paths)?;
+        session_notes::forget_all(&self.store.paths)?;
         self.forget_traces(&mut out.warnings);
         tips.save(&self.store.paths);
         self.forget_tracking("")?;
@@ -99,7 +99,7 @@ impl Redaction<'_> {
         self.store.writer().move_refs(&names, tips, REFLOG, |at, tip, _| {
             let rewritten = match tip {
                 Some(tip) if names[at] == MARKDOWN_REF => self.rewritten_markdown(tip, handoffs, texts, removal)?,
-                Some(tip) => self.rewritten(names[at], tip, texts, removal)?,
+                Some(tip) => self.rewrite(names[at], tip, texts, removal)?,
                 None => None,
             };
             let new = match rewritten {
@@ -124,11 +124,11 @@ impl Redaction<'_> {
         &self,
         tip: Oid,
         handoffs: Option<Oid>,
-        texts: &Texts,
+        texts: &RedactedTexts,
         removal: &Removal<'_>,
     ) -> Result<Option<RewrittenTree>> {
         let repo = self.store.repo;
-        let without_quotes = match self.rewritten(MARKDOWN_REF, tip, texts, &Removal::default())? {
+        let without_quotes = match self.rewrite(MARKDOWN_REF, tip, texts, &Removal::default())? {
             Some(new) => repo.write_commit(new.tree, Vec::new(), MESSAGE, &repo.identity())?,
             None => tip,
         };
@@ -172,7 +172,7 @@ impl Redaction<'_> {
     pub(crate) fn forget(&self, forgetting: &Forgetting) -> Result<()> {
         let mut texts = forgetting.texts();
         if texts.has_composed() {
-            self.all_lines(true)?.iter().for_each(|(_, line)| texts.leave_to(line));
+            self.all_lines(true)?.iter().for_each(|(_, line)| texts.drop_texts_owned_by(line));
         }
         self.store.forgotten.borrow_mut().extend(texts);
         Ok(())
@@ -201,15 +201,15 @@ impl Redaction<'_> {
 
 /// Finds records that still contain a distinctive word of a redacted text, and those with an own text that a redacted
 /// handoff had. `texts` are those searched for, `redacted` all those redacted.
-fn find_remnants(ids: &BTreeSet<Id>, [texts, redacted]: [&Texts; 2], lines: &Lines, out: &mut RedactedRecords) {
-    let words = redacted.telling();
+fn find_remnants(ids: &BTreeSet<Id>, [texts, redacted]: [&RedactedTexts; 2], lines: &Lines, out: &mut RedactedRecords) {
+    let words = redacted.distinctive_words();
     if words.is_empty() && !redacted.has_composed() {
         return;
     }
     let is_remnant = |(_, line): &&(Namespace, Vec<u8>)| {
-        let line = texts.without(line).map_or_else(|| line.clone(), |without| without.line);
+        let line = texts.redact_line(line).map_or_else(|| line.clone(), |without| without.line);
         let text = String::from_utf8_lossy(&line);
-        redacted.is_repeated_by(&line) || words.iter().any(|word| text.contains(word.as_str()))
+        redacted.is_own_text_of(&line) || words.iter().any(|word| text.contains(word.as_str()))
     };
     out.look_at = ids_and_kinds(lines.iter().filter(is_remnant), |id| !ids.contains(id));
 }

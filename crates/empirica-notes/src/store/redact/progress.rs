@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::format::lines;
-use crate::format::redact::{By, Texts};
+use crate::format::redact::{Attribution, RedactedTexts};
 use crate::model::Id;
 use crate::store::files;
 use crate::store::files::paths::Paths;
@@ -23,7 +23,7 @@ pub(crate) struct Redacting {
     pub ids: BTreeSet<Id>,
     /// The attribution for stubs.
     #[serde(flatten)]
-    pub by: By,
+    pub by: Attribution,
 }
 
 /// The texts being forgotten.
@@ -77,8 +77,8 @@ impl Forgetting {
     }
 
     /// The own texts of the lines.
-    pub fn texts(&self) -> Texts {
-        let mut texts = Texts::default();
+    pub fn texts(&self) -> RedactedTexts {
+        let mut texts = RedactedTexts::default();
         self.lines.iter().for_each(|line| texts.add(line));
         texts
     }

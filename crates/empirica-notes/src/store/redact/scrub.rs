@@ -13,9 +13,9 @@ use crate::git::history::reach::is_ancestor;
 use crate::git::notes::difference::Other;
 use crate::git::{Oid, notes};
 use crate::store::redact::forget::{MESSAGE, REFLOG};
-use crate::store::redact::tombstones::{Form, NAME, Tombstones};
+use crate::store::redact::tombstones::{NAME, NoteFormat, Tombstones};
 use crate::store::secrets::own_texts::HandoffTexts;
-use crate::store::write::touched;
+use crate::store::write::session_notes;
 use crate::store::{LeakPart, MARKDOWN_REF, Redaction, own_refs, tracked};
 
 /// The secrets replaced in a ref, or that would be.
@@ -61,7 +61,7 @@ impl Redaction<'_> {
         }
         if !dry_run {
             if !out.is_empty() || was_interrupted {
-                touched::forget_all(&self.store.paths)?;
+                session_notes::forget_all(&self.store.paths)?;
                 tips.save(&self.store.paths);
                 self.forget_traces(warnings);
             }
@@ -94,7 +94,7 @@ impl Redaction<'_> {
     fn clean_tree(&self, name: &str, tip: Oid) -> Result<(Oid, usize)> {
         let repo = self.store.repo;
         let tree = repo.tree_of(tip)?;
-        let form = Form::of(name);
+        let form = NoteFormat::of(name);
         let (mut edits, mut others, mut changed) = (BTreeMap::new(), Vec::new(), 0);
         let handoffs = HandoffTexts::new(self.store);
         for (on, blob) in notes::entries(repo, tree)?.notes {
@@ -124,7 +124,7 @@ impl Redaction<'_> {
         if changed == 0 {
             return Ok((tree, 0));
         }
-        let tree = notes::rebuilt(repo, repo.empty_tree(), &edits, &others, form.unite(), false)?;
+        let tree = notes::rebuild_tree(repo, repo.empty_tree(), &edits, &others, form.unite(), false)?;
         Ok((tree, changed))
     }
 }

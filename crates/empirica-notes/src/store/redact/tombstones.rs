@@ -13,7 +13,7 @@ pub const NAME: &str = "epoch";
 
 /// The redaction of one record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Redacted {
+pub struct Tombstone {
     /// The redacted records whose texts were removed from it; its own id if it is redacted itself.
     pub of: BTreeSet<String>,
     /// The SHA-256, hex, of the rewritten line of a record that only quoted others; several if clones rewrote it
@@ -21,14 +21,14 @@ pub struct Redacted {
     pub lines: BTreeSet<String>,
 }
 
-impl Redacted {
+impl Tombstone {
     /// A redacted record.
     pub fn gone(id: &str) -> Self {
-        Redacted { of: BTreeSet::from([id.to_owned()]), lines: BTreeSet::new() }
+        Tombstone { of: BTreeSet::from([id.to_owned()]), lines: BTreeSet::new() }
     }
 
     /// Whether a line with its id counts.
-    fn accepts(&self, line: &[u8]) -> bool {
+    fn permits(&self, line: &[u8]) -> bool {
         redact::is_stub(line) || (!self.lines.is_empty() && self.lines.contains(&redact::hash(line)))
     }
 
@@ -37,7 +37,7 @@ impl Redacted {
     fn united(&self, other: &Self, id: &str) -> Self {
         if self.of == other.of {
             let lines = self.lines.union(&other.lines).cloned().collect();
-            return Redacted { of: self.of.clone(), lines };
+            return Tombstone { of: self.of.clone(), lines };
         }
         if self.of.is_superset(&other.of) {
             return self.clone();
@@ -47,7 +47,7 @@ impl Redacted {
         }
         let mut of: BTreeSet<String> = self.of.union(&other.of).cloned().collect();
         of.insert(id.to_owned());
-        Redacted { of, lines: BTreeSet::new() }
+        Tombstone { of, lines: BTreeSet::new() }
     }
 }
 
@@ -57,7 +57,7 @@ pub struct Tombstones {
     /// A lower bound of the number of redactions; 0 if there were none.
     pub number: u64,
     /// The redacted records, by id.
-    pub redacted: BTreeMap<String, Redacted>,
+    pub redacted: BTreeMap<String, Tombstone>,
 }
 
 impl Tombstones {
@@ -91,7 +91,7 @@ impl Tombstones {
             if of.contains(&own) {
                 lines.clear();
             }
-            Some((own, Redacted { of, lines }))
+            Some((own, Tombstone { of, lines }))
         };
         Tombstones { number, redacted: rows.filter_map(row).collect() }
     }
@@ -134,13 +134,13 @@ impl Tombstones {
     }
 
     /// Whether a line counts; foreign lines always do.
-    pub fn counts(&self, line: &[u8]) -> bool {
+    pub fn permits(&self, line: &[u8]) -> bool {
         self.redacted.is_empty()
-            || lines::id(line).and_then(|id| self.redacted.get(id)).is_none_or(|redacted| redacted.accepts(line))
+            || lines::id(line).and_then(|id| self.redacted.get(id)).is_none_or(|tombstone| tombstone.permits(line))
     }
 
     /// Whether an id, in full or in its short form, is that of a redacted or rewritten record.
-    pub fn names(&self, id: &str) -> bool {
+    pub fn has_id(&self, id: &str) -> bool {
         let is_short_of = |full: &String| id.len() == 8 && full.ends_with(id);
         self.redacted.contains_key(id) || self.redacted.keys().any(is_short_of)
     }
@@ -167,24 +167,24 @@ const GONE: &str = "-";
 
 /// The form of a ref's notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum NoteFormat {
     /// Sets of lines: the data refs.
     Lines,
     /// Blocks: the Markdown ref.
     Blocks,
 }
 
-impl Form {
+impl NoteFormat {
     /// The form of the notes of a local ref.
     pub fn of(name: &str) -> Self {
-        if name == MARKDOWN_REF { Form::Blocks } else { Form::Lines }
+        if name == MARKDOWN_REF { NoteFormat::Blocks } else { NoteFormat::Lines }
     }
 
     /// The union of two versions of a note.
     pub fn unite(self) -> notes::Unite {
         match self {
-            Form::Lines => lines::union,
-            Form::Blocks => blocks::union,
+            NoteFormat::Lines => lines::union,
+            NoteFormat::Blocks => blocks::union,
         }
     }
 
@@ -195,11 +195,11 @@ impl Form {
             return note;
         }
         match self {
-            Form::Lines => {
-                let kept: Vec<&[u8]> = lines::split(&note).filter(|line| stale.counts(line)).collect();
+            NoteFormat::Lines => {
+                let kept: Vec<&[u8]> = lines::split(&note).filter(|line| stale.permits(line)).collect();
                 if kept.len() == lines::split(&note).count() { note } else { lines::canonical(kept) }
             }
-            Form::Blocks => blocks::without(&note, |id| stale.names(id)).unwrap_or(note),
+            NoteFormat::Blocks => blocks::without(&note, |id| stale.has_id(id)).unwrap_or(note),
         }
     }
 }
@@ -222,7 +222,7 @@ mod tests {
                 let of: BTreeSet<String> = of.into_iter().map(id).collect();
                 let gone = of.is_empty();
                 let lines = BTreeSet::from([redact::hash(&[hash])]);
-                (id(n), if gone { Redacted::gone(&id(n)) } else { Redacted { of, lines } })
+                (id(n), if gone { Tombstone::gone(&id(n)) } else { Tombstone { of, lines } })
             });
             Tombstones { number: 1, redacted: redacted.collect() }
         })
@@ -258,17 +258,17 @@ mod tests {
             number: 1,
             redacted: BTreeMap::from([(
                 id(1),
-                Redacted { of: BTreeSet::from([id(n)]), lines: BTreeSet::from([redact::hash(line)]) },
+                Tombstone { of: BTreeSet::from([id(n)]), lines: BTreeSet::from([redact::hash(line)]) },
             )]),
         };
         let (a, b) = (of(2, &first), of(3, &second));
-        assert!(a.counts(&first) && !a.counts(&second) && b.counts(&second));
+        assert!(a.permits(&first) && !a.permits(&second) && b.permits(&second));
         let both = a.united(&b);
-        assert!(!both.counts(&first) && !both.counts(&second));
+        assert!(!both.permits(&first) && !both.permits(&second));
         let stub = redact::stub(&first, None).expect("a stub");
-        assert!(both.counts(&stub) && a.counts(&stub));
+        assert!(both.permits(&stub) && a.permits(&stub));
         assert_eq!(both.gone().collect::<Vec<_>>(), [id(1)]);
-        assert!(both.counts(b"a foreign line") && both.counts(line("x").to_ascii_uppercase().as_slice()));
+        assert!(both.permits(b"a foreign line") && both.permits(line("x").to_ascii_uppercase().as_slice()));
     }
 
     #[test]

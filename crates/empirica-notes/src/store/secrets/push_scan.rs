@@ -11,7 +11,7 @@ use crate::git::{NotesTree, Oid, Repository, parse_oid};
 use crate::store::redact::tombstones::NAME;
 use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::secrets::stored_scan::{leak_of_text, leaks};
-use crate::store::{Form, Leak, LeakPart, RefComparison, SecretScan, Store, log, namespace_of, tracked};
+use crate::store::{Leak, LeakPart, NoteFormat, RefComparison, SecretScan, Store, log, namespace_of, tracked};
 
 /// The size of a chunk of plain text, and its overlap with the next, in bytes.
 const CHUNK: usize = 64 << 10;
@@ -21,7 +21,7 @@ const OVERLAP: usize = 8 << 10;
 struct PushScan<'s> {
     store: &'s Store<'s>,
     name: &'s str,
-    form: Form,
+    form: NoteFormat,
     ours: NotesTree<'s>,
     theirs: Option<NotesTree<'s>>,
     handoffs: HandoffTexts<'s>,
@@ -61,7 +61,7 @@ impl SecretScan<'_> {
     pub(crate) fn all_in_push(&self, name: &str, tip: Oid, theirs: Option<Oid>) -> Result<Vec<Leak>> {
         let repo = self.store.repo;
         let ours = tracked(name).unwrap_or_else(|| name.to_owned());
-        let form = Form::of(&ours);
+        let form = NoteFormat::of(&ours);
         let theirs = theirs.filter(|theirs| self.store.recovery().is_readable(*theirs));
         let mut scan = PushScan {
             store: self.store,
@@ -113,16 +113,16 @@ impl PushScan<'_> {
         if self.notes.insert(on) {
             let hash = |text: &[u8]| self.hasher.hash_one(text);
             match self.form {
-                Form::Lines => self.scanned.extend(lines::split(&remote).map(hash)),
-                Form::Blocks => {
+                NoteFormat::Lines => self.scanned.extend(lines::split(&remote).map(hash)),
+                NoteFormat::Blocks => {
                     self.scanned.extend(blocks::texts(&remote).iter().map(|(_, text)| hash(text.as_bytes())))
                 }
             }
         }
         let part = if self.ours.blob(on)? == Some(id) { LeakPart::Note } else { LeakPart::Earlier };
         let found = match self.form {
-            Form::Lines => self.lines(content, &remote)?,
-            Form::Blocks => self.blocks(content, &remote)?,
+            NoteFormat::Lines => self.lines(content, &remote)?,
+            NoteFormat::Blocks => self.blocks(content, &remote)?,
         };
         Ok(found.into_iter().map(|leak| leak.at(self.name, on, part.clone())).collect())
     }

@@ -14,7 +14,7 @@ use crate::git::{Oid, RefUpdate, UpdateError, notes};
 use crate::store::redact::forget::MESSAGE;
 use crate::store::redact::tombstones::Tombstones;
 use crate::store::write::tips::Tips;
-use crate::store::{Form, PREFIX, Remotes, log, namespace_of, own_refs, tracking_ref};
+use crate::store::{NoteFormat, PREFIX, Remotes, log, namespace_of, own_refs, tracking_ref};
 
 /// A local ref compared with the same ref of a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Remotes<'_> {
         if !Tombstones::of(repo, Some(theirs))?.lacks(&redactions) {
             return unchanged(comparison);
         }
-        let form = Form::of(&comparison.name);
+        let form = NoteFormat::of(&comparison.name);
         let (first, second) = (repo.tree_of(ours)?, repo.tree_of(theirs)?);
         let mut edits = BTreeMap::new();
         for (on, [ours, theirs]) in differences(repo, first, second)?.notes {
@@ -84,7 +84,7 @@ impl Remotes<'_> {
             edits.insert(on, if note.is_empty() { None } else { Some(repo.write_blob(&note)?) });
         }
         let others = [redactions.entry(repo)?];
-        let tree = notes::rebuilt(repo, second, &edits, &others, form.unite(), false)?;
+        let tree = notes::rebuild_tree(repo, second, &edits, &others, form.unite(), false)?;
         let seconds = repo.commit_seconds(ours)?;
         // no parents: theirs have the text, ours have unpublished lines
         let tip = repo.write_merge(tree, Vec::new(), MESSAGE, seconds)?;
@@ -92,21 +92,21 @@ impl Remotes<'_> {
     }
 
     /// The remote note with local versions of redacted records, and without redacted texts.
-    fn redacted(&self, form: Form, theirs: &[u8], ours: &[u8], redactions: &Tombstones) -> Vec<u8> {
+    fn redacted(&self, form: NoteFormat, theirs: &[u8], ours: &[u8], redactions: &Tombstones) -> Vec<u8> {
         let texts = self.store.forgotten.borrow();
         match form {
-            Form::Lines => {
+            NoteFormat::Lines => {
                 let is_redacted = |line: &&[u8]| lines::id(line).is_some_and(|id| redactions.redacted.contains_key(id));
                 let (redacted, rest): (Vec<&[u8]>, Vec<&[u8]>) = lines::split(theirs).partition(is_redacted);
                 let ids: BTreeSet<&str> = redacted.into_iter().filter_map(lines::id).collect();
                 let is_own =
-                    |line: &&[u8]| lines::id(line).is_some_and(|id| ids.contains(id)) && redactions.counts(line);
-                let rest = texts.note(true, lines::canonical(rest));
+                    |line: &&[u8]| lines::id(line).is_some_and(|id| ids.contains(id)) && redactions.permits(line);
+                let rest = texts.remove_from_note(true, lines::canonical(rest));
                 lines::canonical(lines::split(ours).filter(is_own).chain(lines::split(&rest)))
             }
-            Form::Blocks => {
-                let rest = texts.note(false, theirs.to_vec());
-                let rest = blocks::without(&rest, |id| redactions.names(id)).unwrap_or(rest);
+            NoteFormat::Blocks => {
+                let rest = texts.remove_from_note(false, theirs.to_vec());
+                let rest = blocks::without(&rest, |id| redactions.has_id(id)).unwrap_or(rest);
                 let ids = |note: &[u8]| -> BTreeSet<String> {
                     blocks::texts(note).into_iter().filter_map(|(id, _)| id).collect()
                 };
@@ -132,13 +132,13 @@ impl Remotes<'_> {
     pub fn lines_to_transfer(&self, comparison: &RefComparison) -> Result<(TransferLines, TransferLines)> {
         let repo = self.store.repo;
         let found = differences(repo, self.store.tree(comparison.ours)?, self.store.tree(comparison.theirs)?)?;
-        let is_lines = Form::of(&comparison.name) == Form::Lines;
+        let is_lines = NoteFormat::of(&comparison.name) == NoteFormat::Lines;
         let mut lines: [BTreeMap<Vec<u8>, Line>; 2] = Default::default();
         let mut notes = [0usize; 2];
         for blobs in found.notes.values() {
             let texts = [self.joined(&blobs[0])?, self.joined(&blobs[1])?];
             if !is_lines {
-                let unite = Form::Blocks.unite();
+                let unite = NoteFormat::Blocks.unite();
                 let both = unite(&texts[0], &texts[1]);
                 // blocks that the union adds to a side come from the other side
                 (0..2).for_each(|side| notes[side] += usize::from(both != unite(&texts[1 - side], b"")));
@@ -153,7 +153,7 @@ impl Remotes<'_> {
         }
         // redacted lines are not transferred
         let all = Tombstones::of(repo, comparison.ours)?.united(&Tombstones::of(repo, comparison.theirs)?);
-        lines.iter_mut().for_each(|lines| lines.retain(|line, _| all.counts(line)));
+        lines.iter_mut().for_each(|lines| lines.retain(|line, _| all.permits(line)));
         let namespace = namespace_of(&comparison.name);
         let pending = log::read(&self.store.paths).into_iter().filter(|pending| Some(pending.namespace) == namespace);
         lines[0].extend(pending.map(|pending| (pending.line.clone(), to_line(&pending.line))));

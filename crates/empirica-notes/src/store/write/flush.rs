@@ -14,9 +14,9 @@ use crate::model::Namespace;
 use crate::store::log;
 use crate::store::log::lock::pause;
 use crate::store::log::{LogUnavailable, PendingRecord};
-use crate::store::redact::tombstones::{Form, Tombstones};
+use crate::store::redact::tombstones::{NoteFormat, Tombstones};
+use crate::store::write::session_notes;
 use crate::store::write::tips::Tips;
-use crate::store::write::touched;
 use crate::store::{MARKDOWN_REF, PREFIX, Writer, data_ref, files};
 
 /// The outcome of a flush.
@@ -92,7 +92,7 @@ impl Writer<'_> {
         let (files, mut left) = log::take(&self.store.paths, self.store.lock_timeout);
         let (pending, taken) = log::read_taken(files, &mut left);
         flushed.left.extend(left);
-        touched::add_pending(&self.store.paths, &pending)?;
+        session_notes::add_pending(&self.store.paths, &pending)?;
         self.write_pending(&pending, foreign, tips, &mut flushed.warnings, &mut |_, _| {})?;
         tips.save(&self.store.paths);
         log::discard(&self.store.paths, &taken);
@@ -112,7 +112,7 @@ impl Writer<'_> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<()> {
         let pending = &self.store.redaction().without_redactions(pending)?;
-        self.store.see(pending.iter().map(|record| record.line.as_slice()));
+        self.store.observe_ids(pending.iter().map(|record| record.line.as_slice()));
         let mut changes = Vec::new();
         for namespace in Namespace::ALL {
             let mut notes: BTreeMap<Oid, Vec<&[u8]>> = BTreeMap::new();
@@ -121,7 +121,7 @@ impl Writer<'_> {
             }
             let mut new: Notes = notes.into_iter().map(|(on, new)| (on, lines::canonical(new))).collect();
             for (on, lines) in foreign.lines.remove(&namespace).unwrap_or_default() {
-                self.store.see(lines::split(&lines));
+                self.store.observe_ids(lines::split(&lines));
                 let note = new.entry(on).or_default();
                 *note = lines::union(note, &lines);
             }
@@ -163,13 +163,13 @@ impl Writer<'_> {
     fn unite_into(&self, changes: &[Change], tips: &mut Tips, on_note: &mut dyn FnMut()) -> Result<()> {
         let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
         self.move_refs(&names, tips, "notes: Notes added by 'git empirica'", |at, tip, tips| {
-            self.staged(&changes[at], tip, tips, on_note)
+            self.stage(&changes[at], tip, tips, on_note)
         })
     }
 
     /// Unites content of the saved tip that the ref lacks into the ref, and removes texts to forget.
     pub(crate) fn restore(&self, name: String, tips: &mut Tips) -> Result<()> {
-        let unite = Form::of(&name).unite();
+        let unite = NoteFormat::of(&name).unite();
         self.unite_into(&[Change { name, new: Notes::new(), unite }], tips, &mut || {})
     }
 
@@ -201,12 +201,13 @@ impl Writer<'_> {
                     (None, None) => drop(tips.refs.remove(&name)),
                 }
             }
-            tips.newest_ms = tips.newest_ms.max(self.store.seen_ms.get());
+            tips.newest_ms = tips.newest_ms.max(self.store.newest_seen_ms.get());
             if updates.is_empty() {
                 return Ok(());
             }
             // the deadline is for waiting on others, not for the work itself
-            let patience = || Instant::now() + self.store.patience(self.store.lock_timeout.max(Duration::from_secs(1)));
+            let patience =
+                || Instant::now() + self.store.remaining_wait(self.store.lock_timeout.max(Duration::from_secs(1)));
             let deadline = *deadline.get_or_insert_with(patience);
             #[cfg(feature = "fault-injection")]
             crate::fault::half_way("refs: one moved, the others locked", || {
@@ -226,9 +227,9 @@ impl Writer<'_> {
 
     /// A commit on `tip` with the change united in; `None` if it is there already. Content of the saved tip that the
     /// ref lacks is united in, too, as the new tip would no longer record it. New lines with redacted ids do not count.
-    fn staged(&self, change: &Change, tip: Option<Oid>, tips: &Tips, on_note: &mut dyn FnMut()) -> Result<Option<Oid>> {
-        let form = Form::of(&change.name);
-        let at = self.store.recovery().past_redactions(&change.name, tip, tips)?;
+    fn stage(&self, change: &Change, tip: Option<Oid>, tips: &Tips, on_note: &mut dyn FnMut()) -> Result<Option<Oid>> {
+        let form = NoteFormat::of(&change.name);
+        let at = self.store.recovery().tip_with_saved_redactions(&change.name, tip, tips)?;
         let redactions = Tombstones::of(self.store.repo, at)?;
         let lost = self.store.recovery().lost(&change.name, at, change.unite, tips)?;
         let mut tree = NotesTree::open(self.store.repo, at, change.unite)?;
@@ -236,10 +237,10 @@ impl Writer<'_> {
         let saved = tips.refs.get(&change.name).copied().filter(|_| !lost.is_empty());
         let stale = Tombstones::of(self.store.repo, saved)?.missing(&redactions);
         let texts = self.store.forgotten.borrow();
-        let without_texts = |content: Vec<u8>| texts.note(form == Form::Lines, content);
+        let without_texts = |content: Vec<u8>| texts.remove_from_note(form == NoteFormat::Lines, content);
         let lost = lost.into_iter().map(|(on, content)| (on, without_texts(form.without(content, &stale))));
         // blocks are rendered from lines that count
-        let left_out = if form == Form::Lines { redactions } else { Tombstones::default() };
+        let left_out = if form == NoteFormat::Lines { redactions } else { Tombstones::default() };
         let new = change.new.iter().map(|(on, content)| (*on, form.without(content.clone(), &left_out)));
         for (on, content) in new.chain(lost) {
             let old = match tree.get(on)? {
@@ -268,7 +269,7 @@ impl Writer<'_> {
     fn fetched_note(&self, tree: &mut NotesTree<'_>, on: Oid, change: &Change) -> Result<Vec<u8>> {
         let repo = self.store.repo;
         let Some(blob) = tree.blob(on)? else { return Ok(Vec::new()) };
-        if self.store.until.is_none() && is_partial(repo) {
+        if self.store.deadline.is_none() && is_partial(repo) {
             let mut missing = vec![blob];
             for on in change.new.keys() {
                 missing.extend(tree.blob(*on)?.filter(|other| *other != blob && !repo.has_object(*other)));

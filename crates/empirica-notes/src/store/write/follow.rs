@@ -32,7 +32,7 @@ impl Follow {
         let Some(only) = &self.only else { return true };
         let is_qualifier =
             |record: &Record| matches!(record.body, Body::Supersede(_) | Body::Retract(_) | Body::Signature(_));
-        let mut targets = record.filter(|record| is_qualifier(record)).into_iter().flat_map(Record::names);
+        let mut targets = record.filter(|record| is_qualifier(record)).into_iter().flat_map(Record::referenced_ids);
         Id::parse(id).is_some_and(|id| only.contains(&id)) || targets.any(|id| only.contains(id))
     }
 }

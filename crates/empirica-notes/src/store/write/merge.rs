@@ -11,7 +11,7 @@ use crate::git::history::reach::is_ancestor;
 use crate::git::notes::difference::differences;
 use crate::git::{Oid, notes};
 use crate::store::Writer;
-use crate::store::redact::tombstones::{Form, NAME, Tombstones};
+use crate::store::redact::tombstones::{NAME, NoteFormat, Tombstones};
 
 /// The union of two notes trees.
 struct Union {
@@ -26,14 +26,14 @@ impl Writer<'_> {
     /// the two alone, so that all clones produce the same. With `publish` it descends from `theirs`, so that it can be
     /// pushed as a fast-forward.
     #[doc(hidden)]
-    pub fn merged(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<Oid> {
+    pub fn merge(&self, name: &str, ours: Option<Oid>, theirs: Oid, publish: bool) -> Result<Oid> {
         let repo = self.store.repo;
         if ours == Some(theirs) {
             return Ok(theirs);
         }
         let second = repo.tree_of(theirs)?;
         let first = self.store.tree(ours)?;
-        let union = self.unite(Form::of(name), first, second)?;
+        let union = self.unite(NoteFormat::of(name), first, second)?;
         if union.equals[1] && (first != second || ours.is_none()) {
             return Ok(theirs);
         }
@@ -52,7 +52,7 @@ impl Writer<'_> {
         repo.write_merge(union.tree, parents, "Notes merged by 'git empirica'\n", seconds)
     }
 
-    fn unite(&self, form: Form, first: Oid, second: Oid) -> Result<Union> {
+    fn unite(&self, form: NoteFormat, first: Oid, second: Oid) -> Result<Union> {
         let repo = self.store.repo;
         let found = differences(repo, first, second)?;
         let tombstones = [Tombstones::of_tree(repo, first)?, Tombstones::of_tree(repo, second)?];
@@ -92,7 +92,7 @@ impl Writer<'_> {
                 let base = usize::from(rank(1) < rank(0));
                 united.retain(|on, blob| blob.as_slice() != found.notes[on][base].as_slice());
                 others.retain(|(path, other)| found.others[path][base] != Some(*other));
-                notes::rebuilt(repo, trees[base], &united, &others, form.unite(), found.mixed[base])?
+                notes::rebuild_tree(repo, trees[base], &united, &others, form.unite(), found.mixed[base])?
             }
         };
         // the result can still equal one of them
@@ -103,7 +103,7 @@ impl Writer<'_> {
     /// The union of a note that differs between the sides; `None` if no line counts.
     fn unite_note(
         &self,
-        form: Form,
+        form: NoteFormat,
         blobs: &[Vec<Oid>; 2],
         missing: &[Tombstones; 2],
         all: &Tombstones,
@@ -118,8 +118,8 @@ impl Writer<'_> {
         let mut united: Option<Vec<u8>> = None;
         for (side, blob) in blobs.iter().enumerate().flat_map(|(side, blobs)| blobs.iter().map(move |b| (side, *b))) {
             let text = self.store.read_note(blob)?;
-            if side == 1 && form == Form::Lines {
-                self.store.see(lines::split(&text));
+            if side == 1 && form == NoteFormat::Lines {
+                self.store.observe_ids(lines::split(&text));
             }
             let counts = form.without(text.clone(), &missing[side]);
             // a note without counting lines is dropped
@@ -128,7 +128,7 @@ impl Writer<'_> {
             }
             read.push((blob, text));
         }
-        if form == Form::Lines && missing.iter().any(|missing| !missing.redacted.is_empty()) {
+        if form == NoteFormat::Lines && missing.iter().any(|missing| !missing.redacted.is_empty()) {
             united = with_stubs(united, read.iter().map(|(_, text)| text.as_slice()), all);
         }
         let Some(united) = united else { return Ok(None) };

@@ -5,8 +5,8 @@ pub mod follow;
 pub mod merge;
 pub mod outcome;
 pub mod rendered;
+pub mod session_notes;
 pub mod tips;
-pub mod touched;
 
 use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};
 use std::collections::BTreeSet;
@@ -180,7 +180,7 @@ impl Writer<'_> {
             unborn::remember(&self.store.paths, pending, self.store.repo.reflog_len());
         }
         if let (Body::SessionStart(_), Some(session)) = (&record.body, &record.head.session) {
-            touched::begin(&self.store.paths, session, &BTreeSet::new());
+            session_notes::begin(&self.store.paths, session, &BTreeSet::new());
         }
     }
 
@@ -195,7 +195,7 @@ impl Writer<'_> {
             let namespace = entry.record.body.namespace().unwrap_or(Namespace::Journal);
             places.extend(entry.on.iter().map(|on| (namespace, *on)));
         }
-        touched::add(&self.store.paths, session, &places)
+        session_notes::add(&self.store.paths, session, &places)
     }
 
     /// Appends records to the repository's log, else to the one in the user's state folder.

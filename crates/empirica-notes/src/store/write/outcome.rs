@@ -5,7 +5,7 @@ use empirica_secrets::Replaced;
 use crate::error::Error;
 use crate::model::Record;
 
-crate::words! {
+crate::named_enum! {
     /// Where records are stored.
     pub enum Storage {
         /// In the notes.

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 
 use crate::env::Env;
 use crate::git::notes::difference::Other;
-use crate::git::process::{fed, git, output};
+use crate::git::process::{git, output, output_with_input};
 use crate::git::{Repository, parse_oid};
 use crate::model::{Id, Record};
-use crate::store::redact::tombstones::Redacted;
+use crate::store::redact::tombstones::Tombstone;
 use crate::store::write::merge::*;
 use crate::store::{Render, Store, data_ref};
 
@@ -63,10 +63,11 @@ impl Tree {
             let on = parse_oid(&format!("{on:02x}").repeat(20)).unwrap();
             (on, Some(blob(note(lines))))
         });
-        let redacted = self.redacted.iter().map(|n| (id(*n), Redacted::gone(&id(*n)))).collect();
+        let redacted = self.redacted.iter().map(|n| (id(*n), Tombstone::gone(&id(*n)))).collect();
         let epoch = Tombstones { number: self.redacted.len() as u64, redacted };
         let others = if epoch.is_empty() { vec![] } else { vec![(b"epoch".to_vec(), Other::file(blob(epoch.text())))] };
-        let tree = notes::rebuilt(repo, repo.empty_tree(), &edits.collect(), &others, lines::union, false).unwrap();
+        let tree =
+            notes::rebuild_tree(repo, repo.empty_tree(), &edits.collect(), &others, lines::union, false).unwrap();
         repo.write_merge(tree, vec![], "notes\n", seconds).unwrap()
     }
 
@@ -92,7 +93,7 @@ fn the_union_of_trees_is_commutative_and_associative() {
     let repo = Repository::discover(&env).unwrap();
     let store = Store::new(&repo, &env, &Nothing).unwrap();
     assert_eq!(REF, data_ref(crate::model::Namespace::Journal));
-    let merge = |a: Oid, b: Oid| store.writer().merged(REF, Some(a), b, false).unwrap();
+    let merge = |a: Oid, b: Oid| store.writer().merge(REF, Some(a), b, false).unwrap();
     let read = |tip: Oid| {
         let tree = repo.tree_of(tip).unwrap();
         let notes: BTreeSet<(Oid, Oid)> = notes::entries(&repo, tree).unwrap().notes.into_iter().collect();
@@ -131,7 +132,7 @@ fn a_folder_with_a_fan_out_name_does_not_make_a_union_unstable() {
         let mode = |kind: &str| if kind == "tree" { "040000" } else { "100644" };
         let line = |(kind, name, id): &(&str, &str, Oid)| format!("{} {kind} {id}\t{name}\n", mode(kind));
         let listed: String = entries.iter().map(line).collect();
-        let made = fed(git(&cwd).arg("mktree"), listed.into_bytes()).unwrap();
+        let made = output_with_input(git(&cwd).arg("mktree"), listed.into_bytes()).unwrap();
         parse_oid(String::from_utf8(made).unwrap().trim()).unwrap()
     };
     let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();
@@ -141,7 +142,7 @@ fn a_folder_with_a_fan_out_name_does_not_make_a_union_unstable() {
     // a name of as many digits as a note below no fan-out has
     let second = tree(&[("blob", &aa, blob("one\n")), ("tree", "ab", tree(&[("blob", &ab, blob("three\n"))]))]);
     let [first, second] = [first, second].map(|tree| repo.write_merge(tree, vec![], "notes\n", 1).unwrap());
-    let merge = |a: Oid, b: Oid| store.writer().merged(REF, Some(a), b, false).unwrap();
+    let merge = |a: Oid, b: Oid| store.writer().merge(REF, Some(a), b, false).unwrap();
     let union = merge(first, second);
     assert_eq!(merge(second, first), union);
     assert_eq!([merge(union, first), merge(union, second)], [union, union]);
@@ -163,15 +164,17 @@ fn a_union_with_an_unsorted_tree_is_sorted() {
         let entry = |name: &&str| [b"100644 ", name.as_bytes(), b"\0", blob(&format!("{name}\n")).as_bytes()].concat();
         let listed: Vec<u8> = names.iter().flat_map(entry).collect();
         let mut command = git(&cwd);
-        let written = fed(command.args(["hash-object", "-t", "tree", "--literally", "-w", "--stdin"]), listed).unwrap();
+        let written =
+            output_with_input(command.args(["hash-object", "-t", "tree", "--literally", "-w", "--stdin"]), listed)
+                .unwrap();
         let tree = parse_oid(String::from_utf8(written).unwrap().trim()).unwrap();
         repo.write_merge(tree, vec![], "notes\n", 1).unwrap()
     };
     // its note makes it the one that the union is built on
     let note = "ab".repeat(20);
     let [first, second] = [tip(&["z", &note, "b", "z"]), tip(&["m"])];
-    let union = store.writer().merged(REF, Some(first), second, false).unwrap();
-    assert_eq!(store.writer().merged(REF, Some(second), first, false).unwrap(), union);
+    let union = store.writer().merge(REF, Some(first), second, false).unwrap();
+    assert_eq!(store.writer().merge(REF, Some(second), first, false).unwrap(), union);
     let listed = output(git(&cwd).args(["ls-tree", "--name-only", &union.to_string()])).unwrap();
     assert_eq!(String::from_utf8(listed).unwrap(), format!("{note}\nb\nm\nz\n"));
 }

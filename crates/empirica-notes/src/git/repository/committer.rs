@@ -8,7 +8,7 @@ use crate::git::repository::Repository;
 /// The data of a commit that identifies the author of its content.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub struct Author {
+pub struct CommitterInfo {
     pub name: String,
     pub email: String,
     /// The commit date, in seconds since 1970.
@@ -21,11 +21,11 @@ pub struct Author {
 }
 
 /// Reads a commit; `None` if it is missing or malformed.
-pub fn of(repo: &Repository, commit: Oid) -> Option<Author> {
+pub fn read(repo: &Repository, commit: Oid) -> Option<CommitterInfo> {
     let found = repo.gix().find_commit(commit).ok()?;
     let committer = found.committer().ok()?;
     let time = committer.time().ok()?;
-    Some(Author {
+    Some(CommitterInfo {
         name: committer.name.to_str_lossy().trim().to_owned(),
         email: committer.email.to_str_lossy().trim().to_owned(),
         seconds: time.seconds,

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::git::Oid;
-use crate::git::process::{git, items, output, text};
+use crate::git::process::{git, nul_separated, output, text};
 use crate::git::repository::Repository;
 
 /// The comparison of two commits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Between {
+pub struct CommitComparison {
     /// The number of commits that only the first contains; `None` if a shallow history hides it.
     pub gone: Option<u64>,
     /// The number of commits that only the second contains; likewise.
@@ -19,8 +19,8 @@ pub struct Between {
 
 /// Compares two commits; `None` if git cannot, as when one is missing. A `None` commit stands for an unborn HEAD: no
 /// commits and no files.
-pub fn between(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Option<Between> {
-    let same = Between { gone: Some(0), added: Some(0), files: BTreeSet::new() };
+pub fn compare_commits(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Option<CommitComparison> {
+    let same = CommitComparison { gone: Some(0), added: Some(0), files: BTreeSet::new() };
     if first == second {
         return Some(same);
     }
@@ -29,10 +29,10 @@ pub fn between(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Op
     }
     let (first, second) = match (first, second) {
         (Some(first), Some(second)) => (first, second),
-        (Some(first), None) => return Some(Between { gone: whole(repo, first)?.0, ..same }),
+        (Some(first), None) => return Some(CommitComparison { gone: whole(repo, first)?.0, ..same }),
         (None, second) => {
             let (added, files) = whole(repo, second?)?;
-            return Some(Between { added, files, ..same });
+            return Some(CommitComparison { added, files, ..same });
         }
     };
     let mut command = git(repo.cwd());
@@ -50,13 +50,13 @@ pub fn between(repo: &Repository, first: Option<Oid>, second: Option<Oid>) -> Op
     {
         files.retain(|file| own.contains(file));
     }
-    Some(Between { gone: is_certain.then_some(gone), added: is_certain.then_some(added), files })
+    Some(CommitComparison { gone: is_certain.then_some(gone), added: is_certain.then_some(added), files })
 }
 
 fn differing(repo: &Repository, sides: &[String]) -> Option<BTreeSet<String>> {
     let mut command = git(repo.cwd());
     command.args(["-c", "diff.relative=false", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff"]);
-    output(command.args(sides).arg("--")).ok().map(|names| items(&names).collect())
+    output(command.args(sides).arg("--")).ok().map(|names| nul_separated(&names).collect())
 }
 
 /// The number of commits reachable from one, and its files.
@@ -64,5 +64,5 @@ fn whole(repo: &Repository, commit: Oid) -> Option<(Option<u64>, BTreeSet<String
     let count = text(git(repo.cwd()).args(["rev-list", "--count", &commit.to_string(), "--"])).ok()?.parse().ok();
     let mut command = git(repo.cwd());
     command.args(["ls-tree", "-r", "-z", "--name-only", "--full-tree", &commit.to_string()]);
-    Some((count.filter(|_| !repo.is_shallow()), items(&output(&mut command).ok()?).collect()))
+    Some((count.filter(|_| !repo.is_shallow()), nul_separated(&output(&mut command).ok()?).collect()))
 }

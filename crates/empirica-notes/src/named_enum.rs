@@ -2,7 +2,7 @@
 
 /// Declares an enum whose variants have a name each, for JSON, arguments and texts.
 #[macro_export]
-macro_rules! words {
+macro_rules! named_enum {
     ($(#[$about:meta])* pub enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -17,9 +17,9 @@ pub const RETRY_AFTER: i64 = 60;
 impl Recovery<'_> {
     /// Fetches the missing objects of the notes to be united. Objects that cannot be fetched are reported where
     /// they are needed, and retried later. No-op in a hurry and in a complete clone.
-    pub(crate) fn complete(&self) {
+    pub(crate) fn fetch_missing_objects(&self) {
         let repo = self.store.repo;
-        if self.store.until.is_some() || !is_partial(repo) {
+        if self.store.deadline.is_some() || !is_partial(repo) {
             return;
         }
         repo.complete_trees();
