@@ -5,7 +5,7 @@ use git_empirica_fuzz::parts;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
 
-use empirica_notes::format::{portable, record};
+use empirica_notes::format::{export, record};
 use git_empirica::import::python::convert::draft::Original;
 use git_empirica::import::python::convert::{PREFIXES, convert};
 
@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     for (line, text) in made.lines.iter().zip(&written) {
         let read = record::decode(text.as_bytes()).unwrap_or_else(|| panic!("no record: {text}"));
         assert_eq!((&read.head, &read.body), (&line.head, &line.body));
-        assert!(portable::namespace_of(text.as_bytes()).is_some(), "it has a shelf: {text}");
+        assert!(export::namespace_of(text.as_bytes()).is_some(), "it has a shelf: {text}");
     }
     let kept = made.lines.iter().filter(|line| line.foreign.get("original").is_some()).count();
     assert_eq!(kept, made.from.values().sum::<usize>(), "each payload is kept, once");

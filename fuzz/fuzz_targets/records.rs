@@ -1,13 +1,13 @@
 //! A line is a record or not; a record round-trips, and its redacted text is gone.
 #![no_main]
 
-use empirica_notes::format::redact::{Texts, is_stub, stub};
-use empirica_notes::format::{lines, portable, record};
+use empirica_notes::format::redact::{RedactedTexts, is_stub, stub};
+use empirica_notes::format::{export, lines, record};
 use empirica_notes::model::Body;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let mut texts = Texts::default();
+    let mut texts = RedactedTexts::default();
     if let Some(first) = lines::split(data).next() {
         texts.add(first);
     }
@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(lines::id(line), Some(read.head.id.as_str()));
             assert_eq!(record::decode(again.as_bytes()), Some(read.clone()), "{again}");
             assert_eq!(record::encode(&read), again);
-            assert_eq!(portable::kind(line).as_deref(), Some(read.body.kind()));
+            assert_eq!(export::kind(line).as_deref(), Some(read.body.kind()));
             let stub = stub(line, None).expect("of a record");
             assert!(is_stub(&stub) && lines::id(&stub) == lines::id(line));
             assert!(record::decode(&stub).is_some_and(|stub| matches!(stub.body, Body::Redacted(_))));
@@ -27,10 +27,10 @@ fuzz_target!(|data: &[u8]| {
             let stub = stub(line, None).expect("of whatever has an id");
             assert!(is_stub(&stub) && lines::id(&stub) == lines::id(line));
         }
-        if let Some(left) = texts.without(line) {
+        if let Some(left) = texts.redact_line(line) {
             assert!(!left.line.contains(&b'\n'), "one line");
             assert_eq!(lines::id(&left.line), lines::id(line));
-            assert_eq!(texts.without(&left.line), None, "a second call finds nothing");
+            assert_eq!(texts.redact_line(&left.line), None, "a second call finds nothing");
             assert!(record::decode(line).is_none() || record::decode(&left.line).is_some(), "a record stays one");
         }
     }

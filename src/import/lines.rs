@@ -11,8 +11,8 @@ use crate::context::stored::StoreReport;
 use crate::render::counts;
 use crate::render::counts::KindCount;
 use empirica_notes::error::{Error, Result, empirica};
-use empirica_notes::format::portable;
-use empirica_notes::format::portable::{Portable, Read};
+use empirica_notes::format::export;
+use empirica_notes::format::export::{ExportEntry, ExportLine};
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::Namespace;
 use empirica_notes::store::{ExportItem, PendingRecord, Storage, Tombstones, has_allowed_secrets};
@@ -59,7 +59,7 @@ pub fn export(context: &CommandContext<'_>, each: &mut dyn FnMut(&str) -> Result
     context.store.archive().export(&mut |out| {
         let (namespace, on, line) = match out {
             ExportItem::Tombstones(namespace, epoch) => {
-                return each(&(portable::write_epoch(namespace, &epoch) + "\n"));
+                return each(&(export::encode_tombstones(namespace, &epoch) + "\n"));
             }
             ExportItem::Line(namespace, on, line) => (namespace, on, line),
         };
@@ -67,7 +67,7 @@ pub fn export(context: &CommandContext<'_>, each: &mut dyn FnMut(&str) -> Result
             commit = (Some(on), on.to_string());
         }
         exported.lines += 1;
-        each(&(portable::write(&commit.1, namespace, line) + "\n"))
+        each(&(export::encode(&commit.1, namespace, line) + "\n"))
     })?;
     Ok(exported)
 }
@@ -128,15 +128,15 @@ fn read(
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let read = portable::read(&line).and_then(|read| match read {
-            Read::Epoch(namespace, epoch) => {
+        let read = export::decode(&line).and_then(|read| match read {
+            ExportEntry::Tombstones(namespace, epoch) => {
                 // several redaction lines add up
                 let tombstones = epochs.entry(namespace).or_default();
                 *tombstones =
                     Tombstones::parse(tombstones.as_bytes()).united(&Tombstones::parse(epoch.as_bytes())).text();
                 Ok(None)
             }
-            Read::Line(line) => pending(context, line).map(Some),
+            ExportEntry::Line(line) => pending(context, line).map(Some),
         });
         match read {
             Ok(pending) => out.extend(pending),
@@ -162,11 +162,11 @@ fn read(
         .command(empirica("export").flag("--jsonl")))
 }
 
-fn pending(context: &CommandContext<'_>, read: Portable) -> Result<PendingRecord, String> {
+fn pending(context: &CommandContext<'_>, read: ExportLine) -> Result<PendingRecord, String> {
     let digits = context.repo.hex_len();
     let on = parse_oid(&read.commit).filter(|_| read.commit.len() == digits);
     let on = on.ok_or_else(|| format!("the commit is not {digits} hex digits, as object ids here"))?;
-    let line = portable::canonical(&read.line).unwrap_or(read.line);
+    let line = export::canonical(&read.line).unwrap_or(read.line);
     Ok(PendingRecord { namespace: read.namespace, on, line })
 }
 

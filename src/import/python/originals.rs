@@ -115,7 +115,7 @@ impl Originals<'_> {
                 continue;
             }
             if is_new {
-                *out.new.entry(format::portable::kind(&pending.line)).or_default() += 1;
+                *out.new.entry(format::export::kind(&pending.line)).or_default() += 1;
             }
             out.pending.push(pending);
         }

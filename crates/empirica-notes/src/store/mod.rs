@@ -1,8 +1,9 @@
 //! Records in notes: appended to a log, flushed to refs by union, read from logs and refs.
 
+mod export;
 pub mod files;
 pub mod log;
-mod portable;
+pub mod pending_handoffs;
 pub mod read;
 pub mod recover;
 mod redact;
@@ -26,11 +27,11 @@ use crate::git::history::reach::Reach;
 use crate::git::{HeadState, Repository};
 use crate::model::{Id, Record};
 
+pub use crate::store::export::{ExportItem, Imported};
 pub use crate::store::files::paths::Paths;
 pub use crate::store::files::unique;
 pub use crate::store::log::lock::pause;
 pub use crate::store::log::{PendingCounts, PendingRecord};
-pub use crate::store::portable::{ExportItem, Imported};
 pub use crate::store::read::origin::{LineOrigin, LineQuery};
 pub use crate::store::read::{Lookup, Note, Placements, RecordEntry, Scan, resolve_note};
 pub use crate::store::recover::rescue::Rescued;

@@ -188,7 +188,7 @@ impl Paths {
         self.state.join("unborn").join(&self.key)
     }
 
-    pub(crate) fn pending(&self) -> PathBuf {
+    pub(crate) fn pending_handoffs(&self) -> PathBuf {
         self.state.join("pending").join(&self.key)
     }
 

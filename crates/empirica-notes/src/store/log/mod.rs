@@ -3,7 +3,6 @@
 //! A line is `<namespace> <object id> <record>`. Each append begins with a line feed, so that a torn line damages no
 //! other. A flush first renames the file; until it has written the records, readers still read that file.
 
-pub mod attachments;
 pub mod lock;
 pub mod pending;
 pub mod unborn;

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Result;
 use crate::format::redact::{Attribution, RedactedTexts, is_stub};
-use crate::format::{lines, portable};
+use crate::format::{export, lines};
 use crate::git::Oid;
 use crate::git::notes::difference::differences;
 use crate::model::{Id, Namespace};
@@ -228,5 +228,5 @@ fn ids_and_kinds<'l>(
 
 /// The kind of a line.
 fn kind(line: &[u8]) -> String {
-    portable::kind(line).unwrap_or_else(|| "unknown kind".to_owned())
+    export::kind(line).unwrap_or_else(|| "unknown kind".to_owned())
 }

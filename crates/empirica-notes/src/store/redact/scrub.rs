@@ -14,7 +14,7 @@ use crate::git::notes::difference::Other;
 use crate::git::{Oid, notes};
 use crate::store::redact::forget::{MESSAGE, REFLOG};
 use crate::store::redact::tombstones::{NAME, NoteFormat, Tombstones};
-use crate::store::secrets::own_texts::HandoffTexts;
+use crate::store::secrets::handoff_texts::HandoffTexts;
 use crate::store::write::session_notes;
 use crate::store::{LeakPart, MARKDOWN_REF, Redaction, own_refs, tracked};
 

@@ -9,7 +9,7 @@ use crate::format::{blocks, lines};
 use crate::git::objects::unpushed::{Object, object, objects};
 use crate::git::{NotesTree, Oid, Repository, parse_oid};
 use crate::store::redact::tombstones::NAME;
-use crate::store::secrets::own_texts::HandoffTexts;
+use crate::store::secrets::handoff_texts::HandoffTexts;
 use crate::store::secrets::stored_scan::{leak_of_text, leaks};
 use crate::store::{Leak, LeakPart, NoteFormat, RefComparison, SecretScan, Store, log, namespace_of, tracked};
 

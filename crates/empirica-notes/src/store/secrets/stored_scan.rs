@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::format::redact::is_stub;
 use crate::format::{blocks, lines};
 use crate::model::Namespace;
+use crate::store::secrets::handoff_texts::HandoffTexts;
 use crate::store::secrets::leak::{Leak, LeakPart, is_allowed};
-use crate::store::secrets::own_texts::HandoffTexts;
 use crate::store::{Lookup, MARKDOWN_REF, SecretScan, data_ref, own_refs, tracked};
 use empirica_secrets::Replaced;
 

@@ -8,13 +8,13 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::format::record::{decode, encode, read_json};
-use crate::format::{hex, lines, record};
+use crate::format::record::{self, read_json};
+use crate::format::{hex, lines};
 use crate::model::{Id, Namespace};
 
 /// A parsed line of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Portable {
+pub struct ExportLine {
     /// The annotated object, as given; not checked.
     pub commit: String,
     /// As given, or by the record's kind.
@@ -25,12 +25,12 @@ pub struct Portable {
 
 /// The namespace of the line's kind. `None` for kinds that can be in any, and for lines that cannot be decoded.
 pub fn namespace_of(line: &[u8]) -> Option<Namespace> {
-    decode(line)?.body.namespace()
+    record::decode(line)?.body.namespace()
 }
 
 /// The export of a line, without the final LF. A line that is one JSON object is embedded unchanged, other text as a
 /// string, and invalid UTF-8 in hex.
-pub fn write(commit: &str, namespace: Namespace, line: &[u8]) -> String {
+pub fn encode(commit: &str, namespace: Namespace, line: &[u8]) -> String {
     let place = format!("{{\"commit\":\"{commit}\",\"shelf\":\"{}\"", namespace.name());
     match std::str::from_utf8(line) {
         Ok(text) if is_object(line) => match namespace_of(line) {
@@ -43,44 +43,44 @@ pub fn write(commit: &str, namespace: Namespace, line: &[u8]) -> String {
 }
 
 /// The export of a namespace's redaction entry (`epoch`), without the final LF.
-pub fn write_epoch(namespace: Namespace, epoch: &str) -> String {
+pub fn encode_tombstones(namespace: Namespace, epoch: &str) -> String {
     format!("{{\"shelf\":\"{}\",\"epoch\":{}}}", namespace.name(), Value::from(epoch))
 }
 
 /// A line of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Read {
+pub enum ExportEntry {
     /// A stored line.
-    Line(Portable),
+    Line(ExportLine),
     /// A namespace's redaction entry; not checked.
-    Epoch(Namespace, String),
+    Tombstones(Namespace, String),
 }
 
 /// Parses a line of an export. The error is a sentence that does not quote the line.
-pub fn read(text: &[u8]) -> Result<Read, String> {
+pub fn decode(text: &[u8]) -> Result<ExportEntry, String> {
     std::str::from_utf8(text).map_err(|_| "it is not UTF-8".to_owned())?;
     let members = members(text).ok_or_else(|| match serde_json::from_slice::<IgnoredAny>(text.trim_ascii()) {
         Err(error) => format!("it is not one JSON object: {}", error.to_string().replace("line 1 ", "")),
         Ok(_) => "it is not one JSON object".to_owned(),
     })?;
     if members.iter().any(|(key, _)| key == "epoch") {
-        return read_epoch(&members);
+        return decode_tombstones(&members);
     }
-    read_line(members).map(Read::Line)
+    decode_line(members).map(ExportEntry::Line)
 }
 
-fn read_epoch(members: &[(String, &[u8])]) -> Result<Read, String> {
+fn decode_tombstones(members: &[(String, &[u8])]) -> Result<ExportEntry, String> {
     let [namespace, epoch] = ["shelf", "epoch"].map(|key| {
         let value = members.iter().find(|(name, _)| name == key);
         value.and_then(|(_, value)| serde_json::from_slice::<String>(value).ok())
     });
     match (members.len(), namespace.as_deref().and_then(Namespace::parse), epoch) {
-        (2, Some(namespace), Some(epoch)) => Ok(Read::Epoch(namespace, epoch)),
+        (2, Some(namespace), Some(epoch)) => Ok(ExportEntry::Tombstones(namespace, epoch)),
         _ => Err("expected exactly \"epoch\", a string, and the name of a shelf".to_owned()),
     }
 }
 
-fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
+fn decode_line(members: Vec<(String, &[u8])>) -> Result<ExportLine, String> {
     let (mut commit, mut namespace, mut line) = (None, None, None);
     for (key, value) in members {
         let string = || {
@@ -113,14 +113,14 @@ fn read_line(members: Vec<(String, &[u8])>) -> Result<Portable, String> {
         (None, Ok(record)) => record.body.namespace().ok_or("it has no key \"shelf\", which its kind requires")?,
         (None, Err(why)) => return Err(format!("{why}; and it has no key \"shelf\"")),
     };
-    Ok(Portable { commit, namespace, line })
+    Ok(ExportLine { commit, namespace, line })
 }
 
 /// The canonical form of a record given as equivalent JSON, with other white space, key order, escapes or number forms.
 /// `None` if the line is stored as given: foreign lines, and records in canonical key order with more in them than this
 /// program understands.
 pub fn canonical(line: &[u8]) -> Option<Vec<u8>> {
-    if decode(line).is_some_and(|record| encode(&record).as_bytes() == line) {
+    if record::decode(line).is_some_and(|record| record::encode(&record).as_bytes() == line) {
         return None;
     }
     let members = members(line)?;
@@ -131,7 +131,7 @@ pub fn canonical(line: &[u8]) -> Option<Vec<u8>> {
     let member = |key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| *value);
     let version: u64 = serde_json::from_slice(member("v")?).ok()?;
     let id = Id::parse(&serde_json::from_slice::<String>(member("id")?).ok()?)?;
-    let own = read_json(line).ok().and_then(|record| serde_json::from_str(&encode(&record)).ok());
+    let own = read_json(line).ok().and_then(|record| serde_json::from_str(&record::encode(&record)).ok());
     let own: Map<String, Value> = own.unwrap_or_default();
     let is_own = |key: &str, value: &[u8]| own.get(key).filter(|own| is_equal_to(own, value)).map(Value::to_string);
     let understood = members.iter().all(|(key, value)| is_own(key, value).is_some());
@@ -251,10 +251,10 @@ mod tests {
         ];
         for namespace in Namespace::ALL {
             for line in lines {
-                let text = write(C, namespace, line);
-                let back = read(text.as_bytes());
-                let line = Portable { commit: C.to_owned(), namespace, line: line.to_vec() };
-                assert_eq!(back, Ok(Read::Line(line)), "{text}");
+                let text = encode(C, namespace, line);
+                let back = decode(text.as_bytes());
+                let line = ExportLine { commit: C.to_owned(), namespace, line: line.to_vec() };
+                assert_eq!(back, Ok(ExportEntry::Line(line)), "{text}");
                 assert_eq!(text.bytes().filter(|byte| *byte == b'\n').count(), 0);
             }
         }
@@ -264,12 +264,12 @@ mod tests {
     fn the_namespace_is_written_only_if_the_kind_does_not_imply_it() {
         let finding = format!(r#"{{"v":1,{HEAD},"text":"t"}}"#);
         assert_eq!(
-            write(C, Namespace::Journal, finding.as_bytes()),
+            encode(C, Namespace::Journal, finding.as_bytes()),
             format!(r#"{{"commit":"{C}","record":{finding}}}"#)
         );
-        assert!(write(C, Namespace::Handoffs, finding.as_bytes()).contains(r#""shelf":"handoffs","record":{"#));
-        assert!(write(C, Namespace::Journal, b"foreign").contains(r#""shelf":"journal","line":"foreign""#));
-        assert!(write(C, Namespace::Journal, b"\xff").contains(r#""hex":"ff""#));
+        assert!(encode(C, Namespace::Handoffs, finding.as_bytes()).contains(r#""shelf":"handoffs","record":{"#));
+        assert!(encode(C, Namespace::Journal, b"foreign").contains(r#""shelf":"journal","line":"foreign""#));
+        assert!(encode(C, Namespace::Journal, b"\xff").contains(r#""hex":"ff""#));
         assert_eq!(kind(finding.as_bytes()).as_deref(), Some("finding"));
         assert_eq!(kind(b"{\"kind\":\"finding\"}"), None);
     }
@@ -278,15 +278,15 @@ mod tests {
     fn keys_may_have_any_order_and_spaces_between() {
         let finding = format!(r#"{{"v":1,{HEAD},"text":"}},"}}"#);
         let text = format!(" {{ \"record\" : {finding} ,\t\"commit\":\"{C}\" }} \r");
-        let Ok(Read::Line(read)) = read(text.as_bytes()) else { panic!("a line") };
+        let Ok(ExportEntry::Line(read)) = decode(text.as_bytes()) else { panic!("a line") };
         assert_eq!(read.line, finding.into_bytes());
     }
 
     #[test]
     fn an_epoch_round_trips() {
-        let text = write_epoch(Namespace::Handoffs, "2\nabc\n");
+        let text = encode_tombstones(Namespace::Handoffs, "2\nabc\n");
         assert_eq!(text, r#"{"shelf":"handoffs","epoch":"2\nabc\n"}"#);
-        assert_eq!(read(text.as_bytes()), Ok(Read::Epoch(Namespace::Handoffs, "2\nabc\n".to_owned())));
+        assert_eq!(decode(text.as_bytes()), Ok(ExportEntry::Tombstones(Namespace::Handoffs, "2\nabc\n".to_owned())));
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
             (r#"{"commit":"a","shelf":"journal","line":"x","hex":"ff"}"#, "several"),
             (r#"{"commit":"a","more":1}"#, "a key other than"),
         ] {
-            let error = read(text.as_bytes()).expect_err(text);
+            let error = decode(text.as_bytes()).expect_err(text);
             assert!(error.contains(word), "{text}: {error}");
         }
     }

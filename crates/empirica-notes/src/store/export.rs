@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::Result;
 use crate::format::redact::RedactedTexts;
-use crate::format::{lines, portable};
+use crate::format::{export, lines};
 use crate::git::{NotesTree, Oid, notes};
 use crate::model::Namespace;
 use crate::store::log;
@@ -39,13 +39,13 @@ pub enum ExportItem<'l> {
 }
 
 /// The consumer; its error ends the export.
-type Each<'e> = &'e mut dyn FnMut(ExportItem<'_>) -> Result<()>;
+type ExportSink<'e> = &'e mut dyn FnMut(ExportItem<'_>) -> Result<()>;
 
 impl Archive<'_> {
     /// Exports every stored line from all sources, by namespace, then object id, then in canonical order; before the
     /// lines of a namespace, its redactions, if any. Redacted lines are omitted. Fails if a note is missing or damaged,
     /// as the export would be incomplete.
-    pub fn export(&self, each: Each<'_>) -> Result<()> {
+    pub fn export(&self, each: ExportSink<'_>) -> Result<()> {
         let repo = self.store.repo;
         if let Some((name, tip)) = self.store.recovery().unreadable_tips().first() {
             return Err(repo.unreadable_tip(name, *tip));
@@ -199,7 +199,7 @@ impl Archive<'_> {
                 // stored lines need not be in canonical form
                 let is_equivalent = |line: &[u8]| {
                     let known = lines::id(line).and_then(|id| by_id.get(id));
-                    known.is_some_and(|known| portable::is_same(known, line))
+                    known.is_some_and(|known| export::is_same(known, line))
                 };
                 for line in of_note {
                     let is_known = stored.contains(line.line.as_slice())
@@ -207,7 +207,7 @@ impl Archive<'_> {
                         || is_equivalent(&line.line);
                     let counts = redactions.permits(&line.line);
                     if !is_known && counts {
-                        *imported.new.entry(portable::kind(&line.line)).or_default() += 1;
+                        *imported.new.entry(export::kind(&line.line)).or_default() += 1;
                     } else if !is_known {
                         imported.left_out += 1;
                     }

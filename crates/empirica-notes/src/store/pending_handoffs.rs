@@ -53,18 +53,21 @@ impl PendingHandoffs<'_> {
         let kept = self.list().into_iter().filter(|pending| !ids.contains(&pending.id));
         let kept: String = kept.filter_map(|pending| Some(serde_json::to_string(&pending).ok()? + "\n")).collect();
         // on failure they are attached again if that commit is made again
-        let _ = self.store.paths.replace(&self.store.paths.pending(), &kept);
+        let _ = self.store.paths.replace(&self.store.paths.pending_handoffs(), &kept);
     }
 
     fn append(&self, new: &[PendingHandoff]) {
         let text: String = new.iter().filter_map(|p| Some(serde_json::to_string(p).ok()? + "\n")).collect();
         // on failure the handoff stays on the commit it was written on
-        let _ = self.store.paths.append_bounded(&self.store.paths.pending(), &text, MOST);
+        let _ = self.store.paths.append_bounded(&self.store.paths.pending_handoffs(), &text, MOST);
     }
 
     /// The handoffs of this worktree for uncommitted work, oldest first.
     pub fn list(&self) -> Vec<PendingHandoff> {
-        read_lines(&self.store.paths.pending()).iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
+        read_lines(&self.store.paths.pending_handoffs())
+            .iter()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
     }
 
     /// Follows rewritten commits: handoffs written on an old commit now also belong to the work on the new one.
