@@ -9,7 +9,7 @@ use git_empirica::setup::agents::marked::{BEGIN, END};
 use git_empirica::text::tokens::CAN_COUNT;
 use serde_json::Value;
 
-use crate::hooks::init::listing;
+use crate::setup::init::listing;
 use crate::support::harness::{Place, Repo, tokens};
 
 const FILES: [&str; 8] = [

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::hooks::init::{listing, script};
+use crate::setup::init::{listing, script};
 use crate::support::harness::{Place, Ran, Repo, installed};
 
 /// A program that writes down how it was called, first on PATH, and what it wrote.

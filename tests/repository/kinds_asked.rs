@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::hooks::init::script;
 use crate::repository::kinds::{Format, git_has};
+use crate::setup::init::script;
 use crate::support::harness::{Place, Ran, Repo};
 
 /// A session with a finding and a handoff; returns the handoff's id.

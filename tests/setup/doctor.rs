@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::hooks::init::{listing, script};
+use crate::setup::init::{listing, script};
 use crate::support::harness::{Place, Repo, installed};
 
 fn wrong(json: &Value) -> Vec<&Value> {

@@ -7,7 +7,7 @@ use empirica_transcripts::model::Agent;
 use git_empirica::setup::agents::entries;
 use serde_json::{Value, json};
 
-use crate::hooks::init::{listing, script};
+use crate::setup::init::{listing, script};
 use crate::support::harness::{Place, Repo};
 
 const ALL: &str = "claude-code,codex,gemini,cursor,opencode,copilot";

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::hooks::init::{listing, script};
+use crate::setup::init::{listing, script};
 use crate::support::harness::{Place, Ran, Repo};
 
 /// A bare repository `hub.git` that has the notes of one session with a handoff, pushed by `author`.

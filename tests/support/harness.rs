@@ -97,7 +97,7 @@ impl Place {
         let folder = place.path().join("wrapper");
         let git = installed().1;
         let answer = format!("[ \"$1 $2\" = 'hook -h' ] && {{ echo 'usage: {usage}'; exit 129; }}");
-        crate::hooks::init::script(
+        crate::setup::init::script(
             &folder.join("git"),
             &format!("#!/bin/sh\n{answer}\nexec {} \"$@\"\n", git.display()),
         );

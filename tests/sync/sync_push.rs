@@ -12,7 +12,7 @@ use git_empirica::context::{CommandContext, Selection};
 use git_empirica::handoff::note::BuiltIn;
 use git_empirica::sync::run::{BeforePush, before_push};
 
-use crate::hooks::init::script;
+use crate::setup::init::script;
 use crate::support::harness::{Place, Ran, Repo};
 use crate::sync::team::{REFS, all_refs, clones, hook, hub, lines, sync, tips, work};
 

@@ -7,6 +7,8 @@ pub mod contexts;
 pub mod continuity;
 pub mod managed;
 pub mod managed_attacks;
+pub mod protocol;
+pub mod protocol_attacks;
 pub mod seeds;
 pub mod substance;
 pub mod trust;

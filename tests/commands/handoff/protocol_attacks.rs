@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::commands::handoff::managed::{escalate, hand_over, payload};
-use crate::mcp::protocol::{hand_over_by, id, team};
+use crate::commands::handoff::protocol::{hand_over_by, id, team};
 use crate::support::harness::{Place, Repo};
 
 const ERROR: [&str; 4] = [

@@ -197,7 +197,7 @@ fn the_program_for_openpgp_is_git_s_own() {
         echo '[GNUPG:] TRUST_ULTIMATE 0 pgp' ;;\n\
         *) cat >/dev/null; echo '[GNUPG:] SIG_CREATED D 1 8 00 0 0' >&2; \
         printf -- '-----BEGIN PGP SIGNATURE-----\\n\\nfake\\n-----END PGP SIGNATURE-----\\n' ;;\nesac\n";
-    crate::hooks::init::script(&program, script);
+    crate::setup::init::script(&program, script);
     repo.git(["config", "gpg.program", program.to_str().expect("UTF-8")]).ok();
     repo.git(["config", "user.signingKey", "0123456789ABCDEF"]).ok();
     repo.start("ada", "t");

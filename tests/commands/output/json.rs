@@ -290,7 +290,7 @@ impl<'p> World<'p> {
         let line = format!("{{\"commit\":\"{}\",\"shelf\":\"journal\",\"line\":\"Reviewed\"}}\n", repo.head());
         std::fs::write(place.path().join("all.jsonl"), line).expect("a file");
         let gpg = "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho '-----BEGIN PGP SIGNATURE-----'\n";
-        crate::hooks::init::script(&place.path().join("gpg"), gpg);
+        crate::setup::init::script(&place.path().join("gpg"), gpg);
         repo.git(["config", "gpg.program", &place.path().join("gpg").to_string_lossy()]).ok();
         // a fresh remote for each
         repo.git(["init", "-q", "--bare", "../world.git"]).ok();

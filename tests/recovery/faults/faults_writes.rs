@@ -318,7 +318,7 @@ pub const WRITES: &[Write] = &[
         name: "init",
         prepare: |place| {
             let repo = work(place);
-            crate::hooks::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
+            crate::setup::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
             words(&["init", "--agents", "claude-code"])
         },
         done: |repo| assert_eq!(repo.json(["init", "--agents", "claude-code"])["changes"], serde_json::json!([])),
@@ -328,7 +328,7 @@ pub const WRITES: &[Write] = &[
         name: "deinit",
         prepare: |place| {
             let repo = work(place);
-            crate::hooks::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
+            crate::setup::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
             words(&["deinit"])
         },
         in_copy: |repo| drop(repo.json(["init", "--agents", "claude-code"])),
