@@ -1,4 +1,4 @@
-//! Dependencies are those `deny.toml` allows, as far as can be checked offline.
+//! Dependencies are those that `deny.toml` allows, as far as can be checked offline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
