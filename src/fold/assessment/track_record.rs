@@ -126,7 +126,7 @@ pub struct TrackEntry {
 }
 
 impl TrackEntry {
-    /// Summarises a session, in progress or not.
+    /// Summarizes a session, in progress or not.
     pub fn of(session: &SessionRecords) -> Self {
         TrackEntry { end: session.end.clone(), forecast: forecast(session), outcome: outcome(session) }
     }

@@ -1,4 +1,4 @@
-//! Checks everything that synchronisation needs, and on request fixes what needs no decision.
+//! Checks everything that synchronization needs, and on request fixes what needs no decision.
 
 pub mod check;
 mod installation;

@@ -1,4 +1,4 @@
-//! The keys of a row, by which its agent and its folder are recognised.
+//! The keys of a row, by which its agent and its folder are recognized.
 
 use std::collections::HashMap;
 
