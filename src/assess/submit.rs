@@ -293,7 +293,7 @@ fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> T
     }
 }
 
-/// Parses texts such as `know=0.6,uncertainty=0.4`. An unknown name, a repeated one, and a value that is no number from 0 to 1 are
+/// Parses texts such as `know=0.6,uncertainty=0.4`. An unknown name, a repeated one, and a value that is not a number from 0 to 1 are
 /// usage errors.
 pub fn vectors_of(texts: impl IntoIterator<Item = String>) -> Result<Vectors> {
     let mut out = Vectors::default();

@@ -194,7 +194,7 @@ fn a_second_agent_continues_after_a_full_session() {
     let text = here(&repo, "claude-code/session.jsonl").replace(FIXTURE, &claude.session);
     claude.context("SessionStart", json!({"source": "startup"}));
     let path = json!({"transcript_path": transcript});
-    // one that is not there yet is no trouble
+    // a missing one is not an error
     claude.quiet("Stop", path.clone());
     std::fs::write(&transcript, &text).expect("the transcript");
     claude.quiet("Stop", path.clone());

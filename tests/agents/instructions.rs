@@ -56,7 +56,7 @@ fn instructions_take_few_tokens_and_explain_when_to_log() {
     assert!(!text.contains("know="), "nothing of it needs a vector");
     assert_eq!(repo.run(["instructions"]).ok().out, text);
     assert_eq!(repo.git_out(["status", "--porcelain"]), "", "printing writes nothing");
-    // when it is worth it is told to people
+    // people read when it is worth it
     let page = include_str!("../../docs/agents.md");
     for expected in ["Refactor authentication system", "Fix typo in README.md line 42", "KNOW < 0.7", "When in doubt"] {
         assert!(page.contains(expected), "{expected}");

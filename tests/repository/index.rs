@@ -132,7 +132,7 @@ fn particular(records: &[Value]) -> Vec<String> {
     out
 }
 
-/// What reading commands answer, as text and as JSON, each with its exit code. The first one may have to mend something.
+/// The answers of reading commands, as text and as JSON, each with its exit code. The first one may repair something.
 pub fn answers(repo: &Repo<'_>, general: &[&str], records: &[Value]) -> Vec<(String, i32, String)> {
     repo.run(["status"]);
     forget_lists(repo);

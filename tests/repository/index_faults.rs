@@ -196,7 +196,7 @@ fn a_folder_that_cannot_be_written_or_read_changes_no_answer() {
     let repo = filled(&place, 2);
     let known = answers(&repo, &ASKED, &[]);
     let set = |path: PathBuf, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
-    // root ignores permissions: then there is no obstacle
+    // root ignores permissions, so nothing blocks it
     for (file, mode) in [(db(&repo), 0o000), (folder(&repo).join("index.stamp"), 0o000), (folder(&repo), 0o555)] {
         remove(&repo);
         repo.json(["query"]);

@@ -184,7 +184,7 @@ fn forget(repo: &Repo<'_>) {
     crate::repository::index::forget_lists(repo);
 }
 
-/// Does it; what makes no sense now fails, and is no matter.
+/// Does it; a step that is impossible now may fail.
 fn act(repo: &Repo<'_>, step: &Step, at: usize) {
     let stored = records(repo);
     let pick = |which: &Index, from: Vec<String>| (!from.is_empty()).then(|| which.get(&from).clone());

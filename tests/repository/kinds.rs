@@ -63,7 +63,7 @@ fn named<'p>(repo: Repo<'p>, name: &str) -> Repo<'p> {
     repo
 }
 
-/// A server's repository with three commits, and a mate's clone of it whose notes are there.
+/// A server's repository with three commits, and a teammate's clone of it with pushed notes.
 fn served<'p>(place: &'p Sandbox, format: Format) -> (Repo<'p>, Repo<'p>) {
     let hub = new(place, "hub.git", format, true);
     for key in ["uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"] {
@@ -157,7 +157,7 @@ fn lives(format: Format, place_is: Where, depth: Depth) {
     let repo = cloned(&place, &hub, format, place_is, depth);
     is_of_its_kind(&repo, format, place_is, depth);
 
-    // what the mate wrote is there with the first sync, also where the commits of it are not
+    // the first sync fetches the teammate's records, also those on missing commits
     repo.json(["sync", "origin"]);
     let known = repo.json(["query"]);
     assert_eq!(known["total_found"], 1, "{what}: {known}");
@@ -193,7 +193,7 @@ fn lives(format: Format, place_is: Where, depth: Depth) {
         assert_eq!(doctor.code, 0, "{what}: {}{}", doctor.out, doctor.err);
     }
 
-    // it is taken out again, it travels, and the mate reads it
+    // it is taken out again and synced, and the teammate reads it
     if is_long {
         repo.json(["redact", &secret]);
     }

@@ -26,7 +26,7 @@ fn shell(repo: &Repo<'_>, line: &str) {
     assert!(out.status.success(), "{line}: {}", String::from_utf8_lossy(&out.stderr));
 }
 
-/// Exactly these faults are found, nothing is changed by looking, and the named commands mend them.
+/// Exactly these faults are found, checking changes nothing, and the suggested commands fix them.
 #[track_caller]
 fn mended(repo: &Repo<'_>, faults: &[(&str, &str)]) {
     let before = listing(&repo.path);

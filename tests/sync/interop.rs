@@ -256,7 +256,7 @@ fn sha256_repositories_hold_notes_git_reads() {
     repo.fsck();
 }
 
-/// A ref whose tree mixes fan-outs: flat, fanned out, one object in both, and entries that are no notes.
+/// A ref whose tree mixes fan-outs: flat, fanned out, one object in both, and entries that are not notes.
 fn mixed(repo: &Repo<'_>) -> Vec<String> {
     repo.start("a", "t");
     let many = commits(repo, 4);

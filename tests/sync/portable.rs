@@ -198,7 +198,7 @@ fn an_invalid_line_is_named_and_nothing_is_stored() {
         ("\u{feff}{}", "not one JSON object"),
     ] {
         let head: String = text.split_inclusive('\n').take(2).collect();
-        // a blank line is no line, but it is counted
+        // a blank line is skipped, but counted
         let given = format!("{head}\n{wrong}\n{text}{wrong}\n");
         let ran = empty.run_with_input(["import", "--jsonl", "-", "--json"], given.as_bytes()).code(2);
         let json = ran.json();

@@ -84,7 +84,7 @@ fn a_push_syncs_the_notes_only_if_something_is_new() {
     let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
     assert_eq!((fetches_count, ran.code), (0, 0));
     assert!(!ran.err.contains("said:"), "{}", ran.err);
-    // nothing for git to push is no reason to keep what we have
+    // our records are pushed even if git has nothing to push
     repo.json(["finding", "one more"]);
     let (fetches_count, _) = fetches(&repo, &["push", "-q", "origin", "main"]);
     assert_eq!(fetches_count, 1);

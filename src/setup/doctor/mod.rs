@@ -18,7 +18,7 @@ pub use crate::setup::doctor::secrets::secrets;
 
 #[derive(Debug)]
 pub struct DoctorOutcome {
-    /// Whether the repository is set up. If not, fewer checks run, and this is no problem.
+    /// Whether the repository is set up. If not, fewer checks run, and this is not a problem.
     pub set_up: bool,
     /// All checks; one with several findings occurs several times.
     pub checks: Vec<DoctorCheck>,

@@ -220,7 +220,7 @@ fn hostile_names_are_data() {
     }
 }
 
-/// A name that is no UTF-8.
+/// A name that is not UTF-8.
 fn no_utf8() -> std::ffi::OsString {
     use std::os::unix::ffi::OsStringExt;
     std::ffi::OsString::from_vec(vec![0xe9, b'.', b't'])

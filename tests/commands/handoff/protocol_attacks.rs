@@ -212,7 +212,7 @@ fn checks_judge_the_revised_content() {
         .code(3)
         .json();
     assert_eq!(level(&json, "files_documented"), "error", "the old one documents nothing any more");
-    // what a merge brought is no work of the session
+    // changes from a merge are not work of the session
     repo.git(["checkout", "-qb", "other", "HEAD~1"]).ok();
     repo.commit("theirs.rs", "x\n", "Theirs");
     repo.git(["checkout", "-q", "main"]).ok();

@@ -197,7 +197,7 @@ fn an_invalid_packed_refs_is_reported_and_loses_nothing() {
         }
         assert_eq!(fs::read(&packed).expect("a file"), garbage, "it is not ours to write");
     }
-    // one line that is none is taken out by the command that is named
+    // the suggested command removes one invalid line
     fs::write(&packed, [kept.as_slice(), b"no ref at all\n"].concat()).expect("a file");
     follow(&repo, "refs");
     assert_eq!(fs::read(&packed).expect("a file"), kept);

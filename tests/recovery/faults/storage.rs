@@ -314,7 +314,7 @@ fn a_lock_that_is_held_loses_nothing() {
     drains(&mut place, &head, &ids);
 }
 
-/// A fault of refs that the recovery command of the warning itself mends.
+/// A fault of refs that the recovery command in the warning fixes.
 #[track_caller]
 fn mended_by_its_own_command(block: impl Fn(&Repo<'_>), why: &str) {
     let mut place = Sandbox::new();
