@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use empirica_notes::env::Env;
 use git_empirica::cli::{self, Streams};
 
-// the one place that reads the process's environment
+// reads the environment for all others, as `Env`; only gix and the pager's variables (`cli/output.rs`) bypass it
 #[allow(clippy::disallowed_methods)]
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();

@@ -1,8 +1,9 @@
 //! The layout: allowed imports, where git is used, the first line of every file.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod dependencies;
 mod imports;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The libraries, each with the modules of its root from the lowest up; a library may name those before it.

@@ -12,5 +12,6 @@ mod mcp;
 mod recovery;
 mod redact;
 mod repository;
+mod setup;
 mod support;
 mod sync;

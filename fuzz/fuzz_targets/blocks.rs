@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(union(&ab, c), union_all([a, b, c]), "all at once");
     assert_eq!(union(&ab, &ab), ab, "idempotent");
     assert_eq!(union(&ab, b), ab, "what is in it changes nothing");
-    // normalising a note loses no word unless it has a block in two versions
+    // normalizing a note loses no word unless it has a block in two versions
     let once = union(a, b"");
     if String::from_utf8_lossy(a).matches("\n-- empirica ").count() < 2 {
         let left = words(&once);

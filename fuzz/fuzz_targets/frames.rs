@@ -10,7 +10,7 @@ use git_empirica::mcp::serve;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
-/// A folder that is no repository: tool calls there are refused.
+/// A folder that is not a repository: tool calls there are refused.
 static NOWHERE: LazyLock<PathBuf> =
     LazyLock::new(|| tempfile::tempdir().expect("a folder").keep().canonicalize().expect("its path"));
 

@@ -1,4 +1,4 @@
-//! Arbitrary notes trees: listed, looked up, normalised and merged without losing a line.
+//! Arbitrary notes trees: listed, looked up, normalized and merged without losing a line.
 #![no_main]
 
 use std::cell::RefCell;

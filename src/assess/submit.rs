@@ -84,7 +84,7 @@ pub struct AssessOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recommendation: Option<&'static str>,
     /// Preflight: the goals that were suggested, or that an earlier one suggested alike, at most 5; empty with `proceed`. First of
-    /// know, uncertainty and state where they recommend to investigate; then of other vectors under 0.70 but completion, change
+    /// know, uncertainty and state where they recommend investigating; then of other vectors under 0.70 but completion, change
     /// and impact, weakest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_generated_goals: Option<Vec<SuggestedGoal>>,
@@ -293,7 +293,7 @@ fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> T
     }
 }
 
-/// Parses texts such as `know=0.6,uncertainty=0.4`. An unknown name, a repeated one, and a value that is no number from 0 to 1 are
+/// Parses texts such as `know=0.6,uncertainty=0.4`. An unknown name, a repeated one, and a value that is not a number from 0 to 1 are
 /// usage errors.
 pub fn vectors_of(texts: impl IntoIterator<Item = String>) -> Result<Vectors> {
     let mut out = Vectors::default();

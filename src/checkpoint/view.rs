@@ -1,4 +1,4 @@
-//! The answers about checkpoints: in the schema of the seed, and as text.
+//! The answers about checkpoints: as a document, and as text.
 
 use std::collections::BTreeMap;
 

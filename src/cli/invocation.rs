@@ -63,7 +63,7 @@ impl<'a> Invocation<'a> {
         if self.output.as_json { budget::OutputForm::Json } else { budget::OutputForm::Text }
     }
 
-    /// The colours of standard output.
+    /// The colors of standard output.
     pub fn paint(&self) -> Result<Paint> {
         Ok(self.output.paint(self.env, Some(self.repo()?)))
     }

@@ -26,8 +26,8 @@ pub use invocation::Serve;
 use output::{Output, is_broken_pipe};
 pub use streams::Streams;
 
-/// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a gate stops,
-/// 128 no repository or storage beyond repair.
+/// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a check failed,
+/// 128 no repository, or the notes and logs cannot be read or written.
 ///
 /// `serve` runs the MCP server; `None` in a program built without it, which refuses `mcp`.
 pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Option<Serve>) -> u8 {

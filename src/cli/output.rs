@@ -1,4 +1,4 @@
-//! Output of an answer: standard output or the user's pager, with colours as configured in git.
+//! Output of an answer: standard output or the user's pager, with colors as configured in git.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -90,7 +90,7 @@ impl Output {
         &mut *self.streams.stdin
     }
 
-    /// The colours of standard output, by `--color`, `NO_COLOR`, `color.ui`, and whether it is a terminal or git's pager.
+    /// The colors of standard output, by `--color`, `NO_COLOR`, `color.ui`, and whether it is a terminal or git's pager.
     pub fn paint(&self, env: &Env, repo: Option<&Repository>) -> Paint {
         let configured = repo.and_then(|repo| repo.config("color.ui"));
         let shown =
@@ -144,8 +144,8 @@ impl Output {
         self.streams.err.write_all(format!("{line}\n").as_bytes()).map_err(unwritten)
     }
 
-    /// Writes a line with a label, in the colour of the label, to standard error.
-    fn say_labelled(&mut self, label: &str, text: &str) -> Result<()> {
+    /// Writes a line with a label, in the color of the label, to standard error.
+    fn say_labeled(&mut self, label: &str, text: &str) -> Result<()> {
         let paint = Paint { on: self.streams.err_is_terminal };
         let prefix = format!("{label}:");
         let prefix = match label {
@@ -196,7 +196,7 @@ impl Output {
         // if even this cannot be written, the exit code still tells
         let _ = match self.as_json {
             true => self.json(failure(error, &Shell).into()),
-            false => failure_lines(error).iter().try_for_each(|(label, text)| self.say_labelled(label, text)),
+            false => failure_lines(error).iter().try_for_each(|(label, text)| self.say_labeled(label, text)),
         };
         error.kind().exit_code()
     }
@@ -211,10 +211,10 @@ impl Output {
     pub fn notices(&mut self, warnings: &[impl Display], hints: &[String]) -> Result<()> {
         self.close();
         for warning in warnings {
-            self.say_labelled("warning", &safe::lines(&warning.to_string()))?;
+            self.say_labeled("warning", &safe::lines(&warning.to_string()))?;
         }
         for hint in hints {
-            self.say_labelled("hint", &safe::lines(hint))?;
+            self.say_labeled("hint", &safe::lines(hint))?;
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ pub struct SessionSummary {
     pub differences: Vec<(Vector, f64)>,
 }
 
-/// Summarises a session, given its superseded handoffs.
+/// Summarizes a session, given its superseded handoffs.
 pub fn summarize(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionSummary {
     SessionSummary {
         facts: facts(gathered, superseded),

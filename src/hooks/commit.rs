@@ -41,7 +41,7 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
             false => pending.is_touched(&touched_paths),
         });
         if wants_digest(context) {
-            // a handoff that stays on its commit is no report to the session's next commit
+            // a handoff that stays on its commit does not report to the session's next commit
             let is_reported = |session: &ActiveSession, id: &Id| {
                 let is_own = committing.as_ref() == Some(&session.id) && !moved.is_amend();
                 !is_own || pending.iter().any(|pending| pending.id == *id)

@@ -16,8 +16,7 @@ pub const RETRACTED: &str = "retracted";
 /// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
 /// created at once.
 ///
-/// `handoff_reports` with its two indexes is the table of the specification (handoff reports, "Database Storage"), without
-/// what is read from the note itself.
+/// `handoff_reports` and its two indexes have the filters of handoffs; the other values are read from the note itself.
 pub const TABLES: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE note(n INTEGER PRIMARY KEY, namespace INTEGER NOT NULL, target BLOB NOT NULL, blob BLOB, text BLOB, extra INTEGER NOT NULL);
@@ -143,7 +142,7 @@ pub fn short(id: &[u8; 16]) -> i64 {
 /// Number of digits in [`tail`].
 pub const TAIL: usize = 15;
 
-/// The last 15 hex digits of an ID, reversed, as a number: IDs with the same end are neighbours.
+/// The last 15 hex digits of an ID, reversed, as a number: IDs with the same end are neighbors.
 pub fn tail(id: &[u8; 16]) -> i64 {
     let nibbles = id.iter().rev().flat_map(|byte| [byte & 15, byte >> 4]).take(TAIL);
     nibbles.fold(0, |number, nibble| number << 4 | i64::from(nibble))

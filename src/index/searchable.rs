@@ -8,7 +8,7 @@ pub fn of(body: &Body) -> Option<String> {
     Some(parts(body)?.join("\n"))
 }
 
-/// Normalised words of that text, each followed by a space.
+/// Normalized words of that text, each followed by a space.
 pub fn compared(body: &Body) -> Option<String> {
     let mut out = String::new();
     for part in parts(body)? {

@@ -12,7 +12,7 @@ use empirica_notes::model::{Envelope, SessionId};
 use empirica_notes::store::Storage;
 use empirica_secrets::{Replaced, redact_text};
 
-/// Exit code of a gate that stops.
+/// Exit code if a check failed: severe drift, or an error of `handoff --validate`.
 const GATE: u8 = 3;
 
 /// The keys that any document of a success has, or can have.
@@ -141,11 +141,11 @@ pub struct Answer {
     /// Hints on how to work: session, kind, hint. A session gets each kind once.
     pub hints_once: Vec<(SessionId, String, String)>,
     pub paged: bool,
-    /// Whether the text is data for a program, written without colours.
+    /// Whether the text is data for a program, written without colors.
     pub is_data: bool,
     /// Error of a command that fails with an answer: the document has the keys of both, the exit code is the error's.
     pub failed: Option<Error>,
-    /// Whether a gate stops: the command succeeded, and exits with 3.
+    /// Whether a check failed: the command itself succeeded, and exits with 3.
     pub stops: bool,
 }
 
@@ -205,7 +205,7 @@ impl Answer {
         self
     }
 
-    /// Marks the text as data for a program: no pager, no colours.
+    /// Marks the text as data for a program: no pager, no colors.
     pub fn data(mut self) -> Self {
         (self.is_data, self.paged) = (true, false);
         self

@@ -1,11 +1,11 @@
-//! Colours, according to the terminal and git's configuration.
+//! Colors, according to the terminal and git's configuration.
 
 use owo_colors::{OwoColorize, Style};
 
-/// Applies colours if enabled.
+/// Applies colors if enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Paint {
-    /// Whether colours are enabled.
+    /// Whether colors are enabled.
     pub on: bool,
 }
 
@@ -14,7 +14,7 @@ impl Paint {
         if self.on { text.style(style).to_string() } else { text.to_owned() }
     }
 
-    /// A commit line, coloured as by git.
+    /// A commit line, colored as by git.
     pub fn commit(self, text: &str) -> String {
         self.style(text, Style::new().yellow())
     }
@@ -35,12 +35,12 @@ impl Paint {
         self.style(text, Style::new().cyan())
     }
 
-    /// A search match, coloured as by `git grep`.
+    /// A search match, colored as by `git grep`.
     pub fn found(self, text: &str) -> String {
         self.style(text, Style::new().red().bold())
     }
 
-    /// A line of a diff, coloured as by git.
+    /// A line of a diff, colored as by git.
     fn difference(self, line: &str) -> String {
         match line.as_bytes().first() {
             Some(b'+') if !line.starts_with("+++ ") => self.style(line, Style::new().green()),
@@ -51,8 +51,8 @@ impl Paint {
         }
     }
 
-    /// Colours a whole text: Markdown headings, list titles and losses; a final diff, which starts with `--- `, is
-    /// coloured as by git.
+    /// Colors a whole text: Markdown headings, list titles and losses; a final diff, which starts with `--- `, is
+    /// colored as by git.
     pub fn text(self, text: &str) -> String {
         if !self.on {
             return text.to_owned();

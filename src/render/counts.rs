@@ -15,7 +15,7 @@ pub struct KindCount<K = Option<String>> {
     count: usize,
 }
 
-/// Serialises counts as a list of [`KindCount`].
+/// Serializes counts as a list of [`KindCount`].
 pub(crate) fn listed<K: Serialize, S: Serializer>(counts: &BTreeMap<K, usize>, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(counts.iter().map(|(kind, count)| KindCount { kind, count: *count }))
 }

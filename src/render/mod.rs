@@ -1,4 +1,4 @@
-//! Shared by all views: answers, safe text, formats, templates, colours, budgets.
+//! Shared by all views: answers, safe text, formats, templates, colors, budgets.
 
 pub mod answer;
 pub mod budget;

@@ -94,7 +94,7 @@ impl<'r> FileLinks<'r> {
     }
 
     /// The files of records that led to this one or that it led to; without any, the files of its session that `text`
-    /// names. Proximity in time is no link.
+    /// names. Proximity in time is not a link.
     fn files(&self, record: &'r Record, text: &str) -> Vec<String> {
         let mut linked: Vec<&String> = Vec::new();
         let mut at = Some(record);

@@ -21,7 +21,7 @@ const TIME: Duration = Duration::from_secs(10);
 pub struct BeforePush {
     /// A line each.
     pub messages: Vec<String>,
-    /// A line each; the notes were synchronised.
+    /// A line each; the notes were synchronized.
     pub warnings: Vec<String>,
     /// Why the sync failed. The user's push continues unless `blocks`.
     pub failed: Option<Error>,

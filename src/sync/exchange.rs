@@ -64,7 +64,7 @@ pub enum RefStatus {
 
 /// Transferred records.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "TravellingRecords")]
+#[schemars(rename = "TransferredRecords")]
 pub struct Transfer {
     /// How many different ones.
     pub records: usize,
@@ -78,7 +78,6 @@ pub struct Transfer {
 
 /// A transferred handoff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "TravellingHandoff")]
 pub struct TransferredHandoff {
     /// The handoff.
     #[serde(rename = "handoff_id")]

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn common_words_and_one_word_of_many_do_not_match() {
         assert!(!like("fix the flaky login test", "how to fix this and that"));
-        assert!(!like("login page colours and fonts", "test the payment of the login fee twice daily"));
+        assert!(!like("login page colors and fonts", "test the payment of the login fee twice daily"));
         assert!(!like("", "login"));
         assert!(!like("a b", "a b"));
     }

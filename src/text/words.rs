@@ -1,4 +1,4 @@
-//! Words normalised for search: without case and accents; in scripts without spaces, each character is a word.
+//! Words normalized for search: without case and accents; in scripts without spaces, each character is a word.
 
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
@@ -7,7 +7,7 @@ use crate::text::similarity::is_dense;
 /// Most characters compared of a word.
 pub const LONGEST: usize = 256;
 
-/// Calls `take` with each normalised word in order, and its character range. A word is a run of letters, digits and
+/// Calls `take` with each normalized word in order, and its character range. A word is a run of letters, digits and
 /// their marks; punctuation separates words. Scripts without spaces have a word per character, so that any part of a
 /// sentence matches.
 pub fn each(text: &str, mut take: impl FnMut(&str, usize, usize)) {
@@ -55,7 +55,7 @@ fn each_plain(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     }
 }
 
-/// Normalises a character; accents are dropped.
+/// Normalizes a character; accents are dropped.
 fn fold(c: char, into: &mut String) {
     if c.is_ascii() {
         return into.push(c.to_ascii_lowercase());
@@ -88,7 +88,7 @@ fn fold(c: char, into: &mut String) {
     }
 }
 
-/// Normalised words of a text, in order, with duplicates.
+/// Normalized words of a text, in order, with duplicates.
 pub fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     each(text, |word, _, _| out.push(word.to_owned()));

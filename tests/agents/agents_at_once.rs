@@ -1,4 +1,4 @@
-//! Concurrent, late and odd payloads of agents' hooks: one session records everything once, without secrets.
+//! Concurrent, late and unusual payloads of agents' hooks: one session records everything once, without secrets.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::commands::session::collect::here;
 use crate::mcp::server::Client;
-use crate::support::harness::{Place, Ran, Repo};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 const SESSION: &str = "0f5e0000-0000-4000-8000-000000000001";
 
-fn hook(repo: &Repo<'_>, event: &str, more: Value) -> Ran {
+fn hook(repo: &Repo<'_>, event: &str, more: Value) -> RunOutput {
     let mut payload = json!({"session_id": SESSION, "cwd": repo.path});
     if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
         payload.extend(more);
@@ -38,7 +38,7 @@ fn soon(what: &str, is_so: impl Fn() -> bool) {
 
 #[test]
 fn secrets_in_tool_output_are_replaced_before_truncation() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("secret");
     repo.commit("a", "a", "first");
     hook(&repo, "SessionStart", json!({"source": "startup"}));
@@ -54,7 +54,7 @@ fn secrets_in_tool_output_are_replaced_before_truncation() {
 
 #[test]
 fn ending_a_session_waits_for_a_running_collect() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("race");
     repo.commit("a", "a", "first");
     hook(&repo, "SessionStart", json!({"source": "startup"}));
@@ -74,7 +74,7 @@ fn ending_a_session_waits_for_a_running_collect() {
 
 #[test]
 fn concurrent_hooks_begin_one_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("once");
     repo.commit("a", "a", "first");
     let payload_of = |more: Value| {
@@ -115,7 +115,7 @@ fn concurrent_hooks_begin_one_session() {
 
 #[test]
 fn odd_payloads_are_read_as_far_as_they_can_be() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("odd");
     repo.commit("a", "a", "first");
     // half a character, where a text was cut off
@@ -146,7 +146,7 @@ fn odd_payloads_are_read_as_far_as_they_can_be() {
 
 #[test]
 fn the_session_of_a_hook_is_found_beside_one_that_was_left_behind() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     {
         let repo = place.init("left");
         repo.commit("a", "a", "first");
@@ -176,7 +176,7 @@ fn the_session_of_a_hook_is_found_beside_one_that_was_left_behind() {
 
 #[test]
 fn a_task_set_later_is_kept() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("task");
     repo.commit("a", "a", "first");
     hook(&repo, "SessionStart", json!({"source": "startup"}));

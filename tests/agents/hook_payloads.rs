@@ -1,9 +1,9 @@
-//! The hooks of agents: payloads as each agent sends them, and a whole life of a session.
+//! Agents' hooks: the payloads that each agent sends, through a whole session.
 
 use serde_json::{Value, json};
 
 use crate::commands::session::collect::here;
-use crate::support::harness::{Place, Ran, Repo};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 /// The id of the session in the transcript that was made up.
 const FIXTURE: &str = "5e55";
@@ -39,7 +39,7 @@ struct At<'a, 'p> {
 }
 
 impl At<'_, '_> {
-    fn tell(&self, event: &str, more: Value) -> Ran {
+    fn tell(&self, event: &str, more: Value) -> RunOutput {
         let folder = self.repo.path.to_string_lossy().into_owned();
         let payload = payload(self.agent, event, &self.session, &folder, more);
         let ran = self.repo.run_with_input(["hook", "agent", self.agent, event], payload.as_bytes());
@@ -133,7 +133,7 @@ const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "cursor", "copilot"
 
 #[test]
 fn every_event_of_every_agent_has_its_effect() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for agent in AGENTS {
         let repo = place.init(agent);
         repo.commit("a.txt", "a", "first");
@@ -186,7 +186,7 @@ fn every_event_of_every_agent_has_its_effect() {
 
 #[test]
 fn a_second_agent_continues_after_a_full_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("life");
     repo.commit("src.txt", "one", "first");
     let claude = At { repo: &repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".into() };
@@ -194,7 +194,7 @@ fn a_second_agent_continues_after_a_full_session() {
     let text = here(&repo, "claude-code/session.jsonl").replace(FIXTURE, &claude.session);
     claude.context("SessionStart", json!({"source": "startup"}));
     let path = json!({"transcript_path": transcript});
-    // one that is not there yet is no trouble
+    // a missing one is not an error
     claude.quiet("Stop", path.clone());
     std::fs::write(&transcript, &text).expect("the transcript");
     claude.quiet("Stop", path.clone());
@@ -227,9 +227,9 @@ fn a_second_agent_continues_after_a_full_session() {
 
 #[test]
 fn hooks_that_cannot_work_are_silent_and_exit_0() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("here");
-    let ok = |ran: Ran| assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
+    let ok = |ran: RunOutput| assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
     for input in ["", "null", "[]", "{", "\"x\"", "{}", "not json", "{\"session_id\": 5}", "\u{feff}{}"] {
         for event in ["Stop", "PreToolUse", "Nonsense", ""] {
             ok(repo.run_with_input(["hook", "agent", "claude-code", event], input.as_bytes()));
@@ -252,7 +252,7 @@ fn hooks_that_cannot_work_are_silent_and_exit_0() {
 
 #[test]
 fn trouble_is_written_down_for_doctor() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("trouble");
     repo.commit("a", "a", "first");
     let claude = At { repo: &repo, agent: "claude-code", session: "s-1".into() };
@@ -269,7 +269,7 @@ fn trouble_is_written_down_for_doctor() {
 
 #[test]
 fn an_agent_running_hooks_of_another_agent_records_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("twice");
     left_by_another(&repo);
     let folder = repo.path.to_string_lossy().into_owned();
@@ -285,7 +285,7 @@ fn an_agent_running_hooks_of_another_agent_records_nothing() {
 
 #[test]
 fn the_shell_of_claude_code_knows_its_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("shell");
     let file = place.path().join("env.sh");
     let payload =
@@ -302,7 +302,7 @@ fn the_shell_of_claude_code_knows_its_session() {
 
 #[test]
 fn a_large_transcript_is_collected_beside_the_agent() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("large");
     repo.commit("a", "a", "first");
     let claude = At { repo: &repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".into() };
@@ -328,7 +328,7 @@ fn a_large_transcript_is_collected_beside_the_agent() {
     assert!(shown["transcripts"][0]["rows"].as_u64().is_some_and(|rows| rows >= 3000), "{}", shown["transcripts"]);
 }
 
-/// The plugin of OpenCode, loaded by node as OpenCode loads it, with the real program behind it.
+/// OpenCode's plugin, loaded by node in the way OpenCode loads it, with the real program.
 #[test]
 fn the_opencode_plugin_sends_events_and_receives_answers() {
     let node = std::process::Command::new("node").arg("--version").output();
@@ -336,7 +336,7 @@ fn the_opencode_plugin_sends_events_and_receives_answers() {
         eprintln!("without node the plugin cannot be run");
         return;
     }
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("plugin");
     repo.commit("a", "a", "first");
     repo.run(["init", "--agents", "opencode"]).ok();
@@ -382,7 +382,7 @@ console.log(JSON.stringify({{ begun, after, compacting: compacting.context }}));
 
 #[test]
 fn agent_hooks_can_be_disabled() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("off");
     repo.git(["config", "empirica.agentHooks", "false"]).ok();
     let claude = At { repo: &repo, agent: "claude-code", session: "s-off".into() };

@@ -1,4 +1,4 @@
-//! `instructions`: its text, the block in the files agents read, and its removal by deinit to the byte.
+//! `instructions`: its text, its block in the files that agents read, and removal by `deinit`, byte for byte.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -9,8 +9,8 @@ use git_empirica::setup::agents::marked::{BEGIN, END};
 use git_empirica::text::tokens::CAN_COUNT;
 use serde_json::Value;
 
-use crate::hooks::init::listing;
-use crate::support::harness::{Place, Repo, tokens};
+use crate::setup::init::listing;
+use crate::support::harness::{Repo, Sandbox, tokens};
 
 const FILES: [&str; 8] = [
     "AGENTS.md",
@@ -37,7 +37,7 @@ fn files(json: &Value) -> Vec<&str> {
 
 #[test]
 fn instructions_take_few_tokens_and_explain_when_to_log() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     for agent in
         [None, Some("claude-code"), Some("codex"), Some("gemini"), Some("copilot"), Some("minimax"), Some("rovodev")]
@@ -56,7 +56,7 @@ fn instructions_take_few_tokens_and_explain_when_to_log() {
     assert!(!text.contains("know="), "nothing of it needs a vector");
     assert_eq!(repo.run(["instructions"]).ok().out, text);
     assert_eq!(repo.git_out(["status", "--porcelain"]), "", "printing writes nothing");
-    // when it is worth it is told to people
+    // people read when it is worth it
     let page = include_str!("../../docs/agents.md");
     for expected in ["Refactor authentication system", "Fix typo in README.md line 42", "KNOW < 0.7", "When in doubt"] {
         assert!(page.contains(expected), "{expected}");
@@ -65,7 +65,7 @@ fn instructions_take_few_tokens_and_explain_when_to_log() {
 
 #[test]
 fn every_command_it_names_is_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let commands = Cli::command();
     let text = text(&repo, &["instructions"]);
@@ -80,7 +80,7 @@ fn every_command_it_names_is_one() {
 
 #[test]
 fn the_words_are_those_of_the_agent_where_they_differ() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let general = text(&repo, &["instructions"]);
     assert!(general.contains("--ai NAME"), "{general}");
@@ -107,7 +107,7 @@ fn the_words_are_those_of_the_agent_where_they_differ() {
 
 #[test]
 fn existing_files_are_written_else_the_default_and_restored_to_the_byte() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let before = listing(&repo.path);
     let json = repo.json(["instructions", "--write"]);
@@ -146,7 +146,7 @@ fn existing_files_are_written_else_the_default_and_restored_to_the_byte() {
 
 #[test]
 fn naming_an_agent_writes_only_its_file() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.write("GEMINI.md", "theirs\n");
     let before = listing(&repo.path);
@@ -167,7 +167,7 @@ fn naming_an_agent_writes_only_its_file() {
 
 #[test]
 fn text_around_the_block_stays_and_an_older_block_is_replaced() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.json(["instructions", "--write"]);
     let block = read(&repo, "AGENTS.md");
@@ -199,7 +199,7 @@ fn text_around_the_block_stays_and_an_older_block_is_replaced() {
 
 #[test]
 fn a_file_with_two_names_is_written_once_and_stays_linked() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.write("docs/agents.md", "x\n");
     symlink("docs/agents.md", repo.path.join("AGENTS.md")).expect("a link");
@@ -223,7 +223,7 @@ fn a_file_with_two_names_is_written_once_and_stays_linked() {
 
 #[test]
 fn an_unwritable_file_is_refused_before_any_write() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.write("AGENTS.md", "fine\n");
     let outside = place.path().join("outside.md");
@@ -259,7 +259,7 @@ fn an_unwritable_file_is_refused_before_any_write() {
 
 #[test]
 fn instructions_are_independent_of_init() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     let before = listing(&repo.path);
     repo.json(["instructions", "--write"]);

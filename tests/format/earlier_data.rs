@@ -1,23 +1,23 @@
-//! Data of the previous release: read, shown and merged unchanged. The fixture is described beside it.
+//! Data of the previous release is read, shown and merged unchanged. The fixture is described beside it.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::REFS;
 
 const BUNDLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/release-0.1.0.bundle");
 
 /// A place whose clock is after all that was recorded.
-fn place() -> Place {
-    let mut place = Place::new();
+fn place() -> Sandbox {
+    let mut place = Sandbox::new();
     place.now = "2026-12-02T12:00:00.000Z".into();
     place
 }
 
 /// A repository with the refs that the bundle has below `refs/<name>/`.
-fn restored<'p>(place: &'p Place, name: &str) -> Repo<'p> {
+fn restored<'p>(place: &'p Sandbox, name: &str) -> Repo<'p> {
     let repo = place.init(name);
     let refs = format!("refs/{name}/*:refs/*");
     repo.git(["fetch", "-q", "--update-head-ok", BUNDLE, &refs]).ok();
@@ -42,7 +42,7 @@ fn answers(repo: &Repo<'_>) -> BTreeMap<String, String> {
 }
 
 /// Both clones in their order, after the first one has all that the second one has, and the reverse.
-fn merged<'p>(place: &'p Place, order: [&str; 2]) -> [Repo<'p>; 2] {
+fn merged<'p>(place: &'p Sandbox, order: [&str; 2]) -> [Repo<'p>; 2] {
     restored(place, "shared").git(["config", "core.bare", "true"]).ok();
     let repos = order.map(|name| restored(place, name));
     for at in [0, 1, 0] {

@@ -1,9 +1,9 @@
-//! Text from records forges no structure and drives no terminal; strange lines in the notes break nothing.
+//! Text from records forges no structure and controls no terminal; unknown lines in the notes break nothing.
 
 use empirica_notes::format::blocks;
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Ran, Repo};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 const MARKDOWN: &str = "refs/notes/empirica/handoffs";
 const JOURNAL: &str = "refs/notes/empirica/data/journal";
@@ -22,7 +22,7 @@ fn hostile() -> String {
 
 /// No control character besides LF reaches a terminal, nor one that reorders or hides text.
 #[track_caller]
-fn clean(what: &str, ran: &Ran) {
+fn clean(what: &str, ran: &RunOutput) {
     for text in [&ran.out, &ran.err] {
         let bad = text.chars().find(|c| {
             (c.is_control() && *c != '\n')
@@ -74,7 +74,7 @@ const READERS: [&[&str]; 15] = [
 
 #[test]
 fn a_handoff_is_one_block_and_its_text_begins_no_line_of_markdown() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("first", "an honest task");
     repo.json(["handoff", "--ai", "first", "--finding", "an honest fact"]);
@@ -102,7 +102,7 @@ fn a_handoff_is_one_block_and_its_text_begins_no_line_of_markdown() {
 
 #[test]
 fn no_control_character_reaches_the_terminal() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     play(&repo);
     for arguments in READERS {
@@ -114,7 +114,7 @@ fn no_control_character_reaches_the_terminal() {
 
 #[test]
 fn errors_show_hostile_arguments_as_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let text = hostile();
     repo.start("a", "t");
@@ -142,7 +142,7 @@ fn errors_show_hostile_arguments_as_text() {
 
 #[test]
 fn json_keeps_the_text_byte_for_byte() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     play(&repo);
     let text = Value::from(hostile());
@@ -187,7 +187,7 @@ fn readers_work(repo: &Repo<'_>) {
 
 #[test]
 fn a_nul_in_a_note_is_shown_as_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let text = format!("nul\0here {}", hostile());
     let finding = line(&id(1), 1, "finding", SESSION, json!({"text": text}));
@@ -200,7 +200,7 @@ fn a_nul_in_a_note_is_shown_as_text() {
 
 #[test]
 fn unknown_lines_break_nothing_and_survive_writes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let deep = "[".repeat(100_000);
     let deep_record = format!(r#"{{"v":1,"id":"{}","kind":"finding","session":{deep}"#, id(4));
@@ -240,7 +240,7 @@ fn unknown_lines_break_nothing_and_survive_writes() {
 
 #[test]
 fn of_two_variants_of_a_record_the_greater_bytes_win_and_status_reports_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let lesser = line(&id(1), 1, "finding", SESSION, json!({"text": "aaa lesser"}));
     let greater = line(&id(1), 1, "finding", SESSION, json!({"text": "bbb greater"}));
@@ -259,7 +259,7 @@ fn of_two_variants_of_a_record_the_greater_bytes_win_and_status_reports_it() {
 
 #[test]
 fn a_note_of_very_many_lines_is_read_and_kept() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let note: String = (0..200_000).map(|n| format!("line {n:06}\n")).collect();
     repo.set_note(JOURNAL, &repo.head(), note.as_bytes());

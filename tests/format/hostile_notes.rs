@@ -1,4 +1,4 @@
-//! Foreign notes of every size and shape: each command ends in time, drives no terminal, writes nowhere else, and later
+//! Foreign notes of every size and shape: each command ends in time, controls no terminal, writes nowhere else, and later
 //! writes keep foreign lines. `EMPIRICA_TEST_LONG` tries the full sizes, for which a debug build is too
 //! slow: `cargo test --release`.
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 pub const JOURNAL: &str = "refs/notes/empirica/data/journal";
 pub const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
@@ -123,7 +123,7 @@ pub fn write(repo: &Repo<'_>) {
 /// Reading and writing on top of a note of others, which must still be there, line by line.
 #[track_caller]
 fn survives(what: &str, note: &[u8]) {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let head = repo.head();
     repo.set_note(JOURNAL, &head, note);
@@ -283,7 +283,7 @@ fn put(value: &mut Value, text: &str, is_free: bool) {
 
 #[test]
 fn texts_like_options_paths_or_markup_are_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let source = place.repo("source");
     let id = source.start("ada", "t");
     for arguments in [

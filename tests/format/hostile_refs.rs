@@ -1,15 +1,15 @@
-//! Refs with odd names and trees with odd entries below our refs: read or passed over, and kept.
+//! Refs with odd names and trees with odd entries below our refs are read or skipped, and kept.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 
 use crate::format::hostile_notes::{HANDOFFS, JOURNAL, readers_work, write};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 #[test]
 fn refs_with_odd_names_are_read_or_passed_over() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.json(["handoff", "--context", "c", "--next", "n"]);
@@ -43,7 +43,7 @@ fn refs_with_odd_names_are_read_or_passed_over() {
 
 #[test]
 fn a_ref_in_place_of_a_folder_is_reported_and_loses_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let blocking = "refs/notes/empirica/data";
     repo.git(["update-ref", blocking, "HEAD"]).ok();
@@ -60,7 +60,7 @@ fn a_ref_in_place_of_a_folder_is_reported_and_loses_nothing() {
 
 #[test]
 fn trees_with_odd_entries_are_read_and_keep_them() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let head = repo.head();
     repo.start("ada", "t");
@@ -112,7 +112,7 @@ fn trees_with_odd_entries_are_read_and_keep_them() {
 
 #[test]
 fn a_name_that_is_no_text_stays_when_a_tree_is_put_in_order() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let head = repo.head();
     repo.start("ada", "t");

@@ -1,6 +1,5 @@
 //! The record format, earlier data, schemas, hostile notes and refs.
 
-pub mod dependencies;
 pub mod earlier_data;
 pub mod hostile;
 pub mod hostile_notes;

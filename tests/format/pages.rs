@@ -1,4 +1,5 @@
-//! The page on the format is complete: it has every stored and output key, and its examples are real.
+//! The documentation is complete: `docs/format.md` has every stored and output key, with real
+//! examples; links, limits and settings are correct.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn page(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)).expect("a page")
@@ -265,7 +266,7 @@ fn all_keys(repo: &Repo<'_>) -> (BTreeSet<String>, BTreeSet<String>) {
 
 #[test]
 fn every_output_and_stored_key_is_documented() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let (answered, stored) = all_keys(&repo);
     let mut format = words(&page("format.md"));
@@ -308,7 +309,7 @@ fn every_example_in_the_page_is_one_document_a_line() {
 
 #[test]
 fn show_of_a_commit_omits_superseded_handoffs() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.start("ada", "t");
     repo.json(["handoff", "-m", "first"]);
@@ -320,7 +321,7 @@ fn show_of_a_commit_omits_superseded_handoffs() {
 
 #[test]
 fn a_dry_run_of_setup_makes_no_folder() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let bin = place.path().join("prefix/bin");
     fs::create_dir_all(&bin).expect("a folder");
@@ -339,7 +340,7 @@ fn a_dry_run_of_setup_makes_no_folder() {
 
 #[test]
 fn the_examples_of_the_workflow_have_every_key_that_is_answered() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let first_keys = |json: &Value| json.as_object().expect("keys").keys().cloned().collect::<BTreeSet<String>>();
     let examples = |command: &str| -> Vec<BTreeSet<String>> {

@@ -1,4 +1,4 @@
-//! Properties of the merge: notes as sets of lines, Markdown as a union of blocks, records that come back as they went.
+//! Properties of the merge: notes as sets of lines, Markdown as a union of blocks, records that round-trip.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Holds the JSON documents that the tests see against the schemas of the commands that answered with them.
+//! The JSON documents that the tests see match the schemas of their commands.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

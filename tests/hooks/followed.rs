@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
@@ -19,7 +19,7 @@ fn handed_over(repo: &Repo<'_>, name: &str) -> String {
 
 #[test]
 fn a_handoff_that_a_commit_took_from_its_parent_is_repaired_with_that_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "feat"]).ok();
     let id = handed_over(&repo, "one");
@@ -39,7 +39,7 @@ fn a_handoff_that_a_commit_took_from_its_parent_is_repaired_with_that_commit() {
 
 #[test]
 fn the_replacement_of_the_parent_does_not_get_the_childs_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "feat"]).ok();
     repo.commit("one.txt", "1\n", "one");
@@ -58,7 +58,7 @@ fn the_replacement_of_the_parent_does_not_get_the_childs_handoff() {
 
 #[test]
 fn records_that_could_not_follow_an_amend_follow_with_the_next_command() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     handed_over(&repo, "one");
     repo.git(["notes", "--ref", HANDOFFS, "append", "-m", "Reviewed."]).ok();
@@ -76,7 +76,7 @@ fn records_that_could_not_follow_an_amend_follow_with_the_next_command() {
 
 #[test]
 fn views_name_the_commit_that_holds_the_work() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let id = handed_over(&repo, "one");
     for (arguments, key) in [(&["resume"][..], "sessions"), (&["handoff", "list"], "handoffs"), (&["query"], "reports")]
@@ -88,7 +88,7 @@ fn views_name_the_commit_that_holds_the_work() {
 
 #[test]
 fn the_group_of_a_shared_repository_can_write_where_we_wrote() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["init", "-q", "--shared=group"]).ok();
     repo.run(["init"]).ok();
@@ -116,7 +116,7 @@ fn the_group_of_a_shared_repository_can_write_where_we_wrote() {
 
 #[test]
 fn a_url_that_git_rewrote_is_not_rewritten_again() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let team = place.path().join("srv/team");
     let nested = team.join("team");
@@ -142,7 +142,7 @@ fn a_url_that_git_rewrote_is_not_rewritten_again() {
 
 #[test]
 fn a_commit_waits_half_a_second_for_others_in_all() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     handed_over(&repo, "one");
     repo.start("claude", "two");
@@ -159,7 +159,7 @@ fn a_commit_waits_half_a_second_for_others_in_all() {
 
 #[test]
 fn a_merge_concluded_by_hand_is_silent_and_succeeds() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "side"]).ok();
     repo.commit("a.txt", "side\n", "Side");
@@ -177,7 +177,7 @@ fn a_merge_concluded_by_hand_is_silent_and_succeeds() {
 
 #[test]
 fn a_block_in_a_note_names_no_other_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let parent = repo.head();
     let id = handed_over(&repo, "one");

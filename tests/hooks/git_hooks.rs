@@ -1,6 +1,6 @@
 //! The hooks after a commit, merge, patch and rewrite: attachments, output, and harmlessness.
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
@@ -17,7 +17,7 @@ fn home(repo: &Repo<'_>, id: &str) -> Vec<String> {
 
 #[test]
 fn a_handoff_for_uncommitted_work_goes_to_the_commit_that_holds_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let before = repo.head();
     repo.start("claude", "cache");
@@ -40,7 +40,7 @@ fn a_handoff_for_uncommitted_work_goes_to_the_commit_that_holds_it() {
 
 #[test]
 fn a_commit_of_other_paths_does_not_get_the_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let before = repo.head();
     repo.start("claude", "cache");
@@ -56,7 +56,7 @@ fn a_commit_of_other_paths_does_not_get_the_handoff() {
 
 #[test]
 fn a_recreated_commit_gets_the_handoff_again() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "cache");
     repo.write("cache.rs", "1\n");
@@ -69,7 +69,7 @@ fn a_recreated_commit_gets_the_handoff_again() {
 
 #[test]
 fn a_superseded_handoff_is_not_shown_at_its_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "cache");
     repo.write("cache.rs", "1\n");
@@ -84,7 +84,7 @@ fn a_superseded_handoff_is_not_shown_at_its_commit() {
 
 #[test]
 fn a_handoff_waits_through_a_rebase_with_autostash() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
     repo.commit("a.txt", "a\n", "A");
@@ -104,7 +104,7 @@ fn a_handoff_waits_through_a_rebase_with_autostash() {
 
 #[test]
 fn a_digest_lists_records_since_the_last_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "port the cache");
     repo.run(["finding", "the cache is keyed by user"]).ok();
@@ -138,7 +138,7 @@ fn a_digest_lists_records_since_the_last_commit() {
 
 #[test]
 fn a_digest_does_not_repeat_a_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
     repo.run(["finding", "told"]).ok();
@@ -152,7 +152,7 @@ fn a_digest_does_not_repeat_a_handoff() {
 
 #[test]
 fn digests_are_made_only_if_configured() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
     for (key, value, made) in [
@@ -178,7 +178,7 @@ fn digests_are_made_only_if_configured() {
 
 #[test]
 fn a_commit_flushes_pending_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let before = repo.head();
     repo.start("claude", "t");
@@ -191,7 +191,7 @@ fn a_commit_flushes_pending_records() {
 
 #[test]
 fn the_first_commit_gets_the_records_of_an_unborn_head() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     repo.run(["init"]).ok();
     repo.start("claude", "t");
@@ -204,7 +204,7 @@ fn the_first_commit_gets_the_records_of_an_unborn_head() {
 
 #[test]
 fn other_peoples_work_in_another_worktree_is_not_attached() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let linked = place.at("linked");
     repo.git(["worktree", "add", "-q", linked.path.to_str().expect("UTF-8"), "-b", "side"]).ok();
@@ -225,7 +225,7 @@ fn other_peoples_work_in_another_worktree_is_not_attached() {
 
 #[test]
 fn every_way_to_commit_gets_its_digest_and_keeps_its_author() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.commit("sub/a.txt", "a\n", "Sub");
     repo.start("claude", "t");
@@ -249,7 +249,7 @@ fn every_way_to_commit_gets_its_digest_and_keeps_its_author() {
 
 #[test]
 fn a_submodule_has_its_own_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let inner = place.repo("inner");
     let outer = place.set_up("outer");
     let url = inner.path.to_str().expect("UTF-8");
@@ -269,7 +269,7 @@ fn a_submodule_has_its_own_records() {
 
 #[test]
 fn picks_reverts_and_patches_get_no_digest() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
     let topic = repo.commit("t.txt", "t\n", "T");
@@ -291,7 +291,7 @@ fn picks_reverts_and_patches_get_no_digest() {
 
 #[test]
 fn no_failure_fails_a_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
     repo.run(["finding", "kept"]).ok();
@@ -319,7 +319,7 @@ fn no_failure_fails_a_commit() {
 
 #[test]
 fn a_commit_without_a_session_leaves_no_trace() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let commit = repo.commit("a.txt", "a\n", "A");
     repo.git(["commit", "-q", "--amend", "-m", "A2"]).ok();
@@ -332,7 +332,7 @@ fn a_commit_without_a_session_leaves_no_trace() {
 
 #[test]
 fn a_tool_that_names_its_commits_gets_digests_too() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
     repo.run(["finding", "by the tool"]).ok();
@@ -346,7 +346,7 @@ fn a_tool_that_names_its_commits_gets_digests_too() {
 
 #[test]
 fn a_digest_needs_no_reading_of_all_history() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
     repo.run(["finding", "early"]).ok();

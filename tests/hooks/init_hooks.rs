@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::hooks::init::{listing, script};
-use crate::support::harness::{Place, Ran, Repo, installed};
+use crate::setup::init::{listing, script};
+use crate::support::harness::{Repo, RunOutput, Sandbox, installed};
 
 /// A program that writes down how it was called, first on PATH, and what it wrote.
 struct Fake<'p> {
@@ -33,9 +33,9 @@ impl<'p> Fake<'p> {
         self.repo.place.path().join("ran")
     }
 
-    fn git(&self, arguments: &[&str]) -> Ran {
+    fn git(&self, arguments: &[&str]) -> RunOutput {
         let out = self.command("git").args(arguments).output().expect("git starts");
-        Ran {
+        RunOutput {
             code: out.status.code().unwrap_or(-1),
             out: String::from_utf8_lossy(&out.stdout).into_owned(),
             err: String::from_utf8_lossy(&out.stderr).into_owned(),
@@ -49,7 +49,7 @@ impl<'p> Fake<'p> {
         output
     }
 
-    fn commit(&self, name: &str) -> Ran {
+    fn commit(&self, name: &str) -> RunOutput {
         self.repo.write(name, name);
         self.git(&["add", name]).ok();
         self.git(&["commit", "-q", "-m", name])
@@ -76,7 +76,7 @@ fn hub(repo: &Repo<'_>) {
 
 #[test]
 fn existing_hooks_run_first_with_arguments_and_stdin_and_keep_their_status() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     for name in ["post-commit", "post-applypatch", "post-merge", "post-rewrite", "pre-push"] {
         script(&repo.path.join(".git/hooks").join(name), &format!("{THEIRS}exit 7\n"));
@@ -115,7 +115,7 @@ fn existing_hooks_run_first_with_arguments_and_stdin_and_keep_their_status() {
 
 #[test]
 fn an_existing_hook_keeps_its_name_and_path() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     let hooks = repo.path.join(".git/hooks");
     // one program for all hooks, by links, with files beside it
@@ -138,7 +138,7 @@ fn an_existing_hook_keeps_its_name_and_path() {
 
 #[test]
 fn git_calls_our_hooks_where_there_were_none() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     repo.json(["init"]);
     let fake = Fake::new(&repo, 0);
@@ -165,7 +165,7 @@ fn git_calls_our_hooks_where_there_were_none() {
 
 #[test]
 fn an_existing_hook_that_ignores_large_input_breaks_nothing() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     for name in ["post-rewrite", "pre-push"] {
         script(&repo.path.join(".git/hooks").join(name), "#!/bin/sh\nexit 0\n");
@@ -181,7 +181,7 @@ fn an_existing_hook_that_ignores_large_input_breaks_nothing() {
 
 #[test]
 fn git_works_without_the_program_or_with_a_failing_one() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     hub(&repo);
     repo.json(["init"]);
@@ -206,7 +206,7 @@ fn git_works_without_the_program_or_with_a_failing_one() {
 }
 
 /// A repository with tracked hooks in a relative folder, as husky has them.
-fn husky<'p>(place: &'p Place) -> Repo<'p> {
+fn husky<'p>(place: &'p Sandbox) -> Repo<'p> {
     let repo = place.repo("project");
     repo.write(".husky/_/.gitignore", "*\n");
     for name in ["post-commit", "pre-push"] {
@@ -225,7 +225,7 @@ fn husky<'p>(place: &'p Place) -> Repo<'p> {
 
 #[test]
 fn a_relative_hooks_path_is_chained_to_and_its_tracked_files_are_not_touched() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = husky(&place);
     hub(&repo);
     let before = listing(&repo.path);
@@ -262,7 +262,7 @@ fn a_relative_hooks_path_is_chained_to_and_its_tracked_files_are_not_touched() {
 
 #[test]
 fn a_relative_hooks_path_means_the_same_in_every_worktree() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = husky(&place);
     repo.git(["worktree", "add", "-q", "-b", "side", "../linked"]).ok();
     let linked = place.at("linked");
@@ -278,7 +278,7 @@ fn a_relative_hooks_path_means_the_same_in_every_worktree() {
 
 #[test]
 fn global_hooks_run_in_a_submodule_too() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     let library = place.repo("library");
     let url = library.path.to_str().expect("UTF-8");
@@ -306,7 +306,7 @@ fn global_hooks_run_in_a_submodule_too() {
 
 #[test]
 fn a_setting_of_one_worktree_is_replaced_in_that_worktree_alone() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     repo.git(["config", "extensions.worktreeConfig", "true"]).ok();
     repo.git(["worktree", "add", "-q", "-b", "side", "../linked"]).ok();
@@ -341,7 +341,7 @@ fn a_setting_of_one_worktree_is_replaced_in_that_worktree_alone() {
 
 #[test]
 fn hooks_are_configured_where_git_supports_it() {
-    let mut place = Place::newer_git();
+    let mut place = Sandbox::newer_git();
     let repo = husky(&place);
     let before = listing(&repo.path);
     let json = repo.json(["init"]);
@@ -356,7 +356,7 @@ fn hooks_are_configured_where_git_supports_it() {
     repo.json(["deinit"]);
     assert_eq!(listing(&repo.path), before);
     // a set-up moves with the git that is installed, there and back
-    let older = Place::older_git();
+    let older = Sandbox::older_git();
     let path = repo.path.clone();
     for (wrapper, hooks) in [(&older.first, "folder"), (&place.first.clone(), "config"), (&older.first, "folder")] {
         place.first = wrapper.clone();
@@ -374,7 +374,7 @@ fn hooks_are_configured_where_git_supports_it() {
 
 #[test]
 fn configured_hooks_get_arguments_and_stdin_and_fail_no_push() {
-    let place = Place::newer_git();
+    let place = Sandbox::newer_git();
     let repo = place.repo("project");
     repo.json(["init"]);
     for (name, status, left) in [("post-rewrite", 0, 0), ("pre-push", 0, 0), ("pre-push", 2, 0), ("pre-push", 1, 1)] {

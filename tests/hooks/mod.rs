@@ -1,11 +1,7 @@
-//! Git hooks, init, doctor.
+//! Git hooks, and records that follow rewrites.
 
-pub mod doctor;
 pub mod followed;
 pub mod git_hooks;
-pub mod init;
-pub mod init_agents;
-pub mod init_clone;
 pub mod init_hooks;
 pub mod rewrites;
 pub mod unborn;

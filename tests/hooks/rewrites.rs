@@ -1,6 +1,6 @@
-//! Records and Markdown follow rewritten commits, whatever git's own copy of notes did before.
+//! Records and Markdown follow rewritten commits, whatever git's own copying of notes did before.
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
@@ -19,7 +19,7 @@ fn annotated(repo: &Repo<'_>) -> (String, String) {
 #[test]
 fn an_amend_takes_everything_along_in_every_mode_of_gits_own_copy() {
     for mode in ["", "concatenate", "overwrite", "cat_sort_uniq", "ignore"] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = place.set_up("r");
         if !mode.is_empty() {
             repo.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();
@@ -62,7 +62,7 @@ fn an_amend_takes_everything_along_in_every_mode_of_gits_own_copy() {
 
 #[test]
 fn an_undone_amend_returns_the_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let (old, id) = annotated(&repo);
     repo.git(["commit", "-q", "--amend", "-m", "A, amended"]).ok();
@@ -74,7 +74,7 @@ fn an_undone_amend_returns_the_records() {
 
 #[test]
 fn the_notes_of_an_amended_commit_outlive_gc_and_a_prune_of_notes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let (old, id) = annotated(&repo);
     repo.git(["commit", "-q", "--amend", "-m", "A, amended"]).ok();
@@ -94,7 +94,7 @@ fn the_notes_of_an_amended_commit_outlive_gc_and_a_prune_of_notes() {
 
 #[test]
 fn a_rebase_of_many_commits_costs_one_batch() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
     let count = if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 100 } else { 12 };
@@ -128,7 +128,7 @@ fn a_rebase_of_many_commits_costs_one_batch() {
 #[test]
 fn squashed_commits_pass_their_records_to_the_result() {
     for backend in ["--merge", "--apply"] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = place.set_up("r");
         repo.git(["switch", "-q", "-c", "topic"]).ok();
         repo.commit("one.txt", "1\n", "One");
@@ -158,7 +158,7 @@ fn squashed_commits_pass_their_records_to_the_result() {
 
 #[test]
 fn a_rewrite_during_concurrent_writes_loses_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["config", "notes.rewriteRef", "refs/notes/*"]).ok();
     annotated(&repo);
@@ -192,7 +192,7 @@ fn a_rewrite_during_concurrent_writes_loses_nothing() {
 
 #[test]
 fn lines_follow_as_the_bytes_they_are() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let (old, _) = annotated(&repo);
     // of a later version, with keys and numbers this program would write otherwise
@@ -209,7 +209,7 @@ fn lines_follow_as_the_bytes_they_are() {
 
 #[test]
 fn a_log_of_many_rewritten_commits_asks_git_for_none_of_them() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     for n in 0..3 {
         repo.commit(&format!("{n}.txt"), "x\n", &format!("N{n}"));

@@ -1,8 +1,8 @@
-//! Records made before the first commit: nothing is committed for the user, and that commit gets them.
+//! Records from before the first commit: nothing is committed for the user, and that commit gets them.
 
 use std::fs;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const MARKDOWN: &str = "refs/notes/empirica/handoffs";
 
@@ -34,7 +34,7 @@ fn attached(repo: &Repo<'_>, id: &str, commit: &str) {
 
 #[test]
 fn everything_works_and_nothing_is_committed_or_unstaged() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     repo.write("staged", "x\n");
     repo.git(["add", "staged"]).ok();
@@ -53,7 +53,7 @@ fn everything_works_and_nothing_is_committed_or_unstaged() {
 
 #[test]
 fn the_first_commit_gets_the_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     let id = hand_over(&repo);
     let first = repo.commit("f", "x\n", "First");
@@ -64,7 +64,7 @@ fn the_first_commit_gets_the_records() {
 
 #[test]
 fn the_first_commit_gets_them_even_if_others_follow_immediately() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     let id = hand_over(&repo);
     let first = repo.commit("f", "x\n", "First");
@@ -74,7 +74,7 @@ fn the_first_commit_gets_them_even_if_others_follow_immediately() {
 
 #[test]
 fn an_amended_first_commit_gets_the_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     let id = hand_over(&repo);
     repo.commit("f", "x\n", "First");
@@ -84,7 +84,7 @@ fn an_amended_first_commit_gets_the_records() {
 
 #[test]
 fn an_orphan_branch_of_an_old_repository_gets_the_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.commit("g", "x\n", "Old");
     repo.git(["switch", "-q", "--orphan", "fresh"]).ok();
@@ -95,7 +95,7 @@ fn an_orphan_branch_of_an_old_repository_gets_the_records() {
 
 #[test]
 fn after_a_pull_into_the_empty_repository_the_own_commit_gets_the_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (origin, repo) = (place.repo("origin"), place.init("r"));
     let id = hand_over(&repo);
     repo.git(["pull", "-q", origin.path.to_str().expect("UTF-8"), "main"]).ok();
@@ -107,7 +107,7 @@ fn after_a_pull_into_the_empty_repository_the_own_commit_gets_the_records() {
 
 #[test]
 fn without_a_reflog_the_root_gets_the_records() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     // before the commit, by the clock
     place.now = "2026-03-01T10:00:00.000Z".into();
     let repo = place.init("r");
@@ -120,7 +120,7 @@ fn without_a_reflog_the_root_gets_the_records() {
 
 #[test]
 fn another_worktrees_unborn_records_stay() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let main = place.init("main");
     let id = hand_over(&main);
     let path = place.path().join("other");
@@ -155,7 +155,7 @@ fn another_worktrees_unborn_records_stay() {
 
 #[test]
 fn records_before_the_first_commit_survive_a_lost_state_folder() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     let id = hand_over(&repo);
     fs::remove_dir_all(repo.path.join(".git/empirica")).expect("it is there");

@@ -1,10 +1,10 @@
-//! Importing rewritten notes adds new records once: in one clone, and in clones that import at
+//! Importing rewritten notes again adds new records once: in one clone, and in clones that import at
 //! different times.
 
 use serde_json::{Value, json};
 
 use crate::import::import_shapes::{made, put, put_text};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{clones, hub, lines, sync, trees};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
@@ -33,7 +33,7 @@ fn goal(more: Value) -> Value {
 
 #[test]
 fn notes_rewritten_in_place_are_imported_completely() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     put(&repo, "findings/f", &finding("Tokens expire"));
     put(&repo, "goals/g", &goal(json!({})));
@@ -55,7 +55,7 @@ fn notes_rewritten_in_place_are_imported_completely() {
 
 #[test]
 fn a_step_without_a_time_is_one_step_open_and_done() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let step = |id: &str, done: Value| json!({"subtask_id": id, "goal_id": "g", "description": format!("step {id}"), "completed_timestamp": done});
     put(&repo, "goals/g", &goal(json!({})));
@@ -81,7 +81,7 @@ fn a_step_without_a_time_is_one_step_open_and_done() {
 
 #[test]
 fn clones_importing_at_different_times_have_no_duplicates() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     let commits: Vec<String> =
@@ -129,7 +129,7 @@ fn clones_importing_at_different_times_have_no_duplicates() {
 
 #[test]
 fn of_entries_with_one_time_the_deciding_one_counts() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let payload_of = |status: &str| json!({"assumption": "clock is UTC", "status": status, "session_id": SESSION, "created_at": "2026-01-05T10:00:00+00:00"});
     put(&repo, "assumptions/a", &payload_of("unverified"));
@@ -148,7 +148,7 @@ fn of_entries_with_one_time_the_deciding_one_counts() {
 
 #[test]
 fn redacted_text_does_not_return_with_rewritten_notes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let unknown = json!({"unknown": "SECRETU question", "session_id": SESSION, "ai_id": "ada", "created_at": "2026-01-05T10:00:00+00:00"});
     put(&repo, "unknowns/u", &unknown);
@@ -171,7 +171,7 @@ fn redacted_text_does_not_return_with_rewritten_notes() {
 
 #[test]
 fn an_import_does_not_end_the_current_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let session = repo.start("ada", "ours");
     put(&repo, "findings/f", &with(finding("theirs"), json!({"session_id": session})));
@@ -182,7 +182,7 @@ fn an_import_does_not_end_the_current_session() {
 
 #[test]
 fn a_bad_entry_drops_no_good_one_and_every_change_is_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     put(&repo, "findings/mixed", &json!({"session_id": SESSION, "created_at": "2026-01-04T10:00:00+00:00"}));
     let second = repo.commit("b", "b\n", "Second");

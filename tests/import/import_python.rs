@@ -1,20 +1,20 @@
-//! `import` from the Python tool: a whole session as that tool wrote it, twice, in two clones, on commits that are not here.
+//! `import` from the Python tool: a whole session as that tool wrote it, twice, in two clones, on missing commits.
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const OURS: [&str; 4] = ["data/journal", "data/checkpoints", "data/handoffs", "handoffs"];
 
 /// A place late enough for what the tool wrote.
-fn place() -> Place {
-    let mut place = Place::new();
+fn place() -> Sandbox {
+    let mut place = Sandbox::new();
     place.now = "2026-12-01T12:00:00.000Z".into();
     place
 }
 
 /// A repository with the notes of the bundle, and its commits when `with_commits`.
-fn bundled<'p>(place: &'p Place, name: &str, with_commits: bool) -> Repo<'p> {
+fn bundled<'p>(place: &'p Sandbox, name: &str, with_commits: bool) -> Repo<'p> {
     let repo = if with_commits { place.init(name) } else { place.repo(name) };
     let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/python-empirica-small.bundle");
     if with_commits {

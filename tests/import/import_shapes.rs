@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -47,7 +47,7 @@ fn checkpoint(vectors: Value) -> Value {
 
 #[test]
 fn vectors_of_every_age_are_kept() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let at = |round: &str| format!("session/{SESSION}/CHECK/{round}");
     put(&repo, &at("1"), &checkpoint(json!({"know": 0.6, "scope": 0.4, "foundation": 0.7, "do": 1.5})));
@@ -81,7 +81,7 @@ fn vectors_of_every_age_are_kept() {
 
 #[test]
 fn sessions_of_any_name_and_phases_of_any_age() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let mut bare = checkpoint(json!({"know": 0.5}));
     bare["session_id"] = "0badcafe".into();
@@ -117,7 +117,7 @@ fn sessions_of_any_name_and_phases_of_any_age() {
 
 #[test]
 fn entries_are_ordered_by_their_own_time() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let commits: Vec<String> = (0..4).map(|n| repo.commit("f", &format!("{n}\n"), "Change")).collect();
     // the newest report is on each commit once: none of them is first by its id alone
@@ -144,8 +144,8 @@ fn entries_are_ordered_by_their_own_time() {
 }
 
 #[test]
-fn rewritten_artefacts_become_one_record_without_loss() {
-    let place = Place::new();
+fn rewritten_artifacts_become_one_record_without_loss() {
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let first = repo.head();
     let second = repo.commit("f", "1\n", "Change");
@@ -189,7 +189,7 @@ fn rewritten_artefacts_become_one_record_without_loss() {
 
 #[test]
 fn cascades_messages_signatures_and_deletions() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let blocks = "PREFLIGHT: {\"timestamp\": \"2026-01-05T10:00:00+00:00\", \"vectors\": {\"know\": 0.4}}\n\n\
         INVESTIGATE: {\"content\": \"Looked at logs\"}\n\nnot a block\n";
@@ -226,7 +226,7 @@ fn cascades_messages_signatures_and_deletions() {
 
 #[test]
 fn unknown_notes_are_listed_and_left() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.json(["session", "start", "--ai", "ours"]);
     repo.json(["finding", "One of ours"]);
@@ -269,7 +269,7 @@ fn unknown_notes_are_listed_and_left() {
 
 #[test]
 fn python_writes_nan_times_without_a_zone_and_none_at_all() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let text = format!("{{\"finding\": \"NaN is kept\", \"impact\": NaN, \"session_id\": \"{SESSION}\"}}");
     put_text(&repo, "findings/nan", "HEAD", &text);
@@ -292,7 +292,7 @@ fn python_writes_nan_times_without_a_zone_and_none_at_all() {
 
 #[test]
 fn secrets_are_replaced_in_every_stored_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     put(
@@ -311,7 +311,7 @@ fn secrets_are_replaced_in_every_stored_text() {
 
 #[test]
 fn an_empty_import_is_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let ran = repo.run(["import"]).ok();
     assert_eq!(ran.out, "There are no notes of the Python tool here.\n");

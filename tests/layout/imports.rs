@@ -1,4 +1,4 @@
-//! The imports of a crate: which file names items of which, read from its `use` trees and paths.
+//! The imports between the files of a crate, read from `use` trees and paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 

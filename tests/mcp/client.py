@@ -1,4 +1,4 @@
-"""The official client on a server in a place: calls that must succeed, and calls that must fail helpfully."""
+"""The official client on a server in a sandbox: calls that must succeed, and calls that must fail helpfully."""
 
 import ast
 import contextlib
@@ -10,7 +10,7 @@ import jsonschema
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
-from place import Place, Repo
+from place import Sandbox, Repo
 
 FAILURE_KEYS = ["ok", "error", "reason", "suggestion", "alternatives", "recovery_commands"]
 CALL = re.compile(r"^([a-z_]+)\((.*)\)$", re.S)
@@ -106,6 +106,6 @@ async def connected(repo: Repo, tools: str | None = "all", name: str = "test-cli
 @contextlib.asynccontextmanager
 async def alone(tools: str | None = "all", **env: str):
     """A client on a server in a new repository with one commit."""
-    with Place() as place:
+    with Sandbox() as place:
         async with connected(place.repo(), tools, **env) as client:
             yield client

@@ -1,11 +1,11 @@
-//! The list of tools: its cost in tokens, and its accuracy.
+//! The list of tools: its size in tokens, and its accuracy.
 
 use empirica_notes::error::{Terms, blank, empirica};
 use git_empirica::mcp::Offered;
 use serde_json::{Value, json};
 
 use crate::mcp::server::Client;
-use crate::support::harness::{self, Place};
+use crate::support::harness::{self, Sandbox};
 
 fn tokens(all: bool) -> usize {
     let tools = git_empirica::mcp::listed(all);
@@ -23,7 +23,7 @@ fn the_list_costs_few_tokens() {
 
 #[test]
 fn core_lists_ten_tools_and_answers_the_others() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let mut client = Client::new(&repo, &["--tools", "core"]);
     let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
@@ -144,7 +144,7 @@ fn a_command_is_written_as_a_shell_takes_it() {
 
 #[test]
 fn every_command_that_a_tool_does_exists() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     for command in git_empirica::mcp::commands() {
         let line: Vec<&str> = command.split(' ').chain(["-h"]).collect();
@@ -154,7 +154,7 @@ fn every_command_that_a_tool_does_exists() {
 
 #[test]
 fn a_text_names_the_tools_and_their_arguments() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let mut client = Client::new(&repo, &[]);
     let output = client.fails("log_finding", json!({"finding": "f", "session_id": "latest:active:bob"}));

@@ -1,6 +1,4 @@
-//! The MCP server and the protocol of managed handoffs.
+//! The MCP server.
 
 pub mod mcp_list;
-pub mod protocol;
-pub mod protocol_attacks;
 pub mod server;

@@ -1,4 +1,4 @@
-"""The tools as the page of the server tells them: names, arguments, keys of results."""
+"""The tools as listed in docs/mcp.md: names, arguments, keys of results."""
 
 import os
 import re

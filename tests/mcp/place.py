@@ -1,4 +1,4 @@
-"""A hermetic place to run the program in: own home, no system configuration, nothing of the machine's variables."""
+"""A sandbox to run the program in: its own home, no system configuration, no variables of the machine."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def path_with_program() -> str:
 class Repo:
     """A repository in a place."""
 
-    def __init__(self, place: "Place", path: Path):
+    def __init__(self, place: "Sandbox", path: Path):
         self.place, self.path = place, path
 
     def git(self, *arguments: str, check: bool = True, text: str | None = None) -> str:
@@ -71,7 +71,7 @@ class Repo:
         assert ran.returncode == 0 and "error" not in said and "warning" not in said, said
 
 
-class Place:
+class Sandbox:
     """A folder with a home and repositories, removed at the end."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class Place:
             "LANG": "C.UTF-8",
         }
 
-    def __enter__(self) -> "Place":
+    def __enter__(self) -> "Sandbox":
         return self
 
     def __exit__(self, *_: object) -> None:

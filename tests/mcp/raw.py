@@ -1,4 +1,4 @@
-"""A raw client: bytes to the server's input, frames from its output; nothing but frames may come."""
+"""A raw client: bytes to the server's input, frames from its output; anything but frames fails."""
 
 import contextlib
 import json

@@ -1,13 +1,13 @@
-//! The MCP server as a client on its pipes sees it; the official clients are in `tests/mcp/`.
+//! The MCP server as seen by a client on its pipes; the official clients are in `tests/mcp/`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
-/// An initialised client.
+/// An initialized client.
 pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
@@ -25,7 +25,7 @@ impl Client {
         client
     }
 
-    /// A client before initialisation.
+    /// A client before initialization.
     pub fn silent(repo: &Repo<'_>, arguments: &[&str]) -> Self {
         let mut command = repo.program();
         command.arg("mcp").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -103,7 +103,7 @@ impl Client {
 
 #[test]
 fn an_unknown_checkpoint_is_answered_with_a_call_that_lists_checkpoints() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let mut client = Client::new(&repo, &[]);
     client.ok("bootstrap_session", json!({"task": "make it work"}));
@@ -118,7 +118,7 @@ fn an_unknown_checkpoint_is_answered_with_a_call_that_lists_checkpoints() {
 
 #[test]
 fn a_session_from_its_beginning_to_its_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("work");
     repo.commit("a.txt", "a", "first");
     let mut client = Client::new(&repo, &[]);
@@ -169,7 +169,7 @@ fn a_session_from_its_beginning_to_its_handoff() {
 
 #[test]
 fn invalid_frames_are_answered_and_the_conversation_continues() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("frames");
     let mut client = Client::silent(&repo, &[]);
     for (frame, id, code) in [
@@ -211,7 +211,7 @@ fn invalid_frames_are_answered_and_the_conversation_continues() {
 
 #[test]
 fn pending_requests_finish_when_the_client_disconnects() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("gone");
     let mut client = Client::new(&repo, &[]);
     client.ok("bootstrap_session", json!({}));
@@ -230,7 +230,7 @@ fn pending_requests_finish_when_the_client_disconnects() {
 
 #[test]
 fn concurrent_clients_have_a_session_each() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("two");
     repo.commit("a", "a", "first");
     let (mut one, mut two) = (Client::new(&repo, &[]), Client::new(&repo, &[]));
@@ -257,7 +257,7 @@ fn concurrent_clients_have_a_session_each() {
 
 #[test]
 fn a_session_begun_by_a_hook_continues() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("hooked");
     let payload = json!({"session_id": "agent-7", "cwd": repo.path, "source": "startup"}).to_string();
     repo.run_with_input(["hook", "agent", "claude-code", "SessionStart"], payload.as_bytes()).ok();
@@ -273,7 +273,7 @@ fn a_session_begun_by_a_hook_continues() {
 
 #[test]
 fn a_repository_that_is_none_or_vanishes_is_a_failure_and_no_crash() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("vanishes");
     let mut client = Client::new(&repo, &[]);
     client.ok("bootstrap_session", json!({}));
@@ -293,7 +293,7 @@ fn a_repository_that_is_none_or_vanishes_is_a_failure_and_no_crash() {
 
 #[test]
 fn handoffs_are_resources_and_prompts_come_from_stored_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("resources");
     repo.commit("a", "a", "first");
     repo.start("ada", "the # task\n- [ ] forged");

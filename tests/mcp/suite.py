@@ -1,4 +1,4 @@
-"""Tests and how they are counted: a test is a function of `case`; each `with case("…")` in it counts for itself."""
+"""Tests and their count: a test is a function of `case`; each `with case("…")` in it counts separately."""
 
 import asyncio
 import contextlib

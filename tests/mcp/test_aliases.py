@@ -1,7 +1,7 @@
-"""Every tool that takes `session_id` takes every form of it, and a wrong one fails clearly."""
+"""Every tool that takes `session_id` accepts every form of it, and an invalid one fails clearly."""
 
 from client import Client, alone, connected
-from place import Place
+from place import Sandbox
 from suite import test
 
 # What else a call needs; ids are filled in.
@@ -128,7 +128,7 @@ async def ends(case) -> None:
 @test
 async def left_out(case) -> None:
     """What is meant when `session_id` is left out."""
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         async with connected(repo) as one, connected(repo) as two:
             ada = (await one.ok("bootstrap_session", ai_id="ada"))["session_id"]

@@ -1,4 +1,4 @@
-"""What may be wrong around the server: the client is killed, the repository is gone, not writable, bare, unborn; no git."""
+"""Faults around the server: the client is killed; the repository is gone, not writable, bare or unborn; git is missing."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from client import alone, connected, document_of
-from place import Place
+from place import Sandbox
 from raw import Raw
 from suite import test
 
@@ -46,7 +46,7 @@ def runs(process: int) -> bool:
 
 @test
 def the_client_is_killed(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         command, rest = place.command("mcp")
         arguments = [sys.executable, "-c", DOOMED, json.dumps([command, *rest]), str(repo.path)]
@@ -69,7 +69,7 @@ def the_client_is_killed(case) -> None:
 
 @test
 def the_server_is_killed(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         for number in range(5):
             raw = Raw(repo)
@@ -92,7 +92,7 @@ def the_server_is_killed(case) -> None:
 
 @test
 async def the_repository_goes(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         async with connected(repo) as client:
             await client.ok("bootstrap_session", ai_id="a")
@@ -109,7 +109,7 @@ async def the_repository_goes(case) -> None:
                 repo.git("init", "-q", "-b", "main")
                 result = await client.raw("bootstrap_session", {"ai_id": "a"})
                 assert document_of(result)["ok"] or document_of(result)["suggestion"]
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         async with connected(repo) as client:
             await client.ok("bootstrap_session", ai_id="a")
@@ -131,7 +131,7 @@ async def reads(client) -> bool:
 
 @test
 async def what_cannot_be_written(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         async with connected(repo) as client:
             await client.ok("bootstrap_session", ai_id="a")
@@ -186,7 +186,7 @@ async def in_no_repository(case, repo, where: str, folder: Path) -> None:
 
 @test
 async def where_it_is_started(case) -> None:
-    with Place() as place, contextlib.ExitStack() as stack:
+    with Sandbox() as place, contextlib.ExitStack() as stack:
         repo = place.repo()
         # places are within the repository of the program: beyond the ceiling there is none, and in the system's folder neither
         beyond = place.path / "beyond"
@@ -242,7 +242,7 @@ async def where_it_is_started(case) -> None:
 
 @test
 async def programs_that_lack(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         empty = place.path / "empty"
         empty.mkdir()
@@ -274,7 +274,7 @@ async def programs_that_lack(case) -> None:
         with case("with a clock that cannot be read"):
             result = await client.raw("bootstrap_session", {"ai_id": "a"})
             assert document_of(result)["ok"] or document_of(result)["suggestion"], result
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         for arguments in [["--tools", "nonsense"], ["--nonsense"], ["extra"]]:
             with case(f"mcp {arguments} ends with 2 and says nothing on standard output"):

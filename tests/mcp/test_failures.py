@@ -1,4 +1,4 @@
-"""Every tool in failure: a result that says what is wrong and what to do, and recovery commands that can be called."""
+"""Every tool in failure: a result with the cause, the remedy, and recovery commands that can be called."""
 
 import jsonschema
 
@@ -281,7 +281,7 @@ async def endings(case) -> None:
 
 @test
 async def sessions_that_are_not_there(case) -> None:
-    """Improvement 5 of the specification: what to call is said as a call."""
+    """Recovery commands are calls of tools."""
     async with alone() as client:
         with case("a recovery that begins a session lets the call succeed"):
             said = await client.fails("get_session_summary", {}, recover=False)

@@ -1,9 +1,9 @@
-"""What is no good frame: it is answered with an error or left out, and the conversation goes on."""
+"""Invalid frames get an error or are skipped, and the conversation continues."""
 
 import json
 import time
 
-from place import Place, Repo
+from place import Sandbox, Repo
 from raw import LIMIT, Raw
 from suite import test
 
@@ -31,7 +31,7 @@ def refused(raw: Raw, data: bytes, identity: object, *codes: int) -> None:
 
 @test
 def wrong_json(case) -> None:
-    with Place() as place, Raw(place.repo()) as raw:
+    with Sandbox() as place, Raw(place.repo()) as raw:
         raw.initialize()
         for name, data, identity, codes in [
             ("no JSON", b"hello\n", None, [PARSE]),
@@ -76,7 +76,7 @@ def wrong_json(case) -> None:
 
 @test
 def forms_of_lines(case) -> None:
-    with Place() as place, Raw(place.repo()) as raw:
+    with Sandbox() as place, Raw(place.repo()) as raw:
         raw.initialize()
         for name, data in [
             ("empty lines", b"\n\n  \n\t\n\r\n"),
@@ -126,7 +126,7 @@ def forms_of_lines(case) -> None:
 
 @test
 def methods(case) -> None:
-    with Place() as place, Raw(place.repo()) as raw:
+    with Sandbox() as place, Raw(place.repo()) as raw:
         raw.initialize()
         for method in ["nonsense", "tools/nonsense", "", "resources/subscribe", "completion/complete", "logging/setLevel", "sampling/createMessage"]:
             with case(f"the method {method!r} is not there"):
@@ -156,7 +156,7 @@ def methods(case) -> None:
 
 @test
 def before_the_conversation(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         for name, data, answered in [
             ("a ping", {"jsonrpc": "2.0", "id": 5, "method": "ping"}, True),
@@ -199,7 +199,7 @@ def before_the_conversation(case) -> None:
 
 @test
 def long_frames(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         with Raw(repo) as raw:
             raw.initialize()
@@ -239,7 +239,7 @@ def long_frames(case) -> None:
 
 @test
 def many_frames(case) -> None:
-    with Place() as place, Raw(place.repo()) as raw:
+    with Sandbox() as place, Raw(place.repo()) as raw:
         raw.initialize()
         with case("2,000 requests at once are all answered"):
             began = time.monotonic()
@@ -264,7 +264,7 @@ def ten(raw: Raw, repo: Repo) -> list[str]:
 
 @test
 def the_client_goes(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         stored = lambda: [row["text"] for row in repo.journal() if str(row.get("text", "")).startswith("of ten")]  # noqa: E731
         with case("its input closed right after ten calls: all are answered and stored"):

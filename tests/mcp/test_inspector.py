@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from place import PROGRAM, Place, Repo
+from place import PROGRAM, Sandbox, Repo
 from suite import test
 
 NODE = os.environ["EMPIRICA_NODE"]
@@ -34,7 +34,7 @@ def called(repo: Repo, tool: str, **arguments: object) -> dict:
 
 @test
 def inspector(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         with case("tools/list"):
             tools = asked(repo, "tools/list")["tools"]

@@ -1,4 +1,4 @@
-"""The greeting and the lists of tools: versions, capabilities, names, annotations, schemas, and what they cost."""
+"""The handshake and the lists of tools: versions, capabilities, names, annotations, schemas, size."""
 
 import re
 
@@ -7,7 +7,7 @@ from mcp import types
 
 from client import alone, connected
 from page import rows
-from place import Place
+from place import Sandbox
 from raw import Raw
 from suite import test
 
@@ -86,7 +86,7 @@ async def each_tool(case) -> None:
 
 @test
 def versions(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         for version in VERSIONS:
             with case(f"version {version} is negotiated"), Raw(repo) as raw:
@@ -118,7 +118,7 @@ async def client_versions(case) -> None:
 
 @test
 async def name_of_the_client(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         with case("ai_id is, left out, the client's name"):
             async with connected(repo, name="some-agent") as client:

@@ -1,10 +1,10 @@
-"""A long conversation: open files, threads and memory do not grow, and what was written is sound."""
+"""A long conversation: open files, threads and memory do not grow, and the repository stays sound."""
 
 import os
 import time
 from pathlib import Path
 
-from place import Place
+from place import Sandbox
 from raw import Raw
 from suite import test
 
@@ -24,7 +24,7 @@ def state(folder: Path) -> dict[str, int]:
 
 @test
 def a_thousand_findings(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         with Raw(repo) as raw:
             raw.initialize()
@@ -70,7 +70,7 @@ def a_thousand_findings(case) -> None:
 @test
 def reads_over_and_over(case) -> None:
     """Reading tools, lists, resources and prompts, 60 times each: nothing grows."""
-    with Place() as place, Raw(place.repo()) as raw:
+    with Sandbox() as place, Raw(place.repo()) as raw:
         raw.initialize()
         raw.call("bootstrap_session", ai_id="a", task="t")
         raw.call("submit_preflight_assessment", vectors={"know": 0.5})

@@ -1,11 +1,11 @@
-"""The next generation of the official client, with and without the handshake; it runs in an interpreter of its own."""
+"""The next generation of the official client, with and without the handshake; it runs in a separate interpreter."""
 
 import json
 
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
-from place import Place, Repo
+from place import Sandbox, Repo
 from suite import test
 
 
@@ -72,7 +72,7 @@ async def session(case, mode: str, client: Client) -> None:
 
 @test
 async def with_the_handshake(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         async with Client(served(place.repo()), mode="legacy") as client:
             with case("the newest version with a handshake"):
                 assert client.protocol_version == LATEST_HANDSHAKE_VERSION
@@ -81,7 +81,7 @@ async def with_the_handshake(case) -> None:
 
 @test
 async def as_the_client_chooses(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         async with Client(served(place.repo()), mode="auto") as client:
             with case("the newest version that both know"):
                 assert client.protocol_version in (LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION)
@@ -91,7 +91,7 @@ async def as_the_client_chooses(case) -> None:
 @test
 async def without_the_handshake(case) -> None:
     """A server either speaks the version without a handshake in all, or refuses it in a way that the client understands."""
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         speaks = True
         with case("the version without a handshake is spoken or refused"):

@@ -7,7 +7,7 @@ from mcp import McpError
 from pydantic import AnyUrl
 
 from client import Client, alone, connected
-from place import PROGRAM, Place
+from place import PROGRAM, Sandbox
 from suite import test
 
 NAME = "empirica://handoff/"
@@ -67,7 +67,7 @@ async def resources(case) -> None:
 
 @test
 async def pages(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         for number in range(101):
             for arguments in [
@@ -153,7 +153,7 @@ async def prompts(case) -> None:
 
 @test
 async def templates_of_the_user(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         folder = place.path / "templates"
         folder.mkdir()

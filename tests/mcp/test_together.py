@@ -1,18 +1,18 @@
-"""Cancellation, several clients at once on one repository, and the command line meanwhile."""
+"""Cancellation, several clients on one repository, and the command line at the same time."""
 
 import asyncio
 
 import anyio
 
 from client import connected, document_of
-from place import Place
+from place import Sandbox
 from raw import Raw
 from suite import test
 
 
 @test
-async def cancelled_by_the_client(case) -> None:
-    with Place() as place:
+async def canceled_by_the_client(case) -> None:
+    with Sandbox() as place:
         repo = place.repo()
         async with connected(repo) as client:
             await client.ok("bootstrap_session", ai_id="a")
@@ -35,8 +35,8 @@ async def cancelled_by_the_client(case) -> None:
 
 
 @test
-def cancelled_before_its_turn(case) -> None:
-    with Place() as place:
+def canceled_before_its_turn(case) -> None:
+    with Sandbox() as place:
         repo = place.repo()
         with Raw(repo) as raw:
             raw.initialize()
@@ -54,7 +54,7 @@ def cancelled_before_its_turn(case) -> None:
                     answered[frame["id"]] = frame
                 elif len(answered) < 20:
                     ping = raw.request("ping")
-            with case("those that were not cancelled are answered with success"):
+            with case("those that were not canceled are answered with success"):
                 assert all(answered[number]["result"]["isError"] is False for number in calls[:20])
             with case("a cancellation of what is not there changes nothing"):
                 raw.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 999999}})
@@ -66,15 +66,15 @@ def cancelled_before_its_turn(case) -> None:
                 raw.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": calls[0]}})
                 raw.alive()
         texts = [row["text"] for row in repo.journal() if row.get("text")]
-        with case("each that was not cancelled is stored once"):
+        with case("each that was not canceled is stored once"):
             assert [text for text in texts if text in {f"f{n}" for n in range(20)}] == [f"f{n}" for n in range(20)], texts
-        with case("those cancelled before their turn are not stored"):
+        with case("those canceled before their turn are not stored"):
             assert len(texts) == len(set(texts)) and len(texts) < 30, texts
 
 
 @test
 async def two_clients(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         async with connected(repo, name="one") as one, connected(repo, name="two") as two:
             clients = {"ada": one, "bob": two}
@@ -129,7 +129,7 @@ async def two_clients(case) -> None:
 @test
 async def five_clients_at_once(case) -> None:
     """Each begins, writes and hands over, all at the same time."""
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
 
         async def whole(ai: str) -> None:
@@ -159,7 +159,7 @@ async def five_clients_at_once(case) -> None:
 @test
 async def calls_at_once(case) -> None:
     """Calls of one client that do not wait for each other are done in their order."""
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         async with connected(repo) as client:
             await client.ok("bootstrap_session", ai_id="a")
@@ -175,7 +175,7 @@ async def calls_at_once(case) -> None:
 @test
 async def worktrees(case) -> None:
     """Each worktree has its own active session."""
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         other = place.path / "other"
         repo.git("worktree", "add", "-q", str(other), "-b", "other")

@@ -1,10 +1,10 @@
-"""Every tool in success: what it answers, the keys that are promised, and what is stored."""
+"""Every tool in success: its answer, the promised keys, and the stored records."""
 
 import re
 
 from client import Client, alone, connected
 from page import rows
-from place import Place
+from place import Sandbox
 from suite import test
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -34,7 +34,7 @@ ABSENT = {("generate_efficiency_report", "report")}
 
 @test
 async def a_session_from_begin_to_end(case) -> None:
-    with Place() as place:
+    with Sandbox() as place:
         repo = place.repo()
         origin = place.path / "origin.git"
         repo.git("init", "-q", "--bare", str(origin))
@@ -170,7 +170,7 @@ async def handing_over(call: Checked, case, own: str) -> None:
         artifacts_created=["README.md"],
         next_steps=["Stop it"],
     )
-    with case("a handoff report has the keys of the specification"):
+    with case("a handoff report has its keys"):
         assert report["session_id"] == own and report["report_id"] == report["handoff_id"] and report["token_count"] > 0
         assert report["storage_location"].startswith("git:refs/notes/empirica/") and report["missing"] == []
         for text in ["It is so", "One more thing", "What comes next?", "The old one still runs", "README.md", "Stop it"]:
@@ -194,7 +194,7 @@ async def handing_over(call: Checked, case, own: str) -> None:
     await call("generate_efficiency_report", "of one session", session_id=own)
     for detail in ["summary", "detailed", "full"]:
         said = await call("resume_previous_session", detail, ai_id="claude-code", detail_level=detail)
-        with case(f"resume_previous_session {detail} has the keys of the specification"):
+        with case(f"resume_previous_session {detail} has its keys"):
             assert said["total_sessions"] == 1 and said["token_estimate"] == said["token_count"] > 0
             one = said["sessions"][0]
             wanted = "session_id ai_id timestamp duration task epistemic_deltas key_findings remaining_unknowns next_steps calibration_status"

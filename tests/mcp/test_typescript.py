@@ -1,4 +1,4 @@
-"""The official TypeScript client, which checks failures against the output schemas, too."""
+"""The official TypeScript client, which also checks failures against the output schemas."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from page import rows
-from place import Place, Repo
+from place import Sandbox, Repo
 from suite import test
 
 SCRIPT = Path(__file__).with_name("typescript.mjs")
@@ -65,7 +65,7 @@ def node(repo: Repo) -> Iterator[Node]:
 
 @test
 def typescript(case) -> None:
-    with Place() as place, node(place.repo()) as client:
+    with Sandbox() as place, node(place.repo()) as client:
         with case("the list of tools"):
             assert client.hello["tools"] == [row["name"] for row in rows()] and client.hello["instructions"]
         for row in rows():

@@ -1,4 +1,4 @@
-//! A clone is known by a random id in its git directory: wherever it is mounted, on whatever host.
+//! A random id in the git directory identifies a clone, wherever and on whatever host it is mounted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use empirica_notes::model::hash::fnv;
 use serde_json::Value;
 
-use crate::support::harness::{Place, Ran, Repo, fed};
+use crate::support::harness::{Repo, RunOutput, Sandbox, fed};
 
 fn id(repo: &Repo<'_>) -> String {
     fs::read_to_string(repo.path.join(".git/empirica-id")).expect("an id")
@@ -23,7 +23,7 @@ fn moved<'p>(repo: &Repo<'p>, to: &str) -> Repo<'p> {
 
 /// Runs the program as on a host of another name, with another home when one is given; on this host where the system lets
 /// nobody give it a name.
-fn on_another_host(repo: &Repo<'_>, arguments: &[&str]) -> Ran {
+fn on_another_host(repo: &Repo<'_>, arguments: &[&str]) -> RunOutput {
     let may = Command::new("unshare").args(["-r", "--uts", "true"]).output().is_ok_and(|out| out.status.success());
     if !may {
         return repo.run(arguments);
@@ -34,7 +34,7 @@ fn on_another_host(repo: &Repo<'_>, arguments: &[&str]) -> Ran {
     fed(command, b"")
 }
 
-fn json(ran: &Ran) -> Value {
+fn json(ran: &RunOutput) -> Value {
     let json = ran.json();
     assert_eq!(json["ok"], true, "{json}");
     json
@@ -80,7 +80,7 @@ fn handed_over(repo: &Repo<'_>) -> Value {
 
 #[test]
 fn a_session_continued_at_another_path_and_host_keeps_its_commits_and_files() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.commit("made-by-ada", "x\n", "Made by ada");
@@ -90,7 +90,7 @@ fn a_session_continued_at_another_path_and_host_keeps_its_commits_and_files() {
 
 #[test]
 fn a_session_of_0_1_0_keeps_its_commits_and_files() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let log = repo.path.join(".git/empirica/wal/main");
@@ -119,7 +119,7 @@ fn a_session_of_0_1_0_keeps_its_commits_and_files() {
 
 #[test]
 fn records_in_the_users_state_folder_are_found_from_another_path_and_host() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.json(["flush"]);
@@ -137,7 +137,7 @@ fn records_in_the_users_state_folder_are_found_from_another_path_and_host() {
 
 #[test]
 fn records_that_0_1_0_left_in_the_users_state_folder_are_found() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.json(["flush"]);
@@ -152,7 +152,7 @@ fn records_that_0_1_0_left_in_the_users_state_folder_are_found() {
 
 #[test]
 fn concurrent_first_uses_give_a_clone_one_id() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let start = |n: usize| repo.program().args(["session", "start", "--ai", &format!("ai{n}")]).spawn();
     let children: Vec<_> = (0..12).map(|n| start(n).expect("it starts")).collect();
@@ -170,7 +170,7 @@ fn concurrent_first_uses_give_a_clone_one_id() {
 
 #[test]
 fn a_clone_whose_id_was_torn_by_a_crash_gets_another_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.write(".git/empirica-id", "0123");
     repo.start("ada", "t");
@@ -179,7 +179,7 @@ fn a_clone_whose_id_was_torn_by_a_crash_gets_another_one() {
 
 #[test]
 fn a_copied_clone_continues_the_session_and_takes_pending_records_of_the_state_folder() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.json(["flush"]);

@@ -1,10 +1,10 @@
-//! What a repository goes through without losing a record: gc, amend, clones, lost state, no git, no place to write.
+//! Events that lose no record: gc, amend, clones, lost state, no git, no writable place.
 
 use std::fs;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const LISTINGS: [&[&str]; 8] = [
     &["session", "list"],
@@ -67,7 +67,7 @@ fn lists_whole(repo: &Repo<'_>, ids: &[String]) {
 
 #[test]
 fn deleting_the_state_folder_changes_no_listing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     fill(&repo);
     repo.json(["flush"]);
@@ -86,7 +86,7 @@ fn deleting_the_state_folder_changes_no_listing() {
 
 #[test]
 fn gc_after_many_writes_keeps_everything() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let ids = fill(&repo);
     for n in 0..30 {
@@ -110,7 +110,7 @@ fn gc_after_many_writes_keeps_everything() {
 
 #[test]
 fn a_record_on_a_commit_that_is_gone_is_still_listed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let ids = fill(&repo);
     let gone = repo.head();
@@ -135,7 +135,7 @@ fn a_record_on_a_commit_that_is_gone_is_still_listed() {
 
 #[test]
 fn a_continued_clone_lists_every_handoff_completely() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let origin = place.repo("origin");
     let ids = fill(&origin);
     origin.json(["flush"]);
@@ -155,7 +155,7 @@ fn a_continued_clone_lists_every_handoff_completely() {
 
 #[test]
 fn without_git_on_the_path_records_are_still_kept() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     fs::create_dir(place.path().join("empty")).expect("a folder");
     let empty = place.path().join("empty");
@@ -175,7 +175,7 @@ fn without_git_on_the_path_records_are_still_kept() {
 
 #[test]
 fn without_a_log_in_the_repository_the_users_state_folder_takes_the_record() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     fs::write(repo.path.join(".git/empirica"), "in the way").expect("a file");
     let state = place.path().join("state");
@@ -199,7 +199,7 @@ fn without_a_log_in_the_repository_the_users_state_folder_takes_the_record() {
 
 #[test]
 fn without_a_writable_place_it_fails_with_recovery_commands() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     fs::write(repo.path.join(".git/empirica"), "in the way").expect("a file");
     fs::write(place.path().join("state"), "in the way too").expect("a file");

@@ -1,8 +1,8 @@
-//! Recovery of notes refs changed by others: nothing is lost; the next command, even a reading one, restores them.
+//! Notes refs changed by others: nothing is lost, and the next command, even a reading one, restores them.
 
 use std::fs::{self, File};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const REFS: [&str; 4] = [
     "refs/notes/empirica/data/checkpoints",
@@ -58,7 +58,7 @@ fn lines(repo: &Repo<'_>) -> Vec<String> {
 }
 
 /// Two clones of one bare repository, with the notes of neither.
-fn team(place: &Place) -> (Repo<'_>, Repo<'_>, Repo<'_>) {
+fn team(place: &Sandbox) -> (Repo<'_>, Repo<'_>, Repo<'_>) {
     let seed = place.repo("seed");
     seed.git(["clone", "-q", "--bare", ".", "../hub.git"]).ok();
     let hub = place.at("hub.git");
@@ -72,7 +72,7 @@ fn push(repo: &Repo<'_>) {
 
 #[test]
 fn a_forced_fetch_over_our_refs_loses_no_record() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, one, two) = team(&place);
     let (first, second) = (work(&one, "one"), work(&two, "two"));
     let (theirs, ours) = (lines(&one), lines(&two));
@@ -94,7 +94,7 @@ fn a_forced_fetch_over_our_refs_loses_no_record() {
 
 #[test]
 fn a_pruning_fetch_that_deletes_notes_refs_loses_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, _one, two) = team(&place);
     work(&two, "two");
     let before = whole(&two);
@@ -107,7 +107,7 @@ fn a_pruning_fetch_that_deletes_notes_refs_loses_nothing() {
 
 #[test]
 fn each_deleted_ref_is_back_after_any_command() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     work(&repo, "a");
     let before = whole(&repo);
@@ -134,7 +134,7 @@ fn each_deleted_ref_is_back_after_any_command() {
 
 #[test]
 fn a_ref_set_back_is_united_with_what_it_had() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let old = work(&repo, "a");
     let tips: Vec<String> = REFS.iter().map(|name| repo.git_out(["rev-parse", name])).collect();
@@ -151,7 +151,7 @@ fn a_ref_set_back_is_united_with_what_it_had() {
 
 #[test]
 fn a_ref_set_back_and_written_on_by_others_keeps_both() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let journal = REFS[2];
     work(&repo, "a");
@@ -165,7 +165,7 @@ fn a_ref_set_back_and_written_on_by_others_keeps_both() {
 
 #[test]
 fn notes_removed_overwritten_or_pruned_with_git_come_back() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
     let gone = repo.commit("t", "t", "Topic");
@@ -200,7 +200,7 @@ fn notes_removed_overwritten_or_pruned_with_git_come_back() {
 
 #[test]
 fn text_appended_by_a_user_survives_repair_and_writes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     work(&repo, "a");
     let block = repo.note(REFS[3], "HEAD");
@@ -225,7 +225,7 @@ fn text_appended_by_a_user_survives_repair_and_writes() {
 
 #[test]
 fn one_repair_is_enough_and_reading_alone_writes_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     work(&repo, "a");
     repo.git(["update-ref", "-d", REFS[2]]).ok();
@@ -239,7 +239,7 @@ fn one_repair_is_enough_and_reading_alone_writes_nothing() {
 
 #[test]
 fn notes_that_cannot_be_repaired_now_are_still_read() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let id = work(&repo, "a");
     let before = whole(&repo);
@@ -260,7 +260,7 @@ fn notes_that_cannot_be_repaired_now_are_still_read() {
 
 #[test]
 fn records_of_another_clone_are_read_from_the_tracking_refs() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, one, two) = team(&place);
     let id = work(&one, "one");
     push(&one);
@@ -297,7 +297,7 @@ fn records_of_another_clone_are_read_from_the_tracking_refs() {
 
 #[test]
 fn a_new_id_is_later_than_every_id_that_was_fetched() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     {
         let (_hub, one, _two) = team(&place);
         work(&one, "one");
@@ -317,7 +317,7 @@ fn a_new_id_is_later_than_every_id_that_was_fetched() {
 
 #[test]
 fn an_unreadable_tracking_ref_hides_no_local_record() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, one, two) = team(&place);
     work(&one, "one");
     push(&one);

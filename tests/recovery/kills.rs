@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// SplitMix64: the same moments in every run.
 struct Moments(u64);
@@ -49,7 +49,7 @@ fn logs(repo: &Repo<'_>) -> usize {
 
 #[test]
 fn a_kill_at_any_moment_loses_and_truncates_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     #[expect(clippy::disallowed_methods, reason = "a switch of this test, not of the program")]
@@ -107,7 +107,7 @@ fn a_kill_at_any_moment_loses_and_truncates_nothing() {
 
 #[test]
 fn a_line_torn_anywhere_is_passed_over_and_spoils_no_other() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     repo.json(["flush"]);
@@ -139,7 +139,7 @@ fn a_line_torn_anywhere_is_passed_over_and_spoils_no_other() {
 
 #[test]
 fn an_id_sorts_after_that_of_an_earlier_long_record() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let ids: Vec<String> = (0..4)
@@ -150,7 +150,7 @@ fn an_id_sorts_after_that_of_an_earlier_long_record() {
 
 #[test]
 fn a_flush_that_was_interrupted_is_finished_by_the_next_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let one = repo.json(["finding", "taken"])["id"].clone();
@@ -172,7 +172,7 @@ fn a_flush_that_was_interrupted_is_finished_by_the_next_one() {
 
 #[test]
 fn a_flush_killed_after_writing_the_notes_duplicates_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     repo.json(["finding", "once"]);

@@ -1,8 +1,8 @@
-//! Ways in which records were once lost, hidden or misplaced, each held shut by a test.
+//! Regression tests for lost, hidden or misplaced records.
 
 use std::fs;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn findings(repo: &Repo<'_>, session: &str) -> String {
     repo.json(["session", "show", session])["findings"].to_string()
@@ -10,7 +10,7 @@ fn findings(repo: &Repo<'_>, session: &str) -> String {
 
 #[test]
 fn concurrently_started_sessions_are_all_stored() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let children: Vec<_> = (0..12)
         .map(|n| repo.program().args(["session", "start", "--ai", &format!("ai{n}")]).spawn().expect("it starts"))
@@ -28,7 +28,7 @@ fn concurrently_started_sessions_are_all_stored() {
 
 #[test]
 fn an_agent_without_a_session_begins_its_own() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let ada = repo.start("ada", "t");
     assert_eq!(repo.json(["drift", "--ai", "bob"])["session_id"], ada);
@@ -37,7 +37,7 @@ fn an_agent_without_a_session_begins_its_own() {
 
 #[test]
 fn a_handoff_with_the_clock_ahead_hides_no_other() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let path = place.repo("r").path;
     let later = "2026-03-02T14:00:00.000Z";
     let now = std::mem::replace(&mut place.now, later.into());
@@ -53,7 +53,7 @@ fn a_handoff_with_the_clock_ahead_hides_no_other() {
 
 #[test]
 fn a_worktree_may_be_called_main_or_like_a_log_that_was_taken() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let own = repo.start("own", "t");
     for name in ["main", "x.taken-1"] {
@@ -72,7 +72,7 @@ fn a_worktree_may_be_called_main_or_like_a_log_that_was_taken() {
 
 #[test]
 fn a_recreated_worktree_has_no_session_of_the_earlier_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let path = place.path().join("tree");
     let target = path.to_str().expect("UTF-8").to_owned();
@@ -87,7 +87,7 @@ fn a_recreated_worktree_has_no_session_of_the_earlier_one() {
 
 #[test]
 fn a_line_of_another_version_stays_in_the_log() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let log = repo.path.join(".git/empirica/wal/main");
@@ -101,7 +101,7 @@ fn a_line_of_another_version_stays_in_the_log() {
 
 #[test]
 fn records_of_an_unborn_branch_that_was_left_stay_where_they_are() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "--orphan", "loose"]).ok();
     repo.start("a", "t");
@@ -114,7 +114,7 @@ fn records_of_an_unborn_branch_that_was_left_stay_where_they_are() {
 
 #[test]
 fn a_goal_taken_over_is_complete_in_its_new_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let goal = repo.json(["goal", "add", "G"])["id"].as_str().expect("an id").to_owned();
@@ -135,7 +135,7 @@ fn a_goal_taken_over_is_complete_in_its_new_session() {
 
 #[test]
 fn an_answer_that_was_fetched_counts_in_the_next_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let unknown = repo.json(["unknown", "Which port?"])["id"].as_str().expect("an id").to_owned();
@@ -154,7 +154,7 @@ fn an_answer_that_was_fetched_counts_in_the_next_handoff() {
 
 #[test]
 fn a_retried_handoff_duplicates_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     for _ in 0..2 {
@@ -167,7 +167,7 @@ fn a_retried_handoff_duplicates_nothing() {
 
 #[test]
 fn a_deleted_file_is_no_artifact() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     repo.write("scratch", "x");
@@ -179,7 +179,7 @@ fn a_deleted_file_is_no_artifact() {
 
 #[test]
 fn an_external_id_is_no_alias_and_resolves_to_the_active_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let first = repo.json(["session", "start", "--ai", "a", "--external-id", "tool-1"])["session_id"].clone();
     repo.run(["session", "end"]).ok();
@@ -192,7 +192,7 @@ fn an_external_id_is_no_alias_and_resolves_to_the_active_session() {
 
 #[test]
 fn glued_secrets_are_replaced_and_cost_no_age() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let secret = ["secret_key=Ab3dEf9hIj2k", "Lm5nOp8q"].concat();
@@ -207,7 +207,7 @@ fn glued_secrets_are_replaced_and_cost_no_age() {
 
 #[test]
 fn a_round_at_the_end_of_its_range_is_no_fault() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     repo.json(["checkpoint", "--round", "4294967295"]);
@@ -216,7 +216,7 @@ fn a_round_at_the_end_of_its_range_is_no_fault() {
 
 #[test]
 fn output_of_the_editor_is_not_in_the_document() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let ran = repo.run_with_env(&[("GIT_EDITOR", "echo opened; true")], ["handoff", "--edit", "--json"]).ok();
@@ -225,7 +225,7 @@ fn output_of_the_editor_is_not_in_the_document() {
 
 #[test]
 fn bash_completes_git_empirica_below_its_first_word() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let script = repo.run(["completions", "bash"]).ok().out;
     repo.write("complete.bash", &script);

@@ -1,4 +1,4 @@
-//! The promises of docs/reliability.md: each names a test that is there.
+//! The promises of `docs/reliability.md`: each names an existing test.
 
 use std::fs;
 use std::path::Path;

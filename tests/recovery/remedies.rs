@@ -1,5 +1,5 @@
-//! Errors that can be acted on: each category is caused, has reason and suggestion in JSON and text, and every recovery
-//! command is run as it is printed, in the same folder and environment: it works, and where it mends, the first command
+//! Actionable errors: each category is caused, has reason and suggestion in JSON and text, and every recovery
+//! command is run as printed, in the same folder and environment: it works, and if it fixes the cause, the first command
 //! works afterwards.
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Ran, Repo};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 /// What becomes of the first command after a recovery command.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -241,9 +241,9 @@ const CASES: &[Case] = &[
 ];
 
 /// Runs a command as the user's shell would.
-fn shell(repo: &Repo<'_>, script: &str) -> Ran {
+fn shell(repo: &Repo<'_>, script: &str) -> RunOutput {
     let out = repo.place.command("sh", &repo.path).args(["-c", script]).output().expect("a shell");
-    Ran {
+    RunOutput {
         code: out.status.code().unwrap_or(-1),
         out: String::from_utf8_lossy(&out.stdout).into_owned(),
         err: String::from_utf8_lossy(&out.stderr).into_owned(),
@@ -287,7 +287,7 @@ fn every_recovery_command_of_every_category_works() {
     assert!(CASES.len() >= 25);
     let mut wrong: Vec<String> = Vec::new();
     for (what, prepare, given, code, expected, after) in CASES {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = place.repo("r");
         prepare(&repo);
         let json = fails(&repo, what, given, *code, expected);
@@ -299,7 +299,7 @@ fn every_recovery_command_of_every_category_works() {
         }
         // each command by itself, in a place of its own, so that none lives on another's work
         for (at, after) in after.iter().enumerate() {
-            let place = Place::new();
+            let place = Sandbox::new();
             let repo = place.repo("r");
             prepare(&repo);
             let json = fails(&repo, what, given, *code, expected);
@@ -323,7 +323,7 @@ fn every_recovery_command_of_every_category_works() {
 
 #[test]
 fn a_missing_session_of_an_agent_names_that_agent_and_what_there_is() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let start = |ai: &str| format!("git empirica session start --ai {ai} --task \"<what you are going to do>\"");
     let json = repo.fails(1, ["session", "show", "latest:active:claude-code"]);
@@ -358,7 +358,7 @@ fn a_missing_session_of_an_agent_names_that_agent_and_what_there_is() {
 
 #[test]
 fn without_a_repository_the_suggested_command_creates_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     fs::create_dir(place.path().join("plain")).expect("a folder");
     let plain = place.at("plain");
     let json = fails(&plain, "no repository", &["status"], 128, "repository");
@@ -374,7 +374,7 @@ fn bound(folder: &std::path::Path) -> bool {
 
 #[test]
 fn a_refused_permission_names_the_place_and_the_command_that_gives_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let set = |path: &PathBuf, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");

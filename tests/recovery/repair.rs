@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const MARKDOWN: &str = "refs/notes/empirica/handoffs";
 
@@ -68,7 +68,7 @@ fn follows(repo: &Repo<'_>, id: &str, from: &str, to: &str, rule: &str) {
 
 #[test]
 fn a_squash_merge_on_a_moved_base_has_the_patch_of_the_whole_branch() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "-c", "feature"]).ok();
     let first = repo.commit("a", "one\n", "First half");
@@ -84,7 +84,7 @@ fn a_squash_merge_on_a_moved_base_has_the_patch_of_the_whole_branch() {
 #[test]
 fn a_hosts_squash_is_found_by_the_remote_tracking_branch_and_by_the_reflog() {
     for keep_branch in [true, false] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let origin = place.repo("origin");
         let repo = place.clone(&origin, "clone", false);
         repo.git(["switch", "-q", "-c", "feature"]).ok();
@@ -112,7 +112,7 @@ fn a_hosts_squash_is_found_by_the_remote_tracking_branch_and_by_the_reflog() {
 
 #[test]
 fn an_interactive_squash_without_hooks_takes_both_commits() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let first = repo.commit("a", "one\n", "First half");
     hand_over(&repo, "first");
@@ -133,7 +133,7 @@ fn an_interactive_squash_without_hooks_takes_both_commits() {
 
 #[test]
 fn a_rebase_without_hooks_is_found_by_the_patch() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "-c", "feature"]).ok();
     let old = repo.commit("a", "one\n", "Work");
@@ -147,7 +147,7 @@ fn a_rebase_without_hooks_is_found_by_the_patch() {
 
 #[test]
 fn a_pick_to_a_release_branch_gets_the_handoff_and_the_original_keeps_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["branch", "release"]).ok();
     repo.commit("README.md", "not for the release\n", "Feature");
@@ -164,7 +164,7 @@ fn a_pick_to_a_release_branch_gets_the_handoff_and_the_original_keeps_it() {
 
 #[test]
 fn tree_author_and_date_find_a_commit_whose_patch_changed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.commit("a", "1\n", "First");
     repo.write("b", "1\n");
@@ -185,7 +185,7 @@ fn tree_author_and_date_find_a_commit_whose_patch_changed() {
 
 #[test]
 fn an_empty_commit_has_no_patch_and_is_not_matched_to_its_parent() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["commit", "-q", "--allow-empty", "-m", "Empty"]).ok();
     let old = repo.head();
@@ -197,7 +197,7 @@ fn an_empty_commit_has_no_patch_and_is_not_matched_to_its_parent() {
 
 #[test]
 fn a_missing_commit_is_matched_by_tree_alone_and_reported_so() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let old = repo.commit("a", "one\n", "Work");
     let id = hand_over(&repo, "work");
@@ -217,7 +217,7 @@ fn a_missing_commit_is_matched_by_tree_alone_and_reported_so() {
 
 #[test]
 fn a_note_pruned_with_its_commit_still_follows() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let old = repo.commit("a", "one\n", "Work");
     hand_over(&repo, "work");
@@ -234,7 +234,7 @@ fn a_note_pruned_with_its_commit_still_follows() {
 
 #[test]
 fn repeated_amends_that_change_content_are_found_by_the_reflog() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let old = repo.commit("a", "one\n", "Work");
     let id = hand_over(&repo, "work");
@@ -247,7 +247,7 @@ fn repeated_amends_that_change_content_are_found_by_the_reflog() {
 
 #[test]
 fn a_commit_amended_then_squashed_is_followed_through_both() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "-c", "feature"]).ok();
     let old = repo.commit("a", "one\n", "First half");
@@ -283,7 +283,7 @@ fn write_map(repo: &Repo<'_>, pairs: &[(&str, &str)]) {
 
 #[test]
 fn filter_repos_map_is_followed_also_when_it_ran_twice_and_the_commit_is_gone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let root = repo.head();
     let old = repo.commit("a", "one\n", "Work");
@@ -299,7 +299,7 @@ fn filter_repos_map_is_followed_also_when_it_ran_twice_and_the_commit_is_gone() 
 
 #[test]
 fn filter_repo_rewrites_every_branch_and_a_dropped_commit_leads_nowhere() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let dropped = repo.commit("a", "one\n", "Dropped");
     let lost = hand_over(&repo, "dropped");

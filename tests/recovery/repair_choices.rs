@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// A handoff on HEAD; returns its id.
 #[track_caller]
@@ -36,7 +36,7 @@ fn commits_with_handoffs(repo: &Repo<'_>) -> Vec<String> {
 
 #[test]
 fn several_candidates_need_a_choice_and_nothing_is_written() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (id, old, picks) = picked_twice(&repo);
     let refs = repo.git_out(["for-each-ref"]);
@@ -66,7 +66,7 @@ fn several_candidates_need_a_choice_and_nothing_is_written() {
 
 #[test]
 fn a_choice_is_shown_first_and_takes_short_ids_and_revisions() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (_, old, picks) = picked_twice(&repo);
     let refs = repo.git_out(["for-each-ref"]);
@@ -80,7 +80,7 @@ fn a_choice_is_shown_first_and_takes_short_ids_and_revisions() {
 
 #[test]
 fn a_choice_names_a_commit_that_is_gone_and_has_only_a_journal() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let old = repo.commit("a", "one\n", "Work");
     repo.start("ada", "work");
@@ -99,7 +99,7 @@ fn a_choice_names_a_commit_that_is_gone_and_has_only_a_journal() {
 
 #[test]
 fn an_invalid_choice_is_refused_and_nothing_is_written() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (_, old, _) = picked_twice(&repo);
     let refs = repo.git_out(["for-each-ref"]);
@@ -126,7 +126,7 @@ fn a_commit_that_something_holds_is_not_lost() {
         &["tag", "-a", "-m", "x", "kept"],
         &["update-ref", "refs/remotes/o/x", "HEAD"],
     ] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = place.repo("r");
         repo.git(["switch", "-q", "--detach"]).ok();
         repo.commit("a", "one\n", "Work");
@@ -135,7 +135,7 @@ fn a_commit_that_something_holds_is_not_lost() {
         repo.git(["switch", "-q", "main"]).ok();
         assert_eq!(repo.json(["repair"])["total_found"], 0, "{keep:?}");
     }
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["worktree", "add", "-q", "--detach", "../other"]).ok();
     let other = place.at("other");
@@ -148,7 +148,7 @@ fn a_commit_that_something_holds_is_not_lost() {
 
 #[test]
 fn a_superseded_handoff_is_not_called_lost() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "--detach"]).ok();
     repo.commit("a", "one\n", "Given up");
@@ -161,7 +161,7 @@ fn a_superseded_handoff_is_not_called_lost() {
 
 #[test]
 fn a_shallow_clone_does_not_call_the_history_it_lacks_lost() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let origin = place.repo("origin");
     hand_over(&origin, "old work");
     origin.commit("a", "one\n", "Later");
@@ -176,7 +176,7 @@ fn a_shallow_clone_does_not_call_the_history_it_lacks_lost() {
 
 #[test]
 fn a_colleagues_commit_that_is_not_here_yet_is_listed_and_kept_readable() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let first = place.repo("first");
     let second = place.clone(&first, "second", false);
     first.commit("a", "one\n", "Not pushed");
@@ -190,7 +190,7 @@ fn a_colleagues_commit_that_is_not_here_yet_is_listed_and_kept_readable() {
 
 #[test]
 fn nothing_to_do_and_an_unborn_head_are_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     hand_over(&repo, "first");
     assert!(repo.run(["repair"]).ok().out.contains("HEAD has no commit yet"));
@@ -201,7 +201,7 @@ fn nothing_to_do_and_an_unborn_head_are_reported() {
 
 #[test]
 fn the_users_diff_settings_change_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "-c", "feature"]).ok();
     let old = repo.commit("sub/a b\tc", "one\n\n\ntwo\n", "First half");
@@ -259,7 +259,7 @@ fn the_users_diff_settings_change_nothing() {
 
 #[test]
 fn sha256_a_linked_worktree_and_no_identity_are_no_hindrance() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let path = place.path().join("r");
     fs::create_dir_all(&path).expect("a folder");
     let repo = place.at("r");
@@ -290,7 +290,7 @@ fn sha256_a_linked_worktree_and_no_identity_are_no_hindrance() {
 
 #[test]
 fn records_follow_again_if_their_new_commit_vanishes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.commit("a", "one\n", "Work");
     let id = hand_over(&repo, "work");
@@ -311,7 +311,7 @@ fn records_follow_again_if_their_new_commit_vanishes() {
 
 #[test]
 fn a_merge_was_squashed_with_its_branch() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "-c", "feature"]).ok();
     repo.commit("a", "one\n", "First half");
@@ -334,7 +334,7 @@ fn a_merge_was_squashed_with_its_branch() {
 
 #[test]
 fn a_pick_from_an_unrelated_history_is_found_by_its_patch() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "--orphan", "fresh"]).ok();
     repo.commit("z", "z\n", "Another root");
@@ -350,7 +350,7 @@ fn a_pick_from_an_unrelated_history_is_found_by_its_patch() {
 
 #[test]
 fn a_partial_clone_fetches_nothing_and_names_uncompared_commits() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let origin = place.repo("origin");
     origin.git(["config", "uploadpack.allowFilter", "true"]).ok();
     origin.git(["switch", "-q", "-c", "feature"]).ok();
@@ -380,7 +380,7 @@ fn a_partial_clone_fetches_nothing_and_names_uncompared_commits() {
 
 #[test]
 fn an_ancestor_with_the_same_patch_did_not_take_the_place() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "--detach"]).ok();
     repo.commit("old", "x\n", "An old line of work");

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{REFS, clones, hook, hub, lines, sync, trees, work};
 
 pub const SECRET: &str = "the staging gate opens with hunter2hunter2, in the vault";
 
 /// A clone with work and the secret, shared with its hub; the secret's finding.
-pub fn shared<'p>(place: &'p Place, n: usize) -> (Repo<'p>, Vec<Repo<'p>>, String) {
+pub fn shared<'p>(place: &'p Sandbox, n: usize) -> (Repo<'p>, Vec<Repo<'p>>, String) {
     let hub = hub(place);
     let repos = clones(place, &hub, n);
     work(&repos[0], "one");
@@ -79,7 +79,7 @@ fn session(repo: &Repo<'_>) -> String {
 
 #[test]
 fn the_text_is_unreachable_and_everything_else_stays() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     let id = session(&repo);
     let head = repo.head();
@@ -137,7 +137,7 @@ fn the_text_is_unreachable_and_everything_else_stays() {
 
 #[test]
 fn redacting_is_idempotent_and_keeps_later_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     let id = session(&repo);
     repo.json(["redact", &id]);
@@ -160,7 +160,7 @@ fn redacting_is_idempotent_and_keeps_later_records() {
 
 #[test]
 fn a_dry_run_reports_and_changes_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     let id = session(&repo);
     repo.json(["finding", "the vault knows hunter2hunter2 as well"]);
@@ -185,7 +185,7 @@ fn a_dry_run_reports_and_changes_nothing() {
 
 #[test]
 fn redacting_a_handoff_leaves_a_marked_block_and_keeps_its_sources() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     repo.start("one", "the task of the session");
     repo.json(["finding", "drawn from the journal"]);
@@ -207,7 +207,7 @@ fn redacting_a_handoff_leaves_a_marked_block_and_keeps_its_sources() {
 
 #[test]
 fn impossible_redactions_are_refused_and_change_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     let id = session(&repo);
     let handed = repo.hand_over("again");
@@ -239,7 +239,7 @@ fn impossible_redactions_are_refused_and_change_nothing() {
 
 #[test]
 fn a_reason_that_holds_a_secret_is_stored_without_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     repo.start("one", "t");
     let id = say(&repo);
@@ -250,7 +250,7 @@ fn a_reason_that_holds_a_secret_is_stored_without_it() {
 
 #[test]
 fn a_redaction_is_pushed_and_a_refusing_remote_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     let repo = &repos[0];
@@ -283,7 +283,7 @@ fn a_redaction_is_pushed_and_a_refusing_remote_reported() {
 
 #[test]
 fn excluded_remotes_are_reported_as_not_redacted() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, id) = shared(&place, 1);
     let repo = &repos[0];
     repo.git(["config", "empirica.sync", "off"]).ok();
@@ -305,7 +305,7 @@ fn excluded_remotes_are_reported_as_not_redacted() {
 
 #[test]
 fn an_export_of_redacted_records_restores_the_same_trees_and_redacts() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     let id = session(&repo);
     let with_text = place.repo("b");
@@ -332,7 +332,7 @@ fn an_export_of_redacted_records_restores_the_same_trees_and_redacts() {
 
 #[test]
 fn an_earlier_export_does_not_restore_redacted_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     let id = session(&repo);
     let exported = repo.run(["export", "--jsonl"]).ok().out;

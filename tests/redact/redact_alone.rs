@@ -1,9 +1,9 @@
-//! A redaction is published, and with it nothing that was not sent before.
+//! A redaction is published without any record that was not pushed before.
 
 use serde_json::json;
 
 use crate::redact::records::{SECRET, assert_gone, holders, shared};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{sync, trees};
 
 const PRIVATE: &str = "privately";
@@ -21,7 +21,7 @@ fn keep_private(repo: &Repo<'_>) {
 
 #[test]
 fn a_redaction_pushes_no_unsent_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, id) = shared(&place, 2);
     let [one, two] = &repos[..] else { panic!("two clones") };
     keep_private(one);
@@ -58,7 +58,7 @@ fn a_redaction_pushes_no_unsent_records() {
 
 #[test]
 fn unsent_records_are_redacted_without_a_push() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, _) = shared(&place, 1);
     let repo = &repos[0];
     let own = repo.json(["finding", "never sent: opens with correcthorse"])["id"].as_str().expect("an id").to_owned();
@@ -76,7 +76,7 @@ fn unsent_records_are_redacted_without_a_push() {
 
 #[test]
 fn a_redaction_is_fsynced_if_core_fsync_requires_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_, repos, id) = shared(&place, 1);
     let trace = place.path().join("trace");
     let begin = ["-f", "-y", "-e", "trace=fsync", "-o", trace.to_str().expect("UTF-8"), "git-empirica", "redact", &id];

@@ -1,5 +1,4 @@
-//! Tests that a redacted text stays away when things go wrong on the way: refs that come apart, locks, kills, remotes that are
-//! not there.
+//! A redacted text stays removed despite diverging refs, locks, kills and missing remotes.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -7,11 +6,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::redact::records::{SECRET, assert_gone, holders, say, shared};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{REFS, clones, hub, is_quiet, lines, sync, trees, work};
 
 /// The second clone quotes a record of the first on refs that the first does not have, and has pushed none of it.
-fn quoting<'p>(place: &'p Place) -> (Repo<'p>, Vec<Repo<'p>>, String) {
+fn quoting<'p>(place: &'p Sandbox) -> (Repo<'p>, Vec<Repo<'p>>, String) {
     let hub = hub(place);
     let repos = clones(place, &hub, 2);
     repos[0].start("one", "t");
@@ -37,7 +36,7 @@ fn assert_clean(repos: &[&Repo<'_>]) {
 
 #[test]
 fn refs_only_in_another_clone_are_redacted_there() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, id) = quoting(&place);
     assert_eq!(repos[0].json(["redact", &id])["complete"], true);
     let synced = sync(&repos[1]);
@@ -50,7 +49,7 @@ fn refs_only_in_another_clone_are_redacted_there() {
 
 #[test]
 fn the_journal_that_comes_alone_cleans_everything() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, id) = quoting(&place);
     repos[0].json(["redact", &id]);
     let journal = format!("+{}:refs/notes/empirica/remotes/origin/data/journal", REFS[0]);
@@ -63,9 +62,9 @@ fn the_journal_that_comes_alone_cleans_everything() {
 
 #[test]
 fn a_lock_on_one_ref_keeps_everything_from_leaving_until_it_is_gone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for locked in [REFS[1], REFS[2], REFS[3]] {
-        let place_of = Place::new();
+        let place_of = Sandbox::new();
         let (hub, repos, id) = quoting(&place_of);
         repos[1].json(["flush"]);
         repos[0].json(["redact", &id]);
@@ -111,7 +110,7 @@ fn killed(repo: &Repo<'_>, arguments: &[&str], after: Duration) -> bool {
 #[test]
 fn a_killed_redaction_is_completed_by_the_next_command() {
     let mut hits = 0;
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, id) = quoting(&place);
     repos[0].json(["redact", &id]);
     repos[1].git(["fetch", "-q"]).ok();
@@ -133,7 +132,7 @@ fn a_killed_redaction_is_completed_by_the_next_command() {
 
 #[test]
 fn a_redaction_that_is_killed_is_done_or_was_not_begun() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, _repos, id) = quoting(&place);
     let (mut hits, mut done) = (0, 0);
     for at in 0..14 {
@@ -162,7 +161,7 @@ fn a_redaction_that_is_killed_is_done_or_was_not_begun() {
 
 #[test]
 fn repeating_the_command_retries_the_remote_and_every_url() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 1);
     let repo = &repos[0];
@@ -216,7 +215,7 @@ fn repeating_the_command_retries_the_remote_and_every_url() {
 
 #[test]
 fn tracking_refs_copied_by_a_mirror_are_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, id) = shared(&place, 1);
     let repo = &repos[0];
     repo.git(["push", "-q", "origin", "refs/notes/*:refs/notes/*"]).ok();
@@ -230,7 +229,7 @@ fn tracking_refs_copied_by_a_mirror_are_reported() {
 
 #[test]
 fn records_sharing_other_values_with_a_redacted_one_stay() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     repo.start("one", "implement the login page");
     let assessed = repo.json(["preflight", "-v", "know=0.5", "--tag", "medium", "--reasoning", "medium"]);
@@ -256,7 +255,7 @@ fn records_sharing_other_values_with_a_redacted_one_stay() {
 #[test]
 fn nested_texts_are_redacted_in_any_order() {
     for order in [[0, 1], [1, 0]] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = place.set_up("a");
         repo.start("one", "t");
         let other = format!("in prod too: {SECRET}, and the user is bob-the-admin");
@@ -271,11 +270,11 @@ fn nested_texts_are_redacted_in_any_order() {
     }
 }
 
-/// Lines of a mate's beside a record, under its id: none that can be read, and records with something that JSON cannot hold
+/// A teammate's lines beside a record, with its id: unreadable ones, and records with something that JSON cannot represent
 /// in unusual places. Each of them prevented rewriting the whole note.
 #[test]
 fn an_unreadable_line_prevents_no_redaction() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     repos[0].start("one", "t");

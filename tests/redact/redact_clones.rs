@@ -1,7 +1,7 @@
-//! Tests that no clone brings a redacted text back: stars and rings of clones that wrote on, quoted it, and merge later.
+//! No clone restores a redacted text: stars and rings of clones that wrote more, quoted it, and merge later.
 
 use crate::redact::records::{SECRET, assert_gone, say};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{REFS, clones, hub, is_quiet, lines, sync, trees, work};
 
 /// Every clone quotes the secret in what only it has: a handoff, a checkpoint, an answer, a note of a reviewer, a record that
@@ -58,7 +58,7 @@ fn settle(repos: &[Repo<'_>], rounds: usize) {
 
 #[test]
 fn in_a_star_of_five_clones_the_text_never_returns() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 5);
     work(&repos[0], "one");
@@ -89,7 +89,7 @@ fn in_a_star_of_five_clones_the_text_never_returns() {
 }
 
 /// Clones without a hub: each knows only the next one.
-fn ring<'p>(place: &'p Place, n: usize) -> Vec<Repo<'p>> {
+fn ring<'p>(place: &'p Sandbox, n: usize) -> Vec<Repo<'p>> {
     let hub = hub(place);
     let repos = clones(place, &hub, n);
     for (at, repo) in repos.iter().enumerate() {
@@ -101,7 +101,7 @@ fn ring<'p>(place: &'p Place, n: usize) -> Vec<Repo<'p>> {
 
 #[test]
 fn in_a_ring_of_five_clones_the_text_never_returns() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repos = ring(&place, 5);
     work(&repos[0], "one");
     let id = say(&repos[0]);
@@ -126,7 +126,7 @@ fn in_a_ring_of_five_clones_the_text_never_returns() {
 const OTHER: &str = "the production token is swordfish0815, see the wiki";
 
 /// Three clones; the first has a session with two secrets.
-fn two_secrets(place: &Place) -> (Repo<'_>, Vec<Repo<'_>>, [String; 2]) {
+fn two_secrets(place: &Sandbox) -> (Repo<'_>, Vec<Repo<'_>>, [String; 2]) {
     let hub = hub(place);
     let repos = clones(place, &hub, 3);
     repos[0].start("one", "t");
@@ -137,7 +137,7 @@ fn two_secrets(place: &Place) -> (Repo<'_>, Vec<Repo<'_>>, [String; 2]) {
 
 #[test]
 fn concurrent_redactions_of_one_handoff_both_hold() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, [first, second]) = two_secrets(&place);
     let handed = repos[0].json(["handoff", "--next", "on"])["handoff_id"].as_str().expect("an id").to_owned();
     sync(&repos[0]);
@@ -163,7 +163,7 @@ fn concurrent_redactions_of_one_handoff_both_hold() {
 
 #[test]
 fn one_after_the_other_a_handoff_loses_both_texts_and_stays() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, [first, second]) = two_secrets(&place);
     repos[0].json(["handoff", "--next", "and this stays"]);
     repos.iter().for_each(|repo| drop(sync(repo)));
@@ -185,7 +185,7 @@ fn one_after_the_other_a_handoff_loses_both_texts_and_stays() {
 
 #[test]
 fn a_forced_fetch_of_the_old_state_restores_no_redacted_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     work(&repos[0], "one");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// Secrets of three shapes, put together here so that no scanner finds them in this file.
 fn secrets() -> [String; 3] {
@@ -76,7 +76,7 @@ fn redacted(repo: &Repo<'_>, field: &str, arguments: &[&str]) -> Value {
 #[test]
 fn a_secret_in_any_field_is_replaced_before_it_is_stored() {
     for secret in secrets() {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = place.repo("r");
         let text = format!("it is {secret} as of today");
         let text = text.as_str();
@@ -104,7 +104,7 @@ fn a_secret_in_any_field_is_replaced_before_it_is_stored() {
 #[test]
 fn a_quotation_cuts_no_secret_in_two() {
     for secret in secrets() {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = place.repo("r");
         repo.start("a", "t");
         // what quotes these texts ends in the middle of the secret
@@ -120,7 +120,7 @@ fn a_quotation_cuts_no_secret_in_two() {
 
 #[test]
 fn a_secret_is_not_in_the_log_before_the_flush_either() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     for secret in secrets() {
@@ -132,7 +132,7 @@ fn a_secret_is_not_in_the_log_before_the_flush_either() {
 
 #[test]
 fn a_dry_run_shows_no_secret_that_would_not_be_stored() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let [token, ..] = secrets();
@@ -142,7 +142,7 @@ fn a_dry_run_shows_no_secret_that_would_not_be_stored() {
 
 #[test]
 fn an_external_id_that_would_not_be_stored_as_it_is_begins_no_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let [token, ..] = secrets();
     let start = ["session", "start", "--ai", "a", "--external-id", &token];
@@ -158,7 +158,7 @@ fn an_external_id_that_would_not_be_stored_as_it_is_begins_no_session() {
 
 #[test]
 fn people_are_warned_on_standard_error() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let [token, ..] = secrets();
@@ -169,7 +169,7 @@ fn people_are_warned_on_standard_error() {
 
 #[test]
 fn the_scan_can_be_turned_off() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let says_off = || repo.run(["doctor"]).out.contains("empirica.redact is off");
     assert!(!says_off());
@@ -185,7 +185,7 @@ fn the_scan_can_be_turned_off() {
 
 #[test]
 fn texts_that_resemble_secrets_are_kept() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     for text in [
@@ -207,7 +207,7 @@ fn texts_that_resemble_secrets_are_kept() {
 
 #[test]
 fn a_dry_run_counts_replacements_and_shows_no_secret() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let [token, ..] = secrets();
@@ -220,7 +220,7 @@ fn a_dry_run_counts_replacements_and_shows_no_secret() {
 
 #[test]
 fn no_error_message_contains_a_secret() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let [token, ..] = secrets();
@@ -250,7 +250,7 @@ fn no_error_message_contains_a_secret() {
 
 #[test]
 fn a_name_with_a_secret_is_masked_and_keeps_its_identity() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let [token, ..] = secrets();
     let name = format!("ada {token}");
@@ -266,7 +266,7 @@ fn a_name_with_a_secret_is_masked_and_keeps_its_identity() {
 
 #[test]
 fn an_imported_line_with_its_own_allowance_is_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let from = place.repo("from");
     from.start("a", "t");
     let [token, ..] = secrets();
@@ -283,7 +283,7 @@ fn an_imported_line_with_its_own_allowance_is_reported() {
 
 #[test]
 fn values_of_secret_names_are_replaced_unless_placeholders() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Configure it");
     for name in ["password", "passwd", "pwd", "secret", "token", "api_key", "DB_PASSWORD", "apiKey", "api-key"] {

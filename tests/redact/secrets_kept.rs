@@ -1,6 +1,6 @@
-//! Secrets that are stored: allowed for once, held back from a remote, found by `doctor --secrets`.
+//! Stored secrets: allowed once, withheld from a remote, found by `doctor --secrets`.
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{clones, hub, is_quiet, lines, statuses, sync, tips};
 
 /// A token of an issuer's form, put together here.
@@ -18,7 +18,7 @@ fn plant(repo: &Repo<'_>, text: &str) -> String {
 
 #[test]
 fn allowed_secrets_are_stored_and_reported_in_no_clone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     let repo = &repos[0];
@@ -53,7 +53,7 @@ fn allowed_secrets_are_stored_and_reported_in_no_clone() {
 
 #[test]
 fn it_is_accepted_only_where_it_does_something() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     for command in
         [&["status"][..], &["log"], &["drift"], &["diff"], &["search", "x"], &["sync", "--dry-run"], &["goal", "take"]]
@@ -64,7 +64,7 @@ fn it_is_accepted_only_where_it_does_something() {
 
 #[test]
 fn a_sync_withholds_a_ref_with_a_secret_until_allowed_and_pushes_the_others() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     repo.start("one", "t");
@@ -91,7 +91,7 @@ fn a_sync_withholds_a_ref_with_a_secret_until_allowed_and_pushes_the_others() {
 
 #[test]
 fn a_redaction_lets_the_ref_go() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     repo.start("one", "t");
@@ -106,7 +106,7 @@ fn a_redaction_lets_the_ref_go() {
 
 #[test]
 fn the_markdown_of_plain_git_is_held_back_too() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     repo.start("one", "t");
@@ -125,7 +125,7 @@ fn the_markdown_of_plain_git_is_held_back_too() {
 
 #[test]
 fn doctor_locates_every_stored_secret_and_prints_none() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("one", "t");
     let flushed = plant(&repo, &format!("the token is {}", token()));

@@ -1,8 +1,8 @@
-//! Secrets that would leave with more than the notes as they are now: their history, messages, other files, pushes of the user's own;
-//! and how what is no record is rid of them.
+//! Secrets that would be pushed with more than the current notes: in their history, messages, other files, and by the user's own pushes;
+//! and their removal outside of records.
 
 use crate::redact::records::assert_gone;
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{clones, hub, lines, sync, tips};
 
 const JOURNAL: &str = "refs/notes/empirica/data/journal";
@@ -14,7 +14,7 @@ fn token() -> String {
 }
 
 /// A clone with a record on every ref that its hub has, and one more that it has not.
-fn working<'p>(place: &'p Place, hub: &Repo<'p>) -> Repo<'p> {
+fn working<'p>(place: &'p Sandbox, hub: &Repo<'p>) -> Repo<'p> {
     let repo = clones(place, hub, 1).remove(0);
     repo.start("one", "t");
     repo.json(["finding", "beside it"]);
@@ -53,7 +53,7 @@ fn held_until_scrubbed(hub: &Repo<'_>, repo: &Repo<'_>, what: &str) {
 
 #[test]
 fn a_secret_in_a_line_that_is_no_record_is_named_and_replaced() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     repo.git(["notes", "--ref", JOURNAL, "append", "-m", &format!("a reviewer's token: {}", token())]).ok();
@@ -64,7 +64,7 @@ fn a_secret_in_a_line_that_is_no_record_is_named_and_replaced() {
 
 #[test]
 fn secrets_in_markdown_of_people_are_named_and_replaced() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     repo.git(["notes", "--ref", HANDOFFS, "append", "-m", &format!("Reviewed with {}", token())]).ok();
@@ -76,7 +76,7 @@ fn secrets_in_markdown_of_people_are_named_and_replaced() {
 #[test]
 fn a_secret_that_only_the_history_of_the_notes_has_does_not_leave() {
     for name in [JOURNAL, HANDOFFS] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let hub = hub(&place);
         let repo = working(&place, &hub);
         let before = repo.git_out(["notes", "--ref", name, "show", "HEAD"]);
@@ -89,7 +89,7 @@ fn a_secret_that_only_the_history_of_the_notes_has_does_not_leave() {
 
 #[test]
 fn a_secret_in_a_message_does_not_leave() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     let message = format!("Notes with {}", token());
@@ -100,7 +100,7 @@ fn a_secret_in_a_message_does_not_leave() {
 
 #[test]
 fn a_secret_in_the_head_of_a_commit_does_not_leave() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     let head = repo.git_out(["cat-file", "commit", JOURNAL]);
@@ -114,7 +114,7 @@ fn a_secret_in_the_head_of_a_commit_does_not_leave() {
 #[test]
 fn a_secret_in_another_file_or_its_name_does_not_leave() {
     for (path, text) in [("README", format!("token {}\n", token())), ("docs", "x\n".to_owned())] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let hub = hub(&place);
         let repo = working(&place, &hub);
         std::fs::write(repo.path.join("..").join("text"), &text).expect("a file");
@@ -140,7 +140,7 @@ fn a_secret_in_another_file_or_its_name_does_not_leave() {
 #[test]
 fn a_secret_edited_into_a_handoff_block_is_not_pushed() {
     for allowed in [false, true] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let hub = hub(&place);
         let repo = working(&place, &hub);
         let other = format!("gl{}-{}", "pat", "Xk3vQz2Lr9Tw7mNb4cJd");
@@ -160,7 +160,7 @@ fn a_secret_edited_into_a_handoff_block_is_not_pushed() {
 
 #[test]
 fn a_secret_in_the_epoch_a_key_or_a_stub_does_not_leave() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     std::fs::write(repo.path.join("../text"), format!("1\npassword for it {}\n", token())).expect("a file");
@@ -190,7 +190,7 @@ fn a_secret_in_the_epoch_a_key_or_a_stub_does_not_leave() {
 
 #[test]
 fn invalid_utf_8_stays_byte_for_byte() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("one", "t");
     repo.json(["flush"]);
@@ -209,7 +209,7 @@ fn invalid_utf_8_stays_byte_for_byte() {
 
 #[test]
 fn secrets_already_on_a_remote_are_reported_to_return() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     repo.git(["notes", "--ref", JOURNAL, "append", "-m", &format!("token {}", token())]).ok();
@@ -221,7 +221,7 @@ fn secrets_already_on_a_remote_are_reported_to_return() {
 
 #[test]
 fn the_scan_before_a_push_is_bounded_in_time() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     repo.json(["init"]);
@@ -239,7 +239,7 @@ fn the_scan_before_a_push_is_bounded_in_time() {
 
 #[test]
 fn files_whose_names_hold_secrets_keep_each_their_content() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     let blobs = ["content one", "content two"].map(|text| {
@@ -262,7 +262,7 @@ fn files_whose_names_hold_secrets_keep_each_their_content() {
 
 #[test]
 fn a_push_of_notes_with_a_secret_by_the_user_gets_a_warning() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     repo.json(["init"]);
@@ -298,7 +298,7 @@ fn a_push_of_notes_with_a_secret_by_the_user_gets_a_warning() {
 
 #[test]
 fn a_mirror_push_is_warned_of() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["init", "-q", "--bare", "../mirror.git"]).ok();
     repo.git(["remote", "add", "--mirror=push", "origin", "../mirror.git"]).ok();
@@ -314,7 +314,7 @@ fn a_mirror_push_is_warned_of() {
 
 #[test]
 fn a_redaction_reaches_the_remote_though_another_secret_is_there_already() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     repo.start("one", "t");
@@ -340,7 +340,7 @@ fn a_redaction_reaches_the_remote_though_another_secret_is_there_already() {
 
 #[test]
 fn a_dry_run_lists_records_that_would_be_withheld() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = working(&place, &hub);
     repo.git(["config", "empirica.redact", "false"]).ok();

@@ -1,4 +1,4 @@
-// Records of a project as `git empirica import --jsonl` takes them: the same for the same number of sessions.
+// Records of a project for `git empirica import --jsonl`, determined by the number of sessions.
 
 const AGENTS = ["ada", "codex", "gemini-review", "bo", "night-shift"];
 const FILES = ["src/track/route.rs", "src/track/cache.rs", "src/api/login.rs", "src/api/session.rs", "src/store/ledger.rs",

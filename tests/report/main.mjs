@@ -1,5 +1,5 @@
-// The page of `report` in a browser: nothing is loaded, nothing runs that a record says, all can be read at any width, in
-// light and dark, by keyboard, and without a script.
+// The page of `report` in a browser: it loads nothing, runs nothing from records, and can be read at any width, in
+// light and dark, by keyboard, and without scripts.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

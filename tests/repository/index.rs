@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{clones, hub, sync};
 
 /// The folder of the index.
@@ -132,7 +132,7 @@ fn particular(records: &[Value]) -> Vec<String> {
     out
 }
 
-/// What reading commands answer, as text and as JSON, each with its exit code. The first one may have to mend something.
+/// The answers of reading commands, as text and as JSON, each with its exit code. The first one may repair something.
 pub fn answers(repo: &Repo<'_>, general: &[&str], records: &[Value]) -> Vec<(String, i32, String)> {
     repo.run(["status"]);
     forget_lists(repo);
@@ -160,7 +160,7 @@ pub fn equal(known: &[(String, i32, String)], now: &[(String, i32, String)], wha
 }
 
 /// Two agents in two clones that work on each other's goals and questions; the first clone.
-fn history<'p>(place: &'p Place) -> Repo<'p> {
+fn history<'p>(place: &'p Sandbox) -> Repo<'p> {
     let hub = hub(place);
     let mut both = clones(place, &hub, 2);
     both.iter().for_each(|repo| drop(repo.run(["init"]).ok()));
@@ -204,7 +204,7 @@ fn history<'p>(place: &'p Place) -> Repo<'p> {
 
 #[test]
 fn every_reading_command_answers_the_same_with_and_without_the_index() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = history(&place);
     let stored = records(&repo);
     let grown = answers(&repo, &GENERAL, &stored);

@@ -1,4 +1,4 @@
-//! An index that is damaged, in the way, half written or used by many at once: never an error, never a wrong answer.
+//! A damaged, blocked, incomplete or concurrently used index: never an error, never a wrong answer.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::repository::index::{answers, equal, folder, forget_lists, remove};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const ASKED: [&str; 5] = ["session list", "query", "calibration", "resume --last 2", "session show latest"];
 
@@ -19,7 +19,7 @@ fn db(repo: &Repo<'_>) -> PathBuf {
 }
 
 /// A repository with `n` sessions that handed over, and an index over them.
-fn filled<'p>(place: &'p Place, n: usize) -> Repo<'p> {
+fn filled<'p>(place: &'p Sandbox, n: usize) -> Repo<'p> {
     let repo = place.repo("r");
     for at in 0..n {
         repo.start("ada", &format!("Task {at}"));
@@ -111,7 +111,7 @@ fn a_damaged_index_is_rebuilt_silently() {
             edit(r, |b| b.truncate(8192));
         }),
     ];
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = filled(&place, 4);
     let known = answers(&repo, &ASKED, &[]);
     for (what, damage) in all {
@@ -125,7 +125,7 @@ fn a_damaged_index_is_rebuilt_silently() {
 
 #[test]
 fn a_wrong_stamp_is_trusted_at_most_once() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = filled(&place, 8);
     let known = answers(&repo, &ASKED, &[]);
     edit(&repo, |bytes| bytes[8192..].chunks_mut(4096).for_each(|page| page[..8].fill(0xee)));
@@ -139,7 +139,7 @@ fn a_wrong_stamp_is_trusted_at_most_once() {
 
 #[test]
 fn leftovers_of_another_program_do_not_enter_the_index() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = filled(&place, 2);
     let known = answers(&repo, &ASKED, &[]);
     let other = rusqlite::Connection::open(db(&repo)).expect("an index");
@@ -160,7 +160,7 @@ fn leftovers_of_another_program_do_not_enter_the_index() {
 
 #[test]
 fn a_full_disk_changes_no_answer() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = filled(&place, 6);
     let known: Vec<String> = ASKED.iter().map(|command| repo.run(command.split(' ')).ok().out).collect();
     let program = env!("CARGO_BIN_EXE_git-empirica");
@@ -192,11 +192,11 @@ fn a_full_disk_changes_no_answer() {
 
 #[test]
 fn a_folder_that_cannot_be_written_or_read_changes_no_answer() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = filled(&place, 2);
     let known = answers(&repo, &ASKED, &[]);
     let set = |path: PathBuf, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
-    // root ignores permissions: then there is no obstacle
+    // root ignores permissions, so nothing blocks it
     for (file, mode) in [(db(&repo), 0o000), (folder(&repo).join("index.stamp"), 0o000), (folder(&repo), 0o555)] {
         remove(&repo);
         repo.json(["query"]);
@@ -214,7 +214,7 @@ fn spawn(repo: &Repo<'_>, arguments: &[&str]) -> Child {
 
 #[test]
 fn a_kill_at_any_moment_of_a_refresh_or_a_rebuild_leaves_nothing_wrong() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = filled(&place, 5);
     #[expect(clippy::disallowed_methods, reason = "a switch of this test, not of the program")]
     let kills = if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 800 } else { 40 };
@@ -250,7 +250,7 @@ fn seen(json: &Value) -> BTreeSet<String> {
 
 #[test]
 fn readers_during_writes_never_fail_and_never_lose_a_seen_record() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = filled(&place, 2);
     let session = repo.start("bob", "t");
     let done = std::sync::atomic::AtomicBool::new(false);

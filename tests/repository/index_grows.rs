@@ -11,7 +11,7 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::repository::index::{answers, equal, folder, ids, records, remove, sessions};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::sync_epochs::{redact, stub};
 use crate::sync::team::{REFS, clones, hub, sync};
 
@@ -184,7 +184,7 @@ fn forget(repo: &Repo<'_>) {
     crate::repository::index::forget_lists(repo);
 }
 
-/// Does it; what makes no sense now fails, and is no matter.
+/// Does it; a step that is impossible now may fail.
 fn act(repo: &Repo<'_>, step: &Step, at: usize) {
     let stored = records(repo);
     let pick = |which: &Index, from: Vec<String>| (!from.is_empty()).then(|| which.get(&from).clone());
@@ -307,7 +307,7 @@ proptest! {
 
     #[test]
     fn an_updated_index_equals_a_rebuilt_one_after_any_change(steps in vec((any::<bool>(), step()), 15..25)) {
-        let place = Place::new();
+        let place = Sandbox::new();
         let hub = hub(&place);
         let both = clones(&place, &hub, 2);
         for (repo, ai) in both.iter().zip(["ada", "bob"]) {
@@ -333,7 +333,7 @@ proptest! {
 }
 
 /// Two clones with a session each; their records are on the hub.
-fn two<'p>(place: &'p Place, hub: &Repo<'p>) -> (Vec<Repo<'p>>, Vec<String>) {
+fn two<'p>(place: &'p Sandbox, hub: &Repo<'p>) -> (Vec<Repo<'p>>, Vec<String>) {
     let both = clones(place, hub, 2);
     let sessions = both.iter().zip(["ada", "bob"]).map(|(repo, ai)| repo.start(ai, "t")).collect();
     (both, sessions)
@@ -342,7 +342,7 @@ fn two<'p>(place: &'p Place, hub: &Repo<'p>) -> (Vec<Repo<'p>>, Vec<String>) {
 #[test]
 fn a_concurrently_claimed_goal_has_one_owner_in_every_index() {
     for later in [0, 1] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let hub = hub(&place);
         let (both, owners) = two(&place, &hub);
         let setter = both[0].start("cyd", "t");
@@ -364,7 +364,7 @@ fn a_concurrently_claimed_goal_has_one_owner_in_every_index() {
 
 #[test]
 fn a_goal_whose_note_is_removed_leaves_its_owner() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let setter = repo.start("ada", "t");
     repo.json(["goal", "add", "Mend it"]);
@@ -383,7 +383,7 @@ fn a_goal_whose_note_is_removed_leaves_its_owner() {
 
 #[test]
 fn a_step_finished_without_knowing_the_owner_counts_for_the_owner() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let (both, owners) = two(&place, &hub);
     let goal = both[0].json(["goal", "add", "Mend it"])["id"].as_str().expect("an id").to_owned();
@@ -409,7 +409,7 @@ fn a_step_finished_without_knowing_the_owner_counts_for_the_owner() {
 
 #[test]
 fn the_index_is_rebuilt_if_most_notes_differ() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("ada", "Work");
     let finding = repo.json(["finding", "F"])["id"].as_str().expect("an id").to_owned();

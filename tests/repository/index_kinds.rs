@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::repository::index::{answers, equal, folder, records, remove};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{REFS, SPECS, hub, sync, work};
 
 const ASKED: [&str; 6] =
@@ -23,7 +23,7 @@ fn assert_same_after_rebuild(repo: &Repo<'_>) -> Vec<(String, i32, String)> {
 
 #[test]
 fn linked_worktrees_share_one_index() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     work(&repo, "ada");
     repo.git(["worktree", "add", "-q", "--detach", "../w"]).ok();
@@ -41,7 +41,7 @@ fn linked_worktrees_share_one_index() {
 
 #[test]
 fn a_bare_repository_a_submodule_and_sha256_have_an_index_of_their_own() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);
@@ -76,7 +76,7 @@ fn a_bare_repository_a_submodule_and_sha256_have_an_index_of_their_own() {
 
 #[test]
 fn a_shallow_clone_has_an_index_over_all_notes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);
@@ -89,7 +89,7 @@ fn a_shallow_clone_has_an_index_over_all_notes() {
 }
 
 /// A server, and a clone that fetches its notes.
-fn shared(place: &Place) -> (Repo<'_>, Repo<'_>) {
+fn shared(place: &Sandbox) -> (Repo<'_>, Repo<'_>) {
     let hub = hub(place);
     let repo = place.clone(&hub, "c", false);
     SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));
@@ -97,7 +97,7 @@ fn shared(place: &Place) -> (Repo<'_>, Repo<'_>) {
 }
 
 /// A clone without blobs, that has the notes' trees.
-fn partial<'p>(place: &'p Place, hub: &Repo<'p>) -> Repo<'p> {
+fn partial<'p>(place: &'p Sandbox, hub: &Repo<'p>) -> Repo<'p> {
     hub.git(["config", "uploadpack.allowFilter", "true"]).ok();
     hub.git(["config", "uploadpack.allowAnySHA1InWant", "true"]).ok();
     let url = format!("file://{}", hub.path.display());
@@ -111,7 +111,7 @@ fn partial<'p>(place: &'p Place, hub: &Repo<'p>) -> Repo<'p> {
 
 #[test]
 fn a_partial_clone_fetches_all_missing_notes_in_one_batch() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = shared(&place);
     for (n, ai) in ["ada", "bob", "cyd"].into_iter().enumerate() {
         repo.commit("f", &format!("{n}\n"), "More");
@@ -136,7 +136,7 @@ fn a_partial_clone_fetches_all_missing_notes_in_one_batch() {
 
 #[test]
 fn a_note_that_a_partial_clone_left_out_is_not_written_over() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);
@@ -154,7 +154,7 @@ fn a_note_that_a_partial_clone_left_out_is_not_written_over() {
 
 #[test]
 fn a_partial_clone_answers_without_its_remote_and_retries_later() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);
@@ -170,7 +170,7 @@ fn a_partial_clone_answers_without_its_remote_and_retries_later() {
 // An index must not be trusted any more when blobs have come that it was made without.
 #[test]
 fn notes_are_found_when_their_blobs_arrive() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = shared(&place);
     work(&repo, "ada");
     sync(&repo);

@@ -1,9 +1,9 @@
 //! Every kind of repository: {sha1, sha256} x {files, reftable} x {main worktree, linked worktree, bare, submodule} x {full,
-//! shallow, partial}, reading what a mate wrote, writing, following a commit, going back.
+//! shallow, partial}, reading a teammate's records, writing, following a commit, syncing back.
 
 use std::fs;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Where {
@@ -38,7 +38,7 @@ impl Format {
 const FILE: &str = "protocol.file.allow=always";
 
 /// Whether the installed git can make such a repository.
-pub fn git_has(place: &Place, format: Format) -> bool {
+pub fn git_has(place: &Sandbox, format: Format) -> bool {
     let home = place.at("home");
     let options = format.options();
     let words = ["init", "-q", "--bare", "probe"].into_iter().chain(options.iter().map(String::as_str));
@@ -48,7 +48,7 @@ pub fn git_has(place: &Place, format: Format) -> bool {
 }
 
 /// A new repository of a format, with an identity.
-fn new<'p>(place: &'p Place, name: &str, format: Format, bare: bool) -> Repo<'p> {
+fn new<'p>(place: &'p Sandbox, name: &str, format: Format, bare: bool) -> Repo<'p> {
     fs::create_dir_all(place.path().join(name)).expect("a folder");
     let repo = place.at(name);
     let options = format.options();
@@ -63,8 +63,8 @@ fn named<'p>(repo: Repo<'p>, name: &str) -> Repo<'p> {
     repo
 }
 
-/// A server's repository with three commits, and a mate's clone of it whose notes are there.
-fn served<'p>(place: &'p Place, format: Format) -> (Repo<'p>, Repo<'p>) {
+/// A server's repository with three commits, and a teammate's clone of it with pushed notes.
+fn served<'p>(place: &'p Sandbox, format: Format) -> (Repo<'p>, Repo<'p>) {
     let hub = new(place, "hub.git", format, true);
     for key in ["uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"] {
         hub.git(["config", key, "true"]).ok();
@@ -84,7 +84,7 @@ fn served<'p>(place: &'p Place, format: Format) -> (Repo<'p>, Repo<'p>) {
 }
 
 /// A clone as a user makes it, with whatever is between it and the place it is worked in.
-fn cloned<'p>(place: &'p Place, hub: &Repo<'_>, format: Format, place_is: Where, depth: Depth) -> Repo<'p> {
+fn cloned<'p>(place: &'p Sandbox, hub: &Repo<'_>, format: Format, place_is: Where, depth: Depth) -> Repo<'p> {
     let home = place.at("home");
     let url = format!("file://{}", hub.path.display());
     let mut words: Vec<String> = ["-c", FILE, "clone", "-q"].map(str::to_owned).to_vec();
@@ -148,7 +148,7 @@ fn is_of_its_kind(repo: &Repo<'_>, format: Format, place_is: Where, depth: Depth
 /// The whole life of records in one kind of repository.
 #[track_caller]
 fn lives(format: Format, place_is: Where, depth: Depth) {
-    let place = Place::new();
+    let place = Sandbox::new();
     if !git_has(&place, format) {
         return;
     }
@@ -157,7 +157,7 @@ fn lives(format: Format, place_is: Where, depth: Depth) {
     let repo = cloned(&place, &hub, format, place_is, depth);
     is_of_its_kind(&repo, format, place_is, depth);
 
-    // what the mate wrote is there with the first sync, also where the commits of it are not
+    // the first sync fetches the teammate's records, also those on missing commits
     repo.json(["sync", "origin"]);
     let known = repo.json(["query"]);
     assert_eq!(known["total_found"], 1, "{what}: {known}");
@@ -193,7 +193,7 @@ fn lives(format: Format, place_is: Where, depth: Depth) {
         assert_eq!(doctor.code, 0, "{what}: {}{}", doctor.out, doctor.err);
     }
 
-    // it is taken out again, it travels, and the mate reads it
+    // it is taken out again and synced, and the teammate reads it
     if is_long {
         repo.json(["redact", &secret]);
     }

@@ -1,13 +1,13 @@
-//! What a repository, its environment and the installed git ask for: groups, hooks, disks, variables, versions.
+//! Repository settings, environment and git versions.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::hooks::init::script;
 use crate::repository::kinds::{Format, git_has};
-use crate::support::harness::{Place, Ran, Repo};
+use crate::setup::init::script;
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 /// A session with a finding and a handoff; returns the handoff's id.
 #[track_caller]
@@ -41,16 +41,16 @@ fn as_mate(mut command: Command, group: u32) -> Command {
     out
 }
 
-fn ran(mut command: Command) -> Ran {
+fn ran(mut command: Command) -> RunOutput {
     let output = command.output().expect("it starts");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    RunOutput { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
 #[test]
 fn in_a_shared_repository_a_mate_of_the_group_can_write_after_us() {
     const GROUP: u32 = 23456;
-    let place = Place::new();
+    let place = Sandbox::new();
     let shared = ["init", "-q", "-b", "main", "--shared=group"];
     fs::create_dir(place.path().join("r")).expect("a folder");
     let repo = place.at("r");
@@ -132,7 +132,7 @@ fn watching(repo: &Repo<'_>) -> PathBuf {
 
 #[test]
 fn a_reference_transaction_hook_hears_of_every_ref_and_may_refuse() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let log_path = watching(&repo);
     hand_over(&repo, "a");
@@ -158,7 +158,7 @@ fn a_reference_transaction_hook_hears_of_every_ref_and_may_refuse() {
 
 #[test]
 fn objects_that_need_fsync_are_written_by_git() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let counts = |setting: &str| {
         let trace = place.path().join("trace");
@@ -184,7 +184,7 @@ fn objects_that_need_fsync_are_written_by_git() {
 
 #[test]
 fn variables_that_put_objects_or_refs_elsewhere_are_refused_and_hooks_are_silent() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let elsewhere = place.path().join("elsewhere");
     fs::create_dir(&elsewhere).expect("a folder");
@@ -206,7 +206,7 @@ fn variables_that_put_objects_or_refs_elsewhere_are_refused_and_hooks_are_silent
 
 #[test]
 fn git_namespace_does_not_affect_local_refs() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let namespace = [("GIT_NAMESPACE", "tenant")];
@@ -222,7 +222,7 @@ fn git_namespace_does_not_affect_local_refs() {
 
 #[test]
 fn repository_discovery_follows_git() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (one, two) = (place.repo("one"), place.repo("one/two"));
     let sub = place.path().join("one/folder");
     fs::create_dir(&sub).expect("a folder");
@@ -271,7 +271,7 @@ fn repository_discovery_follows_git() {
 
 #[test]
 fn a_bare_repository_is_refused_where_only_named_ones_may_be_used() {
-    let place = Place::new();
+    let place = Sandbox::new();
     fs::create_dir_all(place.path().join("r/bare.git")).expect("a folder");
     let bare = place.at("r/bare.git");
     bare.git(["init", "-q", "--bare"]).ok();
@@ -284,7 +284,7 @@ fn a_bare_repository_is_refused_where_only_named_ones_may_be_used() {
 
 #[test]
 fn an_extension_of_version_1_in_a_repository_of_version_0_is_refused_as_git_does() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["config", "extensions.objectFormat", "sha1"]).ok();
     let git = repo.git(["rev-parse", "--git-dir"]);
@@ -295,7 +295,7 @@ fn an_extension_of_version_1_in_a_repository_of_version_0_is_refused_as_git_does
 
 #[test]
 fn a_treeless_clone_fetches_notes_trees_then_blobs_in_batches() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, mate) = (place.init("hub"), place.repo("mate"));
     for (key, value) in [
         ("receive.denyCurrentBranch", "ignore"),
@@ -353,7 +353,7 @@ fn a_treeless_clone_fetches_notes_trees_then_blobs_in_batches() {
 
 #[test]
 fn a_reftable_repository_with_a_lock_left_in_it_loses_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let format = Format { hash: "sha1", refs: "reftable" };
     if !git_has(&place, format) {
         return;
@@ -385,7 +385,7 @@ fn a_reftable_repository_with_a_lock_left_in_it_loses_nothing() {
 }
 
 /// Every git that is installed, by the folder it is in, one of each version.
-fn installed(place: &Place) -> Vec<(String, PathBuf)> {
+fn installed(place: &Sandbox) -> Vec<(String, PathBuf)> {
     let mut out: Vec<(String, PathBuf)> = Vec::new();
     for folder in crate::support::harness::installed().0 {
         let git = folder.join("git");
@@ -404,8 +404,8 @@ fn installed(place: &Place) -> Vec<(String, PathBuf)> {
 
 #[test]
 fn every_installed_git_carries_records_from_clone_to_clone() {
-    for (version, folder) in installed(&Place::new()) {
-        let mut place = Place::new();
+    for (version, folder) in installed(&Sandbox::new()) {
+        let mut place = Sandbox::new();
         // nothing but git of that folder
         let only = place.path().join("only");
         fs::create_dir(&only).expect("a folder");
@@ -437,7 +437,7 @@ fn every_installed_git_carries_records_from_clone_to_clone() {
 
 #[test]
 fn a_git_that_is_too_old_is_named() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let folder = place.path().join("older");
     let git = crate::support::harness::installed().1;
     let body = format!(

@@ -1,4 +1,4 @@
-//! Every state a repository can be in: worktrees, bare, detached, no identity, foreign formats and owners.
+//! Every state of a repository: worktrees, bare, detached, no identity, foreign formats and owners.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// A session with a finding and a handoff; returns the handoff's id.
 #[track_caller]
@@ -46,7 +46,7 @@ fn tree(folder: &Path) -> Vec<String> {
     out
 }
 
-fn linked<'p>(place: &'p Place, repo: &Repo<'_>, name: &str) -> Repo<'p> {
+fn linked<'p>(place: &'p Sandbox, repo: &Repo<'_>, name: &str) -> Repo<'p> {
     let path = place.path().join(name);
     repo.git(["worktree", "add", "-q", path.to_str().expect("UTF-8")]).ok();
     place.at(name)
@@ -54,7 +54,7 @@ fn linked<'p>(place: &'p Place, repo: &Repo<'_>, name: &str) -> Repo<'p> {
 
 #[test]
 fn worktrees_share_one_store_below_the_common_dir() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let main = place.repo("main");
     let other = linked(&place, &main, "other");
     let here = hand_over(&main, "a");
@@ -75,7 +75,7 @@ fn worktrees_share_one_store_below_the_common_dir() {
 
 #[test]
 fn sessions_of_worktrees_are_apart() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let main = place.repo("main");
     let other = linked(&place, &main, "other");
     main.start("a", "in main");
@@ -88,7 +88,7 @@ fn sessions_of_worktrees_are_apart() {
 
 #[test]
 fn removing_a_worktree_loses_no_unflushed_record() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let main = place.repo("main");
     let other = linked(&place, &main, "other");
     let session = other.start("a", "t");
@@ -103,7 +103,7 @@ fn removing_a_worktree_loses_no_unflushed_record() {
 
 #[test]
 fn a_subfolder_works_and_nothing_is_left_in_the_work_tree() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.commit("deep/er/file", "x\n", "Deep");
     let before = tree(&repo.path);
@@ -118,7 +118,7 @@ fn a_subfolder_works_and_nothing_is_left_in_the_work_tree() {
 
 #[test]
 fn a_bare_repository_keeps_records_on_head() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["clone", "-q", "--bare", ".", "../bare.git"]).ok();
     let bare = place.at("bare.git");
@@ -134,7 +134,7 @@ fn a_bare_repository_keeps_records_on_head() {
 
 #[test]
 fn a_bare_repository_without_commits_works() {
-    let place = Place::new();
+    let place = Sandbox::new();
     fs::create_dir(place.path().join("bare.git")).expect("a folder");
     let bare = place.at("bare.git");
     bare.git(["init", "-q", "--bare"]).ok();
@@ -149,7 +149,7 @@ fn a_bare_repository_without_commits_works() {
 
 #[test]
 fn a_detached_head_works() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["checkout", "-q", "--detach"]).ok();
     let id = hand_over(&repo, "a");
@@ -160,7 +160,7 @@ fn a_detached_head_works() {
 
 #[test]
 fn without_an_identity_the_notes_commit_has_the_fallback() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["config", "--unset", "user.name"]).ok();
     repo.git(["config", "--unset", "user.email"]).ok();
@@ -174,7 +174,7 @@ fn without_an_identity_the_notes_commit_has_the_fallback() {
 
 #[test]
 fn an_author_in_the_environment_does_not_leak_into_the_notes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let author = [("GIT_AUTHOR_NAME", "Somebody Else"), ("GIT_AUTHOR_EMAIL", "else@example.com")];
     repo.run_with_env(&author, ["session", "start", "--ai", "a", "--task", "t"]).ok();
@@ -185,7 +185,7 @@ fn an_author_in_the_environment_does_not_leak_into_the_notes() {
 
 #[test]
 fn git_dir_and_work_tree_in_the_environment_are_obeyed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let elsewhere = place.repo("elsewhere");
     let (git_dir, work_tree) = (repo.path.join(".git"), repo.path.clone());
@@ -200,7 +200,7 @@ fn git_dir_and_work_tree_in_the_environment_are_obeyed() {
 
 #[test]
 fn inside_the_git_dir_it_works() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let inside = place.at("r/.git");
     let id = hand_over(&inside, "a");
@@ -212,7 +212,7 @@ fn inside_the_git_dir_it_works() {
 
 #[test]
 fn a_submodule_has_its_own_store() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (library, repo) = (place.repo("library"), place.repo("r"));
     let url = library.path.to_str().expect("UTF-8");
     repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"]).ok();
@@ -227,7 +227,7 @@ fn a_submodule_has_its_own_store() {
 
 #[test]
 fn a_sha256_repository_works() {
-    let place = Place::new();
+    let place = Sandbox::new();
     fs::create_dir(place.path().join("r")).expect("a folder");
     let repo = place.at("r");
     repo.git(["init", "-q", "-b", "main", "--object-format=sha256"]).ok();
@@ -269,7 +269,7 @@ fn refused(repo: &Repo<'_>) -> Value {
 
 #[test]
 fn an_unknown_extension_is_refused_by_name() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["config", "core.repositoryFormatVersion", "1"]).ok();
     repo.git(["config", "extensions.telepathy", "true"]).ok();
@@ -280,7 +280,7 @@ fn an_unknown_extension_is_refused_by_name() {
 
 #[test]
 fn a_newer_format_version_is_refused() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["config", "core.repositoryFormatVersion", "2"]).ok();
     let json = refused(&repo);
@@ -291,7 +291,7 @@ fn a_newer_format_version_is_refused() {
 
 #[test]
 fn another_users_repository_is_refused_until_its_command_is_run() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     // only root can give a folder away
     if fs::metadata(&repo.path).expect("a folder").uid() != 0 {
@@ -315,7 +315,7 @@ fn another_users_repository_is_refused_until_its_command_is_run() {
 
 #[test]
 fn outside_a_repository_status_suggests_git_init() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let json = place.at("home").fails(128, ["status"]);
     assert_eq!(json["recovery_commands"][0], "git init");
 }

@@ -1,4 +1,4 @@
-//! A hermetic place to run the program in: own home, no system configuration, a fixed clock.
+//! A sandbox to run the program in: its own home, no system configuration, a fixed clock.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use serde_json::Value;
 
 /// What a run of a program left.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunOutput {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-impl Ran {
+impl RunOutput {
     fn new(output: Output) -> Self {
-        Ran {
+        RunOutput {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -58,17 +58,17 @@ pub fn tokens(text: &str) -> usize {
 }
 
 /// Runs a command with a text on standard input.
-pub fn fed(mut command: Command, input: &[u8]) -> Ran {
+pub fn fed(mut command: Command, input: &[u8]) -> RunOutput {
     use std::io::Write;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
     // it may not want all of it
     let _ = child.stdin.take().expect("a pipe").write_all(input);
-    Ran::new(child.wait_with_output().expect("it ends"))
+    RunOutput::new(child.wait_with_output().expect("it ends"))
 }
 
 /// A folder with a home and repositories, removed at the end.
-pub struct Place {
+pub struct Sandbox {
     dir: tempfile::TempDir,
     pub now: String,
     /// A folder that is looked at first for programs.
@@ -84,20 +84,20 @@ pub fn installed() -> (Vec<PathBuf>, PathBuf) {
     (folders, git)
 }
 
-impl Place {
+impl Sandbox {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(dir.path().join("home")).expect("a home");
-        Place { dir, now: "2026-03-01T12:00:00.000Z".into(), first: None }
+        Sandbox { dir, now: "2026-03-01T12:00:00.000Z".into(), first: None }
     }
 
     /// A place where git says of `git hook -h` what `usage` is, and is the installed one otherwise.
     pub fn with_hook_usage(usage: &str) -> Self {
-        let mut place = Place::new();
+        let mut place = Sandbox::new();
         let folder = place.path().join("wrapper");
         let git = installed().1;
         let answer = format!("[ \"$1 $2\" = 'hook -h' ] && {{ echo 'usage: {usage}'; exit 129; }}");
-        crate::hooks::init::script(
+        crate::setup::init::script(
             &folder.join("git"),
             &format!("#!/bin/sh\n{answer}\nexec {} \"$@\"\n", git.display()),
         );
@@ -194,7 +194,7 @@ impl Place {
 /// A repository in a place.
 #[derive(Clone)]
 pub struct Repo<'p> {
-    pub place: &'p Place,
+    pub place: &'p Sandbox,
     pub path: PathBuf,
 }
 
@@ -205,8 +205,8 @@ impl Repo<'_> {
     }
 
     /// Runs `git empirica …`.
-    pub fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Ran {
-        Ran::new(self.program().args(arguments).output().expect("the program starts"))
+    pub fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> RunOutput {
+        RunOutput::new(self.program().args(arguments).output().expect("the program starts"))
     }
 
     /// Runs `git empirica … --json`, which must succeed, and reads its one document.
@@ -218,8 +218,8 @@ impl Repo<'_> {
     /// Runs `git empirica … --json`, which must fail with `code`, and reads its one document.
     #[track_caller]
     pub fn fails<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, code: i32, arguments: I) -> Value {
-        let ran =
-            Ran::new(self.program().args(arguments).arg("--json").output().expect("the program starts")).code(code);
+        let ran = RunOutput::new(self.program().args(arguments).arg("--json").output().expect("the program starts"))
+            .code(code);
         let json = ran.json();
         assert_eq!(json["ok"], false, "{json}");
         for key in ["error", "reason", "suggestion", "alternatives", "recovery_commands"] {
@@ -229,15 +229,15 @@ impl Repo<'_> {
     }
 
     /// Runs with a text on standard input.
-    pub fn run_with_input<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I, input: &[u8]) -> Ran {
+    pub fn run_with_input<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I, input: &[u8]) -> RunOutput {
         let mut command = self.program();
         command.args(arguments);
         fed(command, input)
     }
 
     /// Runs git.
-    pub fn git<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Ran {
-        Ran::new(self.place.command("git", &self.path).args(arguments).output().expect("git starts"))
+    pub fn git<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> RunOutput {
+        RunOutput::new(self.place.command("git", &self.path).args(arguments).output().expect("git starts"))
     }
 
     /// What git prints, which must succeed, without the last line end.
@@ -314,10 +314,14 @@ impl Repo<'_> {
     }
 
     /// Runs `git empirica …` with more variables.
-    pub fn run_with_env<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, env: &[(&str, &str)], arguments: I) -> Ran {
+    pub fn run_with_env<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
+        &self,
+        env: &[(&str, &str)],
+        arguments: I,
+    ) -> RunOutput {
         let mut command = self.program();
         command.args(arguments).envs(env.iter().copied());
-        Ran::new(command.output().expect("the program starts"))
+        RunOutput::new(command.output().expect("the program starts"))
     }
 
     /// Runs `git empirica … --json` with more variables, which must succeed, and reads its one document.
@@ -329,7 +333,7 @@ impl Repo<'_> {
     ) -> Value {
         let mut command = self.program();
         command.args(arguments).arg("--json").envs(env.iter().copied());
-        let json = Ran::new(command.output().expect("the program starts")).ok().json();
+        let json = RunOutput::new(command.output().expect("the program starts")).ok().json();
         assert_eq!(json["ok"], true, "{json}");
         crate::format::schemas::check(&command.get_args().collect::<Vec<_>>(), &json);
         json

@@ -1,13 +1,13 @@
-//! Tests `sync` between clones: they converge, settle, and lose nothing of anybody's.
+//! `sync` between clones: they converge, settle, and lose nothing.
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{
     REFS, all_refs, clones, converge, hub, is_quiet, lines, resolve, statuses, sync, tips, trees, work,
 };
 
 #[test]
 fn five_concurrently_syncing_clones_converge_with_every_record() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 5);
     converge(&repos, &hub, 3);
@@ -15,7 +15,7 @@ fn five_concurrently_syncing_clones_converge_with_every_record() {
 
 #[test]
 fn one_sync_each_shares_the_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     let id = work(&repos[0], "one");
@@ -37,7 +37,7 @@ fn one_sync_each_shares_the_records() {
 
 #[test]
 fn a_sync_with_nothing_new_changes_nothing_and_takes_one_round() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     repos.iter().zip(["one", "two"]).for_each(|(repo, ai)| drop(work(repo, ai)));
@@ -53,7 +53,7 @@ fn a_sync_with_nothing_new_changes_nothing_and_takes_one_round() {
 }
 
 /// Ten clones that each have a handoff of their own.
-fn ten_clones<'p>(place: &'p Place, hub: &Repo<'p>) -> Vec<Repo<'p>> {
+fn ten_clones<'p>(place: &'p Sandbox, hub: &Repo<'p>) -> Vec<Repo<'p>> {
     let repos = clones(place, hub, 10);
     for (at, repo) in repos.iter().enumerate() {
         repo.start(&format!("ai{at}"), "t");
@@ -77,7 +77,7 @@ fn settle(repos: &[Repo<'_>], remotes: &dyn Fn(usize) -> String) -> usize {
 
 #[test]
 fn ten_clones_in_a_star_settle_after_two_turns() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = ten_clones(&place, &hub);
     assert_eq!(settle(&repos, &|_| "origin".to_owned()), 2);
@@ -89,7 +89,7 @@ fn ten_clones_in_a_star_settle_after_two_turns() {
 
 #[test]
 fn ten_clones_in_a_ring_settle_with_equal_trees() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = ten_clones(&place, &hub);
     let next = |at: usize| repos[(at + 1) % 10].path.to_str().expect("UTF-8").to_owned();
@@ -106,7 +106,7 @@ fn ten_clones_in_a_ring_settle_with_equal_trees() {
 
 #[test]
 fn two_clones_that_unite_the_same_two_sides_make_the_same_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     repos.iter().zip(["one", "two"]).for_each(|(repo, ai)| drop(work(repo, ai)));
@@ -141,7 +141,7 @@ fn two_clones_that_unite_the_same_two_sides_make_the_same_commit() {
 
 #[test]
 fn a_dry_run_lists_transfers_and_changes_no_local_ref() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     let first = work(&repos[0], "one");
@@ -166,7 +166,7 @@ fn a_dry_run_lists_transfers_and_changes_no_local_ref() {
 
 #[test]
 fn only_allowed_records_are_pushed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     repos.iter().zip(["one", "two"]).for_each(|(repo, ai)| drop(work(repo, ai)));
@@ -193,7 +193,7 @@ fn only_allowed_records_are_pushed() {
 
 #[test]
 fn a_secret_that_would_leave_for_the_first_time_is_held_back_and_named() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     repo.start("one", "t");
@@ -217,7 +217,7 @@ fn a_secret_that_would_leave_for_the_first_time_is_held_back_and_named() {
 
 #[test]
 fn foreign_lines_reviews_and_notes_on_missing_commits_are_synced() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     repos.iter().zip(["one", "two"]).for_each(|(repo, ai)| drop(work(repo, ai)));
@@ -242,7 +242,7 @@ fn foreign_lines_reviews_and_notes_on_missing_commits_are_synced() {
 
 #[test]
 fn unrelated_histories_of_notes_are_united() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     work(&repos[0], "one");
@@ -263,8 +263,8 @@ fn unrelated_histories_of_notes_are_united() {
 }
 
 #[test]
-fn a_tree_with_two_fanouts_is_merged_and_normalised() {
-    let place = Place::new();
+fn a_tree_with_two_fanouts_is_merged_and_normalized() {
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     repos.iter().zip(["one", "two"]).for_each(|(repo, ai)| drop(work(repo, ai)));

@@ -1,4 +1,4 @@
-//! Many writers at once, beside git's own, and stores that cannot be written for a while: nothing acknowledged is lost.
+//! Concurrent writers, also with plain git, and stores that cannot be written for a while: nothing acknowledged is lost.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const JOURNAL: &str = "refs/notes/empirica/data/journal";
 const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
@@ -70,7 +70,7 @@ fn all_there(repo: &Repo<'_>, ids: &[String]) {
 
 #[test]
 fn of_32_writers_on_one_commit_every_record_is_kept() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("a", "t");
     let writers: Vec<Child> = (0..32).map(|n| writer(&repo, &session, n)).collect();
@@ -82,7 +82,7 @@ fn of_32_writers_on_one_commit_every_record_is_kept() {
 
 #[test]
 fn of_32_writers_on_many_commits_every_record_is_kept_on_its_own() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("a", "t");
     repo.json(["flush"]);
@@ -118,7 +118,7 @@ fn of_32_writers_on_many_commits_every_record_is_kept_on_its_own() {
 
 #[test]
 fn concurrent_plain_git_writers_lose_no_record() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("a", "t");
     repo.json(["handoff"]);
@@ -144,7 +144,7 @@ fn concurrent_plain_git_writers_lose_no_record() {
 
 #[test]
 fn acknowledged_records_are_visible_during_a_flush() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("a", "t");
     let done = std::sync::atomic::AtomicBool::new(false);
@@ -173,7 +173,7 @@ fn acknowledged_records_are_visible_during_a_flush() {
 /// An unwritable store: records made meanwhile are acknowledged, readable immediately, and drained later with
 /// its original commit and time.
 #[track_caller]
-fn degraded(place: &mut Place, block: impl Fn(&Repo<'_>), unblock: impl Fn(&Repo<'_>), hint: &str) {
+fn degraded(place: &mut Sandbox, block: impl Fn(&Repo<'_>), unblock: impl Fn(&Repo<'_>), hint: &str) {
     let (session, commit, ids) = {
         let repo = place.repo("r");
         repo.git(["config", "empirica.lockTimeout", "200ms"]).ok();
@@ -223,7 +223,7 @@ fn degraded(place: &mut Place, block: impl Fn(&Repo<'_>), unblock: impl Fn(&Repo
 fn a_lock_held_by_another_process_delays_nothing_but_the_notes() {
     let held = std::cell::RefCell::new(None);
     degraded(
-        &mut Place::new(),
+        &mut Sandbox::new(),
         |repo| {
             let lock = File::options().create(true).append(true).open(repo.path.join(".git/empirica/lock")).unwrap();
             lock.lock().unwrap();
@@ -238,7 +238,7 @@ fn a_lock_held_by_another_process_delays_nothing_but_the_notes() {
 fn a_stale_ref_lock_is_named_with_a_remedy() {
     let path = |repo: &Repo<'_>| repo.path.join(format!(".git/{JOURNAL}.lock"));
     degraded(
-        &mut Place::new(),
+        &mut Sandbox::new(),
         |repo| {
             fs::create_dir_all(path(repo).parent().unwrap()).unwrap();
             fs::write(path(repo), "").unwrap();
@@ -255,7 +255,7 @@ fn a_store_that_takes_no_object_loses_nothing() {
         (0..256).for_each(|n| act(repo.path.join(format!(".git/objects/{n:02x}"))));
     };
     degraded(
-        &mut Place::new(),
+        &mut Sandbox::new(),
         |repo| {
             each(repo, &|path| {
                 let _ = fs::remove_dir(&path);
@@ -271,7 +271,7 @@ fn a_store_that_takes_no_object_loses_nothing() {
 fn a_conflicting_ref_name_loses_nothing() {
     let other = format!("{JOURNAL}/x");
     degraded(
-        &mut Place::new(),
+        &mut Sandbox::new(),
         |repo| drop(repo.git(["update-ref", &other, "HEAD"]).ok()),
         |repo| drop(repo.git(["update-ref", "-d", &other]).ok()),
         JOURNAL,
@@ -282,7 +282,7 @@ fn a_conflicting_ref_name_loses_nothing() {
 fn a_corrupt_ref_loses_nothing() {
     let path = |repo: &Repo<'_>| repo.path.join(".git").join(JOURNAL);
     degraded(
-        &mut Place::new(),
+        &mut Sandbox::new(),
         |repo| {
             fs::create_dir_all(path(repo).parent().unwrap()).unwrap();
             fs::write(path(repo), "garbage\n").unwrap();
@@ -296,7 +296,7 @@ fn a_corrupt_ref_loses_nothing() {
 fn a_ref_that_names_a_missing_commit_loses_nothing() {
     let path = |repo: &Repo<'_>| repo.path.join(".git").join(JOURNAL);
     degraded(
-        &mut Place::new(),
+        &mut Sandbox::new(),
         |repo| {
             fs::create_dir_all(path(repo).parent().unwrap()).unwrap();
             fs::write(path(repo), format!("{}\n", "1".repeat(40))).unwrap();

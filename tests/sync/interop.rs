@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use empirica_notes::format::lines;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const JOURNAL: &str = "refs/notes/empirica/data/journal";
 const SHELVES: [&str; 3] = ["journal", "checkpoints", "handoffs"];
@@ -84,7 +84,7 @@ fn input(repo: &Repo<'_>, arguments: &[&str], text: &str) -> String {
 
 #[test]
 fn notes_are_canonical_as_git_prints_them() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     work(&repo);
     for namespace in SHELVES {
@@ -104,7 +104,7 @@ fn notes_are_canonical_as_git_prints_them() {
 
 #[test]
 fn only_the_four_refs_of_the_format_exist() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     work(&repo);
     let refs = repo.git_out(["for-each-ref", "--format=%(refname)"]);
@@ -124,7 +124,7 @@ fn only_the_four_refs_of_the_format_exist() {
 
 #[test]
 fn the_work_tree_and_the_index_stay_as_they_are() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.write("staged", "s");
     repo.git(["add", "staged"]).ok();
@@ -156,7 +156,7 @@ fn the_work_tree_and_the_index_stay_as_they_are() {
 
 #[test]
 fn a_line_appended_with_git_survives_byte_for_byte_behind_the_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     finding(&repo, "zzz before");
@@ -186,7 +186,7 @@ fn a_line_appended_with_git_survives_byte_for_byte_behind_the_records() {
 
 #[test]
 fn bytes_that_are_no_text_survive_our_next_write() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let odd = b"\xff\xfe odd \r\nlast without a line end";
@@ -202,7 +202,7 @@ fn bytes_that_are_no_text_survive_our_next_write() {
 
 #[test]
 fn the_trees_of_many_notes_are_those_git_writes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     // few notes lie flat, many fanned out; git rebuilds the same at each size
@@ -220,7 +220,7 @@ fn the_trees_of_many_notes_are_those_git_writes() {
 
 #[test]
 fn adding_to_many_notes_of_git_writes_the_tree_git_would() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     let many = commits(&repo, 300);
@@ -238,7 +238,7 @@ fn adding_to_many_notes_of_git_writes_the_tree_git_would() {
 
 #[test]
 fn sha256_repositories_hold_notes_git_reads() {
-    let place = Place::new();
+    let place = Sandbox::new();
     place.init("dummy");
     std::fs::create_dir(place.path().join("r")).unwrap();
     let repo = place.at("r");
@@ -256,7 +256,7 @@ fn sha256_repositories_hold_notes_git_reads() {
     repo.fsck();
 }
 
-/// A ref whose tree mixes fan-outs: flat, fanned out, one object in both, and entries that are no notes.
+/// A ref whose tree mixes fan-outs: flat, fanned out, one object in both, and entries that are not notes.
 fn mixed(repo: &Repo<'_>) -> Vec<String> {
     repo.start("a", "t");
     let many = commits(repo, 4);
@@ -295,7 +295,7 @@ fn mixed(repo: &Repo<'_>) -> Vec<String> {
 
 #[test]
 fn a_tree_of_mixed_fan_out_is_read_and_written_without_loss() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let many = mixed(&repo);
     repo.git(["update-ref", "--no-deref", "HEAD", &many[2]]).ok();
@@ -333,7 +333,7 @@ fn a_tree_of_mixed_fan_out_is_read_and_written_without_loss() {
 
 #[test]
 fn other_entries_of_a_well_formed_tree_survive_every_write() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     work(&repo);
     for namespace in SHELVES.iter().map(|namespace| format!("data/{namespace}")).chain(["handoffs".to_owned()]) {

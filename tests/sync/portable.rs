@@ -1,10 +1,10 @@
-//! `export` and `import`: everything stored comes out and goes in again, byte for byte, in one commit a ref.
+//! `export` and `import`: everything stored round-trips, byte for byte, in one commit per ref.
 
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Ran, Repo};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 const REFS: [&str; 4] = ["data/journal", "data/checkpoints", "data/handoffs", "handoffs"];
 
@@ -31,7 +31,7 @@ pub fn import(repo: &Repo<'_>, text: &str) -> Value {
 }
 
 /// Sessions, goals, assessments, superseded handoffs and attachments, on several commits.
-pub fn lived(place: &Place) -> Repo<'_> {
+pub fn lived(place: &Sandbox) -> Repo<'_> {
     let repo = place.set_up("project");
     repo.start("ada", "Find it");
     repo.json(["preflight", "-v", "know=0.5,uncertainty=0.7"]);
@@ -54,7 +54,7 @@ pub fn lived(place: &Place) -> Repo<'_> {
 
 #[test]
 fn an_export_restores_the_same_trees_and_markdown() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = lived(&place);
     let text = export(&repo);
     let lines: usize = ["journal", "checkpoints", "handoffs"].iter().map(|namespace| repo.lines(namespace).len()).sum();
@@ -79,7 +79,7 @@ fn an_export_restores_the_same_trees_and_markdown() {
 
 #[test]
 fn a_repository_without_the_commits_keeps_the_records_for_when_they_come() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = lived(&place);
     let text = export(&repo);
     let empty = place.init("empty");
@@ -95,7 +95,7 @@ fn a_repository_without_the_commits_keeps_the_records_for_when_they_come() {
 
 #[test]
 fn a_repeated_import_changes_nothing_and_completes_a_partial_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = lived(&place);
     let text = export(&repo);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -129,7 +129,7 @@ fn before_tree(repo: &Repo<'_>, tip: &str) -> String {
 
 #[test]
 fn unknown_lines_and_hostile_bytes_are_preserved() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let head = repo.head();
     let record = |v: u32, at: u32, kind: &str, rest: &str| {
@@ -183,7 +183,7 @@ fn unknown_lines_and_hostile_bytes_are_preserved() {
 
 #[test]
 fn an_invalid_line_is_named_and_nothing_is_stored() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = lived(&place);
     let text = export(&repo);
     let empty = place.init("empty");
@@ -198,7 +198,7 @@ fn an_invalid_line_is_named_and_nothing_is_stored() {
         ("\u{feff}{}", "not one JSON object"),
     ] {
         let head: String = text.split_inclusive('\n').take(2).collect();
-        // a blank line is no line, but it is counted
+        // a blank line is skipped, but counted
         let given = format!("{head}\n{wrong}\n{text}{wrong}\n");
         let ran = empty.run_with_input(["import", "--jsonl", "-", "--json"], given.as_bytes()).code(2);
         let json = ran.json();
@@ -223,7 +223,7 @@ fn an_invalid_line_is_named_and_nothing_is_stored() {
 
 #[test]
 fn pending_records_are_exported_and_deduplicated_by_import() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.start("ada", "t");
     repo.json(["finding", "It waits"]);
@@ -245,7 +245,7 @@ fn trees_of(repo: &Repo<'_>, name: &str) -> String {
 
 #[test]
 fn a_repository_of_the_other_hash_is_restored_as_well() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.at("sha256");
     std::fs::create_dir_all(&repo.path).expect("a folder");
     repo.git(["init", "-q", "-b", "main", "--object-format=sha256"]).ok();
@@ -266,7 +266,7 @@ fn a_repository_of_the_other_hash_is_restored_as_well() {
 
 #[test]
 fn an_imported_secret_is_stored_unchanged_and_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.git(["config", "empirica.redact", "false"]).ok();
     repo.start("ada", "t");
@@ -282,7 +282,7 @@ fn an_imported_secret_is_stored_unchanged_and_reported() {
 
 #[test]
 fn redacted_text_is_neither_exported_nor_imported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.start("ada", "t");
     let id = repo.json(["finding", "to be forgotten"])["id"].as_str().expect("an id").to_owned();
@@ -307,7 +307,7 @@ fn redacted_text_is_neither_exported_nor_imported() {
 
 #[test]
 fn an_import_that_cannot_write_fails_and_leaves_nothing_partial() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = lived(&place);
     let text = export(&repo);
     let clone = place.clone(&repo, "clone", false);
@@ -332,7 +332,7 @@ fn an_import_that_cannot_write_fails_and_leaves_nothing_partial() {
 
 #[test]
 fn an_import_during_concurrent_writes_loses_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.start("ada", "t");
     let imported = many(&repo, 400, 7);
@@ -379,7 +379,7 @@ fn many(repo: &Repo<'_>, count: usize, seed: u64) -> String {
 
 #[test]
 fn five_thousand_records_are_one_commit_a_ref() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.git(["config", "core.logAllRefUpdates", "always"]).ok();
     let text = many(&repo, 5000, 1);
@@ -411,7 +411,7 @@ fn five_thousand_records_are_one_commit_a_ref() {
 
 #[test]
 fn a_closed_pipe_breaks_no_export() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     import(&repo, &many(&repo, 3000, 3));
     let mut command = repo.program();
@@ -425,7 +425,7 @@ fn a_closed_pipe_breaks_no_export() {
 
 #[test]
 fn an_export_that_lacks_a_note_fails_before_its_first_line() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = lived(&place);
     let list = repo.git_out(["notes", "--ref", &reference("data/handoffs"), "list"]);
     let blob = list.split(' ').next().expect("a blob");
@@ -437,9 +437,9 @@ fn an_export_that_lacks_a_note_fails_before_its_first_line() {
 
 #[test]
 fn an_export_needs_a_format_and_has_no_json_document() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
-    let refused = |arguments: &[&str]| -> Ran { repo.run(arguments).code(2) };
+    let refused = |arguments: &[&str]| -> RunOutput { repo.run(arguments).code(2) };
     refused(&["export"]);
     assert_eq!(refused(&["export", "--jsonl", "--json"]).json()["ok"], false);
     let ran = repo.run(["export", "--jsonl"]).ok();

@@ -1,8 +1,8 @@
-//! Formats `import --jsonl` accepts beside that of `export`, and its errors.
+//! Formats that `import --jsonl` accepts beside that of `export`, and its errors.
 
 use serde_json::Value;
 
-use crate::support::harness::Place;
+use crate::support::harness::Sandbox;
 use crate::sync::portable::{export, import, lived, tips, trees};
 
 /// A document written otherwise: with white space, keys sorted, other escapes, other forms of numbers.
@@ -28,7 +28,7 @@ fn escaped(text: &str) -> String {
 
 #[test]
 fn equivalent_json_is_stored_in_canonical_form() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = lived(&place);
     repo.json(["preflight", "-v", "know=0.25,uncertainty=1", "--reasoning", "tab\tand \u{e9}\u{1f980} \\\" quotes"]);
     repo.json(["handoff", "--next", "go on"]);
@@ -66,7 +66,7 @@ fn equivalent_json_is_stored_in_canonical_form() {
 
 #[test]
 fn refused_lines_are_named_with_number_and_reason() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let commit = repo.head();
     let record = |body: &str| format!("{{\"commit\":\"{commit}\",\"record\":{body}}}");

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::support::harness::{Place, Ran, Repo, fed};
+use crate::support::harness::{Repo, RunOutput, Sandbox, fed};
 
 /// Runs a script in which the mask lets nobody else in.
-fn masked(repo: &Repo<'_>, script: &str) -> Ran {
+fn masked(repo: &Repo<'_>, script: &str) -> RunOutput {
     let mut shell = repo.place.command("sh", &repo.path);
     shell.args(["-c", &format!("umask 077; {script}")]);
     fed(shell, b"")
@@ -28,7 +28,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn files_outside_the_git_directory_follow_the_umask() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["config", "core.sharedRepository", "group"]).ok();
     repo.start("ada", "t");
@@ -47,7 +47,7 @@ fn files_outside_the_git_directory_follow_the_umask() {
 #[test]
 fn files_in_the_git_directory_have_gits_permissions() {
     for value in ["group", "all", "0640", "0660", "umask"] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = place.repo("r");
         repo.git(["init", "-q", &format!("--shared={value}")]).ok();
         // before the others are made, so that git sets the permissions of the folders

@@ -1,6 +1,6 @@
-//! Redacted text never returns: epochs in all merges, from any side.
+//! Redacted text never returns: epochs in all merges, from either side.
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{REFS, clones, hub, is_quiet, lines, sync, tips, trees, work};
 
 const SECRET: &str = "the-secret-words";
@@ -44,7 +44,7 @@ pub fn stub(id: &str) -> String {
 }
 
 /// A finding with the secret on a ref that both clones and the hub have; its id.
-fn shared<'p>(place: &'p Place) -> (Repo<'p>, Vec<Repo<'p>>, String) {
+fn shared<'p>(place: &'p Sandbox) -> (Repo<'p>, Vec<Repo<'p>>, String) {
     let hub = hub(place);
     let repos = clones(place, &hub, 3);
     work(&repos[0], "one");
@@ -69,7 +69,7 @@ fn holds(repo: &Repo<'_>, name: &str) -> bool {
 
 #[test]
 fn a_redaction_reaches_every_clone_and_no_sync_restores_the_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, id) = shared(&place);
     // the others go on, and do not know
     repos[1].json(["finding", "more of the second"]);
@@ -97,7 +97,7 @@ fn a_redaction_reaches_every_clone_and_no_sync_restores_the_text() {
 
 #[test]
 fn pushing_the_old_history_after_a_redaction_does_not_restore_the_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, id) = shared(&place);
     redact(&repos[0], REFS[0], &id, &stub(&id), 1);
     sync(&repos[0]);
@@ -115,7 +115,7 @@ fn pushing_the_old_history_after_a_redaction_does_not_restore_the_text() {
 
 #[test]
 fn a_ref_set_back_behind_a_redaction_is_healed_without_the_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, repos, id) = shared(&place);
     let old = repos[0].git_out(["rev-parse", REFS[0]]);
     redact(&repos[0], REFS[0], &id, &stub(&id), 1);
@@ -135,7 +135,7 @@ fn a_ref_set_back_behind_a_redaction_is_healed_without_the_text() {
 
 #[test]
 fn pending_records_with_a_redacted_id_are_neither_shown_nor_written() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, repos, _) = shared(&place);
     let id = repos[0].json(["finding", &format!("{SECRET} again")])["id"].as_str().expect("an id").to_owned();
     repos[0].json(["finding", "innocent"]);
@@ -152,7 +152,7 @@ fn pending_records_with_a_redacted_id_are_neither_shown_nor_written() {
 
 #[test]
 fn readers_do_not_show_the_text_from_a_source_that_does_not_know() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, repos, id) = shared(&place);
     redact(&repos[0], REFS[0], &id, &stub(&id), 1);
     // the tracking ref still has it, and nothing can be written now
@@ -167,7 +167,7 @@ fn readers_do_not_show_the_text_from_a_source_that_does_not_know() {
 
 #[test]
 fn concurrent_redactions_both_hold_and_neither_history_is_a_parent() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos, first) = shared(&place);
     let all = lines(&repos[1]);
     let second = all.iter().find(|line| line.contains("finding of one")).expect("a line");
@@ -188,7 +188,7 @@ fn concurrent_redactions_both_hold_and_neither_history_is_a_parent() {
 
 #[test]
 fn a_redacted_block_of_markdown_stays_redacted_and_others_entries_are_united() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     let id = work(&repos[0], SECRET);

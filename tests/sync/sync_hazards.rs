@@ -3,11 +3,11 @@
 use std::fs;
 
 use crate::repository::kinds::{Format, git_has};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{REFS, clones, hub, lines, statuses, sync, tips, trees, work};
 
 /// Two clones, of which the first has shared and the second has something unpushed.
-fn two<'p>(place: &'p Place) -> (Repo<'p>, Vec<Repo<'p>>) {
+fn two<'p>(place: &'p Sandbox) -> (Repo<'p>, Vec<Repo<'p>>) {
     let hub = hub(place);
     let repos = clones(place, &hub, 2);
     work(&repos[0], "one");
@@ -18,7 +18,7 @@ fn two<'p>(place: &'p Place) -> (Repo<'p>, Vec<Repo<'p>>) {
 
 #[test]
 fn every_form_of_fetch_and_pull_loses_nothing_and_brings_teammates_handoffs() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     let forms: [&[&str]; 5] = [
@@ -51,7 +51,7 @@ fn every_form_of_fetch_and_pull_loses_nothing_and_brings_teammates_handoffs() {
 
 #[test]
 fn the_next_reading_command_merges_fetched_notes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let _clones = two(&place);
     for reader in [&["resume"][..], &["handoff", "list"], &["status"], &["session", "show", "latest:one"]] {
         let at = place.path().join("copy");
@@ -68,7 +68,7 @@ fn the_next_reading_command_merges_fetched_notes() {
 
 #[test]
 fn a_session_continued_elsewhere_is_complete_after_a_sync() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, repos) = two(&place);
     sync(&repos[1]);
     let id = repos[1].json(["session", "list", "--ai", "one"])["sessions"][0]["session_id"].clone();
@@ -82,7 +82,7 @@ fn a_session_continued_elsewhere_is_complete_after_a_sync() {
 
 #[test]
 fn a_users_refspec_over_all_notes_loses_nothing_through_any_number_of_fetches_and_syncs() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos) = two(&place);
     let ours = lines(&repos[1]);
     repos[1].git(["config", "--add", "remote.origin.fetch", "+refs/notes/*:refs/notes/*"]).ok();
@@ -106,7 +106,7 @@ fn a_users_refspec_over_all_notes_loses_nothing_through_any_number_of_fetches_an
 
 #[test]
 fn a_mirror_push_from_a_clone_without_notes_is_undone_by_the_next_sync() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos) = two(&place);
     sync(&repos[1]);
     let all = trees(&hub);
@@ -123,7 +123,7 @@ fn a_mirror_push_from_a_clone_without_notes_is_undone_by_the_next_sync() {
 
 #[test]
 fn ref_name_conflicts_are_reported_and_lose_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repos) = two(&place);
     // where our folder would be, the remote has a ref
     let commit = hub.git_out(["rev-parse", "main"]);
@@ -143,7 +143,7 @@ fn ref_name_conflicts_are_reported_and_lose_nothing() {
 
 /// A stale lock of a killed git on a fetched ref.
 fn left_lock(refs: &'static str, lock: &str) {
-    let place = Place::new();
+    let place = Sandbox::new();
     if !git_has(&place, Format { hash: "sha1", refs }) {
         return;
     }

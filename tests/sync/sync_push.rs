@@ -1,4 +1,4 @@
-//! What happens to the notes before a user's own `git push`: real pushes, with the hook that comes with the program.
+//! Notes before a user's own `git push`: real pushes, with the shipped hook.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,8 +12,8 @@ use git_empirica::context::{CommandContext, Selection};
 use git_empirica::handoff::note::BuiltIn;
 use git_empirica::sync::run::{BeforePush, before_push};
 
-use crate::hooks::init::script;
-use crate::support::harness::{Place, Ran, Repo};
+use crate::setup::init::script;
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 use crate::sync::team::{REFS, all_refs, clones, hook, hub, lines, sync, tips, work};
 
 /// The use case in a repository, with these variables.
@@ -26,7 +26,7 @@ fn call(variables: HashMap<String, String>, cwd: PathBuf, remote: &str, url: &st
 
 #[test]
 fn the_hook_does_nothing_during_a_sync() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     work(repo, "one");
@@ -44,7 +44,7 @@ fn install(repo: &Repo<'_>) {
 }
 
 /// A clone with the hook and something to say, and its hub.
-fn ready<'p>(place: &'p Place) -> (Repo<'p>, Repo<'p>) {
+fn ready<'p>(place: &'p Sandbox) -> (Repo<'p>, Repo<'p>) {
     let hub = hub(place);
     let repo = clones(place, &hub, 1).remove(0);
     install(&repo);
@@ -53,13 +53,13 @@ fn ready<'p>(place: &'p Place) -> (Repo<'p>, Repo<'p>) {
 }
 
 /// Runs git and counts the fetches the hook makes.
-fn fetches(repo: &Repo<'_>, arguments: &[&str]) -> (usize, Ran) {
+fn fetches(repo: &Repo<'_>, arguments: &[&str]) -> (usize, RunOutput) {
     let trace = repo.place.path().join("trace");
     let _ = std::fs::remove_file(&trace);
     let mut command = repo.place.command("git", &repo.path);
     let out = command.args(arguments).env("GIT_TRACE", &trace).output().expect("git starts");
     let text = std::fs::read_to_string(&trace).expect("a trace");
-    let ran = Ran {
+    let ran = RunOutput {
         code: out.status.code().unwrap_or(-1),
         out: String::from_utf8_lossy(&out.stdout).into_owned(),
         err: String::from_utf8_lossy(&out.stderr).into_owned(),
@@ -71,7 +71,7 @@ fn fetches(repo: &Repo<'_>, arguments: &[&str]) -> (usize, Ran) {
 
 #[test]
 fn a_push_syncs_the_notes_only_if_something_is_new() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     repo.commit("c", "c\n", "Work");
     let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
@@ -84,7 +84,7 @@ fn a_push_syncs_the_notes_only_if_something_is_new() {
     let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
     assert_eq!((fetches_count, ran.code), (0, 0));
     assert!(!ran.err.contains("said:"), "{}", ran.err);
-    // nothing for git to push is no reason to keep what we have
+    // our records are pushed even if git has nothing to push
     repo.json(["finding", "one more"]);
     let (fetches_count, _) = fetches(&repo, &["push", "-q", "origin", "main"]);
     assert_eq!(fetches_count, 1);
@@ -93,7 +93,7 @@ fn a_push_syncs_the_notes_only_if_something_is_new() {
 
 #[test]
 fn a_dry_run_sends_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     repo.commit("c", "c\n", "Work");
     repo.git(["config", "alias.try", "push --dry-run"]).ok();
@@ -108,7 +108,7 @@ fn a_dry_run_sends_nothing() {
 
 #[test]
 fn a_push_that_names_notes_or_mirrors_is_left_alone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     repo.commit("c", "c\n", "Work");
     let ours = tips(&repo);
@@ -124,7 +124,7 @@ fn a_push_that_names_notes_or_mirrors_is_left_alone() {
 
 #[test]
 fn notes_are_pushed_only_to_allowed_remotes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     hub.git(["clone", "-q", "--bare", ".", "../other.git"]).ok();
     repo.git(["remote", "add", "other", "../other.git"]).ok();
@@ -144,7 +144,7 @@ fn notes_are_pushed_only_to_allowed_remotes() {
 
 #[test]
 fn each_of_several_push_urls_gets_the_notes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     let others: Vec<Repo<'_>> = ["p1.git", "p2.git", "p3.git"].map(|name| place.at(name)).into();
     for other in &others {
@@ -160,7 +160,7 @@ fn each_of_several_push_urls_gets_the_notes() {
 
 #[test]
 fn a_server_that_refuses_notes_is_retried_once_a_day() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     {
         let (hub, repo) = ready(&place);
         let script = "while read old new ref; do case $ref in refs/notes/*) exit 1;; esac; done";
@@ -180,7 +180,7 @@ fn a_server_that_refuses_notes_is_retried_once_a_day() {
 
 #[test]
 fn a_hanging_remote_times_out_and_its_processes_are_killed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (_hub, repo) = ready(&place);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/x.git", listener.local_addr().expect("an address"));
@@ -214,7 +214,7 @@ fn a_hanging_remote_times_out_and_its_processes_are_killed() {
 
 #[test]
 fn a_lock_that_is_held_does_not_hinder_the_push() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     sync(&repo);
     repo.commit("c", "c\n", "Work");
@@ -231,7 +231,7 @@ fn a_lock_that_is_held_does_not_hinder_the_push() {
 
 #[test]
 fn a_sync_runs_no_hook() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     hook(&repo, "pre-push", "touch \"$(git rev-parse --git-common-dir)/hooked\"; exit 1");
     repo.git(["config", "push.followTags", "true"]).ok();
@@ -244,7 +244,7 @@ fn a_sync_runs_no_hook() {
 
 #[test]
 fn a_push_from_a_linked_worktree_takes_the_notes_along() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     repo.git(["worktree", "add", "-q", "-b", "topic", "../linked", "--track", "origin/main"]).ok();
     let linked = place.at("linked");
@@ -268,7 +268,7 @@ fn slow_hook(repo: &Repo<'_>) -> [PathBuf; 2] {
 
 #[test]
 fn the_push_time_limit_covers_local_writes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     sync(&repo);
     repo.commit("c", "c\n", "Work");
@@ -297,7 +297,7 @@ fn the_push_time_limit_covers_local_writes() {
 
 #[test]
 fn an_invalid_time_limit_is_reported_and_a_number_is_seconds() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (hub, repo) = ready(&place);
     repo.git(["config", "empirica.syncTimeout", "soon"]).ok();
     let ran = repo.git(["push", "-q", "origin", "main"]).ok();

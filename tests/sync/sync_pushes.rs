@@ -1,4 +1,4 @@
-//! Pushes with the hooks installed: many at once, interrupted, over ssh, from a mirror.
+//! Pushes with the hooks installed: concurrent, interrupted, over ssh, from a mirror.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{REFS, clones, hub, lines, resolve, tips, work};
 
-fn hooked<'p>(place: &'p Place, hub: &Repo<'p>, count: usize) -> Vec<Repo<'p>> {
+fn hooked<'p>(place: &'p Sandbox, hub: &Repo<'p>, count: usize) -> Vec<Repo<'p>> {
     let all = clones(place, hub, count);
     all.iter().for_each(|repo| drop(repo.run(["init"]).ok()));
     all
@@ -17,7 +17,7 @@ fn hooked<'p>(place: &'p Place, hub: &Repo<'p>, count: usize) -> Vec<Repo<'p>> {
 
 #[test]
 fn clones_that_push_at_the_same_time_bring_everything_along() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let team = hooked(&place, &hub, 5);
     for round in 0..3 {
@@ -57,7 +57,7 @@ fn clones_that_push_at_the_same_time_bring_everything_along() {
 
 #[test]
 fn interrupting_a_push_ends_its_processes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];
     work(repo, "one");
@@ -84,7 +84,7 @@ fn interrupting_a_push_ends_its_processes() {
 
 #[test]
 fn ssh_never_prompts_unless_the_user_configured_the_command() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];
     let log = place.path().join("ssh.log");
@@ -134,7 +134,7 @@ fn ssh_never_prompts_unless_the_user_configured_the_command() {
 
 #[test]
 fn a_mirror_clone_that_is_fetched_with_prune_keeps_what_it_recorded() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let path = place.path().join("mirror.git");
     hub.git(["clone", "-q", "--mirror", hub.path.to_str().expect("UTF-8"), path.to_str().expect("UTF-8")]).ok();
@@ -149,7 +149,7 @@ fn a_mirror_clone_that_is_fetched_with_prune_keeps_what_it_recorded() {
 
 #[test]
 fn a_server_that_hides_our_refs_does_not_hinder_the_push() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];
     hub.git(["config", "transfer.hideRefs", "refs/notes/empirica"]).ok();
@@ -163,7 +163,7 @@ fn a_server_that_hides_our_refs_does_not_hinder_the_push() {
 
 #[test]
 fn configuration_of_one_command_applies_to_its_hook() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];
     work(repo, "one");
@@ -176,7 +176,7 @@ fn configuration_of_one_command_applies_to_its_hook() {
 
 #[test]
 fn withheld_records_are_not_retried_at_every_push() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];
     repo.git(["config", "empirica.redact", "false"]).ok();
@@ -202,7 +202,7 @@ fn withheld_records_are_not_retried_at_every_push() {
 
 #[test]
 fn two_renderers_do_not_push_against_each_other() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = hooked(&place, &hub, 2);
     work(&repos[0], "one");
@@ -230,7 +230,7 @@ fn two_renderers_do_not_push_against_each_other() {
 
 #[test]
 fn a_sync_with_nothing_new_connects_once() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &hooked(&place, &hub, 1)[0];
     work(repo, "one");

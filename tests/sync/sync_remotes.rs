@@ -1,10 +1,10 @@
-//! Tests `sync` over git's transports, and with remotes that refuse, vanish, or are not there.
+//! `sync` over git's transports, and with remotes that refuse, vanish, or do not exist.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 use crate::sync::team::{
     REFS, all_refs, clones, converge, hook, hub, is_quiet, lines, statuses, sync, tips, trees, work,
 };
@@ -25,7 +25,7 @@ impl Drop for Served {
 }
 
 /// `git daemon` over everything in the place, with pushing allowed.
-fn daemon(place: &Place) -> (Served, u16) {
+fn daemon(place: &Sandbox) -> (Served, u16) {
     let exec = Command::new("git").arg("--exec-path").output().expect("git starts").stdout;
     let program = std::path::Path::new(String::from_utf8_lossy(&exec).trim()).join("git-daemon");
     for _ in 0..5 {
@@ -48,7 +48,7 @@ fn daemon(place: &Place) -> (Served, u16) {
 }
 
 /// One request, handed to `git http-backend` as a web server does.
-fn serve(place: &Place, stream: TcpStream) -> Option<()> {
+fn serve(place: &Sandbox, stream: TcpStream) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -100,7 +100,7 @@ fn serve(place: &Place, stream: TcpStream) -> Option<()> {
 
 #[test]
 fn five_clones_converge_over_git_daemon() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let (_served, port) = daemon(&place);
     let repos = clones(&place, &hub, 5);
@@ -112,7 +112,7 @@ fn five_clones_converge_over_git_daemon() {
 
 #[test]
 fn five_clones_converge_over_smart_http() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 5);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -140,7 +140,7 @@ fn five_clones_converge_over_smart_http() {
 
 #[test]
 fn a_server_that_refuses_notes_is_named_with_its_own_words_and_the_records_stay() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     work(repo, "one");
@@ -160,7 +160,7 @@ fn a_server_that_refuses_notes_is_named_with_its_own_words_and_the_records_stay(
 
 #[test]
 fn one_ref_that_is_refused_does_not_keep_the_others() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     work(repo, "one");
@@ -173,7 +173,7 @@ fn one_ref_that_is_refused_does_not_keep_the_others() {
 
 #[test]
 fn a_server_that_denies_non_fast_forwards_accepts_every_sync() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     hub.git(["config", "receive.denyNonFastForwards", "true"]).ok();
     hub.git(["config", "receive.denyDeletes", "true"]).ok();
@@ -183,7 +183,7 @@ fn a_server_that_denies_non_fast_forwards_accepts_every_sync() {
 
 #[test]
 fn a_remote_that_vanishes_midway_loses_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     work(&repos[0], "one");
@@ -207,7 +207,7 @@ fn a_remote_that_vanishes_midway_loses_nothing() {
 
 #[test]
 fn a_missing_or_wrong_remote_error_suggests_a_fix() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let alone = place.repo("alone");
     let failed = alone.fails(1, ["sync"]);
     assert!(failed["suggestion"].to_string().contains("git remote add"), "{failed}");
@@ -226,7 +226,7 @@ fn a_missing_or_wrong_remote_error_suggests_a_fix() {
 
 #[test]
 fn a_remote_with_an_odd_name_a_path_and_a_url_are_places_too() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     work(&repos[0], "one");
@@ -249,7 +249,7 @@ fn a_remote_with_an_odd_name_a_path_and_a_url_are_places_too() {
 
 #[test]
 fn it_goes_to_the_remote_that_is_configured_or_tracked() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     for name in ["one", "two"] {
@@ -270,7 +270,7 @@ fn it_goes_to_the_remote_that_is_configured_or_tracked() {
 
 #[test]
 fn the_python_tools_refs_are_left_alone_and_stay_here() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     let theirs = [
@@ -295,7 +295,7 @@ fn the_python_tools_refs_are_left_alone_and_stay_here() {
 }
 
 /// A clone made by git with options, over `file://`, so that they count.
-fn special<'p>(place: &'p Place, hub: &Repo<'p>, name: &str, options: &[&str]) -> Repo<'p> {
+fn special<'p>(place: &'p Sandbox, hub: &Repo<'p>, name: &str, options: &[&str]) -> Repo<'p> {
     let url = format!("file://{}", hub.path.display());
     hub.git(["clone", "-q"].iter().chain(options).chain(&[url.as_str(), &format!("../{name}")])).ok();
     let repo = place.at(name);
@@ -306,7 +306,7 @@ fn special<'p>(place: &'p Place, hub: &Repo<'p>, name: &str, options: &[&str]) -
 
 #[test]
 fn partial_clones_fetch_notes_in_one_batch_and_push_their_own() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     hub.git(["config", "uploadpack.allowFilter", "true"]).ok();
     hub.git(["config", "uploadpack.allowAnySHA1InWant", "true"]).ok();
@@ -338,7 +338,7 @@ fn partial_clones_fetch_notes_in_one_batch_and_push_their_own() {
 
 #[test]
 fn a_shallow_clone_that_pruned_and_pushed_deletes_nothing_for_anyone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
     work(&repos[0], "new");
@@ -369,7 +369,7 @@ fn a_shallow_clone_that_pruned_and_pushed_deletes_nothing_for_anyone() {
 
 #[test]
 fn it_works_from_a_subfolder_a_linked_worktree_a_bare_repository_and_a_given_git_dir() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = hub(&place);
     let repo = &clones(&place, &hub, 1)[0];
     repo.git(["config", "remote.origin.url", "../hub.git"]).ok();

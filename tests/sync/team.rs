@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 pub const REFS: [&str; 4] = [
     "refs/notes/empirica/data/journal",
@@ -18,7 +18,7 @@ pub const SPECS: [&str; 2] = [
 ];
 
 /// A bare repository with three commits on main.
-pub fn hub<'p>(place: &'p Place) -> Repo<'p> {
+pub fn hub<'p>(place: &'p Sandbox) -> Repo<'p> {
     let seed = place.repo("seed");
     seed.commit("a", "a\n", "Second");
     seed.commit("b", "b\n", "Third");
@@ -27,7 +27,7 @@ pub fn hub<'p>(place: &'p Place) -> Repo<'p> {
 }
 
 /// Clones of it, `c0` and so on, with the two refspecs that `init` sets.
-pub fn clones<'p>(place: &'p Place, hub: &Repo<'p>, n: usize) -> Vec<Repo<'p>> {
+pub fn clones<'p>(place: &'p Sandbox, hub: &Repo<'p>, n: usize) -> Vec<Repo<'p>> {
     let clone = |at: usize| {
         let repo = place.clone(hub, &format!("c{at}"), false);
         SPECS.iter().for_each(|spec| drop(repo.git(["config", "--add", "remote.origin.fetch", spec]).ok()));

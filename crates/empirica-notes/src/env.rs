@@ -1,4 +1,5 @@
-//! The process's environment, working folder and clock. Nothing else in the workspace reads them.
+//! The process's environment, working folder and clock, as read by `main.rs`. `now` gives the times of records; elsewhere the clock
+//! serves only deadlines, ages of locks and files, and relative dates.
 
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt;

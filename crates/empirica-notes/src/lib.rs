@@ -1,5 +1,5 @@
 //! Records in git notes: appended to a log, flushed to refs by union, read from the log and every ref, recovered,
-//! redacted and synchronised.
+//! redacted and synchronized.
 //!
 //! Only [`git`] uses gix and runs git. [`model`] defines records, [`mod@format`] encodes them, [`store`] stores them.
 //!

@@ -1,4 +1,4 @@
-//! Reads transcripts of AI coding agents in one pass: detects the agent by content and summarises the session.
+//! Reads transcripts of AI coding agents in one pass: detects the agent by content and summarizes the session.
 //!
 //! [`read`] takes a file, folder or database, [`read_from`] a stream, and [`find::latest`] finds the newest transcript of
 //! a work tree.

@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_is_found_by_its_name_and_is_serialised_by_it() {
+    fn an_agent_is_found_by_its_name_and_is_serialized_by_it() {
         for agent in Agent::ALL {
             assert_eq!(Agent::parse(agent.name()), Some(agent));
             assert_eq!(serde_json::to_value(agent).unwrap(), agent.name());

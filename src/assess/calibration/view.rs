@@ -1,4 +1,4 @@
-//! The answer of `calibration`, with a plot of 69 columns without colour.
+//! The answer of `calibration`, with a plot of 69 columns without color.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The goals of a PREFLIGHT that recommends to investigate: suggested from earlier work, and ended when they are reached.
+//! The goals of a PREFLIGHT that recommends investigating: suggested from earlier work, and ended when they are reached.
 
 pub mod rules;
 
@@ -27,7 +27,7 @@ pub struct SuggestedGoal {
     pub id: Id,
     /// Its text.
     pub description: String,
-    /// Of know, uncertainty and state high where they recommend to investigate; of other vectors high below 0.50, medium below 0.60.
+    /// Of know, uncertainty and state high where they recommend investigating; of other vectors high below 0.50, medium below 0.60.
     pub priority: Priority,
     /// Why it was suggested.
     pub rationale: Option<String>,
@@ -62,7 +62,7 @@ impl GoalChanges {
 /// The reason why an earlier suggestion is dropped.
 const SUPERSEDED: &str = "it was assessed again, with newer vectors or another task";
 
-/// Suggests goals for the weak vectors; none if nothing recommends to investigate. `gathered` is the session before the
+/// Suggests goals for the weak vectors; none if nothing recommends investigating. `gathered` is the session before the
 /// assessment, `evidence` the task, reasoning and unknowns that come with it.
 pub fn run(
     context: &CommandContext<'_>,
@@ -119,7 +119,7 @@ pub fn suggest(context: &CommandContext<'_>, about: Option<String>) -> Result<Go
     let Some((_, last)) = gathered.assessments.last() else {
         return Err(Error::refused(format!("cannot suggest goals: session {} has no assessment", session.id.short()))
             .reason("goals are suggested for the weak vectors of the last assessment")
-            .suggest("Assess yourself first; a PREFLIGHT that recommends to investigate suggests goals itself.")
+            .suggest("Assess yourself first; a PREFLIGHT that recommends investigating suggests goals itself.")
             .command(empirica("preflight").option("-v", blank("know=<0..1>,uncertainty=<0..1>"))));
     };
     let vectors = last.vectors.clone();

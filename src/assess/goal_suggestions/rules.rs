@@ -17,7 +17,7 @@ const WEAK: f64 = 0.70;
 const WEAKER: f64 = 0.60;
 /// Below this it is high.
 const WEAKEST: f64 = 0.50;
-/// The vectors that recommend to investigate, in the order their goals lead.
+/// The vectors that recommend investigating, in the order their goals lead.
 const LEADING: [Vector; 3] = [Vector::Know, Vector::Uncertainty, Vector::State];
 /// Near zero before work by nature: they get no goal.
 const SILENT: [Vector; 3] = [Vector::Completion, Vector::Change, Vector::Impact];
@@ -64,7 +64,7 @@ pub struct SuggestionInput {
 }
 
 /// One goal for each vector under 0.70 (uncertainty and density: above 0.30), at most 5: first know, uncertainty and state
-/// where they recommend to investigate, then the others, weakest first. Empty when nothing recommends it.
+/// where they recommend investigating, then the others, weakest first. Empty when nothing recommends it.
 pub fn goals(vectors: &Vectors, input: &SuggestionInput) -> Vec<(Vector, Goal)> {
     let triggers = gate::triggers(vectors);
     if triggers.is_empty() {
@@ -111,7 +111,7 @@ fn strength(vector: Vector, value: f64) -> f64 {
     round4(if vector.less_is_better() { 1.0 - value } else { value })
 }
 
-/// High for vectors that recommend to investigate, as in the seed's example (know 0.65); of the others by their strength.
+/// High for vectors that recommend investigating (such as know 0.65); of the others by their strength.
 fn priority(leads: bool, strength: f64) -> Priority {
     match strength {
         s if leads || s < WEAKEST => Priority::High,
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn triggers_lead_and_are_high() {
-        assert_eq!(of("know=0.9,uncertainty=0.6,do=0.1"), [], "nothing recommends to investigate");
+        assert_eq!(of("know=0.9,uncertainty=0.6,do=0.1"), [], "nothing recommends investigating");
         assert_eq!(of("know=0.6999"), [("know", "high")]);
         assert_eq!(of("know=0.7,uncertainty=0.6001"), [("uncertainty", "high")]);
         assert_eq!(

@@ -12,7 +12,7 @@ use crate::checkpoint::compare::changes::{Change, ChangeKind, Changes, HistoryBe
 use crate::checkpoint::compare::operand::Operand;
 use empirica_notes::model::{Id, Vector};
 
-/// The dimensions, in the order they are reported (the seed's).
+/// The dimensions, in the order in which they are reported.
 pub const DIMENSIONS: [&str; 9] = [
     "breadcrumbs",
     "git_state",

@@ -13,7 +13,7 @@ use empirica_notes::model::goal::{GoalState, GoalStatus, completion_rate};
 use empirica_notes::model::snapshot::*;
 use empirica_notes::model::{Assessment, Body, Envelope, Id, Phase, Record, SessionId, Vector, Vectors};
 
-/// Most entries of a list of recent ones (the seed's limit).
+/// Most entries of a list of recent ones.
 pub const RECENT: usize = 5;
 /// Most steps of a trajectory.
 pub const STEPS: usize = 20;

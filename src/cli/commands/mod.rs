@@ -132,7 +132,7 @@ commands! {
             ["status --all"], "": session::bootstrap::view::ProjectView + CountedView;
         }
     }
-    "more to log" {
+    "log" {
         #[command(flatten)]
         Entry(journal::entry::EntryCommand) as journal::entry::NAMES => {
             journal::entry::NAMES, "": claim::add::AddedClaim + StoredView;
@@ -140,7 +140,7 @@ commands! {
         Undo(journal::undo::Undo) => { ["undo"], "": claim::view::UndoneView + StoredView; }
         Collect(journal::collect::Collect) => { ["collect"], "": collect::view::CollectedView + StoredView; }
     }
-    "state of the work, and how it was judged" {
+    "assess" {
         #[command(subcommand)]
         Goal(goal::GoalCommand) => {
             ["goal add", "goal sub", "goal done", "goal drop", "goal take"], "": claim::goal::GoalOutcome + StoredView;
@@ -183,7 +183,7 @@ commands! {
             ["task show"], "": task::view::ShownView;
         }
     }
-    "more to ask" {
+    "query" {
         Resume(query::resume::Resume) => { ["resume"], "": session::resume::view::ResumeView; }
         Show(query::show::Show) => {
             ["show"], "of a handoff": handoff::view::HandoffView, handoff::arrival::view::ArrivalView,
@@ -206,7 +206,7 @@ commands! {
         }
         Report(query::report::Report) => { ["report"], "": report::view::ReportView; }
     }
-    "remove, copy, move" {
+    "exchange and redact" {
         Sync(exchange::sync::Sync) => { ["sync"], "": sync::run::SyncOutcome; }
         Redact(exchange::redact::Redact) => {
             ["redact"], "": sync::redact::view::RedactView;
@@ -218,7 +218,7 @@ commands! {
             ["import"], "with `--jsonl`": import::lines::ImportOutcome + StoredView;
         }
     }
-    "set-up of parts" {
+    "set up" {
         Init(install::init::Init) => { ["init"], "": setup::view::InitView; }
         Deinit(install::deinit::Deinit) => { ["deinit"], "": setup::view::DeinitView; }
         Doctor(install::doctor::Doctor) => {

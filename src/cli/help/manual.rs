@@ -15,7 +15,7 @@ Answer with exactly one JSON document on standard output, also on failure.
 Print only the answer and warnings.
 .TP
 \-h, \-\-help
-Show the everyday options; all of them.
+\-h shows the everyday options, \-\-help all of them.
 .SH "EXIT STATUS"
 .TP
 0
@@ -28,10 +28,10 @@ Not found, refused, or not possible in the present state.
 Wrong arguments or values.
 .TP
 3
-A gate stops.
+A check failed: severe drift, or \fBhandoff \-\-validate\fR found an error.
 .TP
 128
-No repository, or storage beyond repair.
+No repository, or the notes and logs cannot be read or written.
 .SH CONFIGURATION
 Read with \fBgit config\fR.
 .TP
@@ -144,7 +144,9 @@ pub fn pages(program: &Command) -> Vec<(String, Vec<u8>)> {
 }
 
 fn collect(command: &Command, name: &str, out: &mut Vec<(String, Vec<u8>)>) {
+    // the page is the long form; clap_mangen leaves out the text of arguments hidden from the short help
     let page = command.clone().name(name.to_owned()).disable_help_subcommand(true);
+    let page = page.mut_args(|argument| argument.hide_short_help(false));
     let man = clap_mangen::Man::new(page)
         .title(name.to_uppercase())
         .date("")

@@ -1,4 +1,4 @@
-//! Self-assessment of a session: whether know and uncertainty moved together. `track.rs` compares forecasts with
+//! Self-assessment of a session: whether know and uncertainty moved together. `track_record.rs` compares forecasts with
 //! outcomes.
 
 use crate::fold::assessment::confidence::round4;

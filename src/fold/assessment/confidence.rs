@@ -13,7 +13,7 @@ pub fn round4(value: f64) -> f64 {
 }
 
 /// Overall confidence in [0, 1], rounded to 4 decimals: each tier is the mean of its given vectors (density
-/// inverted), and weights are normalised over the present tiers. `None` without vectors of any tier; uncertainty
+/// inverted), and weights are normalized over the present tiers. `None` without vectors of any tier; uncertainty
 /// belongs to none.
 pub fn overall(vectors: &Vectors) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_renormalised_over_what_is_given() {
+    fn weights_are_renormalized_over_what_is_given() {
         assert_eq!(overall(&vectors("know=0.6")), Some(0.6));
         assert_eq!(overall(&vectors("density=0.25")), Some(0.75));
         // (0.35*0.6 + 0.15*1.0) / 0.5

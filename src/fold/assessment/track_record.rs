@@ -126,7 +126,7 @@ pub struct TrackEntry {
 }
 
 impl TrackEntry {
-    /// Summarises a session, in progress or not.
+    /// Summarizes a session, in progress or not.
     pub fn of(session: &SessionRecords) -> Self {
         TrackEntry { end: session.end.clone(), forecast: forecast(session), outcome: outcome(session) }
     }
@@ -179,7 +179,7 @@ empirica_notes::named_enum! {
 /// How many sessions count in no score, by the first reason that holds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Unjudged {
-    /// Still going on: active, and the last assessment is no POSTFLIGHT.
+    /// Still going on: active, and the last assessment is not a POSTFLIGHT.
     pub active: usize,
     /// With neither goals nor evidence.
     pub no_outcome: usize,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::text::list::add_new;
 use empirica_notes::model::{Body, Handoff, Id, Record};
 
-/// Default limit of recovery attempts (dual-agent handoff mechanisms, "max_retries").
+/// Recovery attempts of a task, unless a handoff sets `max_retries`.
 const RETRIES: u64 = 3;
 
 /// Valid numbers of rounds and attempts; others are ignored.

@@ -35,7 +35,7 @@ impl TaskEvent {
 }
 
 empirica_notes::named_enum! {
-    /// Whether work can continue (dual-agent handoff mechanisms, "Human Handoff").
+    /// Whether work can continue; an escalated task waits for a person.
     pub enum TaskStatus {
         /// Work can continue.
         Open = "open",

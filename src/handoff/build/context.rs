@@ -1,4 +1,4 @@
-//! The session-context document (agent handoff service, "HandoffContext"), and its reduction to a budget of tokens.
+//! The document of a session's context for its successor, and its reduction to a budget of tokens.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,4 @@
-//! Ranks records by relevance to a task: shared paths and words, age, success and failure (dual-agent handoff mechanisms, "Context
-//! Optimization").
+//! Ranks records by relevance to a task: shared paths and words, age, success and failure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_recognised_in_text() {
+    fn paths_are_recognized_in_text() {
         let found = |text: &str| paths_in(text).into_iter().collect::<Vec<_>>();
         assert_eq!(found("see src/auth.js:12, `lib/x` and README.md."), ["README.md", "lib/x", "src/auth.js"]);
         assert_eq!(found("version 1.2 at https://x.org/y, e. g. 3.5s, done. 1/2"), Vec::<String>::new());

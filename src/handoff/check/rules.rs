@@ -1,5 +1,5 @@
-//! The rules of the checks: the ten lines of the specification's two checklists (dual-agent handoff mechanisms, "Pre-Handoff
-//! Checks"), and reported gaps.
+//! The rules of the checks: the ten lines of the two checklists in `docs/checks.md`, one for each direction between manager and
+//! worker, and reported gaps.
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +41,7 @@ empirica_notes::named_enum! {
 pub struct Check {
     /// Its name.
     pub name: &'static str,
-    /// The line of the specification.
+    /// The line of the checklist.
     pub line: &'static str,
     /// The result.
     pub level: Level,
@@ -78,7 +78,7 @@ pub struct CheckFacts<'f> {
     pub reported: &'f [ReportedGap],
 }
 
-/// The results of all checks, in the order of the specification, reported gaps last.
+/// The results of all checks, in the order of the checklists, reported gaps last.
 pub fn checks(handoff: &Handoff, facts: &CheckFacts<'_>) -> Vec<Check> {
     let subject = Subject { handoff, kind: handoff.kind.as_str() };
     let all: [(&'static str, &'static str, Finding); 11] = [

@@ -1,4 +1,4 @@
-//! Handoffs and digests as short labelled lists.
+//! Handoffs and digests as short labeled lists.
 
 use std::collections::BTreeSet;
 

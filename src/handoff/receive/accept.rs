@@ -99,7 +99,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     }
 }
 
-/// The claims of a resolution (dual-agent handoff mechanisms, "Resolution Integration"): a decision, and a pattern for similar cases.
+/// The claims that record a resolution: a decision, and a pattern for similar cases.
 /// Refused unless the handoff escalates its task.
 fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, resolution: &str) -> Result<Vec<Body>> {
     let short = head.id.short();

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_running_agent_is_recognised_by_its_own_keys() {
+    fn the_running_agent_is_recognized_by_its_own_keys() {
         let only = |name: &'static str| move |variable: &str| variable == name;
         assert_eq!(running(&json!({}), &only("COPILOT_CLI")), Some(Agent::Copilot));
         assert_eq!(running(&json!({}), &only("GEMINI_SESSION_ID")), Some(Agent::Gemini));

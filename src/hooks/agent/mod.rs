@@ -294,7 +294,7 @@ fn failed(
     if own(context, event, false)?.is_none() {
         return Ok(None);
     }
-    // remove secrets first: a truncated one is not recognised
+    // remove secrets first: a truncated one is not recognized
     let text: String = context.store.secret_filter().clean(text).chars().take(FAULT).collect();
     let entry = Activity { category: category.to_owned(), text, failed: true, ..Default::default() };
     claim::add::log(context, Body::Activity(entry), None).map(|_| None)

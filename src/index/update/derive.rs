@@ -81,7 +81,7 @@ fn derive(
     let handoffs = own().filter(|record| matches!(record.body, Body::Handoff(_)));
     Ok(Some(DerivedSession {
         newest: own().next_back().map(|record| record.head.id.clone()),
-        // numbers and texts only: serialising cannot fail
+        // numbers and texts only: serializing cannot fail
         summary: gathered.as_ref().and_then(|gathered| serde_json::to_string(&summarize(gathered, &superseded)).ok()),
         know: learned(Vector::Know),
         uncertainty: learned(Vector::Uncertainty),

@@ -57,7 +57,7 @@ impl Server {
     ) -> Result<T> {
         let _turn = self.turn.lock().await;
         if context.ct.is_cancelled() {
-            return Err(Error::refused("the call was cancelled before it began"));
+            return Err(Error::refused("the call was canceled before it began"));
         }
         let (env, shared) = (self.env.clone(), self.state.clone());
         let client = context.peer.peer_info().map(|info| info.client_info.name.clone());

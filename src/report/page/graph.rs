@@ -103,7 +103,7 @@ fn spread<'k>(of: BTreeMap<&'k str, Vec<usize>>, row: impl Fn(usize) -> f64, hei
 
 fn drawn_fact(fact: &Fact, y: f64) -> String {
     let (x, width) = (FACTS.0, FACTS.1 - FACTS.0);
-    // kinds differ in shape, not only in colour
+    // kinds differ in shape, not only in color
     let mark = match fact.kind {
         FactKind::Finding => "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
         FactKind::Decision => "M0-6L6 0L0 6L-6 0z",

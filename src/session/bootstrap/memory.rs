@@ -1,5 +1,4 @@
-//! Working and long-term memory, of the work at hand and of the project (dual-agent handoff mechanisms, "Cross-Iteration
-//! Memory").
+//! Working and long-term memory, of the work at hand and of the project
 
 use std::collections::BTreeSet;
 

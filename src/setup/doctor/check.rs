@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use empirica_notes::error::{Command, Error};
 
-/// A check of the set-up or the records.
+/// A check of the setup or the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DoctorCheck")]
 pub struct DoctorCheck {

@@ -1,4 +1,4 @@
-//! Checks everything that synchronisation needs, and on request fixes what needs no decision.
+//! Checks everything that synchronization needs, and on request fixes what needs no decision.
 
 pub mod check;
 mod installation;
@@ -18,7 +18,7 @@ pub use crate::setup::doctor::secrets::secrets;
 
 #[derive(Debug)]
 pub struct DoctorOutcome {
-    /// Whether the repository is set up. If not, fewer checks run, and this is no problem.
+    /// Whether the repository is set up. If not, fewer checks run, and this is not a problem.
     pub set_up: bool,
     /// All checks; one with several findings occurs several times.
     pub checks: Vec<DoctorCheck>,

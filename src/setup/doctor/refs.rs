@@ -1,4 +1,4 @@
-//! Checks of refs and store: name conflicts, damage, pending records, unsynchronised refs.
+//! Checks of refs and store: name conflicts, damage, pending records, unsynchronized refs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -205,7 +205,7 @@ fn with_rewrite(repo: &Repository, check: DoctorCheck) -> DoctorCheck {
     if destinations(repo).is_empty() { check } else { check.command(empirica("sync")) }
 }
 
-/// Pending records are safe and readable here; they are synchronised once flushed.
+/// Pending records are safe and readable here; they are synchronized once flushed.
 fn pending(context: &CommandContext<'_>) -> DoctorCheck {
     let what = match context.store.log().counts().total() {
         0 => return DoctorCheck::right("log", "no record is pending"),

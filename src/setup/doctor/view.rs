@@ -13,7 +13,7 @@ use crate::sync::repair;
 use crate::sync::repair::view::RepairView;
 use empirica_notes::error::{Command, Error};
 
-/// The state of the set-up and the records. If something is wrong, the exit code is 1 and the document is a failure that has these
+/// The state of the setup and the records. If something is wrong, the exit code is 1 and the document is a failure that has these
 /// keys, too.
 #[derive(Serialize, JsonSchema)]
 pub struct DoctorView<'a> {

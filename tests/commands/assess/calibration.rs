@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn id(json: &Value, key: &str) -> String {
     json[key].as_str().unwrap_or_else(|| panic!("no {key}: {json}")).to_owned()
@@ -86,7 +86,7 @@ fn three_sessions(repo: &Repo<'_>) -> [String; 3] {
 /// know: Σ 0.2, n 3: 0.0667, 0.05; ada alone Σ 0.4, n 2: 0.2, 0.1333. uncertainty: Σ −0.2, n 2: −0.1, −0.0667.
 #[test]
 fn the_numbers_are_those_of_the_table_computed_by_hand() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let [first, second, third] = three_sessions(&repo);
     let json = calibration(&repo);
@@ -173,7 +173,7 @@ fn the_numbers_are_those_of_the_table_computed_by_hand() {
 
 #[test]
 fn one_session_or_one_agent_is_shown_alone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let [first, _, third] = three_sessions(&repo);
     let all = calibration(&repo);
@@ -204,7 +204,7 @@ fn one_session_or_one_agent_is_shown_alone() {
 
 #[test]
 fn without_a_session_there_are_empty_lists_nulls_and_a_message() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for repo in [place.init("unborn"), place.repo("empty")] {
         let json = calibration(&repo);
         assert_eq!((&json["sessions"], &json["agents"], &json["total_sessions"]), (&json!([]), &json!([]), &json!(0)));
@@ -223,7 +223,7 @@ fn without_a_session_there_are_empty_lists_nulls_and_a_message() {
 
 #[test]
 fn a_goal_counts_for_the_session_that_has_it_now() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let first = repo.start("ada", "Begin it");
     repo.json(["check", "-v", "know=0.8"]);
@@ -247,7 +247,7 @@ fn a_goal_counts_for_the_session_that_has_it_now() {
 
 #[test]
 fn a_goal_that_another_session_finishes_is_done() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let first = repo.start("ada", "Begin it");
     repo.json(["check", "-v", "know=0.8"]);
@@ -264,7 +264,7 @@ fn a_goal_that_another_session_finishes_is_done() {
 
 #[test]
 fn a_dropped_goal_counts_nowhere() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let session = repo.start("ada", "Work");
     repo.json(["check", "-v", "know=0.8"]);
@@ -282,7 +282,7 @@ fn a_dropped_goal_counts_nowhere() {
 
 #[test]
 fn the_last_run_of_each_command_decides() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let session = repo.start("ada", "Work");
     repo.json(["check", "-v", "know=0.8"]);
@@ -300,7 +300,7 @@ fn the_last_run_of_each_command_decides() {
 
 #[test]
 fn active_sessions_are_counted_and_left_out() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let session = repo.start("ada", "Work");
     let entry = || of(&calibration(&repo), &session);
@@ -326,7 +326,7 @@ fn active_sessions_are_counted_and_left_out() {
 
 #[test]
 fn few_sessions_are_called_few() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let mut texts = Vec::new();
     for n in 1..=10 {
@@ -350,7 +350,7 @@ fn few_sessions_are_called_few() {
 
 #[test]
 fn the_plot_marks_forecast_and_outcome_within_80_columns() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     for (confidence, reached) in [("0.1", false), ("0.7", true), ("0.7", false), ("1", true)] {
         played(&repo, "ada", confidence, reached);
@@ -371,7 +371,7 @@ fn the_plot_marks_forecast_and_outcome_within_80_columns() {
         ]
     );
     assert!(plot.iter().all(|line| line.chars().count() <= 80));
-    assert!(!out.contains('\u{1b}'), "no colour is needed");
+    assert!(!out.contains('\u{1b}'), "no color is needed");
     assert_eq!(out.matches("0 is perfect").count(), 1, "one agent is not told twice");
     played(&repo, "bob", "0.5", true);
     let both = repo.run(["calibration"]).ok().out;
@@ -381,7 +381,7 @@ fn the_plot_marks_forecast_and_outcome_within_80_columns() {
 
 #[test]
 fn names_and_tasks_are_data() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     repo.start("e\u{1b}[31mve\nOver all: 9", "Task\nSession 00000000 by root\u{1b}[2J");
     let out = repo.run(["calibration"]).ok().out;

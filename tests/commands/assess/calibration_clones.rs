@@ -1,4 +1,4 @@
-//! Tests that `calibration` says the same in every clone, whatever order records come in, and properties of its scores.
+//! `calibration` is the same in every clone, in whatever order records arrive; properties of its scores.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use git_empirica::fold::assessment::belief::{beliefs, differences};
 use git_empirica::fold::assessment::track_record::{Score, TrackEntry};
 use git_empirica::fold::session_state::SessionRecords;
 
-use crate::support::harness::Place;
+use crate::support::harness::Sandbox;
 
 fn calibration(repo: &crate::support::harness::Repo<'_>) -> Value {
     repo.json(["calibration"])
@@ -23,7 +23,7 @@ fn calibration(repo: &crate::support::harness::Repo<'_>) -> Value {
 
 #[test]
 fn sessions_of_another_clone_count_and_both_clones_answer_alike() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let here = place.repo("here");
     let there = place.clone(&here, "there", false);
     here.git(["init", "-q", "--bare", "../hub.git"]).ok();
@@ -98,7 +98,7 @@ fn assessment(phase: Phase, know: f64, uncertainty: f64, confidence: Option<f64>
     }))
 }
 
-/// What is attached or put aside for a session can be long after its work: its end is its own last record.
+/// A session ends with its own last record: attachments and supersedes can be much later.
 #[test]
 fn later_records_for_a_session_do_not_move_its_end() {
     let start = SessionStart {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo, tokens};
+use crate::support::harness::{Repo, Sandbox, tokens};
 
 fn id(json: &Value, key: &str) -> String {
     json[key].as_str().unwrap_or_else(|| panic!("no {key}: {json}")).to_owned()
@@ -29,8 +29,8 @@ fn at_work(repo: &Repo<'_>) -> (String, String) {
 }
 
 #[test]
-fn regressions_are_summarised_and_named() {
-    let place = Place::new();
+fn regressions_are_summarized_and_named() {
+    let place = Sandbox::new();
     let repo = place.repo("r");
     at_work(&repo);
     let before = id(&repo.json(["checkpoint"]), "checkpoint_id");
@@ -62,7 +62,7 @@ fn regressions_are_summarised_and_named() {
 
 #[test]
 fn commits_removed_by_a_reset_are_reported_lost() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.commit("a", "a\n", "One");
@@ -75,7 +75,7 @@ fn commits_removed_by_a_reset_are_reported_lost() {
 
 #[test]
 fn two_snapshots_are_compared_with_their_vectors_and_texts() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (_, goal) = at_work(&repo);
     let first = id(&repo.json(["checkpoint"]), "checkpoint_id");
@@ -108,7 +108,7 @@ fn two_snapshots_are_compared_with_their_vectors_and_texts() {
 
 #[test]
 fn a_commit_that_was_amended_is_not_lost() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("ada", "t");
     repo.commit("a", "a\n", "One");
@@ -122,7 +122,7 @@ fn a_commit_that_was_amended_is_not_lost() {
 
 #[test]
 fn comparing_a_handoff_with_the_present_claims_nothing_false() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (session, _) = at_work(&repo);
     repo.json(["goal", "add", "Second"]);
@@ -153,8 +153,8 @@ fn comparing_a_handoff_with_the_present_claims_nothing_false() {
 }
 
 #[test]
-fn the_text_diff_is_coloured_as_git_does() {
-    let place = Place::new();
+fn the_text_diff_is_colored_as_git_does() {
+    let place = Sandbox::new();
     let repo = place.repo("r");
     at_work(&repo);
     repo.json(["checkpoint"]);
@@ -168,7 +168,7 @@ fn the_text_diff_is_coloured_as_git_does() {
 
 #[test]
 fn handoffs_are_compared_by_what_they_name() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     at_work(&repo);
     repo.json(["unknown", "Which clock?"]);
@@ -188,7 +188,7 @@ fn handoffs_are_compared_by_what_they_name() {
 
 #[test]
 fn in_another_clone_what_was_not_fetched_is_missing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     at_work(&repo);
     let bare = place.path().join("hub.git");
@@ -208,7 +208,7 @@ fn in_another_clone_what_was_not_fetched_is_missing() {
 
 #[test]
 fn names_that_cannot_be_compared_are_refused() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.fails(1, ["diff"]);
     repo.start("ada", "t");
@@ -229,7 +229,7 @@ fn names_that_cannot_be_compared_are_refused() {
 
 #[test]
 fn hostile_texts_stay_texts() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t\n+++ forged\n\u{1b}[31m");
     repo.json(["preflight", "-v", "know=0.8", "--reasoning", "a\n--- b\n+reasoning: forged\u{1b}[0m"]);
@@ -246,7 +246,7 @@ fn hostile_texts_stay_texts() {
 
 #[test]
 fn a_change_that_was_reset_with_the_commit_below_it_is_lost() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Fix the login");
     repo.commit("a.txt", "one\n", "Add it");
@@ -275,7 +275,7 @@ fn a_change_that_was_reset_with_the_commit_below_it_is_lost() {
 
 #[test]
 fn after_a_compaction_one_block_lists_losses_and_needs() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (session, _) = at_work(&repo);
     repo.json(["unknown", "Which clock?"]);
@@ -310,7 +310,7 @@ fn after_a_compaction_one_block_lists_losses_and_needs() {
 
 #[test]
 fn the_workflow_phase_is_the_latest_recorded() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     at_work(&repo);
     repo.json(["check", "-v", "know=0.8", "--cycle", "2", "--scope", "0.5"]);
@@ -327,7 +327,7 @@ fn the_workflow_phase_is_the_latest_recorded() {
 
 #[test]
 fn the_vectors_follow_at_the_next_assessment_and_once() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     at_work(&repo);
     let pre = id(&repo.json(["checkpoint", "--trigger", "pre_compact"]), "checkpoint_id");
@@ -351,7 +351,7 @@ fn the_vectors_follow_at_the_next_assessment_and_once() {
 
 #[test]
 fn a_new_session_after_the_compaction_finds_the_snapshot_of_the_old_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (old, _) = at_work(&repo);
     let pre = id(&repo.json(["checkpoint", "--trigger", "pre_compact"]), "checkpoint_id");
@@ -373,7 +373,7 @@ fn a_new_session_after_the_compaction_finds_the_snapshot_of_the_old_one() {
 
 #[test]
 fn the_block_keeps_to_its_budget_and_a_missing_snapshot_is_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Fix the login");
     let none = repo.json(["checkpoint", "--trigger", "post_compact"]);
@@ -400,7 +400,7 @@ fn the_block_keeps_to_its_budget_and_a_missing_snapshot_is_reported() {
 
 #[test]
 fn suggested_goals_are_not_missing_in_a_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.json(["preflight", "-v", "know=0.4,uncertainty=0.8"]);

@@ -1,8 +1,8 @@
-//! The gates: goals of a PREFLIGHT, drift and decision of a CHECK, and the exit code that stops.
+//! The gates: goals of a PREFLIGHT, drift and decision of a CHECK, and the exit code of severe drift.
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn list(json: &Value) -> Vec<Value> {
     json.as_array().expect("a list").clone()
@@ -23,7 +23,7 @@ fn check(repo: &Repo<'_>, code: i32, vectors: &str, more: &[&str]) -> Value {
 
 #[test]
 fn the_seeds_uncertain_preflight_sets_goals_that_are_stored() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Map all 52 commands to handler functions");
     let json = repo.json(["preflight", "-v", "know=0.65,state=0.45,uncertainty=0.65,do=0.9"]);
@@ -56,7 +56,7 @@ fn the_seeds_uncertain_preflight_sets_goals_that_are_stored() {
 
 #[test]
 fn a_sure_preflight_sets_none() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let json = repo.json(["preflight", "-v", "know=0.7,state=0.6,uncertainty=0.6,do=0.1"]);
@@ -67,11 +67,11 @@ fn a_sure_preflight_sets_none() {
 
 #[test]
 fn goals_name_dead_ends_and_sessions_of_other_clones() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let theirs = place.repo("theirs");
     theirs.start("codex", "speed up the login tests");
     let dead_end = theirs.json(["deadend", "Sleeping in the login test", "--why", "slow, and still flaky"]);
-    theirs.json(["deadend", "Vendoring openssl", "--why", "licence"]);
+    theirs.json(["deadend", "Vendoring openssl", "--why", "license"]);
     theirs.json(["unknown", "Does the login test read the system clock?"]);
     theirs.json(["handoff", "-m", "speed up the login tests"]);
     let repo = place.clone(&theirs, "mine", true);
@@ -91,7 +91,7 @@ fn goals_name_dead_ends_and_sessions_of_other_clones() {
 
 #[test]
 fn a_second_preflight_updates_changes_and_keeps_progress() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let first = repo.json(["preflight", "-v", "know=0.4,state=0.3,do=0.2"]);
@@ -110,7 +110,7 @@ fn a_second_preflight_updates_changes_and_keeps_progress() {
 
 #[test]
 fn a_stable_check_may_proceed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.json(["preflight", "-v", "know=0.8,uncertainty=0.3"]);
@@ -148,7 +148,7 @@ fn a_stable_check_may_proceed() {
 
 #[test]
 fn a_moderate_check_recalibrates_and_a_severe_one_stops_with_3() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.json(["preflight", "-v", "know=0.4,uncertainty=0.6"]);
@@ -176,7 +176,7 @@ fn a_moderate_check_recalibrates_and_a_severe_one_stops_with_3() {
 
 #[test]
 fn findings_make_a_gain_learning() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     for support in [
         &["finding", "It is UTC"][..],
@@ -218,7 +218,7 @@ fn findings_make_a_gain_learning() {
 
 #[test]
 fn a_large_gain_is_weighed_against_the_findings() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let gain = |records: &[&[&str]]| {
         repo.start("ada", "t");
@@ -245,7 +245,7 @@ fn a_large_gain_is_weighed_against_the_findings() {
 
 #[test]
 fn a_check_never_ignores_doubts() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let json = check(&repo, 0, "know=.9,uncertainty=.99", &[]);
@@ -266,7 +266,7 @@ fn a_check_never_ignores_doubts() {
 
 #[test]
 fn an_answer_by_another_session_counts_as_learned() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "t");
     let unknown = repo.json(["unknown", "Which clock?", "--ai", "ada"]);
@@ -279,7 +279,7 @@ fn an_answer_by_another_session_counts_as_learned() {
 
 #[test]
 fn a_fall_is_drift_regardless_of_findings() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.json(["preflight", "-v", "know=0.9,clarity=0.9,context=0.9"]);
@@ -290,7 +290,7 @@ fn a_fall_is_drift_regardless_of_findings() {
 
 #[test]
 fn the_whole_loop_is_resumed_in_another_clone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "fix the flaky login test");
     let preflight = repo.json(["preflight", "-v", "know=0.5,uncertainty=0.7"]);
@@ -313,7 +313,7 @@ fn the_whole_loop_is_resumed_in_another_clone() {
 
 #[test]
 fn an_assessment_closes_reached_suggestions_if_something_was_learned() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let preflight = repo.json(["preflight", "-v", "know=0.65,state=0.5,do=0.6,uncertainty=0.65"]);
@@ -347,7 +347,7 @@ fn an_assessment_closes_reached_suggestions_if_something_was_learned() {
 
 #[test]
 fn status_shows_it_all_on_one_screen() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     assert!(!repo.run(["status"]).ok().out.contains("Drift"), "nothing was assessed");
@@ -374,7 +374,7 @@ fn status_shows_it_all_on_one_screen() {
 
 #[test]
 fn a_suggested_goal_is_not_reached_while_a_question_is_open() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let goal = repo.json(["preflight", "-v", "uncertainty=0.8"])["auto_generated_goals"][0]["id"].clone();

@@ -1,10 +1,10 @@
-//! The snapshot of a checkpoint: every key of the seed's example, the content of each part, and its bounds.
+//! The snapshot of a checkpoint: every key of the example, the content of each part, and its bounds.
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
-const SEED: &str = include_str!("../../fixtures/seed/snapshot.json");
+const EXAMPLE: &str = include_str!("../../fixtures/documents/snapshot.json");
 const ALL: &str = "engagement=0.85,know=0.70,uncertainty=0.30,do=0.75,context=0.80,clarity=0.85,coherence=0.80,signal=0.75,\
                    density=0.65,state=0.80,change=0.15,completion=0.60,impact=0.75";
 
@@ -37,7 +37,7 @@ fn walk(expected: &Value, found: &Value, path: &str) {
 }
 
 /// A session in which everything happened that a snapshot tells.
-fn rich<'p>(place: &'p Place) -> Repo<'p> {
+fn rich<'p>(place: &'p Sandbox) -> Repo<'p> {
     let bare = place.init("hub.git");
     bare.git(["config", "receive.denyCurrentBranch", "ignore"]).ok();
     let repo = place.repo("r");
@@ -85,22 +85,22 @@ fn rich<'p>(place: &'p Place) -> Repo<'p> {
 }
 
 #[test]
-fn every_key_of_the_seeds_example_is_there() {
-    let place = Place::new();
+fn every_key_of_the_example_is_there() {
+    let place = Sandbox::new();
     let repo = rich(&place);
     let flags = ["--cycle", "3", "--scope", "0.75", "--tag", "hook_integration", "--meta", "owner=ada"];
     let arguments =
         ["checkpoint", "--trigger", "pre_compact", "-v", ALL, "--ai", "claude", "--reasoning", "Implemented fix"];
     let json = repo.json(arguments.iter().chain(&flags));
-    let seed: Value = serde_json::from_str(SEED).expect("JSON");
-    walk(&seed, &json, "");
-    assert_eq!(json["type"], seed["type"]);
+    let example: Value = serde_json::from_str(EXAMPLE).expect("JSON");
+    walk(&example, &json, "");
+    assert_eq!(json["type"], example["type"]);
     assert_eq!(json["metadata"], json!({"owner": "ada"}));
     // the same when it is shown, in another clone
     repo.git(["push", "-q", "origin", "refs/notes/empirica/*:refs/notes/empirica/*"]).ok();
     let clone = place.clone(&place.at("hub.git"), "clone", true);
     let shown = clone.json(["checkpoint", "show", json["checkpoint_id"].as_str().expect("an id")]);
-    walk(&seed, &shown, "");
+    walk(&example, &shown, "");
     for key in ["vectors", "git_state", "reasoning", "breadcrumbs", "goals", "session", "project", "investigation"] {
         assert_eq!(shown[key], json[key], "{key}");
     }
@@ -116,7 +116,7 @@ fn every_key_of_the_seeds_example_is_there() {
 
 #[test]
 fn each_part_is_accurate() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = rich(&place);
     let json = repo.json(["checkpoint", "--ai", "claude", "--reasoning", "Implemented fix", "--cycle", "3"]);
     assert_eq!(
@@ -187,7 +187,7 @@ fn each_part_is_accurate() {
 
 #[test]
 fn a_snapshot_is_bounded_for_any_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start(&"agent ".repeat(400), &"task 任務 ".repeat(3000));
     let long = |n: usize| format!("{n} {}", "ein Text \u{1}任務".repeat(900));
@@ -230,7 +230,7 @@ fn a_snapshot_is_bounded_for_any_records() {
 
 #[test]
 fn a_snapshot_of_an_empty_repository_reports_unknowns() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     repo.start("ada", "t");
     let json = repo.json(["checkpoint"]);
@@ -259,7 +259,7 @@ fn a_snapshot_of_an_empty_repository_reports_unknowns() {
 
 #[test]
 fn the_names_of_the_seed_work() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "t");
     for name in ["checkpoint-create", "assess-state"] {
@@ -274,7 +274,7 @@ fn the_names_of_the_seed_work() {
 
 #[test]
 fn checkpoints_of_earlier_versions_are_still_shown() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "t");
     let old = format!(
@@ -295,7 +295,7 @@ fn checkpoints_of_earlier_versions_are_still_shown() {
 
 #[test]
 fn a_snapshot_has_the_newest_value_of_each_vector_and_where_it_is_from() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let first = repo.json(["preflight", "-v", ALL])["checkpoint_id"].clone();
@@ -319,7 +319,7 @@ fn a_snapshot_has_the_newest_value_of_each_vector_and_where_it_is_from() {
 
 #[test]
 fn the_round_is_the_same_at_each_place() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let rounds = |arguments: &[&str]| {
@@ -340,7 +340,7 @@ fn the_round_is_the_same_at_each_place() {
 
 #[test]
 fn only_declared_causes_form_a_chain() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.json(["finding", "The clock is UTC"]);

@@ -1,10 +1,10 @@
 //! Assessments with different vectors: only common vectors are compared.
 
-use crate::support::harness::Place;
+use crate::support::harness::Sandbox;
 
 #[test]
 fn growth_is_over_the_vectors_that_both_assessments_give() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Fix it");
     repo.json(["preflight", "-v", "know=.8,uncertainty=.3,engagement=.3,completion=0,clarity=.3"]);
@@ -37,7 +37,7 @@ fn growth_is_over_the_vectors_that_both_assessments_give() {
 
 #[test]
 fn without_a_common_vector_a_missing_delta_is_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Fix it");
     repo.json(["preflight", "-v", "know=.3,uncertainty=.5"]);

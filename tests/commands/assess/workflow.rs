@@ -1,9 +1,9 @@
-//! Handoffs drawn from the journal, the assessments and git, and superseding an
+//! Handoffs composed from the journal, the assessments and git, and superseding an
 //! older one.
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
@@ -30,7 +30,7 @@ fn waiting(repo: &Repo<'_>) -> String {
 
 #[test]
 fn a_bare_handoff_draws_everything_from_the_journal_the_assessments_and_git() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     repo.start("ada", "Fix the login");
     repo.json(["preflight", "-v", "know=0.5,uncertainty=0.6,context=0.4", "--reasoning", "New here"]);
@@ -103,7 +103,7 @@ fn a_bare_handoff_draws_everything_from_the_journal_the_assessments_and_git() {
 
 #[test]
 fn a_question_that_another_session_resolves_is_a_gap_filled() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let first = repo.start("ada", "Ask");
     let question = id(&repo.json(["unknown", "Which port?"]), "id");
@@ -119,7 +119,7 @@ fn a_question_that_another_session_resolves_is_a_gap_filled() {
 
 #[test]
 fn flags_add_to_the_journal_or_override_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let session = repo.start("ada", "The session's task");
     repo.json(["finding", "From the journal"]);
@@ -155,7 +155,7 @@ fn flags_add_to_the_journal_or_override_it() {
 
 #[test]
 fn missing_parts_of_a_handoff_are_named_with_a_working_command() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     repo.json(["session", "start", "--ai", "ada"]);
     let outcome = repo.json(["handoff", "--next", "Begin"]);
@@ -173,7 +173,7 @@ fn missing_parts_of_a_handoff_are_named_with_a_working_command() {
 
 #[test]
 fn a_newer_handoff_supersedes_the_earlier_ones_and_their_records_stay() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     repo.start("ada", "Work");
     repo.json(["finding", "F"]);
@@ -217,7 +217,7 @@ fn a_newer_handoff_supersedes_the_earlier_ones_and_their_records_stay() {
 
 #[test]
 fn a_dry_run_shows_the_handoff_and_stores_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     repo.start("ada", "Work");
     repo.json(["finding", "Known"]);
@@ -233,7 +233,7 @@ fn a_dry_run_shows_the_handoff_and_stores_nothing() {
 
 #[test]
 fn a_retried_handoff_adds_nothing_and_a_dry_run_shows_the_same() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     repo.start("ada", "Work");
     let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
@@ -278,7 +278,7 @@ fn a_retried_handoff_adds_nothing_and_a_dry_run_shows_the_same() {
 
 #[test]
 fn the_thresholds_of_calibration_hold_end_to_end() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (at, (before, after, calibration)) in [
         ("know=0.5,uncertainty=0.6", "know=0.7,uncertainty=0.4", "well_calibrated"),
         ("know=0.5,uncertainty=0.6", "know=0.5,uncertainty=0.4", "well_calibrated"),
@@ -302,7 +302,7 @@ fn the_thresholds_of_calibration_hold_end_to_end() {
 
 #[test]
 fn steps_that_a_rule_adds_name_the_thing_and_are_counted() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Work");
     repo.json(["preflight", "-v", "know=.5,uncertainty=.5,state=.3"]);
@@ -332,7 +332,7 @@ fn steps_that_a_rule_adds_name_the_thing_and_are_counted() {
 
 #[test]
 fn filled_gaps_list_resolutions_without_repeating_deltas() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Work");
     repo.json(["preflight", "-v", "know=.5,uncertainty=.5,context=.3"]);
@@ -351,7 +351,7 @@ fn filled_gaps_list_resolutions_without_repeating_deltas() {
 
 #[test]
 fn an_empty_repository_resumes_with_a_message() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for repo in [place.init("unborn"), place.repo("empty")] {
         let json = repo.json(["resume"]);
         assert_eq!((&json["sessions"], &json["total_sessions"]), (&json!([]), &json!(0)));

@@ -1,12 +1,12 @@
-//! Attacks on the workflow: repository states in which `diff` could be wrong, forged records, secrets in
+//! Attacks on the workflow: repository states that could mislead `diff`, forged records, secrets in
 //! derived texts.
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const CHECKPOINTS: &str = "refs/notes/empirica/data/checkpoints";
-/// A token as its issuer makes them; none of its beginnings is recognised as one.
+/// A token as its issuer makes them; none of its beginnings is recognized as one.
 const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyzABCDEF0123";
 
 /// What was lost, gained or changed, in words.
@@ -21,7 +21,7 @@ fn id(json: &Value, key: &str) -> String {
 
 #[test]
 fn work_in_the_first_commit_is_not_reported_as_reverted() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     repo.start("ada", "Begin");
     repo.write("a.txt", "a\n");
@@ -34,7 +34,7 @@ fn work_in_the_first_commit_is_not_reported_as_reverted() {
 
 #[test]
 fn a_new_folder_that_is_no_longer_staged_did_not_go_back() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Stage");
     repo.write("new/x", "x\n");
@@ -47,7 +47,7 @@ fn a_new_folder_that_is_no_longer_staged_did_not_go_back() {
 
 #[test]
 fn a_file_that_is_ignored_now_is_still_there() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Ignore");
     repo.write("log.txt", "l\n");
@@ -61,7 +61,7 @@ fn a_file_that_is_ignored_now_is_still_there() {
 
 #[test]
 fn the_work_tree_of_another_worktree_is_not_compared() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Here");
     repo.write("README.md", "changed\n");
@@ -83,7 +83,7 @@ fn the_work_tree_of_another_worktree_is_not_compared() {
 
 #[test]
 fn files_of_a_missing_commit_are_not_reported_as_reverted() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Amend");
     repo.commit("b", "b\n", "Second");
@@ -100,7 +100,7 @@ fn files_of_a_missing_commit_are_not_reported_as_reverted() {
 
 #[test]
 fn in_a_shallow_history_no_commit_is_reported_missing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let url = format!("file://{}", repo.path.display());
     repo.git(["clone", "-q", "--depth", "1", &url, "../shallow"]).ok();
@@ -121,7 +121,7 @@ fn in_a_shallow_history_no_commit_is_reported_missing() {
 
 #[test]
 fn vectors_of_an_assessment_before_the_snapshot_are_no_fall() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Look");
     repo.json(["check", "-v", "know=0.4"]);
@@ -134,7 +134,7 @@ fn vectors_of_an_assessment_before_the_snapshot_are_no_fall() {
 
 #[test]
 fn goals_taken_over_or_done_are_not_reported_open() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let first = repo.start("ada", "One");
     let goals: Vec<String> = ["g1", "g2", "g3", "g4"].map(|text| id(&repo.json(["goal", "add", text]), "id")).into();
@@ -149,7 +149,7 @@ fn goals_taken_over_or_done_are_not_reported_open() {
 
 #[test]
 fn dropping_the_goal_selects_no_other() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Drop");
     let goal = id(&repo.json(["goal", "add", "g"]), "id");
@@ -160,7 +160,7 @@ fn dropping_the_goal_selects_no_other() {
 
 #[test]
 fn files_that_the_index_only_means_to_have_are_new_ones() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Add");
     repo.write("meant", "m\n");
@@ -200,7 +200,7 @@ fn forge(repo: &Repo<'_>, of: &str, variants: &[&dyn Fn(&mut Value)]) -> Vec<Str
 
 #[test]
 fn a_checkpoint_with_odd_keys_is_listed_and_the_others_are_used() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Forge");
     repo.json(["finding", "one"]);
@@ -256,7 +256,7 @@ fn a_checkpoint_with_odd_keys_is_listed_and_the_others_are_used() {
 
 #[test]
 fn cyclic_causes_form_no_endless_chain() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Turn");
     repo.json(["finding", "one"]);
@@ -280,7 +280,7 @@ fn cyclic_causes_form_no_endless_chain() {
 
 #[test]
 fn no_part_of_a_secret_of_a_commit_message_is_stored() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Hide");
     repo.json(["checkpoint"]);
@@ -294,7 +294,7 @@ fn no_part_of_a_secret_of_a_commit_message_is_stored() {
 
 #[test]
 fn values_of_secret_keys_in_checkpoint_metadata_are_replaced() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Hide");
     repo.json(["checkpoint", "--meta", "db_password=Xk29fLq8zTn4Rw7v", "--meta", "build=17"]);
@@ -305,7 +305,7 @@ fn values_of_secret_keys_in_checkpoint_metadata_are_replaced() {
 
 #[test]
 fn the_history_repeats_the_result_of_a_check() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let ada = repo.start("ada", "Ask");
     repo.json(["check", "--session", &ada, "-v", "know=0.5"]);
@@ -321,7 +321,7 @@ fn the_history_repeats_the_result_of_a_check() {
 
 #[test]
 fn of_repeated_sources_labels_and_runs_the_newest_counts() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Count");
     for source in ["a.md", "b.md", "a.md"] {

@@ -1,13 +1,13 @@
-//! Tests the handoff in the editor, at the end of a postflight, through a user's template, and in the compact form.
+//! The handoff in the editor, at the end of a postflight, through a user's template, and in the compact form.
 
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// A repository with an active session and a finding.
-fn begun<'p>(place: &'p Place, name: &str) -> Repo<'p> {
+fn begun<'p>(place: &'p Sandbox, name: &str) -> Repo<'p> {
     let repo = place.repo(name);
     repo.start("ada", "Old task");
     repo.json(["finding", "Known already"]);
@@ -42,7 +42,7 @@ fn draft_is_kept(repo: &Repo<'_>) -> bool {
 
 #[test]
 fn the_editor_changes_adds_and_removes_handoff_content() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     let editor = editor(
         &repo,
@@ -73,7 +73,7 @@ fn the_editor_changes_adds_and_removes_handoff_content() {
 
 #[test]
 fn the_editor_of_the_configuration_is_used_as_git_would() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     repo.git([
         "config",
@@ -87,7 +87,7 @@ fn the_editor_of_the_configuration_is_used_as_git_would() {
 
 #[test]
 fn an_emptied_draft_or_a_failing_editor_stores_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     let refs = repo.git_out(["for-each-ref"]);
     for (script, kept) in
@@ -110,7 +110,7 @@ fn an_emptied_draft_or_a_failing_editor_stores_nothing() {
 
 #[test]
 fn postflight_writes_the_handoff_unless_disabled() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     let json = repo.json(["postflight", "-v", "know=0.9", "--no-handoff", "--finding", "Late"]);
     assert!(json["handoff"].is_null() && json.get("warning").is_none(), "{json}");
@@ -140,7 +140,7 @@ fn postflight_writes_the_handoff_unless_disabled() {
 
 #[test]
 fn a_broken_template_of_the_user_fails_neither_postflight_nor_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     std::fs::create_dir(place.path().join("templates")).expect("a folder");
     std::fs::write(place.path().join("templates/handoff.md"), "{% for x in %}").expect("a template");
@@ -157,7 +157,7 @@ fn a_broken_template_of_the_user_fails_neither_postflight_nor_handoff() {
 
 #[test]
 fn a_users_template_changes_the_terminal_and_never_the_notes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     repo.json(["handoff", "--context", "C"]);
     let templates = place.path().join("templates");
@@ -188,7 +188,7 @@ fn in_a_full_store(repo: &Repo<'_>, line: &str) -> Value {
 
 #[test]
 fn a_handoff_that_cannot_be_stored_keeps_the_postflight() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     repo.write("big", &"The context is longer than the store can take. ".repeat(5000));
     let json = in_a_full_store(&repo, "postflight -v know=0.9 --context @big");
@@ -204,7 +204,7 @@ fn a_handoff_that_cannot_be_stored_keeps_the_postflight() {
 
 #[test]
 fn notes_that_cannot_be_written_degrade_and_lose_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     repo.git(["config", "empirica.lockTimeout", "50ms"]).ok();
     repo.run(["flush"]).ok();
@@ -223,7 +223,7 @@ fn notes_that_cannot_be_written_degrade_and_lose_nothing() {
 
 #[test]
 fn the_compact_form_has_the_seeds_keys_and_limits() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let long = |n: usize| "é".repeat(n);
     let session = repo.start("ada", &long(250));

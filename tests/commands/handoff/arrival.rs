@@ -1,8 +1,8 @@
-//! What resuming and showing say became of a handoff since: commits and artifacts, in every kind of repository.
+//! What `resume` and `show` report about the time since a handoff: commits and artifacts, in every kind of repository.
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// What became of the newest session's handoff.
 #[track_caller]
@@ -25,7 +25,7 @@ pub fn resumed_text(repo: &Repo<'_>) -> String {
 }
 
 /// A session that committed `src/a.rs` and `src/b.rs` and handed over.
-pub fn handed_over<'p>(place: &'p Place, name: &str) -> Repo<'p> {
+pub fn handed_over<'p>(place: &'p Sandbox, name: &str) -> Repo<'p> {
     let repo = place.repo(name);
     repo.start("ada", "Write a and b");
     repo.commit("src/a.rs", "a\n", "Add a");
@@ -36,7 +36,7 @@ pub fn handed_over<'p>(place: &'p Place, name: &str) -> Repo<'p> {
 
 #[test]
 fn no_change_is_reported_briefly() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     let expected = json!({
         "commits_since": 0, "reachable": true, "changed_artifacts": [], "missing_artifacts": [],
@@ -49,7 +49,7 @@ fn no_change_is_reported_briefly() {
 
 #[test]
 fn commits_since_and_what_they_changed_removed_and_left_alone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     repo.commit("other", "x\n", "Add other");
     let arrived = arrival(&repo);
@@ -72,7 +72,7 @@ fn commits_since_and_what_they_changed_removed_and_left_alone() {
 
 #[test]
 fn changes_of_the_work_tree_count_before_they_are_committed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     repo.write("src/a.rs", "not committed\n");
     std::fs::remove_file(repo.path.join("src/b.rs")).unwrap();
@@ -98,7 +98,7 @@ fn uncommitted<'p>(repo: Repo<'p>) -> Repo<'p> {
 
 #[test]
 fn work_handed_over_uncommitted_is_unchanged_if_committed_as_is() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (repo, commits_since) in [(place.repo("without hooks"), 1), (place.set_up("with hooks"), 0)] {
         let repo = uncommitted(repo);
         assert_eq!(resumed_text(&repo), "Nothing changed since.");
@@ -120,7 +120,7 @@ fn work_handed_over_uncommitted_is_unchanged_if_committed_as_is() {
 
 #[test]
 fn lost_or_changed_uncommitted_work_is_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = uncommitted(place.repo("r"));
     repo.git(["checkout", "-q", "a"]).ok();
     repo.write("new", "newer\n");
@@ -136,7 +136,7 @@ fn lost_or_changed_uncommitted_work_is_reported() {
 
 #[test]
 fn changed_content_in_the_handoffs_commit_counts_as_its_work() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = uncommitted(place.set_up("r"));
     repo.commit("a", "changed once more before the commit\n", "Change a");
     assert_eq!(arrival(&repo)["changed_artifacts"], json!([]));
@@ -144,7 +144,7 @@ fn changed_content_in_the_handoffs_commit_counts_as_its_work() {
 
 #[test]
 fn git_filters_do_not_make_a_change() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.commit(".gitattributes", "*.txt text eol=crlf\n", "CRLF for texts");
     repo.start("ada", "t");
@@ -160,7 +160,7 @@ fn git_filters_do_not_make_a_change() {
 
 #[test]
 fn another_clone_sees_which_work_was_uncommitted() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = uncommitted(place.repo("r"));
     let clone = place.clone(&repo, "clone", true);
     let arrived = arrival(&clone);
@@ -177,7 +177,7 @@ fn another_clone_sees_which_work_was_uncommitted() {
 
 #[test]
 fn a_bare_repository_is_judged_by_head() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     repo.commit("src/a.rs", "a, better\n", "Mend a");
     repo.git(["rm", "-q", "src/b.rs"]).ok();
@@ -193,7 +193,7 @@ fn a_bare_repository_is_judged_by_head() {
 
 #[test]
 fn a_detached_head_before_the_handoff_has_not_its_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     repo.git(["checkout", "-q", "HEAD~2"]).ok();
     let arrived = arrival(&repo);
@@ -205,7 +205,7 @@ fn a_detached_head_before_the_handoff_has_not_its_commit() {
 
 #[test]
 fn a_commit_that_is_on_no_branch_any_more_names_repair() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["switch", "-q", "-c", "side"]).ok();
     repo.start("ada", "t");
@@ -224,7 +224,7 @@ fn a_commit_that_is_on_no_branch_any_more_names_repair() {
 
 #[test]
 fn a_rebase_without_hooks_loses_the_commit_and_not_the_content_until_repair() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     let after = repo.head();
     repo.git(["reset", "-q", "--hard", "HEAD~2"]).ok();
@@ -241,7 +241,7 @@ fn a_rebase_without_hooks_loses_the_commit_and_not_the_content_until_repair() {
 
 #[test]
 fn nothing_is_invented_about_a_missing_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     repo.write("loose", "as it was\n");
     repo.hand_over("once more");
@@ -260,7 +260,7 @@ fn nothing_is_invented_about_a_missing_commit() {
 
 #[test]
 fn a_shallow_clone_that_lacks_the_commit_says_so() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     for n in 0..3 {
         repo.commit("later", &format!("{n}\n"), "Go on");
@@ -282,7 +282,7 @@ fn a_shallow_clone_that_lacks_the_commit_says_so() {
 
 #[test]
 fn before_the_first_commit_no_commit_is_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.init("r");
     repo.start("ada", "t");
     repo.write("a", "a\n");
@@ -305,7 +305,7 @@ fn before_the_first_commit_no_commit_is_reported() {
 
 #[test]
 fn sha256_repositories_are_judged_alike() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let path = place.path().join("r");
     std::fs::create_dir(&path).unwrap();
     let repo = place.at("r");

@@ -1,15 +1,15 @@
-//! `resume` and `show` on a handoff's later state: questions, evidence, matching files, distrusted records.
+//! What `resume` and `show` report about a handoff's later state: questions, evidence, matching files, distrusted records.
 
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::commands::handoff::arrival::{arrival, handed_over, resumed_text};
-use crate::support::harness::{Place, Repo, tokens};
+use crate::support::harness::{Repo, Sandbox, tokens};
 
 #[test]
 fn an_answer_from_another_clone_resolves_the_handoffs_question() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let id = repo.json(["unknown", "Who holds the lock?"])["id"].as_str().unwrap().to_owned();
@@ -42,7 +42,7 @@ fn an_answer_from_another_clone_resolves_the_handoffs_question() {
 
 #[test]
 fn long_questions_and_answers_are_shortened_and_their_ids_are_not() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let long = "why does the nightly import of orders stall ".repeat(30);
@@ -66,7 +66,7 @@ fn long_questions_and_answers_are_shortened_and_their_ids_are_not() {
 
 #[test]
 fn evidence_is_stale_when_its_files_or_else_the_artifacts_changed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.commit("lib/dep.rs", "dep\n", "Add dep");
     repo.start("ada", "t");
@@ -94,7 +94,7 @@ fn evidence_is_stale_when_its_files_or_else_the_artifacts_changed() {
 
 #[test]
 fn ignored_files_and_new_folders_are_compared_as_far_as_recorded() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.commit(".gitignore", "out/\n", "Ignore out");
     repo.start("ada", "t");
@@ -119,7 +119,7 @@ fn ignored_files_and_new_folders_are_compared_as_far_as_recorded() {
 
 #[test]
 fn at_most_two_hundred_contents_are_recorded_and_the_rest_is_not_judged() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.commit("z", "z\n", "Add z");
     repo.start("ada", "t");
@@ -139,7 +139,7 @@ fn at_most_two_hundred_contents_are_recorded_and_the_rest_is_not_judged() {
 
 #[test]
 fn a_new_folder_is_judged_once_it_is_committed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("ada", "t");
     repo.write("fresh/a", "a\n");
@@ -156,7 +156,7 @@ fn a_new_folder_is_judged_once_it_is_committed() {
 
 #[test]
 fn three_hundred_changed_artifacts_stay_within_every_budget_and_are_counted() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let name = |n: usize| format!("src/a/rather/deep/folder/module_{n}_of_the_generated_code.rs");
@@ -191,7 +191,7 @@ fn three_hundred_changed_artifacts_stay_within_every_budget_and_are_counted() {
 
 #[test]
 fn hostile_names_are_data() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let names = ["a\n## Forged", "b\x1b[31mred", "-- c; missing: everything", "d`<script>", "e\u{202e}f"];
@@ -220,7 +220,7 @@ fn hostile_names_are_data() {
     }
 }
 
-/// A name that is no UTF-8.
+/// A name that is not UTF-8.
 fn no_utf8() -> std::ffi::OsString {
     use std::os::unix::ffi::OsStringExt;
     std::ffi::OsString::from_vec(vec![0xe9, b'.', b't'])
@@ -228,7 +228,7 @@ fn no_utf8() -> std::ffi::OsString {
 
 #[test]
 fn an_artifact_behind_a_link_or_outside_is_never_read() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     std::fs::write(place.path().join("secret"), "s\n").unwrap();
     repo.start("ada", "t");
@@ -257,7 +257,7 @@ fn an_artifact_behind_a_link_or_outside_is_never_read() {
 
 #[test]
 fn a_summary_without_a_handoff_has_no_arrival() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     repo.run(["finding", "f"]).ok();
@@ -268,7 +268,7 @@ fn a_summary_without_a_handoff_has_no_arrival() {
 
 #[test]
 fn without_git_on_path_resume_answers_and_names_unknowns() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     repo.write("src/a.rs", "changed\n");
     let ran = repo.run_with_env(&[("PATH", "/nonexistent")], ["resume", "--json"]).ok();

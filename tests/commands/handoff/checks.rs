@@ -1,10 +1,10 @@
-//! Checks of handoffs before storing, including gaps that receivers reported before.
+//! Checks of handoffs before storing, including gaps that receivers reported.
 
 use serde_json::{Value, json};
 
 use crate::commands::handoff::managed::{count, hand_over};
-use crate::mcp::protocol::{hand_over_by, id, team};
-use crate::support::harness::Place;
+use crate::commands::handoff::protocol::{hand_over_by, id, team};
+use crate::support::harness::Sandbox;
 
 fn levels(json: &Value) -> Vec<(String, String)> {
     let checks = json["validation"]["checks"].as_array().expect("checks");
@@ -19,7 +19,7 @@ fn level(json: &Value, name: &str) -> String {
 
 #[test]
 fn a_handoff_with_an_error_is_not_stored_and_the_exit_code_is_3() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
     repo.write("src/form.rs", "form\n");
@@ -80,7 +80,7 @@ fn a_handoff_with_an_error_is_not_stored_and_the_exit_code_is_3() {
 
 #[test]
 fn paths_dependencies_and_criteria_are_checked_against_the_repository() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("manager", "The login");
     repo.write("app/Cargo.toml", "[dependencies]\nserde = \"1\"\n");
@@ -113,7 +113,7 @@ fn paths_dependencies_and_criteria_are_checked_against_the_repository() {
 
 #[test]
 fn a_gap_is_remembered_until_a_handoff_of_the_type_says_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     team(&repo);
     let begin = |task: &str, text: &str| {
@@ -163,7 +163,7 @@ fn a_gap_is_remembered_until_a_handoff_of_the_type_says_it() {
 
 #[test]
 fn gaps_of_every_origin_are_found() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let one = place.repo("one");
     one.git(["init", "-q", "--bare", "../hub.git"]).ok();
     one.git(["remote", "add", "origin", "../hub.git"]).ok();

@@ -1,9 +1,9 @@
-//! The context of a session for its successor: document, size, relevance, working memory.
+//! A session's context for its successor: document, size, relevance, working memory.
 
 use serde_json::{Value, json};
 
 use crate::commands::session::collect::{fixture, here};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn context<'r>(repo: &Repo<'_>, more: impl IntoIterator<Item = &'r str>) -> Value {
     repo.json(["handoff", "--type", "context"].into_iter().chain(more))
@@ -14,8 +14,8 @@ fn payload(repo: &Repo<'_>, handoff: &Value) -> Value {
 }
 
 #[test]
-fn the_document_of_a_transcript_is_that_of_the_specification() {
-    let place = Place::new();
+fn the_document_of_a_transcript_has_every_section() {
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let file = place.path().join("t.jsonl");
     std::fs::write(&file, here(&repo, "codex/rollout.jsonl")).expect("a file");
@@ -81,7 +81,7 @@ fn the_document_of_a_transcript_is_that_of_the_specification() {
 
 #[test]
 fn a_context_is_drawn_from_the_journal_and_keeps_explicit_values() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("ada", "The login");
     repo.json(["activity", "shell", "npm test", "--file", "a.js"]);
@@ -119,7 +119,7 @@ fn a_context_is_drawn_from_the_journal_and_keeps_explicit_values() {
 
 #[test]
 fn a_document_keeps_to_its_size_and_names_omissions() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("ada", "The login");
     for n in 0..60 {
@@ -157,7 +157,7 @@ fn a_document_keeps_to_its_size_and_names_omissions() {
 
 #[test]
 fn an_incremental_context_has_only_changes_for_that_receiver() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("ada", "The login");
     repo.json(["decision", "Cookies", "--why", "tokens leak"]);
@@ -214,7 +214,7 @@ fn an_incremental_context_has_only_changes_for_that_receiver() {
 
 #[test]
 fn of_fifty_records_those_that_bear_on_the_task_come_first() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("ada", "Everything");
     let others = [
@@ -268,7 +268,7 @@ fn of_fifty_records_those_that_bear_on_the_task_come_first() {
 
 #[test]
 fn working_memory_shows_patterns_constraints_and_recent_decisions() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     assert_eq!(repo.json(["bootstrap"])["working_memory"]["recent_decisions"], json!([]));
     repo.start("ada", "The login");
@@ -315,7 +315,7 @@ fn working_memory_shows_patterns_constraints_and_recent_decisions() {
 
 #[test]
 fn a_session_continues_another_and_gets_its_context() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let first = repo.start("ada", "The login");
     repo.json(["finding", "The cookie is not renewed"]);

@@ -1,8 +1,8 @@
-//! Continuity, measured: how many of about 40 planted facts a resume in a fresh clone shows, in real tokens.
+//! Continuity, measured: how many of about 40 planted facts `resume` shows in a fresh clone, by the real tokenizer.
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo, tokens};
+use crate::support::harness::{Repo, Sandbox, tokens};
 
 const NEXT: &str = "Add the retry-after header to the 429 answer before touching the dashboard";
 const FAILED: &str = "cargo test --test burst -- --nocapture";
@@ -19,7 +19,7 @@ const FINDINGS: [&str; 8] = [
 ];
 const UNKNOWNS: [&str; 4] = [
     "Does the mobile client really back off when it gets a 429?",
-    "Who owns the shared Redis cluster after the reorganisation?",
+    "Who owns the shared Redis cluster after the reorganization?",
     "Is a burst of 50 enough for the nightly import job?",
     "Do websocket upgrades pass through the limiter at all?",
 ];
@@ -102,7 +102,7 @@ fn play(repo: &Repo<'_>) {
 }
 
 /// A fresh clone with its notes, one commit after the handoff.
-fn received(place: &Place) -> Repo<'_> {
+fn received(place: &Sandbox) -> Repo<'_> {
     let origin = place.repo("origin");
     play(&origin);
     origin.commit("CHANGES", "limits\n", "Describe the limits");
@@ -167,7 +167,7 @@ fn the_planted_session_is_about_forty_facts_in_five_hundred_tokens() {
 
 #[test]
 fn full_shows_every_fact_in_a_fresh_clone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let clone = received(&place);
     for (form, shown) in ["text", "json"].iter().zip(level(&clone, "full", 1250)) {
         let lost: Vec<_> = facts().into_iter().filter(|fact| !shown.contains(fact)).collect();
@@ -177,7 +177,7 @@ fn full_shows_every_fact_in_a_fresh_clone() {
 
 #[test]
 fn detailed_shows_at_least_two_thirds() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (form, shown) in ["text", "json"].iter().zip(level(&received(&place), "detailed", 800)) {
         assert!(shown.len() * 3 >= facts().len() * 2, "{form} shows {} of {}", shown.len(), facts().len());
     }
@@ -185,7 +185,7 @@ fn detailed_shows_at_least_two_thirds() {
 
 #[test]
 fn summary_shows_at_least_a_third() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (form, shown) in ["text", "json"].iter().zip(level(&received(&place), "summary", 400)) {
         assert!(shown.len() * 3 >= facts().len(), "{form} shows {} of {}", shown.len(), facts().len());
     }
@@ -193,7 +193,7 @@ fn summary_shows_at_least_a_third() {
 
 #[test]
 fn omissions_name_a_command_that_shows_everything() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let clone = received(&place);
     let text = clone.run(["resume", "--detail", "summary"]).ok().out;
     let line = text.lines().find(|line| line.contains("git empirica")).expect("a command");
@@ -219,7 +219,7 @@ fn several(repo: &Repo<'_>) {
 
 #[test]
 fn a_budget_bounds_the_answer_for_several_sessions() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     several(&repo);
     for budget in ["150", "300", "700"] {
@@ -238,7 +238,7 @@ fn a_budget_bounds_the_answer_for_several_sessions() {
 
 #[test]
 fn every_command_a_small_budget_names_works() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     several(&repo);
     for output in [
@@ -256,7 +256,7 @@ fn every_command_a_small_budget_names_works() {
 
 #[test]
 fn a_huge_finding_fits_every_budget() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     repo.write("huge", &"The cache of the build is cold after every release. ".repeat(4000));
@@ -275,7 +275,7 @@ fn a_huge_finding_fits_every_budget() {
 
 #[test]
 fn sixty_long_unknowns_fit_every_budget_and_are_counted() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
     for n in 0..60 {

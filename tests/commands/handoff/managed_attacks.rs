@@ -1,9 +1,9 @@
-//! Managed handoffs that others forged, texts that read as arguments, and flags that could be lost.
+//! Forged managed handoffs, texts that look like arguments, and flags that could be ignored.
 
 use serde_json::{Value, json};
 
 use crate::commands::handoff::managed::{count, escalate, hand_over, payload};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// Puts a changed copy of the only stored handoff beside it, as somebody else's, and gives its id.
 fn forged(repo: &Repo<'_>, number: u64, change: impl Fn(&mut Value)) -> String {
@@ -19,7 +19,7 @@ fn forged(repo: &Repo<'_>, number: u64, change: impl Fn(&mut Value)) -> String {
 
 #[test]
 fn records_with_odd_keys_and_numbers_are_shown_safely() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
     hand_over(&repo, "progress", "t", &["worker_report.status=PARTIAL"]);
@@ -66,7 +66,7 @@ fn records_with_odd_keys_and_numbers_are_shown_safely() {
 
 #[test]
 fn the_suggested_escalation_runs_with_any_text_and_other_agents() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("other", "Something else");
     repo.start("worker", "The login");
@@ -107,7 +107,7 @@ fn the_suggested_escalation_runs_with_any_text_and_other_agents() {
 
 #[test]
 fn no_input_is_dropped_silently() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
     for more in [

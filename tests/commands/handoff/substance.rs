@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::mcp::server::Client;
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn hook(repo: &Repo<'_>, event: &str) {
     let payload = json!({"session_id": "c0ffee", "transcript_path": null, "cwd": repo.path, "hook_event_name": event,
@@ -14,7 +14,7 @@ fn hook(repo: &Repo<'_>, event: &str) {
 
 #[test]
 fn an_assessment_of_another_session_displaces_no_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let first = repo.start("ada", "Mend the cache");
     let handoff = repo.json(["handoff", "--finding", "it is stale", "--next", "mend it"])["handoff_id"].clone();
@@ -42,7 +42,7 @@ fn an_assessment_of_another_session_displaces_no_handoff() {
 
 #[test]
 fn a_handoff_that_a_hook_makes_displaces_none_that_says_something() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Mend the cache");
     let handoff = repo.json(["handoff", "--next", "mend it"])["handoff_id"].clone();
@@ -68,7 +68,7 @@ fn a_handoff_that_a_hook_makes_displaces_none_that_says_something() {
 
 #[test]
 fn an_empty_handoff_of_the_same_session_supersedes_none_that_says_something() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Mend the cache");
     let handoff = repo.json(["handoff", "--next", "mend it"])["handoff_id"].clone();
@@ -94,7 +94,7 @@ fn an_empty_handoff_of_the_same_session_supersedes_none_that_says_something() {
 
 #[test]
 fn an_empty_handoff_is_refused_with_a_remedy() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.json(["session", "start", "--ai", "ada"]);
     let before = repo.json(["session", "list"])["sessions"][0]["session_id"].clone();

@@ -1,10 +1,10 @@
-//! Who vouches for a record: the committer of its line, and signatures by git's own keys.
+//! The origin of a record: the committer of its line, and signatures by git's keys.
 
 use std::fs;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Ran, Repo};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
 const JOURNAL: &str = "refs/notes/empirica/data/journal";
@@ -30,7 +30,7 @@ fn allow(repo: &Repo<'_>, signers: &[(&str, &str)]) {
 }
 
 /// A repository with a key of the user's own that it knows, and a signed handoff.
-fn signed(place: &Place) -> (Repo<'_>, String, String) {
+fn signed(place: &Sandbox) -> (Repo<'_>, String, String) {
     let repo = place.repo("r");
     let key = ssh_key(&repo, "key");
     allow(&repo, &[("test@example.com", &key)]);
@@ -60,7 +60,7 @@ fn note_without(repo: &Repo<'_>, change: impl Fn(&str) -> Option<String>) {
 
 #[test]
 fn a_signed_handoff_is_verified_by_git_here_and_in_a_clone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (repo, id, key) = signed(&place);
     let before = repo.git_out(["count-objects", "-v"]);
     let shown = repo.json(["show", &id, "--verify"]);
@@ -88,7 +88,7 @@ fn a_signed_handoff_is_verified_by_git_here_and_in_a_clone() {
 
 #[test]
 fn a_modified_handoff_has_no_good_signature() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (repo, id, key) = signed(&place);
     let is_line = |line: &str| line.contains(&format!("\"id\":\"{id}\""));
     // the handoff says something else
@@ -125,7 +125,7 @@ fn a_modified_handoff_has_no_good_signature() {
 
 #[test]
 fn a_signature_copied_to_another_handoff_is_of_another_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (repo, first, _) = signed(&place);
     repo.start("bob", "u");
     let second = repo.json(["handoff", "--ai", "bob", "--context", "x", "--next", "y"]);
@@ -152,7 +152,7 @@ fn a_signature_copied_to_another_handoff_is_of_another_text() {
 
 #[test]
 fn a_handoff_that_cannot_be_signed_is_stored_and_signed_later() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["config", "gpg.format", "ssh"]).ok();
     repo.git(["config", "user.signingKey", "/nowhere/key"]).ok();
@@ -188,7 +188,7 @@ fn a_handoff_that_cannot_be_signed_is_stored_and_signed_later() {
 
 #[test]
 fn the_program_for_openpgp_is_git_s_own() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let program = place.path().join("fake-gpg");
     let script = "#!/bin/sh\ncase \"$*\" in\n*--verify*) cat >/dev/null; echo '[GNUPG:] NEWSIG'; \
@@ -197,7 +197,7 @@ fn the_program_for_openpgp_is_git_s_own() {
         echo '[GNUPG:] TRUST_ULTIMATE 0 pgp' ;;\n\
         *) cat >/dev/null; echo '[GNUPG:] SIG_CREATED D 1 8 00 0 0' >&2; \
         printf -- '-----BEGIN PGP SIGNATURE-----\\n\\nfake\\n-----END PGP SIGNATURE-----\\n' ;;\nesac\n";
-    crate::hooks::init::script(&program, script);
+    crate::setup::init::script(&program, script);
     repo.git(["config", "gpg.program", program.to_str().expect("UTF-8")]).ok();
     repo.git(["config", "user.signingKey", "0123456789ABCDEF"]).ok();
     repo.start("ada", "t");
@@ -210,7 +210,7 @@ fn the_program_for_openpgp_is_git_s_own() {
 
 #[test]
 fn an_expired_key_is_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (repo, id, key) = signed(&place);
     allow(&repo, &[("test@example.com valid-before=\"20200101\"", &key)]);
     assert_eq!(state(&repo, &id), "expired");
@@ -221,7 +221,7 @@ fn an_expired_key_is_reported() {
 
 #[test]
 fn a_real_openpgp_key_signs_and_is_verified() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let gpg = |arguments: &[&str]| {
         let mut command = repo.place.command("gpg", &repo.path);
@@ -247,14 +247,14 @@ fn a_real_openpgp_key_signs_and_is_verified() {
 }
 
 /// Runs as another committer.
-fn as_mallory(repo: &Repo<'_>, arguments: &[&str]) -> Ran {
+fn as_mallory(repo: &Repo<'_>, arguments: &[&str]) -> RunOutput {
     let env = [("GIT_COMMITTER_NAME", "Mallory"), ("GIT_COMMITTER_EMAIL", "mallory@example.com")];
     repo.run_with_env(&env, arguments).ok()
 }
 
 #[test]
 fn the_committer_of_a_record_is_shown_and_a_forgery_detected() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "t");
     repo.json(["finding", "an honest one"]);
@@ -293,7 +293,7 @@ fn the_committer_of_a_record_is_shown_and_a_forgery_detected() {
 
 #[test]
 fn values_missing_from_history_are_null() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "t");
     let waiting = repo.json(["finding", "waits in the log"]);
@@ -315,7 +315,7 @@ fn values_missing_from_history_are_null() {
 
 #[test]
 fn a_committer_s_name_drives_no_terminal() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["config", "user.name", "Ev\u{1b}[31mil\u{202e} # x"]).ok();
     repo.start("ada", "t");

@@ -1,11 +1,11 @@
-//! Tests of `export --markdown`: a file for each session, below a folder of its agent, and nothing anywhere else.
+//! `export --markdown`: a file for each session, in a folder of its agent, and nothing anywhere else.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// All files below a folder, by their path in it, with their content.
 fn files(folder: &Path) -> BTreeMap<String, String> {
@@ -38,7 +38,7 @@ fn handed(repo: &Repo<'_>, ai: &str, task: &str, finding: &str) -> String {
 
 #[test]
 fn each_session_has_a_file_for_people_and_one_for_programs() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let first = handed(&repo, "claude", "fix the login", "the token is read twice");
     let second = handed(&repo, "gpt-5.1", "review it", "looks right");
@@ -84,7 +84,7 @@ fn each_session_has_a_file_for_people_and_one_for_programs() {
 
 #[test]
 fn no_agent_name_escapes_the_folder() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let long = "n".repeat(300);
     let agents = [
@@ -120,7 +120,7 @@ fn no_agent_name_escapes_the_folder() {
 
 #[test]
 fn links_are_not_followed_and_write_errors_are_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let session = handed(&repo, "claude", "t", "f");
     std::fs::create_dir_all(place.path().join("out")).expect("a folder");
@@ -146,7 +146,7 @@ fn links_are_not_followed_and_write_errors_are_reported() {
 
 #[test]
 fn without_handoffs_there_is_an_empty_folder() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let answer = repo.json(["export", "--markdown", "../out"]);
     assert_eq!((&answer["sessions"], &answer["handoffs"], &answer["files_written"]), (&json!(0), &json!(0), &json!(0)));

@@ -1,6 +1,6 @@
-//! What plain `git log` shows of a session: one short block on each of its commits, or the whole report where that is wanted.
+//! Plain `git log` of a session: one short block on each of its commits, or the whole report if configured.
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
@@ -21,7 +21,7 @@ fn block(repo: &Repo<'_>, commit: &str) -> String {
 
 #[test]
 fn a_block_has_at_most_12_lines_of_100_columns() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let long = |n: usize| format!("{n} {}", "the cache in src/store/index/postings.rs is keyed by user ".repeat(5));
     repo.start("claude", &long(0));
@@ -56,7 +56,7 @@ fn a_block_has_at_most_12_lines_of_100_columns() {
 
 #[test]
 fn a_session_has_one_block_on_a_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "the cache");
     repo.run(["finding", "first"]).ok();
@@ -90,7 +90,7 @@ fn a_session_has_one_block_on_a_commit() {
 
 #[test]
 fn squashed_commits_of_a_session_share_one_block_with_both() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
     for n in ["one", "two", "three"] {
@@ -108,7 +108,7 @@ fn squashed_commits_of_a_session_share_one_block_with_both() {
 
 #[test]
 fn a_handoff_before_the_commit_is_attached_to_it_once() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let before = repo.head();
     repo.start("claude", "the cache");
@@ -130,7 +130,7 @@ fn a_handoff_before_the_commit_is_attached_to_it_once() {
 
 #[test]
 fn a_handoff_before_the_commit_is_attached_to_no_other() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
     let pick = repo.commit("pick.txt", "1\n", "Pick");
@@ -176,7 +176,7 @@ fn a_handoff_before_the_commit_is_attached_to_no_other() {
 
 #[test]
 fn a_handoff_of_committed_work_stays_and_the_next_commit_lists_later_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
     let one = repo.commit("a.txt", "1\n", "One");
@@ -191,7 +191,7 @@ fn a_handoff_of_committed_work_stays_and_the_next_commit_lists_later_records() {
 
 #[test]
 fn every_claim_is_in_the_digest_of_the_next_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
     let question = repo.json(["unknown", "Which port?"])["id"].as_str().expect("an id").to_owned();
@@ -227,7 +227,7 @@ fn every_claim_is_in_the_digest_of_the_next_commit() {
 
 #[test]
 fn the_note_has_the_full_report_if_configured() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["config", "empirica.note", "full"]).ok();
     repo.start("claude", "t");
@@ -250,7 +250,7 @@ fn the_note_has_the_full_report_if_configured() {
 
 #[test]
 fn clones_with_short_and_full_notes_converge() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = place.init("hub");
     hub.git(["config", "core.bare", "true"]).ok();
     let one = place.set_up("one");
@@ -283,7 +283,7 @@ fn clones_with_short_and_full_notes_converge() {
 
 #[test]
 fn blocks_of_an_earlier_renderer_stay_as_they_are() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("claude", "t");
     let id = repo.hand_over("t");
@@ -297,7 +297,7 @@ fn blocks_of_an_earlier_renderer_stay_as_they_are() {
 
 #[test]
 fn empty_sections_are_printed_nowhere() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     let session = repo.json(["session", "start", "--ai", "ada"])["session_id"].as_str().expect("an id").to_owned();
     repo.run(["finding", "only this"]).ok();
@@ -325,7 +325,7 @@ fn empty_sections_are_printed_nowhere() {
 
 #[test]
 fn a_block_drops_redacted_text_even_if_truncated() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let hub = place.init("hub");
     hub.git(["config", "core.bare", "true"]).ok();
     let repo = place.set_up("one");

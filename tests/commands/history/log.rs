@@ -1,11 +1,11 @@
-//! Tests that `log` reads as `git log` does: order, selection, colours, pager, and records at home on their commits.
+//! `log` follows `git log`: order, selection, colors, pager, and records shown on their commits.
 
 use std::io::Read;
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
@@ -57,7 +57,7 @@ fn listed(json: &Value) -> Vec<String> {
 
 #[test]
 fn order_and_selection_are_those_of_git_log() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     history(&repo);
     let notes = repo.git_out(["notes", "--ref", HANDOFFS, "list"]);
@@ -119,7 +119,7 @@ fn order_and_selection_are_those_of_git_log() {
 
 #[test]
 fn a_limit_counts_matching_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("a");
     for n in 0..3 {
         for who in ["ada", "bob"] {
@@ -164,7 +164,7 @@ fn a_limit_counts_matching_records() {
 
 #[test]
 fn options_only_git_log_supports_are_refused_with_its_command() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     for option in ["--stat", "-p", "--format=%h", "--patch", "--left-right", "--skip=1", "--walk-reflogs"] {
         let json = repo.fails(2, ["log", option, "HEAD"]);
@@ -179,7 +179,7 @@ fn options_only_git_log_supports_are_refused_with_its_command() {
 
 #[test]
 fn text_shows_what_git_log_shows_and_the_records_below() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     history(&repo);
     let merge = repo.git_out(["rev-parse", "joined"]);
@@ -197,7 +197,7 @@ fn text_shows_what_git_log_shows_and_the_records_below() {
 
 #[test]
 fn checkpoints_and_journal_stand_beside_their_commits() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     repo.start("ada", "Work");
     repo.json(["finding", "On the first"]);
@@ -215,7 +215,7 @@ fn checkpoints_and_journal_stand_beside_their_commits() {
 
 #[test]
 fn an_attached_record_is_shown_once_at_its_first_commit() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let first = repo.commit("b", "b\n", "Draft");
     repo.start("ada", "Work");
@@ -241,7 +241,7 @@ fn an_attached_record_is_shown_once_at_its_first_commit() {
 
 #[test]
 fn a_detached_and_an_unborn_head_have_a_log() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     history(&repo);
     repo.git(["switch", "-q", "--detach", "joined"]).ok();
@@ -257,38 +257,38 @@ fn a_detached_and_an_unborn_head_have_a_log() {
 }
 
 #[test]
-fn colours_follow_the_configuration_the_terminal_and_no_color() {
-    let place = Place::new();
+fn colors_follow_the_configuration_the_terminal_and_no_color() {
+    let place = Sandbox::new();
     let repo = place.repo("a");
     history(&repo);
-    let coloured = |env: &[(&str, &str)], given: &[&str]| repo.run_with_env(env, given).ok().out.contains('\u{1b}');
+    let colored = |env: &[(&str, &str)], given: &[&str]| repo.run_with_env(env, given).ok().out.contains('\u{1b}');
     for given in [&["log"][..], &["log", "--oneline"], &["status"], &["session", "list"]] {
-        assert!(!coloured(&[], given), "{given:?}: no terminal, no colour");
+        assert!(!colored(&[], given), "{given:?}: no terminal, no color");
     }
     repo.git(["config", "color.ui", "always"]).ok();
     for given in [&["log"][..], &["log", "--oneline"]] {
-        assert!(coloured(&[], given), "{given:?}: always is always");
-        assert!(!coloured(&[("NO_COLOR", "1")], given), "{given:?}");
-        assert!(coloured(&[("NO_COLOR", "")], given), "{given:?}: an empty NO_COLOR is none");
-        assert!(!coloured(&[], &[given, &["--json"]].concat()), "{given:?}");
+        assert!(colored(&[], given), "{given:?}: always is always");
+        assert!(!colored(&[("NO_COLOR", "1")], given), "{given:?}");
+        assert!(colored(&[("NO_COLOR", "")], given), "{given:?}: an empty NO_COLOR is none");
+        assert!(!colored(&[], &[given, &["--json"]].concat()), "{given:?}");
     }
     repo.git(["config", "color.ui", "never"]).ok();
-    assert!(!coloured(&[("GIT_PAGER_IN_USE", "true")], &["log"]));
+    assert!(!colored(&[("GIT_PAGER_IN_USE", "true")], &["log"]));
     repo.git(["config", "color.ui", "auto"]).ok();
-    assert!(coloured(&[("GIT_PAGER_IN_USE", "true"), ("TERM", "xterm")], &["log"]), "git's own pager shows colours");
+    assert!(colored(&[("GIT_PAGER_IN_USE", "true"), ("TERM", "xterm")], &["log"]), "git's own pager shows colors");
     for on in [&["log", "--color"][..], &["log", "--color=always", "--oneline"]] {
-        assert!(coloured(&[("NO_COLOR", "1")], on), "{on:?}: what is asked for is stronger than the environment");
+        assert!(colored(&[("NO_COLOR", "1")], on), "{on:?}: what is asked for is stronger than the environment");
     }
     repo.git(["config", "color.ui", "always"]).ok();
     for off in [&["log", "--no-color"][..], &["log", "--color=never"], &["log", "--color=auto"]] {
-        assert!(!coloured(&[], off), "{off:?}");
+        assert!(!colored(&[], off), "{off:?}");
     }
     repo.fails(2, ["log", "--color"]);
 }
 
 #[test]
 fn the_pager_is_left_alone_without_a_terminal() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     history(&repo);
     for given in [&["log"][..], &["show"], &["session", "list"], &["handoff", "list"]] {
@@ -299,7 +299,7 @@ fn the_pager_is_left_alone_without_a_terminal() {
 
 #[test]
 fn plain_git_shows_the_handoff_to_people() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     history(&repo);
     let clone = place.clone(&repo, "clone", true);
@@ -313,7 +313,7 @@ fn plain_git_shows_the_handoff_to_people() {
 
 #[test]
 fn a_bad_revision_is_refused_in_gits_own_words() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     for bad in ["no-such", "HEAD~99", "main..no-such", "main:no-such", "@{99999999}"] {
         let git = repo.git(["log", bad]);
@@ -327,7 +327,7 @@ fn a_bad_revision_is_refused_in_gits_own_words() {
 
 #[test]
 fn output_comes_before_the_whole_history_is_read_and_a_closed_pipe_is_no_error() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     // a long history in one go: the newest commit has a handoff
     let stream: String = (0..3000)

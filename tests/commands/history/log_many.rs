@@ -1,6 +1,6 @@
 //! A log of many commits, rendered by several threads, is ordered and complete.
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// Enough that others help.
 const COMMITS: usize = 400;
@@ -78,7 +78,7 @@ fn history(repo: &Repo<'_>) -> Vec<(String, String)> {
 
 #[test]
 fn a_long_log_shows_every_handoff_at_its_commit_in_gits_order() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let expected = history(&repo);
     assert!(expected.len() > 200);
@@ -120,7 +120,7 @@ fn a_long_log_shows_every_handoff_at_its_commit_in_gits_order() {
 
 #[test]
 fn records_found_before_history_breaks_are_shown() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let tree = repo.git_out(["rev-parse", "HEAD^{tree}"]);
     let who = "T <t@example.com> 1772000000 +0000";
@@ -141,7 +141,7 @@ fn records_found_before_history_breaks_are_shown() {
 
 #[test]
 fn a_note_of_megabytes_beside_small_ones_is_in_the_index_line_by_line() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     history(&repo);
     let made = repo.git_out(["rev-list", "--max-count", "2", "main"]);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn id<'v>(json: &'v Value, key: &str) -> &'v str {
     json[key].as_str().unwrap_or_else(|| panic!("no {key}: {json}"))
@@ -36,7 +36,7 @@ struct Team<'p> {
 }
 
 impl<'p> Team<'p> {
-    fn new(place: &'p Place) -> Self {
+    fn new(place: &'p Sandbox) -> Self {
         let ada = place.repo("ada");
         ada.git(["init", "-q", "--bare", "../hub.git"]).ok();
         ada.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -76,7 +76,7 @@ impl<'p> Team<'p> {
 
 #[test]
 fn handoffs_exchanged_by_two_clones_are_measured() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let team = Team::new(&place);
     let json = team.ada.json(["metrics", "--by", "day"]);
     let all = &json["overall"];
@@ -108,7 +108,7 @@ fn handoffs_exchanged_by_two_clones_are_measured() {
 
 #[test]
 fn metrics_filter_by_agent_and_time() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let team = Team::new(&place);
     let json = team.ada.json(["metrics", "--ai", "bob", "--by", "week"]);
     assert_eq!((&json["ai_id"], &json["overall"]["sessions"]), (&json!("bob"), &json!(1)));
@@ -130,7 +130,7 @@ fn metrics_filter_by_agent_and_time() {
 
 #[test]
 fn one_handoff_is_measured_with_its_receivers_and_paths() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let team = Team::new(&place);
     let json = team.ada.json(["metrics", &team.handoff]);
     assert_eq!(json["first_try_complete"], true);
@@ -153,7 +153,7 @@ fn one_handoff_is_measured_with_its_receivers_and_paths() {
 
 #[test]
 fn tokens_count_the_output_of_resume() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let team = Team::new(&place);
     let session = id(&team.ada.json(["show", &team.handoff]), "session_id").to_owned();
     let json = team.ada.json(["metrics", &team.handoff]);
@@ -190,7 +190,7 @@ fn tokens_count_the_output_of_resume() {
 #[cfg(not(feature = "exact-tokens"))]
 #[test]
 fn exact_counts_are_refused_by_a_program_that_has_no_tables() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.start("ada", "t");
     let handoff = repo.hand_over("t");
@@ -204,7 +204,7 @@ fn exact_counts_are_refused_by_a_program_that_has_no_tables() {
 #[cfg(feature = "exact-tokens")]
 #[test]
 fn exact_counts_are_those_of_the_tables() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let session = repo.start("ada", "Größe messen");
     let handoff = repo.hand_over("Größe messen");
@@ -231,7 +231,7 @@ fn files(folder: &Path, out: &mut BTreeMap<String, Vec<u8>>) {
 
 #[test]
 fn measuring_writes_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let team = Team::new(&place);
     team.ada.json(["sync"]);
     // what plain git fetched is not united yet, and a record waits in the log
@@ -257,7 +257,7 @@ fn measuring_writes_nothing() {
 
 #[test]
 fn an_acknowledgement_is_stored_beside_the_handoffs_and_shown_with_its_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let team = Team::new(&place);
     let shown = team.ada.json(["show", &team.answer]);
     let list = shown["acknowledgements"].as_array().expect("a list");
@@ -293,7 +293,7 @@ fn an_acknowledgement_is_stored_beside_the_handoffs_and_shown_with_its_handoff()
 
 #[test]
 fn an_acknowledgement_follows_an_amend_and_is_not_doubled() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("project");
     repo.start("ada", "t");
     let handoff = repo.hand_over("t");
@@ -308,7 +308,7 @@ fn an_acknowledgement_follows_an_amend_and_is_not_doubled() {
 
 #[test]
 fn unacceptable_handoffs_are_refused_and_oddities_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let handoff = {
         repo.start("ada", "t");

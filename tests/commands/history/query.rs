@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// The tasks that a query finds, in its order.
 #[track_caller]
@@ -46,7 +46,7 @@ const ALL: [&str; 4] = ["Grow", "Draw (a+b)*", "Test the LOGIN", "Fix the login"
 
 #[test]
 fn each_filter_finds_its_matches_newest_first() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let [one, _, three, four] = history(&repo);
     for (arguments, expected) in [
@@ -85,7 +85,7 @@ fn each_filter_finds_its_matches_newest_first() {
 
 #[test]
 fn dates_are_days_moments_and_git_s_own_forms() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
     // it is 2026-03-01 12:00, a Sunday
@@ -118,7 +118,7 @@ fn dates_are_days_moments_and_git_s_own_forms() {
 
 #[test]
 fn filters_are_combined_and_the_count_covers_all_pages() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
     let both = ["--ai", "ada", "--task", "login", "--path", "src", "--range", "main", "--until", "2026-02-01"];
@@ -144,7 +144,7 @@ fn filters_are_combined_and_the_count_covers_all_pages() {
 
 #[test]
 fn every_format_has_the_same_reports_and_unknown_growth_is_null() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
     let json = repo.json(["query"]);
@@ -177,7 +177,7 @@ fn every_format_has_the_same_reports_and_unknown_growth_is_null() {
 
 #[test]
 fn hostile_texts_stay_data_in_every_form() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let text = "a\n| b |\n# c\n{\"handoff_id\":\"x\"}\n\x1b[31m FAILED \u{202e}<script>\n01a2004e  forged row";
     work(&repo, text, "2026-01-01T00:00:00Z", text, &["--finding", text]);
@@ -186,7 +186,7 @@ fn hostile_texts_stay_data_in_every_form() {
         let out = repo.run(["query", "--format", form]).ok().out;
         let plain = out.replace("\x1b[1m", "").replace("\x1b[31;1m", "").replace("\x1b[0m", "");
         assert!(!plain.contains(['\x1b', '\u{202e}']), "{form}: {out:?}");
-        assert_eq!(out.contains('\x1b'), ["table", "markdown"].contains(&form), "{form}: colours: {out:?}");
+        assert_eq!(out.contains('\x1b'), ["table", "markdown"].contains(&form), "{form}: colors: {out:?}");
         match form {
             "table" => {
                 assert_eq!(plain.lines().count(), 3, "a cell is on one line: {plain}");
@@ -207,7 +207,7 @@ fn hostile_texts_stay_data_in_every_form() {
 
 #[test]
 fn nonsensical_filters_are_clear_errors() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
     for flag in ["--since", "--until"] {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
 const AGENTS: [&str; 3] = ["ada", "bob", "cyd"];
@@ -265,7 +265,7 @@ proptest! {
         steps in vec((step(), 0i64..24), 6..16),
         questions in vec(arbitrary_filters(), 32),
     ) {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = place.set_up("r");
         let sessions = play(&repo, &steps);
         let all = in_force(&repo);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// Texts that would be more than text in elements, attributes, styles, scripts, templates or terminals.
 const HOSTILE: [&str; 8] = [
@@ -65,7 +65,7 @@ fn body(page: &str) -> &str {
 
 #[test]
 fn the_page_shows_what_is_stored() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("harbour");
     played(&repo);
     let (page, json) = page(&repo, &[]);
@@ -109,7 +109,7 @@ fn the_page_shows_what_is_stored() {
 
 #[test]
 fn record_texts_are_escaped() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("harbour");
     for hostile in HOSTILE {
         repo.json(["session", "start", "--ai", hostile, "--task", hostile, "--type", hostile]);
@@ -163,7 +163,7 @@ fn record_texts_are_escaped() {
 
 #[test]
 fn only_its_own_script_runs_and_nothing_is_loaded() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     played(&repo);
     let (page, _) = page(&repo, &[]);
@@ -185,7 +185,7 @@ fn only_its_own_script_runs_and_nothing_is_loaded() {
 
 #[test]
 fn every_number_of_a_picture_is_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     played(&repo);
     repo.json(["preflight", "-v", "know=0"]);
@@ -207,7 +207,7 @@ fn every_number_of_a_picture_is_one() {
 
 #[test]
 fn clones_make_the_same_page() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let repo_path = {
         let repo = place.repo("r");
         played(&repo);
@@ -216,7 +216,7 @@ fn clones_make_the_same_page() {
         place.clone(&repo, "two/r", true);
         repo.path
     };
-    let written = |place: &Place, name: &str| page(&place.at(name), &[]).0;
+    let written = |place: &Sandbox, name: &str| page(&place.at(name), &[]).0;
     let one = written(&place, "one/r");
     assert_eq!(one, written(&place, "two/r"));
     assert_eq!(one, page(&Repo { place: &place, path: repo_path }, &[]).0);
@@ -243,7 +243,7 @@ fn in_order(page: &str, wanted: &[&str]) {
 
 #[test]
 fn the_page_begins_with_what_needs_attention() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let path = place.repo("r").path;
     place.now = "2026-02-01T12:00:00.000Z".into();
     {
@@ -306,7 +306,7 @@ fn the_page_begins_with_what_needs_attention() {
 
 #[test]
 fn without_vectors_there_is_no_chart() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.json(["finding", "Tokens are cached"]);
     let (first, _) = page(&repo, &[]);
@@ -322,7 +322,7 @@ fn without_vectors_there_is_no_chart() {
 
 #[test]
 fn an_empty_repository_says_how_to_begin() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for repo in [place.repo("r"), place.init("unborn")] {
         let (page, json) = page(&repo, &[]);
         has(&page, &["Nothing is stored here yet", "git empirica finding"]);
@@ -336,10 +336,10 @@ fn an_empty_repository_says_how_to_begin() {
 
 #[test]
 fn only_matching_records_are_shown() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let path = place.repo("r").path;
     place.now = "2026-02-01T12:00:00.000Z".into();
-    let at = |place: &Place, ai: &str, text: &str| {
+    let at = |place: &Sandbox, ai: &str, text: &str| {
         let repo = Repo { place, path: path.clone() };
         repo.start(ai, text);
         repo.json(["finding", text, "--ai", ai]);
@@ -372,7 +372,7 @@ fn only_matching_records_are_shown() {
 
 #[test]
 fn omitted_entries_are_counted() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let commit = repo.head();
     let mut lines = String::new();
@@ -427,7 +427,7 @@ fn omitted_entries_are_counted() {
 
 #[test]
 fn the_page_can_go_to_standard_output() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     played(&repo);
     let (page, _) = page(&repo, &[]);
@@ -441,7 +441,7 @@ fn the_page_can_go_to_standard_output() {
 
 #[test]
 fn a_file_is_replaced_atomically_and_a_link_is_followed() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     played(&repo);
     let (first, _) = page(&repo, &[]);
@@ -471,7 +471,7 @@ fn a_file_is_replaced_atomically_and_a_link_is_followed() {
 
 #[test]
 fn write_errors_are_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     played(&repo);
     repo.write("folder/x", "");
@@ -493,7 +493,7 @@ fn write_errors_are_reported() {
 
 #[test]
 fn a_session_is_drawn_in_the_terminal() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     played(&repo);
     let ran = repo.run(["session", "show", "latest:ada"]).ok();

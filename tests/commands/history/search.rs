@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const REFS: [&str; 2] = ["refs/notes/empirica/data/journal", "refs/notes/empirica/data/handoffs"];
 
@@ -44,7 +44,7 @@ fn history(repo: &Repo<'_>) -> (String, String) {
 
 #[test]
 fn words_phrases_prefixes_exclusions_and_fields_select() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
     let flaky = "The LOGIN test is flaky: the clock is mocked too late";
@@ -96,7 +96,7 @@ fn words_phrases_prefixes_exclusions_and_fields_select() {
 
 #[test]
 fn a_hit_has_its_commit_its_time_its_score_and_the_passage_that_matches() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (dead, unknown) = history(&place.repo("r"));
     place.now = "2026-03-04T13:00:00.000Z".into();
     let repo = place.at("r");
@@ -153,7 +153,7 @@ fn a_hit_has_its_commit_its_time_its_score_and_the_passage_that_matches() {
 
 #[test]
 fn of_equals_the_newest_come_first_and_better_ones_before_them() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Say the same");
     let say = |text: &str, times: usize| -> Vec<String> {
@@ -179,7 +179,7 @@ fn of_equals_the_newest_come_first_and_better_ones_before_them() {
 
 #[test]
 fn a_plan_shows_failures_first() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
     repo.json(["finding", "clock clock clock"]);
@@ -195,7 +195,7 @@ fn a_plan_shows_failures_first() {
 
 #[test]
 fn without_a_full_match_partial_matches_are_found_and_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (dead, _) = history(&repo);
     let json = repo.json(["search", "caching", "elsewhere"]);
@@ -212,7 +212,7 @@ fn without_a_full_match_partial_matches_are_found_and_reported() {
 
 #[test]
 fn no_query_is_an_error_of_the_database_and_a_query_without_a_word_is_a_clear_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
     let many = (0..700).map(|n| format!("a{n}")).collect::<Vec<_>>().join(" ");
@@ -315,7 +315,7 @@ fn everything(repo: &Repo<'_>) -> Vec<(String, String, String, Vec<String>)> {
 #[test]
 fn search_finds_the_same_as_a_plain_scan_of_the_notes() {
     const WORDS: [&str; 6] = ["cache", "login", "flaky", "token", "Zähler", "cached"];
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let mut state = 7u32;
     let mut pick = |n: usize| {
@@ -384,7 +384,7 @@ fn search_finds_the_same_as_a_plain_scan_of_the_notes() {
 
 #[test]
 fn the_answer_is_the_same_without_the_index_and_from_the_log() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
     let ask = || -> Vec<String> {
@@ -429,7 +429,7 @@ fn the_answer_is_the_same_without_the_index_and_from_the_log() {
 
 #[test]
 fn hostile_texts_stay_data() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let text = "needle\n# h\n\x1b[31m FAILED \u{202e}<script>\u{1}x\u{2}\ncommit 01a2004e";
     repo.start(text, text);

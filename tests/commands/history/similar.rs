@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn id(json: &Value, key: &str) -> String {
     json[key].as_str().unwrap_or_else(|| panic!("no {key}: {json}")).to_owned()
@@ -23,7 +23,7 @@ fn sessions(json: &Value) -> Vec<String> {
 
 #[test]
 fn similar_sessions_are_listed_with_reasons_and_results() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (login, handed) = work(&repo, "ada", "Fix the flaky login test", "The clock is mocked too late");
     let (again, _) = work(&repo, "bob", "The login test is flaky again, on Windows", "Timers are coarse there");
@@ -64,7 +64,7 @@ fn similar_sessions_are_listed_with_reasons_and_results() {
 
 #[test]
 fn a_checkpoint_includes_similar_records_only_on_request() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     work(&repo, "ada", "Fix the flaky login test", "The login clock is mocked too late");
     repo.json(["finding", "The token cache is keyed by nonce", "--session", "latest:ada"]);
@@ -111,7 +111,7 @@ fn a_checkpoint_includes_similar_records_only_on_request() {
 
 #[test]
 fn similar_records_in_a_checkpoint_count_within_its_bounds() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", &"flaky login ".repeat(200));
     for n in 0..12 {

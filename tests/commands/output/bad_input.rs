@@ -1,4 +1,4 @@
-//! Tests bad input for every argument: a clear error, the right exit code, one document, nothing stored, and recovery
+//! Bad input for every argument: a clear error, the right exit code, one document, nothing stored, and recovery
 //! commands that can be run.
 
 use std::ffi::OsStr;
@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// Runs a command that must fail, as text and as JSON, and then every command its error recommends.
 #[track_caller]
@@ -60,7 +60,7 @@ fn means(json: &Value, name: &str) {
 }
 
 /// A repository with an active session.
-pub fn begun<'p>(place: &'p Place, name: &str) -> Repo<'p> {
+pub fn begun<'p>(place: &'p Sandbox, name: &str) -> Repo<'p> {
     let repo = place.repo(name);
     repo.start("ada", "Work");
     repo
@@ -74,7 +74,7 @@ fn stored(repo: &Repo<'_>) -> usize {
 
 #[test]
 fn out_of_range_duplicate_unknown_or_missing_vectors_store_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     let before = stored(&repo);
     for phase in ["preflight", "check", "postflight", "checkpoint"] {
@@ -105,7 +105,7 @@ fn out_of_range_duplicate_unknown_or_missing_vectors_store_nothing() {
 
 #[test]
 fn vectors_from_a_file_are_checked_like_arguments() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     for (content, what) in [
         ("{\"know\": 1.5}", "know"),
@@ -129,7 +129,7 @@ fn vectors_from_a_file_are_checked_like_arguments() {
 
 #[test]
 fn numbers_out_of_range_are_usage_errors_that_name_the_argument() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     for given in [
         &["check", "-v", "know=0.5", "--confidence", "2"][..],
@@ -175,7 +175,7 @@ fn numbers_out_of_range_are_usage_errors_that_name_the_argument() {
 
 #[test]
 fn commands_and_flags_that_do_not_exist_get_a_suggestion_and_a_help_that_works() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     means(&refused(&repo, 2, &["findng", "x"]), "finding");
     means(&refused(&repo, 2, &["session", "strat"]), "start");
@@ -206,7 +206,7 @@ fn commands_and_flags_that_do_not_exist_get_a_suggestion_and_a_help_that_works()
 
 #[test]
 fn empty_and_blank_texts_are_refused_wherever_a_text_is_taken() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     let unknown = repo.json(["unknown", "Q"])["id"].as_str().expect("an id").to_owned();
     let goal = repo.json(["goal", "add", "G"])["id"].as_str().expect("an id").to_owned();
@@ -261,7 +261,7 @@ fn empty_and_blank_texts_are_refused_wherever_a_text_is_taken() {
 
 #[test]
 fn texts_that_are_no_utf8_are_refused_from_every_side() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     let mut command = repo.program();
     command.arg("finding").arg(OsStr::from_bytes(b"caf\xe9")).arg("--json");
@@ -285,7 +285,7 @@ fn texts_that_are_no_utf8_are_refused_from_every_side() {
 
 #[test]
 fn a_doubled_at_sign_is_literal_and_stdin_is_read_once() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     repo.json(["finding", "@@literal"]);
     repo.json(["finding", "@"]);
@@ -316,7 +316,7 @@ fn a_doubled_at_sign_is_literal_and_stdin_is_read_once() {
 
 #[test]
 fn a_megabyte_from_standard_input_is_stored_whole() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     let mut text: String = (0..30_000).map(|n| format!("line {n} \"quoted\" \\ é\u{1} {}\n", n * 7919)).collect();
     text.push_str("the end");
@@ -339,7 +339,7 @@ fn a_megabyte_from_standard_input_is_stored_whole() {
 
 #[test]
 fn outside_a_repository_every_command_exits_128() {
-    let place = Place::new();
+    let place = Sandbox::new();
     std::fs::create_dir(place.path().join("plain")).expect("a folder");
     let plain = place.at("plain");
     for given in [

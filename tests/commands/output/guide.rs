@@ -6,7 +6,7 @@ use std::process::Command;
 
 use regex::{Captures, Regex};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// A shell block of a page, and the output that is written below it.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ fn shell(repo: &Repo<'_>, script: &str) -> Command {
 
 /// Runs every shell block of a page; returns how many outputs were compared.
 fn follow(name: &str) -> usize {
-    let place = Place::new();
+    let place = Sandbox::new();
     fs::write(place.path().join("home/.gitconfig"), "[user]\n\tname = Test\n\temail = test@example.com\n")
         .expect("a configuration");
     let repo = place.repo("project");

@@ -1,4 +1,4 @@
-//! The help: one screen of names, the rest by topic, pages of commands, aliases and topics, all of it before anything is set up.
+//! The help: one screen of names, the rest by topic, pages of commands, aliases and topics, all before anything is set up.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use git_empirica::cli::Cli;
 use git_empirica::cli::help::manual;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// The names that a list of commands has: the first words of its indented lines.
 fn names(text: &str) -> Vec<&str> {
@@ -27,7 +27,7 @@ fn flags(text: &str) -> Vec<&str> {
 
 #[test]
 fn the_short_help_is_one_screen_of_at_most_24_names_in_five_groups() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let outside = place.at(".");
     let screen = outside.run(["-h"]).ok().out;
     for same in [&["help"][..], &["help", "-h"], &[]] {
@@ -44,7 +44,7 @@ fn the_short_help_is_one_screen_of_at_most_24_names_in_five_groups() {
 
 #[test]
 fn every_command_is_in_exactly_one_of_the_two_lists() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let outside = place.at(".");
     let (screen, rest) = (outside.run(["help"]).ok().out, outside.run(["help", "-a"]).ok().out);
     assert_eq!(outside.run(["help", "--all"]).ok().out, rest);
@@ -61,7 +61,7 @@ fn every_command_is_in_exactly_one_of_the_two_lists() {
 
 #[test]
 fn each_command_has_a_help_of_two_lengths_outside_a_repository() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let outside = place.at(".");
     for words in commands() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -79,7 +79,7 @@ fn each_command_has_a_help_of_two_lengths_outside_a_repository() {
 
 #[test]
 fn options_missing_from_the_short_handoff_help_are_on_its_page_and_the_tasks_topic() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let outside = place.at(".");
     let (short, page) = (outside.run(["handoff", "-h"]).ok().out, outside.run(["help", "handoff"]).ok().out);
     let topic = outside.run(["help", "tasks"]).ok().out;
@@ -96,7 +96,7 @@ fn options_missing_from_the_short_handoff_help_are_on_its_page_and_the_tasks_top
 
 #[test]
 fn the_topic_of_vectors_defines_all_13_and_what_follows_from_them_in_40_lines() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let text = place.at(".").run(["help", "vectors"]).ok().out;
     assert!(text.lines().count() <= 40 && text.lines().all(|line| line.len() <= 100), "{text}");
     for vector in [
@@ -124,7 +124,7 @@ fn the_topic_of_vectors_defines_all_13_and_what_follows_from_them_in_40_lines() 
 
 #[test]
 fn help_resolves_aliases_and_suggests_similar_names() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let outside = place.at(".");
     for (alias, meant) in [
         ("query", "search --handoffs"),
@@ -170,7 +170,7 @@ fn history(repo: &Repo<'_>) {
 
 #[test]
 fn one_search_combines_words_filters_and_similarity() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
     let texts = |words: &[&str]| -> Vec<String> {
@@ -217,7 +217,7 @@ fn one_search_combines_words_filters_and_similarity() {
 
 #[test]
 fn check_drift_shows_the_result_of_check_and_records_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     for know in ["0.3", "0.3", "0.9"] {
@@ -235,7 +235,7 @@ fn check_drift_shows_the_result_of_check_and_records_nothing() {
 
 #[test]
 fn doctor_lists_handoffs_of_missing_commits_and_fix_repairs_them_with_hooks_settings_and_pending_records() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.set_up("r");
     repo.start("ada", "work");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
@@ -273,7 +273,7 @@ fn doctor_lists_handoffs_of_missing_commits_and_fix_repairs_them_with_hooks_sett
 
 #[test]
 fn vectors_come_from_a_file_or_a_pipe_by_the_one_option() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.write("v.json", "{\"know\": 0.8}");
     let json = repo.json(["preflight", "-v", "@v.json", "-v", "uncertainty=0.2"]);

@@ -1,5 +1,5 @@
 //! The one JSON document of every command: its keys on success, its keys and exit code on failure, and the stream of
-//! each output in text.
+//! each output as text.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::commands::output::json_keys::{
     ASSESSED, BOOTSTRAP, COMPACT, ENTRY, GOAL, HANDOFF, LOG, RESUME, SESSION, WHOLE,
 };
-use crate::support::harness::{Place, Ran, Repo};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 /// A command that succeeds: arguments, keys (or pointers) of its document, what its text says on standard output and
 /// on standard error. `{name}` in an argument is replaced by an ID of the [`World`].
@@ -271,7 +271,7 @@ fn id(json: &Value, key: &str) -> String {
 }
 
 impl<'p> World<'p> {
-    fn new(place: &'p Place, name: &str) -> Self {
+    fn new(place: &'p Sandbox, name: &str) -> Self {
         let repo = place.repo(name);
         let spare = repo.start("ada", "Spare work");
         repo.json(["goal", "add", "Take me"]);
@@ -290,7 +290,7 @@ impl<'p> World<'p> {
         let line = format!("{{\"commit\":\"{}\",\"shelf\":\"journal\",\"line\":\"Reviewed\"}}\n", repo.head());
         std::fs::write(place.path().join("all.jsonl"), line).expect("a file");
         let gpg = "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho '-----BEGIN PGP SIGNATURE-----'\n";
-        crate::hooks::init::script(&place.path().join("gpg"), gpg);
+        crate::setup::init::script(&place.path().join("gpg"), gpg);
         repo.git(["config", "gpg.program", &place.path().join("gpg").to_string_lossy()]).ok();
         // a fresh remote for each
         repo.git(["init", "-q", "--bare", "../world.git"]).ok();
@@ -330,7 +330,7 @@ impl<'p> World<'p> {
 
 /// Exactly one document: an object on one line, and nothing beside it.
 #[track_caller]
-fn one_document(ran: &Ran) -> Value {
+fn one_document(ran: &RunOutput) -> Value {
     let json = ran.json();
     assert!(json.is_object(), "{json}");
     assert_eq!(ran.out.matches('\n').count(), 1, "{:?}", ran.out);
@@ -344,7 +344,7 @@ fn has(json: &Value, key: &str) -> bool {
 
 #[test]
 fn every_command_answers_with_one_document_and_its_keys() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let first = World::new(&place, "world");
     for (at, (given, keys, ..)) in WORKS.iter().enumerate() {
         let world = first.copy(&format!("w{at}"));
@@ -362,7 +362,7 @@ fn every_command_answers_with_one_document_and_its_keys() {
 
 #[test]
 fn text_has_data_on_standard_output_and_the_rest_on_standard_error() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let first = World::new(&place, "world");
     for (at, (given, _, out, err)) in WORKS.iter().enumerate() {
         let world = first.copy(&format!("w{at}"));
@@ -381,7 +381,7 @@ fn text_has_data_on_standard_output_and_the_rest_on_standard_error() {
 
 #[test]
 fn a_journal_command_prints_the_short_id_alone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let world = World::new(&place, "a");
     let handoff = world.arguments(&["{handoff}"]).remove(0);
     for given in
@@ -396,7 +396,7 @@ fn a_journal_command_prints_the_short_id_alone() {
 
 #[test]
 fn every_failure_is_one_document_with_all_keys_and_the_right_exit_code() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let world = World::new(&place, "world");
     let fresh = place.repo("fresh");
     std::fs::create_dir(place.path().join("nowhere")).expect("a folder");

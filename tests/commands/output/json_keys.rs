@@ -1,4 +1,4 @@
-//! The keys that the tests of the commands' JSON look for.
+//! The keys that the tests expect in the commands' JSON.
 
 pub const SESSION: &[&str] = &["session_id", "ai_id", "started_at"];
 pub const ENTRY: &[&str] = &["id", "kind", "session_id", "degraded_mode", "storage"];

@@ -20,7 +20,7 @@ fn the_manual_pages_are_current() {
     }
     for (name, page) in &pages {
         let there = std::fs::read(folder.join(name)).unwrap_or_default();
-        assert!(there == *page, "man/{name} is not current: EMPIRICA_BLESS=1 cargo test manual");
+        assert!(there == *page, "man/{name} is not current: EMPIRICA_BLESS=1 cargo test --test runner manual");
     }
     let there = std::fs::read_dir(&folder).expect("man/").count();
     assert_eq!(there, pages.len(), "man/ holds pages of commands that are gone");
@@ -33,5 +33,18 @@ fn the_first_page_is_what_git_opens_for_help() {
     assert_eq!(name, "git-empirica.1");
     for word in [".SH NAME", "git\\-empirica", "EXIT STATUS", "handoff", "CONFIGURATION"] {
         assert!(text.contains(word), "{word} is missing");
+    }
+}
+
+#[test]
+fn every_option_of_a_page_has_a_text() {
+    for (name, page) in manual::pages(&Cli::command()) {
+        let text = String::from_utf8(page).expect("UTF-8");
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, _) in lines.iter().enumerate().filter(|(_, line)| **line == ".TP") {
+            let body = lines.get(at + 2).copied().unwrap_or_default();
+            let is_text = !body.is_empty() && !body.starts_with('.');
+            assert!(is_text, "{name}: {} has no text", lines[at + 1]);
+        }
     }
 }

@@ -258,7 +258,7 @@ fn current(path: &Path, text: &str) {
         std::fs::write(path, text).expect("a file");
     }
     let there = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(there == text, "{} is not current: EMPIRICA_BLESS=1 cargo test reference", path.display());
+    assert!(there == text, "{} is not current: EMPIRICA_BLESS=1 cargo test --test runner reference", path.display());
 }
 
 #[test]

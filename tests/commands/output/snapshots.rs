@@ -1,9 +1,8 @@
-//! What people see, word for word: outputs of one played session against `tests/snapshots/`. `EMPIRICA_BLESS=1` writes
-//! them anew; ids are masked.
+//! Outputs of one session, verbatim, against `tests/snapshots/`. `EMPIRICA_BLESS=1` regenerates them; ids are masked.
 
 use std::path::Path;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// Ids are random: words of 8 hex digits, UUIDs and object ids are masked.
 fn masked(text: &str) -> String {
@@ -42,9 +41,9 @@ fn both(name: &str, repo: &Repo<'_>, arguments: &[&str]) {
 
 #[test]
 fn a_session_as_people_see_it() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let repo_path = place.repo("r").path;
-    let at = |place: &mut Place, time: &str| place.now = format!("2026-03-01T{time}:00.000Z");
+    let at = |place: &mut Sandbox, time: &str| place.now = format!("2026-03-01T{time}:00.000Z");
     at(&mut place, "12:00");
     let repo = Repo { place: &place, path: repo_path.clone() };
     both("status-empty.txt", &repo, &["status"]);

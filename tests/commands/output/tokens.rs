@@ -1,4 +1,4 @@
-//! Holds the token estimate against the real tokenizer, one kind of document at a time.
+//! The token estimate against the real tokenizer, by kind of document.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use git_empirica::text::tokens::{estimate, truncate_to};
 use serde_json::{Value, json};
 
 use crate::mcp::server::Client;
-use crate::support::harness::{Place, tokens};
+use crate::support::harness::{Sandbox, tokens};
 
 /// The kinds of documents under `tests/fixtures/tokens/`.
 const KINDS: [&str; 17] = [
@@ -228,7 +228,7 @@ fn counted(document: &str) -> usize {
 
 #[test]
 fn each_count_is_that_of_the_answer() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "Mend the cache of the login");
     for n in 0..30 {

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::mcp::server::Client;
-use crate::support::harness::Place;
+use crate::support::harness::Sandbox;
 
 #[test]
 fn a_resolved_unknown_names_its_resolver_and_needs_again_to_change() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Find out");
     let id = repo.json(["unknown", "Which clock?"])["id"].as_str().expect("an id").to_owned();
@@ -36,7 +36,7 @@ fn a_resolved_unknown_names_its_resolver_and_needs_again_to_change() {
 
 #[test]
 fn a_missing_path_is_reported_and_stored() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Write it down");
     repo.write("docs/api.md", "x\n");
@@ -74,7 +74,7 @@ fn a_missing_path_is_reported_and_stored() {
 
 #[test]
 fn a_handoff_whose_checks_fail_is_not_ok() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Write it down");
     let json = repo.run(["handoff", "--validate", "--artifact", "nofile", "--json"]).code(3).json();
@@ -92,7 +92,7 @@ fn a_handoff_whose_checks_fail_is_not_ok() {
 
 #[test]
 fn an_invalid_value_comes_with_a_command_or_call_that_works() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Write it down");
     for arguments in [

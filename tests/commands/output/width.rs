@@ -1,4 +1,4 @@
-//! Output fitted to the terminal's width: no word, ID or path is split unless it exceeds the width by itself.
+//! Output fitted to the terminal's width: no word, ID or path is split unless it alone exceeds the width.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use empirica_notes::env::Env;
 use git_empirica::cli::{self, Streams};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 #[derive(Clone, Default)]
 struct Kept(Rc<RefCell<Vec<u8>>>);
@@ -55,7 +55,7 @@ fn printed(repo: &Repo<'_>, columns: usize, arguments: &[&str]) -> String {
 
 #[test]
 fn no_word_id_or_path_is_split_at_the_edge_of_a_terminal() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let task =
         "Mend src/track/carriers/national/route.rs so that scan 01a2004e-a732-738b-ae3d-eb67a874c4a9 counts once";

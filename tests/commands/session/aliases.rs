@@ -1,8 +1,8 @@
-//! Tests whose session and whose voice a command uses: aliases, the environment, agents side by side, worktrees.
+//! The session and the agent that a command uses: aliases, the environment, concurrent agents, worktrees.
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn id(json: &Value, key: &str) -> String {
     json[key].as_str().unwrap_or_else(|| panic!("no {key}: {json}")).to_owned()
@@ -52,7 +52,7 @@ fn names(sessions: &[String; 3]) -> Vec<(String, usize)> {
 
 #[test]
 fn every_command_resolves_an_alias_to_the_same_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let sessions = three(&repo);
     let taker = start_at(&repo, 0, &["--ai", "taker"]);
@@ -84,7 +84,7 @@ fn every_command_resolves_an_alias_to_the_same_session() {
 
 #[test]
 fn the_environment_names_session_and_agent_and_flags_come_before_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let [ended, active, other] = three(&repo);
     let of = |env: &[(&str, &str)], given: &[&str]| id(&repo.json_with_env(env, given), "session_id");
@@ -116,7 +116,7 @@ fn the_environment_names_session_and_agent_and_flags_come_before_it() {
 
 #[test]
 fn two_agents_in_one_worktree_must_name_themselves() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let ada = start_at(&repo, 1, &["--ai", "ada"]);
     let bob = start_at(&repo, 2, &["--ai", "bob"]);
@@ -143,7 +143,7 @@ fn two_agents_in_one_worktree_must_name_themselves() {
 
 #[test]
 fn an_agents_second_session_is_the_current_one_until_it_ends() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let first = start_at(&repo, 1, &["--ai", "ada"]);
     let second = start_at(&repo, 2, &["--ai", "ada"]);
@@ -160,7 +160,7 @@ fn an_agents_second_session_is_the_current_one_until_it_ends() {
 
 #[test]
 fn an_agents_own_session_id_continues_its_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let first = repo.json(["session", "start", "--ai", "ada", "--external-id", "tool-7"]);
     let again = repo.json(["session", "start", "--ai", "ada", "--external-id", "tool-7"]);
@@ -172,7 +172,7 @@ fn an_agents_own_session_id_continues_its_session() {
 
 #[test]
 fn the_author_is_the_flag_the_variable_the_sessions_agent_the_configuration_or_the_user() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     let started = |env: &[(&str, &str)], given: &[&str]| {
         id(&repo.json_with_env(env, [&["session", "start"], given].concat()), "ai_id")
@@ -193,7 +193,7 @@ fn the_author_is_the_flag_the_variable_the_sessions_agent_the_configuration_or_t
 
 #[test]
 fn the_sessions_of_linked_worktrees_are_apart_and_their_records_shared() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     repo.git(["worktree", "add", "-q", "../linked"]).ok();
     let linked = place.at("linked");
@@ -212,7 +212,7 @@ fn the_sessions_of_linked_worktrees_are_apart_and_their_records_shared() {
 
 #[test]
 fn losing_the_current_session_file_changes_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     repo.git(["worktree", "add", "-q", "../linked"]).ok();
     let linked = place.at("linked");

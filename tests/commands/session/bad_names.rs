@@ -1,7 +1,7 @@
-//! Tests names that cannot be used: of sessions, of records, of revisions, patterns and dates without sense.
+//! Invalid names: of sessions, records, revisions, patterns and dates.
 
 use crate::commands::output::bad_input::{begun, refused, says};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// Writes records of two sessions whose ids begin alike into the journal's note of HEAD, as another clone's would come.
 fn twins(repo: &Repo<'_>) {
@@ -17,7 +17,7 @@ fn twins(repo: &Repo<'_>) {
 
 #[test]
 fn unusable_session_names_have_distinct_errors() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     twins(&repo);
     repo.start("ada", "Work");
@@ -55,7 +55,7 @@ fn unusable_session_names_have_distinct_errors() {
 
 #[test]
 fn an_abbreviation_that_a_session_and_a_handoff_have_is_refused_with_both() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let one = place.repo("one");
     let session = one.start("ada", "Work");
     let handoff = one.json(["handoff", "--next", "Go"])["handoff_id"].as_str().expect("an id").to_owned();
@@ -88,7 +88,7 @@ fn an_abbreviation_that_a_session_and_a_handoff_have_is_refused_with_both() {
 
 #[test]
 fn unusable_record_names_have_distinct_errors() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("a");
     twins(&repo);
     repo.start("ada", "Work");
@@ -121,7 +121,7 @@ fn unusable_record_names_have_distinct_errors() {
 
 #[test]
 fn revisions_patterns_and_dates_without_sense_are_refused() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place, "a");
     repo.json(["handoff"]);
     for bad in ["(", "[", "*", "a{99999999}"] {

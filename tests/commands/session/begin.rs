@@ -1,7 +1,7 @@
-//! Sessions begun automatically by the first record: their agent, and the commands that begin none.
+//! Sessions started automatically by the first record: their agent, and the commands that start none.
 
 use crate::mcp::server::Client;
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// The sessions stored, each with its agent.
 fn agents(repo: &Repo<'_>) -> Vec<String> {
@@ -12,7 +12,7 @@ fn agents(repo: &Repo<'_>) -> Vec<String> {
 
 #[test]
 fn the_first_record_begins_and_names_a_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for (n, line) in [
         "finding x",
         "unknown x",
@@ -49,7 +49,7 @@ fn the_first_record_begins_and_names_a_session() {
 
 #[test]
 fn reading_and_refused_commands_begin_no_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     for line in ["status", "resume", "search x", "log", "session list", "bootstrap"] {
         repo.run(line.split(' ')).ok();
@@ -66,7 +66,7 @@ fn reading_and_refused_commands_begin_no_session() {
 
 #[test]
 fn concurrent_processes_begin_one_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let all: Vec<_> = (0..6)
         .map(|n| {
@@ -97,7 +97,7 @@ const ENVIRONMENTS: [(&str, &str); 8] = [
 
 #[test]
 fn an_agent_is_detected_from_its_environment() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.git(["config", "empirica.ai", "configured"]).ok();
     let mut sessions = std::collections::BTreeMap::new();
@@ -121,7 +121,7 @@ fn an_agent_is_detected_from_its_environment() {
 
 #[test]
 fn a_session_of_a_name_of_its_own_is_that_of_the_agent_at_work() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let own = repo.start("my-bot", "t");
     let json = repo.json_with_env(&[("CLAUDECODE", "1")], ["finding", "x"]);
@@ -136,7 +136,7 @@ fn a_session_of_a_name_of_its_own_is_that_of_the_agent_at_work() {
 
 #[test]
 fn a_tool_begins_a_session_for_its_client() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let mut server = Client::new(&repo, &[]);
     let found = server.ok("log_finding", serde_json::json!({"finding": "x"}));
@@ -158,7 +158,7 @@ fn next(repo: &Repo<'_>) -> Vec<String> {
 
 #[test]
 fn the_bare_command_suggests_the_next_step() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     assert_eq!(next(&repo), ["git empirica init", "git empirica finding \"<what you learned>\""]);
     repo.run(["init"]).ok();
@@ -177,7 +177,7 @@ fn the_bare_command_suggests_the_next_step() {
 
 #[test]
 fn outside_a_repository_the_bare_command_is_the_help_and_a_record_is_refused() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let outside = place.at(".");
     let help = outside.run::<[&str; 0], &str>([]).ok();
     assert!(help.out.contains("finding") && help.err.is_empty(), "{help:?}");
@@ -190,7 +190,7 @@ fn outside_a_repository_the_bare_command_is_the_help_and_a_record_is_refused() {
 
 #[test]
 fn words_without_quotes_are_one_text() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let text = |line: &str| {
         let id = repo.json(line.split(' '))["id"].as_str().expect("an id").to_owned();
@@ -206,7 +206,7 @@ fn words_without_quotes_are_one_text() {
 
 #[test]
 fn calls_of_the_python_tool_do_what_they_mean() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let id = repo.start("a", "t");
     let json = |line: &str| repo.run(line.replace("SID", &id).split(' ')).ok().json();
@@ -221,7 +221,7 @@ fn calls_of_the_python_tool_do_what_they_mean() {
 
 #[test]
 fn ambiguous_input_is_refused_and_both_kinds_are_named() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("ada", "the task");
     let id = repo.json(["finding", "the cache is stale"])["id"].as_str().expect("an id").to_owned();
@@ -250,7 +250,7 @@ fn ambiguous_input_is_refused_and_both_kinds_are_named() {
 
 #[test]
 fn hints_are_shown_once_a_session_unless_disabled() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let hints = |given: &[&str]| repo.run(given.iter()).ok().err.lines().filter(|l| l.starts_with("hint: ")).count();
     let check = ["preflight", "-v", "know=0.3,uncertainty=0.8"];
@@ -270,8 +270,8 @@ fn hints_are_shown_once_a_session_unless_disabled() {
 }
 
 #[test]
-fn a_misspelled_session_or_agent_gets_its_neighbour() {
-    let place = Place::new();
+fn a_misspelled_session_or_agent_gets_its_neighbor() {
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("claude-code", "t");
     for (given, near) in [

@@ -1,8 +1,8 @@
-//! `bootstrap`: the project summary for a new context, its order, and its reader.
+//! The project summary for a new context, its order, and its reader.
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Ran, Repo};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 use crate::sync::team::{clones, hub, sync};
 
 const LISTS: [&str; 9] =
@@ -30,7 +30,7 @@ fn id(repo: &Repo<'_>, arguments: &[&str]) -> String {
 }
 
 /// Ada planned and ended, bob is at work in another clone; everything is in both.
-fn two_clones<'p>(place: &'p Place) -> (Vec<Repo<'p>>, [String; 2]) {
+fn two_clones<'p>(place: &'p Sandbox) -> (Vec<Repo<'p>>, [String; 2]) {
     let hub = hub(place);
     let repos = clones(place, &hub, 2);
     let (first, second) = (&repos[0], &repos[1]);
@@ -66,7 +66,7 @@ fn two_clones<'p>(place: &'p Place) -> (Vec<Repo<'p>>, [String; 2]) {
 
 #[test]
 fn a_newcomer_sees_the_work_of_both_clones_in_sections() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (repos, [ada, bob]) = two_clones(&place);
     let (ada, bob) = (&ada[..8], &bob[..8]);
     let text = repos[0].run(["bootstrap", "--budget", "5000"]).ok().out;
@@ -123,7 +123,7 @@ Handoffs:
 
 #[test]
 fn json_has_the_same_content_with_full_ids_and_null_for_unknowns() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (repos, [ada, bob]) = two_clones(&place);
     let json = all(&repos[0], &[]);
     assert_eq!(json["project"], serde_json::json!({"sessions": 2, "active_sessions": 1, "agents": 2}));
@@ -161,7 +161,7 @@ fn json_has_the_same_content_with_full_ids_and_null_for_unknowns() {
 
 #[test]
 fn the_next_commands_take_the_ids_that_are_shown() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (repos, _) = two_clones(&place);
     let text = repos[1].run(["bootstrap", "--budget", "5000"]).ok().out;
     let shown = |expected: &str| {
@@ -193,7 +193,7 @@ fn the_next_commands_take_the_ids_that_are_shown() {
 
 #[test]
 fn an_answer_and_an_end_that_were_fetched_take_effect() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (repos, [_, bob]) = two_clones(&place);
     let unknown = all(&repos[0], &[])["unknowns"][1]["id"].as_str().expect("an id").to_owned();
     repos[1].json(["resolve", &unknown, "Operations"]);
@@ -211,7 +211,7 @@ fn an_answer_and_an_end_that_were_fetched_take_effect() {
 
 #[test]
 fn records_of_the_asking_session_are_first_and_marked() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let run_json = |ai: &str, n: u32| {
         repo.json(["unknown", &format!("{ai} asks {n}"), "--ai", ai]);
@@ -273,7 +273,7 @@ fn records_of_the_asking_session_are_first_and_marked() {
 
 #[test]
 fn findings_come_by_impact_and_the_newer_first_among_equals() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     for (text, impact) in [("old and great", "1"), ("small", "0.1"), ("great", "0.9"), ("middle", "0.5")] {
@@ -303,7 +303,7 @@ fn findings_come_by_impact_and_the_newer_first_among_equals() {
 
 #[test]
 fn equal_texts_are_shown_once_with_a_count() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "t");
     let first = id(&repo, &["unknown", "Which port?"]);
@@ -333,7 +333,7 @@ fn equal_texts_are_shown_once_with_a_count() {
 
 #[test]
 fn an_agents_row_is_its_newest_session_and_handoffs_are_at_their_commits() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.start("ada", "the first");
     repo.json(["preflight", "-v", "know=0.2,uncertainty=0.8"]);
@@ -361,7 +361,7 @@ fn an_agents_row_is_its_newest_session_and_handoffs_are_at_their_commits() {
 
 #[test]
 fn an_empty_repository_gets_instructions_to_begin() {
-    let place = Place::new();
+    let place = Sandbox::new();
     for repo in [place.repo("r"), place.init("unborn")] {
         let ran = repo.run(["bootstrap"]).ok();
         assert!(ran.out.contains("git empirica finding") && ran.err.is_empty(), "{ran:?}");
@@ -379,9 +379,9 @@ fn an_empty_repository_gets_instructions_to_begin() {
 
 #[test]
 fn project_bootstrap_is_the_same_command() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let (repos, _) = two_clones(&place);
-    let output_of = |ran: Ran| ran.ok().out;
+    let output_of = |ran: RunOutput| ran.ok().out;
     let text = output_of(repos[1].run(["bootstrap"]));
     assert_eq!(output_of(repos[1].run(["project-bootstrap"])), text);
     assert!(text.contains("own: Mails are large"), "{text}");

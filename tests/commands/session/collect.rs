@@ -1,10 +1,10 @@
-//! Transcripts of agents become part of their sessions: every agent, only new rows, no secrets, faults reported.
+//! Transcripts become part of their sessions: every agent, only new rows, no secrets, errors reported.
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// A made-up transcript of an agent.
 pub fn fixture(name: &str) -> String {
@@ -32,7 +32,7 @@ fn tool(category: &str, count: u64, errors: u64) -> (String, u64, u64) {
 
 #[test]
 fn each_agents_transcript_yields_its_expected_content() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     // agent, file, tools, files modified, pending tasks, tokens in, rows
     let known = [
@@ -149,7 +149,7 @@ fn each_agents_transcript_yields_its_expected_content() {
 
 #[test]
 fn a_grown_transcript_adds_only_new_rows() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let whole = here(&repo, "claude-code/session.jsonl");
     let lines: Vec<&str> = whole.lines().collect();
@@ -187,7 +187,7 @@ fn a_grown_transcript_adds_only_new_rows() {
 
 #[test]
 fn a_dry_run_of_a_handoff_warns_as_storing_does() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let file = place.path().join("t.jsonl");
     let whole = here(&repo, "codex/rollout.jsonl");
@@ -210,7 +210,7 @@ fn a_dry_run_of_a_handoff_warns_as_storing_does() {
 
 #[test]
 fn two_clones_collecting_the_same_transcript_count_it_once() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let one = place.repo("one");
     one.git(["init", "-q", "--bare", "../hub.git"]).ok();
     one.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -234,7 +234,7 @@ fn two_clones_collecting_the_same_transcript_count_it_once() {
 
 #[test]
 fn collecting_after_a_sync_loses_nothing_in_any_clone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let one = place.repo("one");
     one.git(["init", "-q", "--bare", "../hub.git"]).ok();
     one.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -274,7 +274,7 @@ fn collecting_after_a_sync_loses_nothing_in_any_clone() {
 
 #[test]
 fn a_transcript_does_not_join_another_agents_session() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     place.now = "2026-03-02T08:59:59.500Z".into();
     let repo = place.repo("work");
     let file = fixture("codex/rollout.jsonl");
@@ -288,7 +288,7 @@ fn a_transcript_does_not_join_another_agents_session() {
 
 #[test]
 fn the_intended_session_is_resolved() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let file = fixture("codex/rollout.jsonl");
     // one that is at work, but began at another time, is not meant
@@ -309,7 +309,7 @@ fn the_intended_session_is_resolved() {
     // from then on it is known by that id
     assert_eq!(repo.json(["session", "show", "c0p"])["session_id"], json!(other));
 
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     place.now = "2026-03-02T08:59:59.500Z".into();
     let repo = place.repo("work");
     let at_work = repo.start("ada", "The cache");
@@ -323,7 +323,7 @@ fn the_intended_session_is_resolved() {
 
 #[test]
 fn the_newest_transcript_of_this_work_tree_is_found() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let home = place.path().join("home");
     let none = repo.fails(1, ["collect", "--latest"]);
@@ -356,7 +356,7 @@ fn the_newest_transcript_of_this_work_tree_is_found() {
 
 #[test]
 fn secrets_and_hostile_texts_of_a_transcript_do_no_harm() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
     let root = repo.path.display().to_string();
@@ -413,7 +413,7 @@ fn secrets_and_hostile_texts_of_a_transcript_do_no_harm() {
 
 #[test]
 fn context_replaced_by_a_resume_is_read_from_the_transcript() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     let file = place.path().join("t.jsonl");
     std::fs::write(&file, here(&repo, "claude-code/session.jsonl")).expect("a file");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 fn id(json: &Value) -> String {
     json["id"].as_str().unwrap_or_else(|| panic!("no id: {json}")).to_owned()
@@ -25,7 +25,7 @@ fn two(repo: &Repo<'_>) -> (String, String) {
 
 #[test]
 fn progress_evidence_and_completion_rate_are_in_text_and_json() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (first, second) = two(&repo);
     let goal = repo.json(["goal", "show", &first])["goal"].clone();
@@ -47,7 +47,7 @@ fn progress_evidence_and_completion_rate_are_in_text_and_json() {
 
 #[test]
 fn a_late_claim_names_the_owner_and_a_third_session_takes_over_in_another_clone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (first, second) = two(&repo);
     repo.json(["session", "end"]);
@@ -83,7 +83,7 @@ fn a_late_claim_names_the_owner_and_a_third_session_takes_over_in_another_clone(
 
 #[test]
 fn suggested_goals_close_with_their_session_and_become_goals_when_somebody_takes_them() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let open = || repo.json(["goal", "list", "--open"])["total_found"].clone();
     for ended in 0..3 {

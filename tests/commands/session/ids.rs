@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// The kind of thing an ID in a row names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -69,7 +69,7 @@ fn id(json: &Value, key: &str) -> String {
 }
 
 impl<'p> World<'p> {
-    fn new(place: &'p Place) -> Self {
+    fn new(place: &'p Sandbox) -> Self {
         let repo = place.repo("world");
         let old = repo.head();
         let session = repo.start("ada", "First");
@@ -133,7 +133,7 @@ fn forms(of: Of, id: &str) -> Vec<String> {
 
 #[test]
 fn every_command_accepts_printed_ids_and_their_unique_prefixes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let world = World::new(&place);
     let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
     for (command, kinds) in COMMANDS {
@@ -160,7 +160,7 @@ fn every_command_accepts_printed_ids_and_their_unique_prefixes() {
 
 #[test]
 fn an_ambiguous_prefix_lists_its_matches() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let world = World::new(&place);
     world.repo.json(["unknown", "And why not?", "--session", "latest:ada"]);
     let again = ["handoff", "--type", "initialization", "--task-id", "port-the-lexer", "--set", "instructions=Do it"];

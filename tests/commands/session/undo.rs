@@ -1,10 +1,10 @@
-//! `undo`: the last thing a session logged is taken back, out of the log or by a record, and no view shows it again.
+//! `undo` retracts the last entry of a session, from the log or by a record, and no view shows it again.
 
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const WORD: &str = "zebrafish";
 
@@ -51,7 +51,7 @@ fn undone(repo: &Repo<'_>) -> Value {
 
 #[test]
 fn pending_records_are_dropped_and_stored_ones_marked() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Learn");
     repo.json(["finding", "stays"]);
@@ -98,7 +98,7 @@ fn pending_records_are_dropped_and_stored_ones_marked() {
 
 #[test]
 fn undoing_an_answer_reopens_the_question() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Ask");
     let unknown = repo.json(["unknown", "why?"])["id"].as_str().expect("an id").to_owned();
@@ -121,7 +121,7 @@ fn undoing_an_answer_reopens_the_question() {
 
 #[test]
 fn each_of_two_agents_undoes_only_its_own_records() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "one");
     repo.start("bob", "two");
@@ -138,7 +138,7 @@ fn each_of_two_agents_undoes_only_its_own_records() {
 
 #[test]
 fn a_handoff_is_not_undone_and_an_assessment_is_undone_with_its_suggestions() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Work");
     repo.json(["goal", "add", "Be done"]);
@@ -162,7 +162,7 @@ fn a_handoff_is_not_undone_and_an_assessment_is_undone_with_its_suggestions() {
 
 #[test]
 fn a_retraction_travels_with_its_record() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let bare = place.path().join("bare.git");
     repo.git(["init", "-q", "--bare", bare.to_str().expect("a path")]).ok();
@@ -194,7 +194,7 @@ fn a_retraction_travels_with_its_record() {
 
 #[test]
 fn concurrent_appends_survive_an_undo() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let (ada, bob) = (repo.start("ada", "t"), repo.start("bob", "t"));
     let run = |words: &[&str], session: &str| -> Child {

@@ -1,5 +1,4 @@
-//! What other programs and bad disks do: damaged objects of every kind, a packed-refs that is none, locks that were left, a ref that
-//! moves meanwhile, a clock that goes backwards, one id for two texts.
+//! Damaged objects, invalid packed-refs, stale locks, refs that move meanwhile, clocks that go back, one id for two texts.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,12 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const JOURNAL: &str = "refs/notes/empirica/data/journal";
 
 /// A clone whose hub has all its records, on two commits.
-fn shared(place: &Place) -> Repo<'_> {
+fn shared(place: &Sandbox) -> Repo<'_> {
     let repo = place.repo("r");
     repo.git(["config", "empirica.lockTimeout", "300ms"]).ok();
     repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
@@ -109,7 +108,7 @@ fn mended(repo: &Repo<'_>, before: &str, check: &str) {
 
 #[test]
 fn a_damaged_note_hides_no_other_and_comes_back_from_a_remote() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = shared(&place);
     let before = journal(&repo);
     let blob = repo.git_out(["notes", "--ref", JOURNAL, "list", "HEAD"]);
@@ -123,7 +122,7 @@ fn a_damaged_note_hides_no_other_and_comes_back_from_a_remote() {
 
 #[test]
 fn a_damaged_notes_tree_is_reported_and_restored_from_a_remote() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = shared(&place);
     let before = journal(&repo);
     flip(&loose(&repo, &repo.git_out(["rev-parse", &format!("{JOURNAL}^{{tree}}")])));
@@ -132,7 +131,7 @@ fn a_damaged_notes_tree_is_reported_and_restored_from_a_remote() {
 
 #[test]
 fn a_damaged_notes_commit_is_reported_and_its_notes_restored() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = shared(&place);
     let before = journal(&repo);
     let file = loose(&repo, &repo.git_out(["rev-parse", JOURNAL]));
@@ -155,7 +154,7 @@ fn a_damaged_notes_commit_is_reported_and_its_notes_restored() {
 
 #[test]
 fn a_damaged_pack_is_reported_and_never_overwritten() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = shared(&place);
     let before = journal(&repo);
     repo.git(["repack", "-adq"]).ok();
@@ -183,7 +182,7 @@ fn a_damaged_pack_is_reported_and_never_overwritten() {
 
 #[test]
 fn an_invalid_packed_refs_is_reported_and_loses_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = shared(&place);
     let before = journal(&repo);
     repo.git(["pack-refs", "--all"]).ok();
@@ -198,7 +197,7 @@ fn an_invalid_packed_refs_is_reported_and_loses_nothing() {
         }
         assert_eq!(fs::read(&packed).expect("a file"), garbage, "it is not ours to write");
     }
-    // one line that is none is taken out by the command that is named
+    // the suggested command removes one invalid line
     fs::write(&packed, [kept.as_slice(), b"no ref at all\n"].concat()).expect("a file");
     follow(&repo, "refs");
     assert_eq!(fs::read(&packed).expect("a file"), kept);
@@ -212,7 +211,7 @@ fn an_invalid_packed_refs_is_reported_and_loses_nothing() {
 #[test]
 fn a_lock_that_was_left_is_named_with_its_age_and_never_removed() {
     for name in [format!("{JOURNAL}.lock"), "packed-refs.lock".to_owned()] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = shared(&place);
         repo.git(["pack-refs", "--all"]).ok();
         let lock = repo.path.join(".git").join(&name);
@@ -241,7 +240,7 @@ fn a_lock_that_was_left_is_named_with_its_age_and_never_removed() {
 
 #[test]
 fn unrelated_git_locks_block_nothing() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = shared(&place);
     for name in ["HEAD.lock", "index.lock", "config.lock", "refs/heads/main.lock"] {
         fs::write(repo.path.join(".git").join(name), "").expect("a lock");
@@ -254,7 +253,7 @@ fn unrelated_git_locks_block_nothing() {
 
 #[test]
 fn our_own_lock_goes_with_the_process_that_held_it() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = shared(&place);
     let lock = repo.path.join(".git/empirica/lock");
     let mut holder = place.command("flock", &repo.path);
@@ -276,7 +275,7 @@ fn our_own_lock_goes_with_the_process_that_held_it() {
 #[test]
 fn a_ref_that_moves_while_it_is_merged_loses_nothing() {
     // a note is appended by plain git again and again while fetched notes are united
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = shared(&place);
     let other = place.clone(&place.at("hub.git"), "other", false);
     other.commit("c", "c\n", "Other");
@@ -309,7 +308,7 @@ fn a_ref_that_moves_while_it_is_merged_loses_nothing() {
 
 #[test]
 fn when_the_clock_goes_backwards_ids_increase_and_nothing_is_lost() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let path = place.repo("r").path;
     let mut ids: Vec<String> = Vec::new();
     let mut texts = Vec::new();
@@ -361,7 +360,7 @@ fn when_the_clock_goes_backwards_ids_increase_and_nothing_is_lost() {
 
 #[test]
 fn one_id_for_two_texts_of_two_clones_keeps_both_and_is_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = shared(&place);
     let other = place.clone(&place.at("hub.git"), "other", true);
     other.git(["remote", "set-url", "origin", "../hub.git"]).ok();

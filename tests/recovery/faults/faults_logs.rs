@@ -1,5 +1,5 @@
-//! Faults of the logs, of everything at once, and of programs that are missing; and what `status` says of what waits and of
-//! what no remote has.
+//! Faults of the logs, several faults at once, and missing programs; `status` reports pending records and
+//! those that no remote has.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::recovery::faults::storage::{Wrap, answers, begun, drains, id, in_the_way, run, says_and_reads, state};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// A fault of the repository's own log: the user's state folder takes the records, and says so.
 #[track_caller]
 fn kept_in_the_state_folder(block: impl Fn(&Repo<'_>), wrap: Wrap<'_>, unblock: impl Fn(&Repo<'_>)) {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (head, ids) = {
         let repo = begun(&place);
         block(&repo);
@@ -87,7 +87,7 @@ fn a_full_log_stores_no_partial_record_and_the_state_folder_stores_it() {
         fs::write(&log, [fs::read(&log).expect("the log"), foreign.into_bytes(), b"\n".to_vec()].concat()).expect("it");
         log
     };
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (head, found) = {
         let repo = begun(&place);
         let log = padded(&repo);
@@ -127,7 +127,7 @@ fn a_full_log_stores_no_partial_record_and_the_state_folder_stores_it() {
 
 #[test]
 fn logs_taken_by_an_interrupted_flush_are_counted_and_drained() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place);
     repo.json(["finding", "taken"]);
     let lock = repo.path.join(".git/refs/notes/empirica/data/journal.lock");
@@ -148,7 +148,7 @@ fn logs_taken_by_an_interrupted_flush_are_counted_and_drained() {
 
 #[test]
 fn a_log_that_cannot_be_flushed_is_not_reported_as_stored() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (head, ids) = {
         let repo = begun(&place);
         let taken = repo.path.join(".git/empirica/wal/taken");
@@ -168,7 +168,7 @@ fn a_log_that_cannot_be_flushed_is_not_reported_as_stored() {
 
 #[test]
 fn simultaneous_failures_are_reported_with_recovery_commands() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place);
     repo.git(["repack", "-adq"]).ok();
     in_the_way(&repo, true);
@@ -209,7 +209,7 @@ fn simultaneous_failures_are_reported_with_recovery_commands() {
 
 #[test]
 fn without_git_on_the_path_every_local_command_works_or_names_git() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let empty = place.path().join("empty");
     fs::create_dir(&empty).expect("a folder");
@@ -270,7 +270,7 @@ fn without_git_on_the_path_every_local_command_works_or_names_git() {
 
 #[test]
 fn status_counts_unpushed_records_without_the_network() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place);
     assert_eq!(repo.json(["status"])["unsynced"], Value::Null, "there is no remote");
     repo.git(["init", "-q", "--bare", "../hub.git"]).ok();

@@ -5,14 +5,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const JOURNAL: &str = "refs/notes/empirica/data/journal";
 const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
 const MARKDOWN: &str = "refs/notes/empirica/handoffs";
 
 /// Three flushes on two commits.
-fn written(place: &Place) -> Repo<'_> {
+fn written(place: &Sandbox) -> Repo<'_> {
     let repo = place.repo("r");
     repo.git(["config", "empirica.lockTimeout", "300ms"]).ok();
     repo.start("ada", "Work");
@@ -77,7 +77,7 @@ fn tip(repo: &Repo<'_>, name: &str) -> String {
 fn a_damaged_tip_is_never_taken_for_an_empty_ref_and_loses_no_record() {
     for how in ["garbage", "empty", "missing"] {
         for name in [JOURNAL, HANDOFFS] {
-            let place = Place::new();
+            let place = Sandbox::new();
             let repo = written(&place);
             let before = all(&repo);
             damage(&repo, &tip(&repo, name), how);
@@ -105,7 +105,7 @@ fn a_damaged_tip_is_never_taken_for_an_empty_ref_and_loses_no_record() {
 
 #[test]
 fn a_damaged_markdown_tip_is_rendered_again() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = written(&place);
     let before = repo.git_out(["notes", "--ref", MARKDOWN, "show", "HEAD"]);
     damage(&repo, &tip(&repo, MARKDOWN), "missing");
@@ -116,7 +116,7 @@ fn a_damaged_markdown_tip_is_rendered_again() {
 
 #[test]
 fn total_loss_is_reported_and_not_taken_for_an_empty_ref() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = written(&place);
     repo.git(["reflog", "expire", "--expire=all", JOURNAL]).ok();
     fs::remove_dir_all(repo.path.join(".git/empirica")).expect("a folder");
@@ -134,7 +134,7 @@ fn total_loss_is_reported_and_not_taken_for_an_empty_ref() {
 #[test]
 fn a_damaged_note_keeps_no_other_from_being_written_and_its_older_version_comes_back() {
     for how in ["garbage", "missing"] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = written(&place);
         let before: Vec<String> = repo.lines("journal");
         let blob = repo.git_out(["notes", "--ref", JOURNAL, "list", "HEAD"]);
@@ -165,7 +165,7 @@ fn a_damaged_note_keeps_no_other_from_being_written_and_its_older_version_comes_
 
 #[test]
 fn every_command_that_goes_past_a_damaged_note_says_so() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = written(&place);
     repo.json(["flush"]);
     let blob = repo.git_out(["notes", "--ref", JOURNAL, "list", "HEAD"]);
@@ -187,7 +187,7 @@ fn every_command_that_goes_past_a_damaged_note_says_so() {
 
 #[test]
 fn a_damaged_tree_loses_no_note_that_is_there_and_a_damaged_history_is_found() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = written(&place);
     repo.json(["flush"]);
     let before = all(&repo);
@@ -209,7 +209,7 @@ fn a_damaged_tree_loses_no_note_that_is_there_and_a_damaged_history_is_found() {
 
 #[test]
 fn a_remote_that_lacks_the_missing_objects_gets_the_rest_on_request() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = written(&place);
     // a version that only the history of the notes has
     let old = repo.git_out(["rev-parse", &format!("{JOURNAL}~1")]);
@@ -233,7 +233,7 @@ fn a_remote_that_lacks_the_missing_objects_gets_the_rest_on_request() {
 #[test]
 fn notes_of_a_remote_are_restored_after_any_damage() {
     for (what, how) in [("commit", "garbage"), ("commit", "missing"), ("tree", "empty"), ("blob", "garbage")] {
-        let place = Place::new();
+        let place = Sandbox::new();
         let repo = written(&place);
         repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
         repo.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -258,7 +258,7 @@ fn notes_of_a_remote_are_restored_after_any_damage() {
 
 #[test]
 fn redacted_text_does_not_return_from_unreachable_objects() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = written(&place);
     let id = repo.json(["finding", "the word is swordfish"])["id"].as_str().expect("an id").to_owned();
     repo.json(["flush"]);

@@ -1,5 +1,5 @@
-//! Every kind of write, killed at each of its steps, and each step failed: refs old or new, acknowledged records there, and
-//! the next command mends the rest. Only in builds with the feature `fault-injection`.
+//! Every kind of write, killed at each step, and with each step failing: refs are old or new, acknowledged records exist, and
+//! the next command completes the rest. Only in builds with the feature `fault-injection`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 use crate::recovery::faults::faults_writes::{WRITES, Write};
-use crate::support::harness::{Place, Ran, Repo, fed};
+use crate::support::harness::{Repo, RunOutput, Sandbox, fed};
 
 const SHELVES: [&str; 3] = ["journal", "checkpoints", "handoffs"];
 /// No room, no permission, a broken disk.
@@ -22,7 +22,7 @@ type Line = (String, String, String);
 
 /// A prepared repository, to be copied, and what was in it.
 struct Template {
-    place: Place,
+    place: Sandbox,
     write: &'static Write,
     arguments: Vec<String>,
     lines: BTreeSet<Line>,
@@ -31,7 +31,7 @@ struct Template {
 
 impl Template {
     fn new(write: &'static Write) -> Self {
-        let place = Place::new();
+        let place = Sandbox::new();
         let arguments = (write.prepare)(&place);
         let repo = place.at("r");
         let mut lines = notes(&repo);
@@ -40,8 +40,8 @@ impl Template {
         Template { write, arguments, lines, refs, place }
     }
 
-    fn copy(&self) -> Place {
-        let place = Place::new();
+    fn copy(&self) -> Sandbox {
+        let place = Sandbox::new();
         let (from, to) = (self.place.path().join("."), place.path());
         let ran = std::process::Command::new("cp").arg("-a").args([&from, &to]).status();
         assert!(ran.is_ok_and(|status| status.success()), "it is copied");
@@ -49,7 +49,7 @@ impl Template {
         place
     }
 
-    fn run(&self, repo: &Repo<'_>, fault: Option<&str>) -> Ran {
+    fn run(&self, repo: &Repo<'_>, fault: Option<&str>) -> RunOutput {
         let mut command = repo.program();
         command.args(&self.arguments);
         if !self.is_hook() {

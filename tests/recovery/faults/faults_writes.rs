@@ -4,13 +4,13 @@ use std::fs;
 
 use crate::commands::session::collect::here;
 use crate::redact::records::holders;
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// A write.
 pub struct Write {
     pub name: &'static str,
     /// Makes the repository `r`; returns the arguments of the command.
-    pub prepare: fn(&Place) -> Vec<String>,
+    pub prepare: fn(&Sandbox) -> Vec<String>,
     /// Standard input; HEAD is replaced by the commit.
     pub input: &'static str,
     /// Whether it can be done again, and `done` holds then.
@@ -53,7 +53,7 @@ fn words(arguments: &[&str]) -> Vec<String> {
 fn no_op(_: &Repo<'_>) {}
 
 /// A session with a record of each namespace in the notes, and one that waits in the log.
-fn work<'p>(place: &'p Place) -> Repo<'p> {
+fn work<'p>(place: &'p Sandbox) -> Repo<'p> {
     let repo = place.repo("r");
     repo.git(["config", "empirica.lockTimeout", "300ms"]).ok();
     repo.start("ada", "Work");
@@ -67,7 +67,7 @@ fn work<'p>(place: &'p Place) -> Repo<'p> {
     repo
 }
 
-fn simple(place: &Place, arguments: &[&str]) -> Vec<String> {
+fn simple(place: &Sandbox, arguments: &[&str]) -> Vec<String> {
     work(place);
     words(arguments)
 }
@@ -78,7 +78,7 @@ fn id(repo: &Repo<'_>, arguments: &[&str]) -> String {
 }
 
 /// A remote that has records of another clone.
-fn between_clones(place: &Place) -> Repo<'_> {
+fn between_clones(place: &Sandbox) -> Repo<'_> {
     let repo = work(place);
     repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
     repo.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -318,7 +318,7 @@ pub const WRITES: &[Write] = &[
         name: "init",
         prepare: |place| {
             let repo = work(place);
-            crate::hooks::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
+            crate::setup::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
             words(&["init", "--agents", "claude-code"])
         },
         done: |repo| assert_eq!(repo.json(["init", "--agents", "claude-code"])["changes"], serde_json::json!([])),
@@ -328,7 +328,7 @@ pub const WRITES: &[Write] = &[
         name: "deinit",
         prepare: |place| {
             let repo = work(place);
-            crate::hooks::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
+            crate::setup::init::script(&repo.path.join(".git/hooks/post-commit"), "#!/bin/sh\nexit 0\n");
             words(&["deinit"])
         },
         in_copy: |repo| drop(repo.json(["init", "--agents", "claude-code"])),

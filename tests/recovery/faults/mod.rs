@@ -1,4 +1,4 @@
-//! The program dies or fails at any step of a write.
+//! Writes that die or fail at any step, and damaged storage.
 
 pub mod faults_damage;
 pub mod faults_logs;

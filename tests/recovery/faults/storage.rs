@@ -1,5 +1,5 @@
-//! Faults of the notes' storage, really caused: what each command then answers, what `status` says about it, and that nothing
-//! is lost or doubled once the fault is gone. `faults_logs.rs` has those of the logs.
+//! Real faults of the notes' storage: the answer of each command, the report of `status`, and that nothing is lost or
+//! duplicated once the fault is gone. `faults_logs.rs` has those of the logs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::harness::{Place, Ran, Repo};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 const MARKDOWN: &str = "refs/notes/empirica/handoffs";
 
@@ -16,14 +16,14 @@ pub type Wrap<'w> = Option<&'w str>;
 
 /// Runs the program with `--json`, inside `wrap` when there is one.
 #[track_caller]
-pub fn run(repo: &Repo<'_>, wrap: Wrap<'_>, arguments: &[&str]) -> Ran {
+pub fn run(repo: &Repo<'_>, wrap: Wrap<'_>, arguments: &[&str]) -> RunOutput {
     let Some(script) = wrap else { return repo.run(arguments.iter().copied().chain(["--json"])) };
     let program = env!("CARGO_BIN_EXE_git-empirica");
     let state = state(repo);
     let mut command = repo.place.command("sh", &repo.path);
     command.env("XDG_STATE_HOME", state).args(["-c", script, "sh", program]).args(arguments).arg("--json");
     let out = command.output().expect("a shell");
-    Ran {
+    RunOutput {
         code: out.status.code().unwrap_or(-1),
         out: String::from_utf8_lossy(&out.stdout).into_owned(),
         err: String::from_utf8_lossy(&out.stderr).into_owned(),
@@ -50,7 +50,7 @@ pub fn id(json: &Value) -> String {
 }
 
 /// A session on a first commit, its records in the notes.
-pub fn begun<'p>(place: &'p Place) -> Repo<'p> {
+pub fn begun<'p>(place: &'p Sandbox) -> Repo<'p> {
     let repo = place.repo("r");
     repo.git(["config", "empirica.lockTimeout", "200ms"]).ok();
     repo.start("ada", "Work");
@@ -98,7 +98,7 @@ pub fn says_and_reads(repo: &Repo<'_>, wrap: Wrap<'_>, storage: &str) -> Vec<Str
 /// After the fault: the next command, on another commit and a day later, drains every record to the commit and with the time
 /// it was made, once, and git is content.
 #[track_caller]
-pub fn drains(place: &mut Place, made_on: &str, ids: &[String]) {
+pub fn drains(place: &mut Sandbox, made_on: &str, ids: &[String]) {
     place.now = "2026-03-02T00:00:00.000Z".into();
     let repo = place.at("r");
     let later = repo.commit("later", "later", "Later");
@@ -147,7 +147,7 @@ fn can_mount() -> bool {
 
 #[test]
 fn stored_records_report_their_location() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = begun(&place);
     let run_json = |arguments: &[&str], storage: &str| {
         let json = repo.json(arguments);
@@ -181,7 +181,7 @@ fn stored_records_report_their_location() {
 #[test]
 fn a_full_object_store_loses_nothing() {
     // a limit on the size of files, which the log keeps and the note of this commit, with a reviewer's long line in it, does not
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (head, ids) = {
         let repo = begun(&place);
         let mut seed = 1u64;
@@ -209,7 +209,7 @@ fn a_full_file_system_of_objects_loses_nothing() {
         // above, a file size limit simulates it
         return;
     }
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (head, ids) = {
         let repo = begun(&place);
         // a mount hides the existing objects: they are copied to a small file system, which is then filled
@@ -226,7 +226,7 @@ fn a_full_file_system_of_objects_loses_nothing() {
 
 #[test]
 fn a_read_only_object_store_loses_nothing() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (head, ids) = {
         let repo = begun(&place);
         let objects = repo.path.join(".git/objects");
@@ -286,7 +286,7 @@ pub fn in_the_way(repo: &Repo<'_>, there: bool) {
 
 #[test]
 fn files_where_folders_of_objects_should_be_are_named_with_the_command_that_moves_them() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (head, ids) = {
         let repo = begun(&place);
         repo.git(["repack", "-adq"]).ok();
@@ -301,7 +301,7 @@ fn files_where_folders_of_objects_should_be_are_named_with_the_command_that_move
 
 #[test]
 fn a_lock_that_is_held_loses_nothing() {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (head, ids) = {
         let repo = begun(&place);
         let lock = fs::File::options().append(true).open(repo.path.join(".git/empirica/lock")).expect("the lock");
@@ -314,10 +314,10 @@ fn a_lock_that_is_held_loses_nothing() {
     drains(&mut place, &head, &ids);
 }
 
-/// A fault of refs that the recovery command of the warning itself mends.
+/// A fault of refs that the recovery command in the warning fixes.
 #[track_caller]
 fn mended_by_its_own_command(block: impl Fn(&Repo<'_>), why: &str) {
-    let mut place = Place::new();
+    let mut place = Sandbox::new();
     let (head, ids) = {
         let repo = begun(&place);
         block(&repo);

@@ -63,7 +63,7 @@ mod tests {
     const B: &str = r#"{"v":22,"id":"00000000-0000-7000-8000-00000000000b","kind":"x"}"#;
 
     #[test]
-    fn record_lines_are_recognised_by_their_prefix() {
+    fn record_lines_are_recognized_by_their_prefix() {
         assert_eq!(id(A.as_bytes()), Some("00000000-0000-7000-8000-00000000000a"));
         assert!(id(B.as_bytes()).is_some());
         for foreign in

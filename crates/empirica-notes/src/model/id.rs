@@ -71,7 +71,7 @@ impl Id {
         }
     }
 
-    /// The last 8 hex digits (the first ones are the clock, equal for neighbours).
+    /// The last 8 hex digits (the first ones are the clock, equal for neighbors).
     pub fn short(&self) -> &str {
         &self.0[self.0.len() - 8..]
     }

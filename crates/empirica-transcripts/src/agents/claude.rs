@@ -28,7 +28,7 @@ pub(crate) static FORMAT: Format = Format {
         matches,
         reader: || Box::<Claude>::default(),
         folder_by_path: |_, _| None,
-        // a transcript that starts in a subagent is no session of its own
+        // a transcript that starts in a subagent is not a separate session
         folder_in_row: |row, _| row.text("cwd").filter(|_| !row.is_true("isSidechain")),
     }),
 };

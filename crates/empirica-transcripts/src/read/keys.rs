@@ -1,4 +1,4 @@
-//! The keys of a row, by which its agent and its folder are recognised.
+//! The keys of a row, by which its agent and its folder are recognized.
 
 use std::collections::HashMap;
 
@@ -58,7 +58,7 @@ impl Keys<'_> {
         string(self.get(key)?).filter(|text| !text.trim().is_empty())
     }
 
-    /// The keys of the value of a key; none if it is no object.
+    /// The keys of the value of a key; none if it is not an object.
     pub fn object(&self, key: &str) -> Keys<'_> {
         self.get(key).and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or_default()
     }

@@ -8,7 +8,7 @@ use empirica_notes::model::Phase;
 
 /// Assess your confidence before you act
 ///
-/// Recommends to proceed if the confidence (--confidence, else the overall confidence) is 0.70 or more, the last uncertainty
+/// Recommends proceeding if the confidence (--confidence, else the overall confidence) is 0.70 or more, the last uncertainty
 /// 0.6 or less, and drift not severe. Drift is a fall against the last assessments, or a gain without anything learned; a
 /// gain above 0.30 is moderate drift unless evidence passed or 3 claims support it. On severe drift it stops with exit
 /// code 3, after storing the assessment.

@@ -6,7 +6,7 @@ use empirica_notes::model::Phase;
 
 /// Assess your confidence before the work
 ///
-/// Recommends to investigate if uncertainty is above 0.6, know below 0.7 or state below 0.6, and then suggests at most 5
+/// Recommends investigating if uncertainty is above 0.6, know below 0.7 or state below 0.6, and then suggests at most 5
 /// goals with earlier attempts: for these vectors first, then for others below 0.7. Suggested goals close with the session,
 /// unless taken over (goal take).
 #[derive(Debug, Args)]

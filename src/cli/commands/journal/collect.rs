@@ -6,7 +6,7 @@ use empirica_transcripts::model::Agent;
 
 /// Log from an agent's transcript: tools, files, todos, decisions, tokens
 ///
-/// Recognises the transcripts of the agents of --agent by their content. Logs new entries in the session with the agent's
+/// Recognizes the transcripts of the agents of --agent by their content. Logs new entries in the session with the agent's
 /// own id, or in a new session. Collecting a transcript again adds only its new entries. Replaces secrets, and counts
 /// unreadable rows.
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ pub struct Collect {
     /// The newest transcript from this work tree
     #[arg(long)]
     pub latest: bool,
-    /// The agent of the transcript [default: recognised by the content]
+    /// The agent of the transcript [default: recognized by the content]
     #[arg(long, value_name = "AGENT", value_parser = named(Agent::ALL, Agent::name))]
     pub agent: Option<Agent>,
     /// Show the entries and store nothing

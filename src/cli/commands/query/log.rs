@@ -35,7 +35,7 @@ pub struct Log {
     /// One line per commit and handoff
     #[arg(long)]
     pub oneline: bool,
-    /// Use colours; --no-color means never [default: as configured in git]
+    /// Use colors; --no-color means never [default: as configured in git]
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always", conflicts_with = "json")]
     pub color: Option<ColorWord>,
     /// Arguments of git log that select commits

@@ -175,7 +175,7 @@ impl Drift {
 /// Compares the last step with the mean of those before it in the window (2 or more). A fall counts. A gain counts against
 /// steps without evidence since; with evidence, it counts only above 0.30, as a moderate drift, unless a check passed or 3
 /// claims were logged since. Fewer than two steps show no drift.
-pub fn analyse(steps: &[AssessmentStep<'_>], window: usize) -> Drift {
+pub fn analyze(steps: &[AssessmentStep<'_>], window: usize) -> Drift {
     let steps = &steps[steps.len().saturating_sub(window.max(2))..];
     let mut drift = Drift { window, analyzed: steps.len(), pattern: NOTHING, ..Drift::default() };
     let Some((now, earlier)) = steps.split_last().filter(|(_, earlier)| !earlier.is_empty()) else { return drift };
@@ -300,5 +300,5 @@ pub fn of_session(steps: &[(&Envelope, &Assessment, EvidenceGained)], window: us
         .iter()
         .map(|(_, assessment, learned)| AssessmentStep { vectors: &assessment.vectors, learned: *learned })
         .collect();
-    analyse(&steps, window)
+    analyze(&steps, window)
 }

@@ -14,7 +14,7 @@ fn drift(series: &[(&str, bool)], window: usize) -> Drift {
     let series: Vec<(Vectors, bool)> = series.iter().map(|(text, learned)| (vectors(text), *learned)).collect();
     let steps: Vec<AssessmentStep<'_>> =
         series.iter().map(|(vectors, learned)| AssessmentStep { vectors, learned: claim(*learned) }).collect();
-    analyse(&steps, window)
+    analyze(&steps, window)
 }
 
 /// A claim, or nothing.
@@ -78,7 +78,7 @@ fn a_large_gain_needs_a_check_that_passed_or_three_claims() {
     let grown = |claims, passed| {
         let (before, after) = (vectors("know=0.3"), vectors("know=0.95"));
         let now = AssessmentStep { vectors: &after, learned: EvidenceGained { claims, passed } };
-        let drift = analyse(&[AssessmentStep { vectors: &before, learned: claim(false) }, now], 3);
+        let drift = analyze(&[AssessmentStep { vectors: &before, learned: claim(false) }, now], 3);
         (drift.severity, drift.kind, drift.is_undersupported)
     };
     assert_eq!(grown(0, false), (Severity::Severe, DriftKind::Overconfidence, false));
@@ -91,7 +91,7 @@ fn a_large_gain_needs_a_check_that_passed_or_three_claims() {
     let series = [(&low, 0), (&low, 5), (&high, 1)];
     let steps =
         series.map(|(vectors, claims)| AssessmentStep { vectors, learned: EvidenceGained { claims, passed: false } });
-    assert_eq!(analyse(&steps, 3).severity, Severity::Moderate);
+    assert_eq!(analyze(&steps, 3).severity, Severity::Moderate);
 }
 
 #[test]
@@ -138,7 +138,7 @@ proptest! {
     #[test]
     fn constant_vectors_do_not_drift(v in some_vectors(), n in 1..6usize, learned: bool, window in 2..6usize) {
         let steps: Vec<AssessmentStep<'_>> = (0..n).map(|_| AssessmentStep { vectors: &v, learned: claim(learned) }).collect();
-        let drift = analyse(&steps, window);
+        let drift = analyze(&steps, window);
         prop_assert!(!drift.detected && drift.kind == DriftKind::None);
         prop_assert!(drift.deltas.values().all(|delta| *delta == 0.0));
     }
@@ -151,7 +151,7 @@ proptest! {
             before.set(vector, if vector.less_is_better() { 0.0 } else { 1.0 });
             let mut after = before.clone();
             after.set(vector, value);
-            analyse(&[AssessmentStep { vectors: &before, learned: claim(true) }, AssessmentStep { vectors: &after, learned: claim(true) }], 3).severity
+            analyze(&[AssessmentStep { vectors: &before, learned: claim(true) }, AssessmentStep { vectors: &after, learned: claim(true) }], 3).severity
         };
         let (worse, better) = if (a < b) ^ vector.less_is_better() { (a, b) } else { (b, a) };
         prop_assert!(severity(worse) >= severity(better));
@@ -171,7 +171,7 @@ proptest! {
         given_once.last_mut().unwrap().0.set(vector, 0.5);
         let of = |series: &[(Vectors, bool)]| {
             let steps: Vec<AssessmentStep<'_>> = series.iter().map(|(vectors, learned)| AssessmentStep { vectors, learned: claim(*learned) }).collect();
-            analyse(&steps, 3)
+            analyze(&steps, 3)
         };
         prop_assert_eq!(of(&bare), of(&given_once));
     }

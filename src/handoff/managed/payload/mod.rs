@@ -1,5 +1,4 @@
-//! Payloads of managed handoffs, with the fields of the specifications in their order (dual-agent handoff mechanisms, "Data
-//! Transfer Format"; agent handoff service, "HandoffContext").
+//! Payloads of managed handoffs. The order of the fields of a struct is that of the stored document and of its schema.
 
 pub mod context;
 pub mod error_recovery;

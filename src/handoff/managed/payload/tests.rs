@@ -1,15 +1,15 @@
-//! Payloads: the examples of the specification, violations, single values.
+//! Payloads: complete examples, violations, single values.
 
 use proptest::prelude::*;
 
 use crate::handoff::managed::payload::*;
 
-/// The specification's own examples, in which `A|B` stands for one of several words.
-const SEED: [(&str, &str); 4] = [
-    ("initialization", include_str!("../../../../tests/fixtures/seed/initialization.json")),
-    ("progress", include_str!("../../../../tests/fixtures/seed/progress.json")),
-    ("error_recovery", include_str!("../../../../tests/fixtures/seed/error_recovery.json")),
-    ("escalation", include_str!("../../../../tests/fixtures/seed/escalation.json")),
+/// An example of each format, in which `A|B` stands for one of several words.
+const EXAMPLES: [(&str, &str); 4] = [
+    ("initialization", include_str!("../../../../tests/fixtures/documents/initialization.json")),
+    ("progress", include_str!("../../../../tests/fixtures/documents/progress.json")),
+    ("error_recovery", include_str!("../../../../tests/fixtures/documents/error_recovery.json")),
+    ("escalation", include_str!("../../../../tests/fixtures/documents/escalation.json")),
 ];
 
 /// The same with the `at`th word of each choice; of fewer the last.
@@ -43,11 +43,11 @@ fn nulls(path: &str, value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn examples_of_the_specification_come_back_with_the_same_bytes() {
-    for (kind, text) in SEED {
-        let seed: Value = serde_json::from_str(text).expect(kind);
+fn complete_examples_come_back_with_the_same_bytes() {
+    for (kind, text) in EXAMPLES {
+        let example: Value = serde_json::from_str(text).expect(kind);
         for at in 0..6 {
-            let given = chosen(&seed, at);
+            let given = chosen(&example, at);
             let read = read(kind, &given).expect(kind);
             // it has every field that is ours
             assert_eq!(nulls("", &json!(read)), Vec::<String>::new());
@@ -176,7 +176,7 @@ fn a_value_set_wrongly_is_named_with_its_path() {
 
 proptest! {
     #[test]
-    fn a_document_with_some_of_the_fields_comes_back_with_the_same_bytes(seed in 0usize..4, gone in any::<u64>()) {
+    fn a_document_with_some_of_the_fields_comes_back_with_the_same_bytes(nth in 0usize..4, gone in any::<u64>()) {
         /// Removes a quarter of the fields.
         fn without(value: &mut Value, gone: &mut u64) {
             match value {
@@ -189,7 +189,7 @@ proptest! {
                 _ => {}
             }
         }
-        let (kind, text) = SEED[seed];
+        let (kind, text) = EXAMPLES[nth];
         let mut given = chosen(&serde_json::from_str(text).expect("JSON"), 0);
         without(&mut given, &mut gone.clone());
         given.as_object_mut().expect("an object").shift_remove(TYPE);

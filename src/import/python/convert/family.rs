@@ -4,7 +4,7 @@
 pub const PREFIXES: [&str; 2] = ["refs/notes/empirica/", "refs/notes/empirica-archive/"];
 
 /// Folders with one item per ref, named by its ID.
-const ARTEFACTS: [&str; 9] =
+const ARTIFACTS: [&str; 9] =
     ["findings", "unknowns", "dead_ends", "mistakes", "assumptions", "decisions", "sources", "goals", "tasks"];
 
 const UNKNOWN: &str = "the Python tool has no ref of this name";
@@ -24,7 +24,7 @@ pub struct Family<'n> {
 impl Family<'_> {
     /// Whether a ref holds a single item, or entries with IDs.
     pub fn is_single(&self) -> bool {
-        ARTEFACTS.contains(&self.folder)
+        ARTIFACTS.contains(&self.folder)
     }
 
     /// Whether payloads are plain text.
@@ -62,8 +62,8 @@ pub fn family(name: &str) -> Result<Family<'_>, String> {
         ["checkpoints"] => plain("checkpoints", ""),
         ["messages", .., id] if parts.len() > 2 => plain("messages", id),
         [folder, id] => {
-            let artefact = ARTEFACTS.into_iter().find(|artefact| artefact == folder);
-            plain(artefact.ok_or(UNKNOWN)?, id)
+            let artifact = ARTIFACTS.into_iter().find(|artifact| artifact == folder);
+            plain(artifact.ok_or(UNKNOWN)?, id)
         }
         _ => return Err(UNKNOWN.to_owned()),
     })

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::import::python::convert::artefacts::main_text;
+use crate::import::python::convert::artifacts::main_text;
 use crate::import::python::convert::draft::{KnownGoals, RecordDraft, RefPayloads};
 use crate::import::python::convert::other;
 use crate::import::python::convert::read::{flag, moment, text, texts, words};

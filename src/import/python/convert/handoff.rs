@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::fold::assessment::trajectory::{OVERALL, word};
-use crate::import::python::convert::artefacts::MISSING;
+use crate::import::python::convert::artifacts::MISSING;
 use crate::import::python::convert::draft::{ParsedPayload, RecordDraft, RefPayloads};
 use crate::import::python::convert::read::{at, flag, text, texts};
 use empirica_notes::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};

@@ -1,6 +1,6 @@
 //! Converts the Python tool's notes to records. A pure function of its input, so all clones derive the same records.
 
-mod artefacts;
+mod artifacts;
 mod assess;
 mod derive;
 pub mod draft;
@@ -78,7 +78,7 @@ pub fn convert(originals: &[Original]) -> Converted {
             }
         }
         // at the same time, resolved versions follow unresolved ones
-        let order = |entry: &ParsedPayload<'_>| (entry.newest, artefacts::is_settled(&entry.value), entry.ms);
+        let order = |entry: &ParsedPayload<'_>| (entry.newest, artifacts::is_settled(&entry.value), entry.ms);
         entries.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.original.commit.cmp(&b.original.commit)));
         if entries.is_empty() {
             continue;
@@ -121,7 +121,7 @@ fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayloa
             None => return Err("it is not valid JSON".to_owned()),
         },
     };
-    if let Some(reason) = artefacts::lacking(family.folder, &value) {
+    if let Some(reason) = artifacts::lacking(family.folder, &value) {
         return Err(reason);
     }
     let strict = family.is_text() || serde_json::from_str::<Value>(text).is_ok() && read::is_kept_whole(text, &value);
@@ -162,7 +162,7 @@ fn drafts(notes: &RefPayloads<'_>, goals: &mut KnownGoals) -> Vec<RecordDraft> {
         "messages" => other::messages(notes),
         "signatures" => other::signatures(notes),
         "archive" => other::archived(notes),
-        _ => artefacts::artefact(notes),
+        _ => artifacts::artifact(notes),
     };
     // no duplicates: the oldest entry counts
     let mut seen = std::collections::HashSet::new();

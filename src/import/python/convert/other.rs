@@ -7,7 +7,7 @@ use crate::import::python::convert::read::{text, words};
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::Activity;
 
-/// Keys that summarise a payload, by priority.
+/// Keys that summarize a payload, by priority.
 const TELLING: [&str; 14] = [
     "finding",
     "unknown",

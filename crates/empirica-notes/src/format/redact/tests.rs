@@ -161,7 +161,7 @@ fn texts_a_handoff_repeats_belong_to_their_record() {
 }
 
 #[test]
-fn a_stub_keeps_the_envelope_and_is_recognised_by_its_prefix() {
+fn a_stub_keeps_the_envelope_and_is_recognized_by_its_prefix() {
     let old = line(1, "finding", r#""text":"secret","foreign":{"original":"secret"}"#);
     let by =
         Attribution { ai: "lead".into(), at: "2026-02-03T00:00:00.000Z".into(), reason: Some("a password".into()) };

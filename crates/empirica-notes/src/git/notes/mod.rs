@@ -33,7 +33,7 @@ impl<'r> NotesTree<'r> {
         let tree = commit.map_or_else(|| Ok(repo.empty_tree()), |id| repo.tree_of(id))?;
         let state = match State::new(tree, repo) {
             Ok(state) => state,
-            Err(error) if error.is_corrupted() => normalised(repo, tree, unite)?,
+            Err(error) if error.is_corrupted() => normalized(repo, tree, unite)?,
             Err(error) => return Err(unreadable(tree, error)),
         };
         Ok(NotesTree { repo, state, unite })
@@ -47,7 +47,7 @@ impl<'r> NotesTree<'r> {
     fn retry<T>(&mut self, mut action: impl FnMut(&mut State, &Repository) -> gix::error::Result<T>) -> Result<T> {
         match action(&mut self.state, self.repo) {
             Err(error) if error.is_corrupted() => {
-                self.state = normalised(self.repo, self.state.root_tree_id(), self.unite)?;
+                self.state = normalized(self.repo, self.state.root_tree_id(), self.unite)?;
                 action(&mut self.state, self.repo).map_err(|error| self.broken(error))
             }
             other => other.map_err(|error| self.broken(error)),
@@ -82,7 +82,7 @@ impl<'r> NotesTree<'r> {
 }
 
 /// Builds a tree from `base`, with notes set to existing blobs or removed, and other entries set by path. A function of
-/// its input. `lay_out` first normalises a tree that is both flat and fanned out.
+/// its input. `lay_out` first normalizes a tree that is both flat and fanned out.
 pub fn rebuild_tree(
     repo: &Repository,
     base: Oid,
@@ -97,10 +97,10 @@ pub fn rebuild_tree(
         }
         state.write(repo)
     };
-    let opened = if lay_out { Ok(normalised(repo, base, unite)?) } else { State::new(base, repo) };
+    let opened = if lay_out { Ok(normalized(repo, base, unite)?) } else { State::new(base, repo) };
     let tree = match opened.and_then(apply) {
         // duplicates show only when reached
-        Err(error) if error.is_corrupted() && !lay_out => apply(normalised(repo, base, unite)?),
+        Err(error) if error.is_corrupted() && !lay_out => apply(normalized(repo, base, unite)?),
         other => other,
     };
     let broken = |error| unreadable(base, error);
@@ -142,7 +142,7 @@ pub fn root_file(repo: &Repository, tree: Oid, name: &str) -> Result<Option<Oid>
 }
 
 /// A tree with the same notes and other entries, without duplicate notes.
-pub(crate) fn normalised(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
+pub(crate) fn normalized(repo: &Repository, tree: Oid, unite: Unite) -> Result<State> {
     let Entries { notes, others } = entries(repo, tree)?;
     let mut united: BTreeMap<Oid, Vec<Oid>> = Default::default();
     for (target, blob) in notes {

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn all_spellings_of_a_dry_run_are_recognised() {
+    fn all_spellings_of_a_dry_run_are_recognized() {
         let dry = [
             "git push --dry-run",
             "/usr/bin/git push origin main -n",

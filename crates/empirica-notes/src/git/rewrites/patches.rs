@@ -16,7 +16,7 @@ const PLAIN_DIFF: [&str; 6] =
     ["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--ignore-submodules=none"];
 
 /// A git command that fetches nothing: objects missing from a partial clone are errors. Versions that ignore the first
-/// variable honour the second.
+/// variable honor the second.
 fn local(repo: &Repository) -> Command {
     let mut command = git(repo.cwd());
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
@@ -26,7 +26,7 @@ fn local(repo: &Repository) -> Command {
 /// A hash of the paths of a patch, equal for equal patches; `None` for an empty patch.
 pub type Paths = Option<u64>;
 
-/// The data of a commit that rewritten forms are recognised by.
+/// The data of a commit that rewritten forms are recognized by.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct Summary {

@@ -61,7 +61,7 @@ pub struct Gap {
     pub before: String,
     /// The knowledge after.
     pub after: String,
-    /// The change of the vector; null if it is no vector.
+    /// The change of the vector; null if it is not a vector.
     pub confidence_change: Option<f64>,
 }
 

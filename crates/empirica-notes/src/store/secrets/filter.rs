@@ -17,7 +17,7 @@ impl SecretFilter<'_> {
         self.store.scan_secrets && !leaks(line).is_empty()
     }
 
-    /// A text as it would be stored. For callers that quote a part of one: half a secret may not be recognised.
+    /// A text as it would be stored. For callers that quote a part of one: half a secret may not be recognized.
     pub fn clean(&self, text: &str) -> String {
         let replaced = self.replaces().then(|| empirica_secrets::redact_text(text)).flatten();
         replaced.map_or_else(|| text.to_owned(), |(text, _)| text)

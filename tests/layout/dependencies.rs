@@ -1,4 +1,4 @@
-//! Dependencies are those `deny.toml` allows, as far as can be checked offline.
+//! Dependencies are those that `deny.toml` allows, as far as can be checked offline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn banned_crates_are_absent_and_all_come_from_the_registry() {
     }
 }
 
-/// Whether the allowed licences satisfy an expression.
+/// Whether the allowed licenses satisfy an expression.
 fn is_met(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let tokens = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let tokens: Vec<&str> = tokens.split_whitespace().collect();
@@ -83,7 +83,7 @@ fn one(tokens: &[&str], at: &mut usize, allowed: &BTreeSet<String>) -> bool {
 }
 
 #[test]
-fn every_licence_is_one_that_is_allowed() {
+fn every_license_is_one_that_is_allowed() {
     let allowed = strings(&file("deny.toml")["licenses"]["allow"], None);
     for (expression, met) in [
         ("MIT", true),

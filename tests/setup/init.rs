@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use git_empirica::setup::record::hash;
 use serde_json::Value;
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 const NAMES: [&str; 5] = ["post-applypatch", "post-commit", "post-merge", "post-rewrite", "pre-push"];
 const DATA: &str = "+refs/notes/empirica/data/*:refs/notes/empirica/remotes/origin/data/*";
@@ -60,7 +60,7 @@ fn changes(json: &Value) -> usize {
 }
 
 /// A repository with a bare remote `origin` that has no notes.
-fn with_origin<'p>(place: &'p Place) -> Repo<'p> {
+fn with_origin<'p>(place: &'p Sandbox) -> Repo<'p> {
     let repo = place.repo("project");
     repo.git(["clone", "-q", "--bare", ".", "../hub.git"]).ok();
     repo.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -69,7 +69,7 @@ fn with_origin<'p>(place: &'p Place) -> Repo<'p> {
 
 #[test]
 fn deinit_restores_every_byte() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = with_origin(&place);
     let before = listing(&repo.path);
     let json = repo.json(["init"]);
@@ -98,7 +98,7 @@ fn deinit_restores_every_byte() {
 
 #[test]
 fn init_is_idempotent() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = with_origin(&place);
     script(&repo.path.join(".git/hooks/pre-push"), "#!/bin/sh\nexit 0\n");
     repo.json(["init"]);
@@ -110,7 +110,7 @@ fn init_is_idempotent() {
 
 #[test]
 fn a_dry_run_names_every_change_and_makes_none() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = with_origin(&place);
     script(&repo.path.join(".git/hooks/post-merge"), "#!/bin/sh\n");
     let before = listing(&repo.path);
@@ -128,7 +128,7 @@ fn a_dry_run_names_every_change_and_makes_none() {
 
 #[test]
 fn without_a_remote_none_is_mentioned_and_one_can_be_added_later() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let hub = place.repo("hub");
     let repo = place.repo("project");
     assert_eq!(repo.json(["init"])["remote"], Value::Null);
@@ -152,7 +152,7 @@ fn without_a_remote_none_is_mentioned_and_one_can_be_added_later() {
 
 #[test]
 fn the_remote_is_the_tracked_one_else_origin_else_the_only_one() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     let url = "../other.git";
     repo.git(["remote", "add", "upstream", url]).ok();
@@ -171,7 +171,7 @@ fn the_remote_is_the_tracked_one_else_origin_else_the_only_one() {
 
 #[test]
 fn a_remote_that_cannot_have_refspecs_gets_none() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     repo.git(["config", "remote.mirrored.url", "../a"]).ok();
     repo.git(["config", "remote.mirrored.fetch", "+refs/*:refs/*"]).ok();
@@ -192,7 +192,7 @@ fn a_remote_that_cannot_have_refspecs_gets_none() {
 
 #[test]
 fn a_renamed_remote_is_followed() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = with_origin(&place);
     let config = || fs::read_to_string(repo.path.join(".git/config")).expect("a file");
     let before = config();
@@ -210,7 +210,7 @@ fn a_renamed_remote_is_followed() {
 
 #[test]
 fn existing_settings_are_neither_added_nor_removed() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = with_origin(&place);
     repo.git(["config", "notes.displayRef", "refs/notes/*"]).ok();
     repo.git(["config", "--add", "remote.origin.fetch", DATA]).ok();
@@ -226,7 +226,7 @@ fn existing_settings_are_neither_added_nor_removed() {
 
 #[test]
 fn a_linked_worktree_a_submodule_a_bare_one_and_a_subfolder_are_set_up_where_git_looks() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     repo.git(["worktree", "add", "-q", "../linked"]).ok();
     place.at("linked").json(["init"]);
@@ -258,7 +258,7 @@ fn a_linked_worktree_a_submodule_a_bare_one_and_a_subfolder_are_set_up_where_git
 
 #[test]
 fn a_missing_hooks_folder_is_created_and_removed() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     fs::remove_dir_all(repo.path.join(".git/hooks")).expect("the samples");
     let before = listing(&repo.path);
@@ -270,7 +270,7 @@ fn a_missing_hooks_folder_is_created_and_removed() {
 
 #[test]
 fn a_hooks_folder_that_leads_into_the_work_tree_is_not_written_to() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     script(&repo.path.join("tools/hooks/post-commit"), "#!/bin/sh\necho ran > .git/theirs\n");
     repo.git(["add", "."]).ok();
@@ -292,7 +292,7 @@ fn a_hooks_folder_that_leads_into_the_work_tree_is_not_written_to() {
 
 #[test]
 fn an_interrupted_setup_is_completed_by_init_and_reverted_by_deinit() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = with_origin(&place);
     script(&repo.path.join(".git/hooks/pre-push"), "#!/bin/sh\nexit 0\n");
     let before = listing(&repo.path);
@@ -315,7 +315,7 @@ fn an_interrupted_setup_is_completed_by_init_and_reverted_by_deinit() {
 
 #[test]
 fn a_crash_between_the_two_names_of_a_hook_loses_neither() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     let hook = repo.path.join(".git/hooks/pre-push");
     script(&hook, "#!/bin/sh\nexit 0\n");
@@ -332,7 +332,7 @@ fn a_crash_between_the_two_names_of_a_hook_loses_neither() {
 
 #[test]
 fn an_older_hook_script_is_replaced_and_an_edited_one_kept() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     repo.json(["init"]);
     let (hook, about) = (repo.path.join(".git/hooks/post-commit"), repo.path.join(".git/empirica/init.json"));
@@ -356,7 +356,7 @@ fn an_older_hook_script_is_replaced_and_an_edited_one_kept() {
 
 #[test]
 fn a_tool_that_renames_our_hook_and_calls_it_is_left_alone() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     let hooks = repo.path.join(".git/hooks");
     script(&hooks.join("pre-push"), "#!/bin/sh\necho first >> .git/ran\n");
@@ -374,7 +374,7 @@ fn a_tool_that_renames_our_hook_and_calls_it_is_left_alone() {
 
 #[test]
 fn existing_hooks_are_never_overwritten() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     let hooks = repo.path.join(".git/hooks");
     script(&hooks.join("pre-push"), "#!/bin/sh\necho one >> .git/ran\n");

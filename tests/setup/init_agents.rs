@@ -1,4 +1,4 @@
-//! `init --agents`: entries in the files of agents, nothing else changed, and removal by deinit.
+//! `init --agents`: entries in the files of agents, nothing else changed, and removal by `deinit`.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,8 +7,8 @@ use empirica_transcripts::model::Agent;
 use git_empirica::setup::agents::entries;
 use serde_json::{Value, json};
 
-use crate::hooks::init::{listing, script};
-use crate::support::harness::{Place, Repo};
+use crate::setup::init::{listing, script};
+use crate::support::harness::{Repo, Sandbox};
 
 const ALL: &str = "claude-code,codex,gemini,cursor,opencode,copilot";
 
@@ -28,7 +28,7 @@ fn work(json: &Value) -> Vec<String> {
 
 #[test]
 fn every_agent_gets_hooks_and_the_server_and_deinit_removes_them() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     let before = listing(&repo.path);
     let files = [
@@ -67,7 +67,7 @@ fn every_agent_gets_hooks_and_the_server_and_deinit_removes_them() {
 
 #[test]
 fn each_file_has_the_form_its_agent_reads() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.json(["init", "--agents", ALL]);
     let line = |agent: &str, event: &str| format!("git-empirica hook agent {agent} {event} 2>/dev/null || true");
@@ -96,7 +96,7 @@ fn each_file_has_the_form_its_agent_reads() {
 
 #[test]
 fn a_hook_calls_the_program_and_is_silent_where_there_is_none() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let bin = place.path().join("bin");
     script(&bin.join("git-empirica"), "#!/bin/sh\necho \"$*: $(cat)\"; echo aside >&2; exit 2\n");
@@ -132,7 +132,7 @@ fn theirs() -> Vec<(&'static str, String)> {
 
 #[test]
 fn foreign_text_stays_and_is_restored_to_the_byte() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     theirs().iter().for_each(|(name, text)| repo.write(name, text));
     let before = listing(&repo.path);
@@ -155,7 +155,7 @@ fn foreign_text_stays_and_is_restored_to_the_byte() {
 
 #[test]
 fn deinit_keeps_entries_added_later() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.json(["init", "--agents", "claude-code,codex,cursor"]);
     // rewritten by another tool, with more in it
@@ -182,7 +182,7 @@ fn deinit_keeps_entries_added_later() {
 
 #[test]
 fn an_older_entry_is_updated_and_an_edited_one_kept() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let hook = |event: &str, more: &str| {
         let command = format!("git-empirica hook agent claude-code {event}{more}");
@@ -215,7 +215,7 @@ fn an_older_entry_is_updated_and_an_edited_one_kept() {
 
 #[test]
 fn a_foreign_server_of_the_same_name_is_reported_and_kept() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let other = "{\"mcpServers\": {\"empirica\": {\"command\": \"python\", \"args\": [\"-m\", \"empirica\"]}}}\n";
     repo.write(".mcp.json", other);
@@ -229,7 +229,7 @@ fn a_foreign_server_of_the_same_name_is_reported_and_kept() {
 
 #[test]
 fn invalid_input_is_refused_before_any_write() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     fs::write(place.path().join("outside.json"), "{}").expect("a file");
     let cases = [
@@ -260,7 +260,7 @@ fn invalid_input_is_refused_before_any_write() {
 
 #[test]
 fn edited_entries_are_kept_and_reported() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("edited");
     repo.run(["init", "--agents", "claude-code"]).ok();
     let server = r#"{"mcpServers":{"empirica":{"command":"npx","args":["-y","mine"],"env":{"KEY":"precious"}}}}"#;

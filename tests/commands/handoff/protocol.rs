@@ -1,9 +1,9 @@
-//! The protocol between agents: chains, escalations, questions, revised handoffs.
+//! Managed tasks between agents: chains, escalations, questions, revised handoffs.
 
 use serde_json::{Value, json};
 
 use crate::commands::handoff::managed::{count, escalate, hand_over, payload};
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 pub fn id(json: &Value) -> String {
     json["handoff_id"].as_str().expect("an id").to_owned()
@@ -17,7 +17,7 @@ pub fn team(repo: &Repo<'_>) {
 
 #[test]
 fn a_task_shows_its_full_history_with_deciders() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     team(&repo);
     let by = |ai: &str, arguments: &[&str]| repo.json([arguments, &["--ai", ai]].concat());
@@ -84,7 +84,7 @@ fn a_task_shows_its_full_history_with_deciders() {
 
 #[test]
 fn an_escalated_task_waits_for_its_resolution_in_every_clone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.git(["init", "-q", "--bare", "../hub.git"]).ok();
     repo.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -164,7 +164,7 @@ pub fn hand_over_by(repo: &Repo<'_>, ai: &str, kind: &str, values: &[&str]) -> V
 
 #[test]
 fn a_decision_to_escalate_allows_only_the_escalation() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
     hand_over(&repo, "progress", "login", &["worker_report.status=FAILED", "manager_decision=ESCALATE"]);
@@ -206,7 +206,7 @@ fn a_decision_to_escalate_allows_only_the_escalation() {
 
 #[test]
 fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     team(&repo);
     let first = hand_over_by(
@@ -226,7 +226,7 @@ fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
         "--ai",
         "worker",
         "--question",
-        "Which colour?",
+        "Which color?",
         "--question",
         "When?",
         "--gap",
@@ -271,7 +271,7 @@ fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
     assert_eq!((&whole["regenerates"], &whole["to"]), (&first["handoff_id"], &Value::Null));
     assert_eq!(
         whole["clarifications"],
-        json!([{"question": "Which colour?", "asked_by": "worker", "answer": "green"},
+        json!([{"question": "Which color?", "asked_by": "worker", "answer": "green"},
                {"question": "When?", "asked_by": "worker", "answer": "today"}])
     );
     assert_eq!(whole["missed"], json!([{"gap": "The test command", "reported_by": "worker"}]));
@@ -304,7 +304,7 @@ fn a_receivers_question_is_answered_and_enters_the_revised_handoff() {
 
 #[test]
 fn a_revised_attempt_is_the_same_attempt_and_an_epistemic_handoff_keeps_its_session() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     team(&repo);
     let arguments = [
@@ -336,7 +336,7 @@ fn a_revised_attempt_is_the_same_attempt_and_an_epistemic_handoff_keeps_its_sess
 
 #[test]
 fn every_handoff_carries_the_git_state_it_was_made_in() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
     repo.git(["checkout", "-qb", "topic"]).ok();

@@ -1,4 +1,4 @@
-//! `doctor`: every fault is found, and the command it names mends it.
+//! `doctor` finds every problem, and the command that it names fixes it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::hooks::init::{listing, script};
-use crate::support::harness::{Place, Repo, installed};
+use crate::setup::init::{listing, script};
+use crate::support::harness::{Repo, Sandbox, installed};
 
 fn wrong(json: &Value) -> Vec<&Value> {
     json["checks"].as_array().expect("checks").iter().filter(|check| check["ok"] == false).collect()
@@ -26,7 +26,7 @@ fn shell(repo: &Repo<'_>, line: &str) {
     assert!(out.status.success(), "{line}: {}", String::from_utf8_lossy(&out.stderr));
 }
 
-/// Exactly these faults are found, nothing is changed by looking, and the named commands mend them.
+/// Exactly these faults are found, checking changes nothing, and the suggested commands fix them.
 #[track_caller]
 fn mended(repo: &Repo<'_>, faults: &[(&str, &str)]) {
     let before = listing(&repo.path);
@@ -51,7 +51,7 @@ fn mended(repo: &Repo<'_>, faults: &[(&str, &str)]) {
 }
 
 /// A repository that is set up, with records and a remote that has them.
-fn healthy<'p>(place: &'p Place) -> Repo<'p> {
+fn healthy<'p>(place: &'p Sandbox) -> Repo<'p> {
     let repo = place.repo("project");
     // git tidies up behind a fetch, when nobody looks
     repo.git(["config", "maintenance.auto", "false"]).ok();
@@ -69,7 +69,7 @@ fn healthy<'p>(place: &'p Place) -> Repo<'p> {
 
 #[test]
 fn doctor_finds_no_fault_after_init() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = healthy(&place);
     let before = listing(&repo.path);
     let json = repo.json(["doctor"]);
@@ -82,7 +82,7 @@ fn doctor_finds_no_fault_after_init() {
 
 #[test]
 fn a_missing_init_is_reported_without_a_fault() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     let json = repo.json(["doctor"]);
     assert_eq!(json["set_up"], false);
@@ -94,7 +94,7 @@ fn a_missing_init_is_reported_without_a_fault() {
 
 #[test]
 fn hooks_that_are_missing_edited_or_cannot_run_are_found() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = healthy(&place);
     let hooks = repo.path.join(".git/hooks");
     fs::remove_file(hooks.join("post-commit")).expect("a hook");
@@ -113,7 +113,7 @@ fn hooks_that_are_missing_edited_or_cannot_run_are_found() {
 
 #[test]
 fn hooks_in_a_folder_that_git_does_not_look_at_are_found() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = healthy(&place);
     script(&repo.path.join(".husky/pre-commit"), "#!/bin/sh\n");
     repo.git(["config", "core.hooksPath", ".husky"]).ok();
@@ -135,9 +135,9 @@ fn hooks_in_a_folder_that_git_does_not_look_at_are_found() {
 
 #[test]
 fn hooks_of_the_configuration_that_are_gone_or_off_are_found() {
-    let mut place = Place::older_git();
+    let mut place = Sandbox::older_git();
     let path = healthy(&place).path;
-    let newer = Place::newer_git();
+    let newer = Sandbox::newer_git();
     place.first = newer.first.clone();
     let repo = Repo { place: &place, path };
     mended(&repo, &[("hooks", "another place")]);
@@ -151,7 +151,7 @@ fn hooks_of_the_configuration_that_are_gone_or_off_are_found() {
 
 #[test]
 fn display_and_fetch_settings_are_checked() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = healthy(&place);
     repo.git(["config", "--unset", "notes.displayRef"]).ok();
     mended(&repo, &[("display", "notes.displayRef")]);
@@ -169,7 +169,7 @@ fn display_and_fetch_settings_are_checked() {
 
 #[test]
 fn refspecs_and_settings_that_lose_notes_are_found() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = healthy(&place);
     for refspec in [
         "+refs/notes/*:refs/notes/*",
@@ -200,7 +200,7 @@ fn refspecs_and_settings_that_lose_notes_are_found() {
 
 #[test]
 fn conflicting_ref_names_are_found_and_renamed() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     repo.json(["init"]);
     let blob = repo.head();
@@ -230,7 +230,7 @@ fn conflicting_ref_names_are_found_and_renamed() {
 
 #[test]
 fn missing_broken_and_locked_refs_are_found() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = healthy(&place);
     let name = "refs/notes/empirica/data/handoffs";
     let file = repo.path.join(".git").join(name);
@@ -268,7 +268,7 @@ fn missing_broken_and_locked_refs_are_found() {
 
 #[test]
 fn values_that_cannot_be_used_are_found() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = healthy(&place);
     for (key, value) in [
         ("empirica.lockTimeout", "soon"),
@@ -303,7 +303,7 @@ fn values_that_cannot_be_used_are_found() {
 
 #[test]
 fn identity_program_and_store_are_checked() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = healthy(&place);
     repo.git(["config", "--unset", "user.name"]).ok();
     repo.run_with_env(&[("EMPIRICA_AI", "ada")], ["doctor"]).ok();
@@ -333,7 +333,7 @@ fn identity_program_and_store_are_checked() {
 
 #[test]
 fn pending_records_are_no_fault_and_their_command_is_named() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = healthy(&place);
     repo.start("bob", "t");
     let json = repo.json(["doctor"]);
@@ -357,7 +357,7 @@ fn pending_records_are_no_fault_and_their_command_is_named() {
 
 #[test]
 fn a_fault_is_one_document_with_the_keys_of_a_failure() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let repo = place.repo("project");
     repo.git(["config", "empirica.sync", "some\u{1b}[31m\nok     forged"]).ok();
     let json = repo.fails(1, ["doctor"]);
@@ -372,7 +372,7 @@ fn a_fault_is_one_document_with_the_keys_of_a_failure() {
 #[test]
 fn obstacles_to_writing_objects_or_refs_are_found() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = healthy(&place);
     let objects = repo.path.join(".git/objects");
     // a file where a folder of objects belongs

@@ -1,6 +1,6 @@
 //! Findings, unknowns, dead ends, mistakes, assumptions, decisions, sources.
 //!
-//! An artefact rewritten after HEAD moved becomes one record, from the oldest version; the newest tells its state.
+//! An artifact rewritten after HEAD moved becomes one record, from the oldest version; the newest tells its state.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use empirica_notes::model::{Body, Id};
 /// A reason or text that the payload lacks.
 pub const MISSING: &str = "not said";
 
-pub fn artefact(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
+pub fn artifact(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
     let (value, ms) = (&notes.entries[0].value, notes.entries[0].ms);
     let main = main_text(notes.family.folder, value).unwrap_or_default();
     let single = |role, body| vec![notes.draft(0, ms, role, body)];
@@ -94,7 +94,7 @@ fn led(text: String, impact: Option<f64>, from: &Id) -> Body {
     Body::Finding(Finding { text, impact, memory: None, led_from: Some(from.clone()) })
 }
 
-/// When the artefact was resolved, later than its record.
+/// When the artifact was resolved, later than its record.
 fn resolved_ms(value: &Value, newest: u64, ms: u64) -> u64 {
     let resolved = ["resolved_at", "resolved_timestamp"].iter().find_map(|key| moment(value.get(key)?));
     resolved.map_or(newest, |moment| moment.ms).max(ms + 1)

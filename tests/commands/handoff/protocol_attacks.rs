@@ -1,10 +1,10 @@
-//! Ways round the protocol that are none: at the same time, by other flags, in odd orders, with clocks that are wrong.
+//! Attempts to bypass the task protocol: concurrently, by other flags, in unusual orders, with wrong clocks.
 
 use serde_json::{Value, json};
 
 use crate::commands::handoff::managed::{escalate, hand_over, payload};
-use crate::mcp::protocol::{hand_over_by, id, team};
-use crate::support::harness::{Place, Repo};
+use crate::commands::handoff::protocol::{hand_over_by, id, team};
+use crate::support::harness::{Repo, Sandbox};
 
 const ERROR: [&str; 4] = [
     "error_report.description=It breaks",
@@ -30,7 +30,7 @@ fn at_once(repo: &Repo<'_>, commands: impl IntoIterator<Item = Vec<String>>) -> 
 
 #[test]
 fn attempts_at_the_same_time_are_counted_one_by_one() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
     let command: Vec<String> = attempt("--task-id=t", &["--json"]).into_iter().map(str::to_owned).collect();
@@ -53,7 +53,7 @@ fn attempts_at_the_same_time_are_counted_one_by_one() {
 
 #[test]
 fn an_id_that_looks_like_a_secret_is_refused_for_every_type() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
     let task = "--task-id=ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -65,7 +65,7 @@ fn an_id_that_looks_like_a_secret_is_refused_for_every_type() {
 
 #[test]
 fn each_clone_resolves_only_the_escalation_it_knows() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let one = place.repo("one");
     one.git(["init", "-q", "--bare", "../hub.git"]).ok();
     one.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -91,7 +91,7 @@ fn each_clone_resolves_only_the_escalation_it_knows() {
 
 #[test]
 fn a_clock_of_the_future_freezes_no_task() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     team(&repo);
     let later = [("EMPIRICA_NOW", "2027-03-01T12:00:00.000Z")];
@@ -110,7 +110,7 @@ fn a_clock_of_the_future_freezes_no_task() {
 
 #[test]
 fn a_revised_handoff_keeps_decisions_and_later_questions() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     team(&repo);
     let begun = hand_over_by(&repo, "manager", "initialization", &["instructions=Add a form"]);
@@ -121,7 +121,7 @@ fn a_revised_handoff_keeps_decisions_and_later_questions() {
     assert_eq!(repo.json(["task", "show", "login"])["status"], "complete", "it is as it was");
     // answered late, and missed by another receiver that had only the first
     repo.json(["answer", text["question_ids"][0].as_str().unwrap(), "8080", "--ai", "manager"]);
-    repo.json(["accept", &id(&begun), "--ai", "worker", "--gap", "The colour"]);
+    repo.json(["accept", &id(&begun), "--ai", "worker", "--gap", "The color"]);
     repo.json(["accept", &id(&again), "--ai", "worker", "--gap", "The command"]);
     let third = repo.json(["handoff", "--regenerate", &id(&again), "--ai", "manager"]);
     let shown = repo.json(["show", &id(&third)]);
@@ -129,7 +129,7 @@ fn a_revised_handoff_keeps_decisions_and_later_questions() {
     let mut gaps: Vec<&str> =
         shown["missed"].as_array().unwrap().iter().filter_map(|one| one["gap"].as_str()).collect();
     gaps.sort_unstable();
-    assert_eq!(gaps, ["The colour", "The command"], "each once");
+    assert_eq!(gaps, ["The color", "The command"], "each once");
     // the writer signs it; the session stays that of the work
     let signed = repo.json(["handoff", "--regenerate", &id(&third), "--ai", "worker"]);
     let shown = repo.json(["show", &id(&signed)]);
@@ -144,7 +144,7 @@ fn a_revised_handoff_keeps_decisions_and_later_questions() {
 
 #[test]
 fn an_escalation_lists_decisions_questions_and_earlier_resolutions() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     team(&repo);
     hand_over_by(&repo, "manager", "initialization", &["instructions=Add a form"]);
@@ -189,7 +189,7 @@ fn an_escalation_lists_decisions_questions_and_earlier_resolutions() {
 
 #[test]
 fn checks_judge_the_revised_content() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
     repo.commit("Cargo.toml", "[dependencies]\nserde = \"1\"\n", "Begin the crate");
@@ -212,7 +212,7 @@ fn checks_judge_the_revised_content() {
         .code(3)
         .json();
     assert_eq!(level(&json, "files_documented"), "error", "the old one documents nothing any more");
-    // what a merge brought is no work of the session
+    // changes from a merge are not work of the session
     repo.git(["checkout", "-qb", "other", "HEAD~1"]).ok();
     repo.commit("theirs.rs", "x\n", "Theirs");
     repo.git(["checkout", "-q", "main"]).ok();
@@ -225,10 +225,10 @@ fn checks_judge_the_revised_content() {
     assert_eq!(level(&json, "files_documented"), "warning", "{json}");
 }
 
-/// Nothing but an acknowledgement by another session tells that nothing was missed.
+/// Only an acknowledgement by another session shows that nothing was missed.
 #[test]
 fn a_gap_is_not_forgotten_by_oneself() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     team(&repo);
     let begin = |text: &str, more: &[&str]| {
@@ -254,7 +254,7 @@ fn journal_of(repo: &Repo<'_>, kind: &str) -> usize {
 
 #[test]
 fn of_resolutions_at_the_same_time_one_is_stored() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("work");
     repo.start("worker", "The login");
     let escalation = id(&escalate(&repo, "t", "No key", &[]));

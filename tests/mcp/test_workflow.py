@@ -1,4 +1,4 @@
-"""Improvements 1 and 2 of the specification: drift in CHECK by itself, and goals from PREFLIGHT."""
+"""Drift is in every CHECK, and PREFLIGHT suggests goals."""
 
 from client import Client, alone
 from suite import test
@@ -148,7 +148,7 @@ async def steps_say_what_to_call(case) -> None:
 
 @test
 async def a_task_of_many_sessions(case) -> None:
-    """What one session hands over, the next begins with: the use of the specification's examples."""
+    """The next session starts with what one hands over."""
     async with alone() as client:
         first = (await client.ok("bootstrap_session", ai_id="claude-code", task="Port the parser"))["session_id"]
         await client.ok("submit_preflight_assessment", vectors={"know": 0.6, "state": 0.7, "uncertainty": 0.5}, reasoning="r")

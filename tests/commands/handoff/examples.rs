@@ -1,9 +1,8 @@
-//! The JSON examples of the reliability improvements (1, 2, 4, 5) and their testing checklist, run as they stand there.
-//! Where the design changed a value since, a comment says which.
+//! Examples of one workflow, as JSON: drift in CHECK, goals from PREFLIGHT, names of sessions, storage that fails, errors with remedies.
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Place, Repo};
+use crate::support::harness::{Repo, Sandbox};
 
 /// Every key of the example must be in the answer, with its value; `null` matches any value.
 #[track_caller]
@@ -34,11 +33,10 @@ fn check(repo: &Repo<'_>, vectors: &str, code: i32) -> Value {
     repo.run(["check", "-v", vectors, "--confidence", "0.75", "--json"]).code(code).json()
 }
 
-/// Improvement 1, "Returns includes drift analysis". The example's findings are left out: what they support would be
-/// learning. Its `safe_to_proceed: false` "blocks ACT if severe drift"; here the drift is moderate.
+/// Without findings: they would support the gain, which would then be learning. The drift is moderate, so acting is not blocked.
 #[test]
-fn improvement_1_check_includes_drift() {
-    let place = Place::new();
+fn check_includes_drift() {
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("claude-code", "t");
     repo.json(["preflight", "-v", "know=0.5,uncertainty=0.5"]);
@@ -63,10 +61,10 @@ fn improvement_1_check_includes_drift() {
     like(&json!({"drift_analysis": {"severity": "severe"}, "safe_to_proceed": false}), &answer, "");
 }
 
-/// Checklist, "Drift Detection": each severity on both sides of its edges, and what follows from it.
+/// Each severity on both sides of its thresholds, and its effect.
 #[test]
 fn checklist_drift_detection() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     for (know, severity, recommendation, code) in [
         ("0.8499", "none", "proceed", 0),
@@ -91,11 +89,10 @@ fn checklist_drift_detection() {
     }
 }
 
-/// Improvement 2, "PREFLIGHT automatically generates goals". By the design, the priority goes by the score: 0.65 is low.
-/// Uncertainty, which is not in the example, has a goal of its own.
+/// The priority depends on the score: 0.65 is low. Uncertainty has its own goal.
 #[test]
-fn improvement_2_preflight_generates_goals() {
-    let place = Place::new();
+fn preflight_generates_goals() {
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("claude-code", "Map all 52 commands to handler functions");
     let answer = repo.json(["preflight", "-v", "know=0.65,state=0.45,uncertainty=0.65"]);
@@ -122,10 +119,9 @@ fn improvement_2_preflight_generates_goals() {
     assert!(next.starts_with("Follow the investigation goals") && next.contains("git empirica check"), "{next}");
 }
 
-/// Improvement 2, "Threshold Logic", and checklist, "Goal Generation".
 #[test]
 fn checklist_goal_generation() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     for (vectors, about) in [
         ("uncertainty=0.3", None),
@@ -152,10 +148,9 @@ fn checklist_goal_generation() {
     }
 }
 
-/// Checklist, "Session Aliases".
 #[test]
 fn checklist_session_aliases() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("r");
     let session = repo.start("claude-code", "t");
     for alias in [&session, &session[..8], "latest", "latest:active", "latest:claude-code", "latest:active:claude-code"]
@@ -168,11 +163,10 @@ fn checklist_session_aliases() {
     assert_eq!(invalid["provided"], "latest:active:claude-code:x");
 }
 
-/// Improvement 4, "auto-fallback". The log takes the place of the example's database and file, and keeps nothing for
-/// ever: the next command writes it to the notes.
+/// The log holds a checkpoint only until the next command writes it to the notes.
 #[test]
-fn improvement_4_checkpoints_survive_storage_that_fails() {
-    let place = Place::new();
+fn checkpoints_survive_storage_that_fails() {
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("claude-code", "t");
     // "Git available → git notes"
@@ -195,10 +189,9 @@ fn improvement_4_checkpoints_survive_storage_that_fails() {
     assert!(repo.lines("checkpoints").iter().any(|line| line.contains(id)));
 }
 
-/// Improvement 5, "Proposed Format", and checklist, "Error Messages".
 #[test]
-fn improvement_5_errors_say_what_to_do() {
-    let place = Place::new();
+fn errors_say_what_to_do() {
+    let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("qwen", "t");
     let error = repo.fails(1, ["check", "-v", "know=0.8", "--session", "latest:active:claude-code"]);

@@ -7,11 +7,11 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::hooks::init::{listing, script};
-use crate::support::harness::{Place, Ran, Repo};
+use crate::setup::init::{listing, script};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 /// A bare repository `hub.git` that has the notes of one session with a handoff, pushed by `author`.
-fn hub(place: &Place) -> Repo<'_> {
+fn hub(place: &Sandbox) -> Repo<'_> {
     let author = place.repo("author");
     author.git(["clone", "-q", "--bare", ".", "../hub.git"]).ok();
     author.git(["remote", "add", "origin", "../hub.git"]).ok();
@@ -22,7 +22,7 @@ fn hub(place: &Place) -> Repo<'_> {
     place.at("hub.git")
 }
 
-fn cloned<'p>(place: &'p Place, options: &[&str], name: &str) -> Repo<'p> {
+fn cloned<'p>(place: &'p Sandbox, options: &[&str], name: &str) -> Repo<'p> {
     let url = format!("file://{}", place.path().join("hub.git").display());
     let words = [&["clone", "-q"], options, &[url.as_str(), name]].concat();
     place.at(".").git(words).ok();
@@ -39,7 +39,7 @@ fn fetched(json: &Value) -> Vec<(String, Value)> {
 
 #[test]
 fn after_init_the_next_command_resumes_in_every_kind_of_clone() {
-    let place = Place::new();
+    let place = Sandbox::new();
     hub(&place);
     let kinds: [&[&str]; 4] = [&[], &["--depth=1"], &["--filter=blob:none"], &["--filter=tree:0", "--no-checkout"]];
     for (nth, options) in kinds.into_iter().enumerate() {
@@ -59,7 +59,7 @@ fn after_init_the_next_command_resumes_in_every_kind_of_clone() {
 
 #[test]
 fn init_prints_a_few_lines_with_results_and_next_steps() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     hub(&place);
     let clone = cloned(&place, &[], "clone");
     let would = clone.run(["init", "--dry-run"]).ok();
@@ -93,7 +93,7 @@ fn init_prints_a_few_lines_with_results_and_next_steps() {
 
 #[test]
 fn a_remote_that_is_dead_hangs_or_refuses_is_a_warning_and_the_others_are_fetched() {
-    let place = Place::new();
+    let place = Sandbox::new();
     hub(&place);
     let clone = cloned(&place, &[], "clone");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -127,7 +127,7 @@ fn a_remote_that_is_dead_hangs_or_refuses_is_a_warning_and_the_others_are_fetche
 
 #[test]
 fn several_remotes_are_united() {
-    let place = Place::new();
+    let place = Sandbox::new();
     hub(&place);
     let other = place.repo("other");
     other.start("bob", "Another thing");
@@ -142,7 +142,7 @@ fn several_remotes_are_united() {
 }
 
 /// Programs of these names on a PATH that has git, a shell and ours, and no agent of the machine.
-fn with_programs(place: &Place, names: &[&str]) -> String {
+fn with_programs(place: &Sandbox, names: &[&str]) -> String {
     let bin = place.path().join("bin");
     let _ = fs::remove_dir_all(&bin);
     fs::create_dir_all(&bin).expect("a folder");
@@ -158,7 +158,7 @@ fn with_programs(place: &Place, names: &[&str]) -> String {
 }
 
 /// Runs a command line at a terminal and types an answer.
-fn typed(repo: &Repo<'_>, path: &str, line: &str, answer: &str) -> Ran {
+fn typed(repo: &Repo<'_>, path: &str, line: &str, answer: &str) -> RunOutput {
     let mut command: Command = repo.place.command("script", &repo.path);
     command.args(["-qec", line, "/dev/null"]).env("PATH", path);
     crate::support::harness::fed(command, answer.as_bytes())
@@ -168,7 +168,7 @@ const QUESTION: &str = "[Y/n]";
 
 #[test]
 fn agents_are_detected_by_their_files_and_programs() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let found = |repo: &Repo<'_>, path: &str| {
         repo.json_with_env(&[("PATH", path)], ["init", "--dry-run"])["agents_found"].clone()
     };
@@ -204,7 +204,7 @@ fn agents_are_detected_by_their_files_and_programs() {
 
 #[test]
 fn without_a_terminal_no_agent_is_set_up_and_one_line_names_the_command() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     repo.write("CLAUDE.md", "");
     let path = with_programs(&place, &["codex"]);
@@ -237,7 +237,7 @@ fn without_a_terminal_no_agent_is_set_up_and_one_line_names_the_command() {
 
 #[test]
 fn at_a_terminal_one_prompt_decides() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let path = with_programs(&place, &["codex"]);
     for (answer, entered) in
         [("y\n", true), ("\n", true), ("Yes\n", true), ("n\n", false), ("what\n", false), ("\u{4}", false)]
@@ -276,7 +276,7 @@ fn at_a_terminal_one_prompt_decides() {
 
 #[test]
 fn agents_get_the_core_tools_or_all_on_request() {
-    let place = Place::new();
+    let place = Sandbox::new();
     let repo = place.repo("project");
     let before = listing(&repo.path);
     let servers = [".mcp.json", ".codex/config.toml", ".gemini/settings.json", ".cursor/mcp.json", "opencode.json"];
@@ -322,7 +322,7 @@ fn hooks(folder: &Path) -> Vec<String> {
 
 #[test]
 fn a_bare_repository_gets_the_hook_of_a_push_alone_until_it_has_a_worktree() {
-    let place = Place::older_git();
+    let place = Sandbox::older_git();
     let author = place.repo("author");
     author.git(["clone", "-q", "--bare", ".", "../bare.git"]).ok();
     let bare = place.at("bare.git");
@@ -373,7 +373,7 @@ fn a_bare_repository_gets_the_hook_of_a_push_alone_until_it_has_a_worktree() {
 
 #[test]
 fn a_bare_repository_with_a_remote_takes_notes_along_with_a_push_and_resumes() {
-    let place = Place::new();
+    let place = Sandbox::new();
     hub(&place);
     let bare = cloned(&place, &["--bare"], "mirror.git");
     let json = bare.json(["init"]);
@@ -386,7 +386,7 @@ fn a_bare_repository_with_a_remote_takes_notes_along_with_a_push_and_resumes() {
 
 #[test]
 fn with_configured_hooks_a_bare_repository_gets_only_the_push_hook() {
-    let place = Place::newer_git();
+    let place = Sandbox::newer_git();
     let author = place.repo("author");
     author.git(["clone", "-q", "--bare", ".", "../bare.git"]).ok();
     let bare = place.at("bare.git");
