@@ -318,7 +318,7 @@ pub fn vector_pairs(document: &str) -> Result<Vec<String>> {
 
 fn vector_error(error: &VectorError) -> Error {
     let names: Vec<&str> = Vector::ALL.iter().map(|vector| vector.name()).collect();
-    let base = Error::usage(error.to_string());
+    let base = Error::usage(format!("cannot read the vectors: {error}"));
     match error {
         VectorError::Unknown { name, nearest } => {
             let base = base.provided(name.clone()).reason(format!("the vectors are {}", names.join(", ")));

@@ -79,7 +79,7 @@ pub fn newest(
 
 /// Error: no checkpoint matches.
 pub fn none_stored() -> Error {
-    Error::not_found("no checkpoint is stored here")
+    Error::not_found("cannot find a checkpoint: none is stored here")
         .reason("there is no assessment or checkpoint, or none matches the request")
         .suggest("List all, or take one in an active session.")
         .command(empirica("checkpoint list"))

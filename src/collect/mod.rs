@@ -146,7 +146,7 @@ fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(PathB
     let transcript = empirica_transcripts::read(&path, root.as_deref())?;
     match request.agent.filter(|agent| *agent != transcript.agent) {
         None => Ok((path, transcript)),
-        Some(agent) => Err(Error::refused(format!("the transcript is not by {}", agent.name()))
+        Some(agent) => Err(Error::refused(format!("cannot collect the transcript: it is not by {}", agent.name()))
             .provided(path.display().to_string())
             .reason(format!("it has the format of {}", transcript.agent.name()))
             .suggest("Leave --agent out: it is detected.")
@@ -160,7 +160,7 @@ fn latest(context: &CommandContext<'_>, root: Option<&Path>, agent: Option<Agent
     found.ok_or_else(|| {
         let whose = agent.map(|agent| format!(" of {}", agent.name())).unwrap_or_default();
         let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
-        Error::not_found(format!("there is no transcript{whose} of this work tree"))
+        Error::not_found(format!("cannot find a transcript{whose} of this work tree"))
             .reason(format!("none of the folders of {} has one", names.join(", ")))
             .suggest("Name the file of the transcript.")
             .command(empirica("collect").arg(blank("<transcript>")))
@@ -231,10 +231,13 @@ fn choose(
         let other = row.and_then(|row| row.session.external_id).filter(|other| other != id);
         return match other {
             None => Ok(Some(WorkingSession { ai: context.author(Some(&named.ai)), id: named.id, note: None })),
-            Some(other) => Err(Error::refused(format!("the session {} is of another transcript", named.id.short()))
-                .provided(name)
-                .reason(format!("the agent knows it by the id {other}, and the transcript is of {id}"))
-                .suggest("Leave --session out: the session of the transcript is found or made.")),
+            Some(other) => Err(Error::refused(format!(
+                "cannot collect into session {}: it is of another transcript",
+                named.id.short()
+            ))
+            .provided(name)
+            .reason(format!("the agent knows it by the id {other}, and the transcript is of {id}"))
+            .suggest("Leave --session out: the session of the transcript is found or made.")),
         };
     }
     if let Some(session) = having.iter().rev().find(|session| session.is_active()).or(having.last()) {

@@ -143,7 +143,7 @@ impl<'a> CommandContext<'a> {
     /// Requires a text; a blank one is a usage error that names the argument.
     pub fn text<'t>(&self, name: &str, text: &'t str) -> Result<&'t str> {
         if text.trim().is_empty() {
-            return Err(Error::usage(format!("the {name} is empty"))
+            return Err(Error::usage(format!("cannot use the {name}: it is empty"))
                 .reason("a record without text says nothing to the next session")
                 .suggest("Give the text, or leave it out if it is optional."));
         }
@@ -160,7 +160,7 @@ impl<'a> CommandContext<'a> {
         if id.is_none_or(|id| self.store.secret_filter().clean(id) == id) {
             return Ok(());
         }
-        Err(Error::usage(format!("the {name} looks like a secret"))
+        Err(Error::usage(format!("cannot use the {name}: it looks like a secret"))
             .reason(format!("secrets are replaced before anything is stored, and records are found by the {name}"))
             .suggest("Give an id without a secret."))
     }

@@ -23,7 +23,7 @@ pub fn gathered_of(records: &[&Record], id: &SessionId) -> Result<SessionRecords
 
 /// Error: a session without records.
 pub(crate) fn nothing_of(id: &SessionId) -> Error {
-    Error::not_found(format!("nothing is stored of the session {id}"))
+    Error::not_found(format!("cannot find session {id}: nothing is stored of it"))
         .reason("its records are in another clone, or were removed from the notes")
         .suggest(text!["Use a session of the list, or fetch the others with ", empirica("sync"), "."])
         .command(empirica("session list"))

@@ -97,7 +97,7 @@ pub fn run(
         let page = render(&by_ids(&index, &ids)?)?;
         let below = target.join(&names[&ai]);
         if std::fs::symlink_metadata(&below).is_ok_and(|found| found.is_symlink()) {
-            return Err(Error::refused(format!("{} is a link", below.display()))
+            return Err(Error::refused(format!("cannot write to {}: it is a link", below.display()))
                 .reason("the name of an agent must not lead out of the folder")
                 .suggest("Remove the link, or name another folder.")
                 .command(format!("rm {}", quote(&below.to_string_lossy()))));

@@ -96,7 +96,7 @@ pub(crate) fn run(
     most: usize,
 ) -> Result<(LikeQuery, Vec<SimilarSession>, usize)> {
     if subject.trim().is_empty() {
-        return Err(Error::usage("like what?")
+        return Err(Error::usage("cannot search for similar sessions: the text is empty")
             .provided(subject)
             .reason("a blank text resembles nothing")
             .suggest("Name a handoff or a session, or describe what you are going to do.")

@@ -78,7 +78,7 @@ fn sync(
         return Ok(None);
     }
     if Instant::now() >= began + time {
-        return Err(Error::refused("timed out before anything was sent (empirica.syncTimeout)")
+        return Err(Error::refused("cannot sync: timed out before anything was sent (empirica.syncTimeout)")
             .reason("pending records were written to the notes first: a reference-transaction hook or the disk is slow")
             .suggest("Your records are safe here. Sync them later.")
             .command(empirica("sync")));
@@ -138,7 +138,7 @@ pub(crate) fn time_limit(repo: &Repository, warnings: &mut Vec<String>) -> Durat
     let Some(text) = repo.config("empirica.syncTimeout") else { return TIME };
     parse_duration(&text).unwrap_or_else(|| {
         warnings.push(format!(
-            "empirica.syncTimeout is '{text}', which is no duration such as 300ms or 10s; {}s is used",
+            "empirica.syncTimeout is '{text}', which is not a duration such as 300ms or 10s; {}s is used",
             TIME.as_secs()
         ));
         TIME

@@ -63,7 +63,7 @@ pub fn name(kind: &str) -> String {
 /// kinds and queries above [`LONGEST`] characters are usage errors.
 pub fn parse(text: &str) -> Result<Query> {
     if text.chars().count() > LONGEST {
-        return Err(Error::usage(format!("a query has at most {LONGEST} characters"))
+        return Err(Error::usage(format!("cannot search: the query has more than {LONGEST} characters"))
             .reason("search finds the records that have all words of it")
             .suggest("Give the few words that matter; search --like takes long texts.")
             .command(empirica("help").arg("search")));
@@ -112,7 +112,7 @@ impl Query {
 }
 
 fn no_kind(word: &str) -> Error {
-    let error = Error::usage(format!("'{word}' is no kind of record that is searched"))
+    let error = Error::usage(format!("cannot search for the kind '{word}': it is not a kind of record"))
         .provided(word)
         .reason("kind: takes the name of a kind")
         .suggest("Use one of these, or put the word into quotes to search for it.");

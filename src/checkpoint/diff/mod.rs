@@ -155,7 +155,7 @@ fn newest_checkpoint(context: &CommandContext<'_>, index: &Index<'_>) -> Result<
     let session = context.working()?;
     let own = index.kinds(&["checkpoint"], RecordQuery { session: Some(&session.id), newest: Some(1) })?;
     own.records().next_back().and_then(side).ok_or_else(|| {
-        Error::not_found(format!("the session {} has no checkpoint yet", session.id.short()))
+        Error::not_found(format!("cannot compare session {}: it has no checkpoint yet", session.id.short()))
             .reason("without a name, the newest checkpoint is compared with the present state")
             .suggest("Take one, or name what to compare.")
             .command(empirica("checkpoint"))

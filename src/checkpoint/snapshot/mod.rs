@@ -128,7 +128,7 @@ pub(crate) fn take(
         snapshot: context.store.secret_filter().clean_all(Some(snapshot)),
     };
     if !bound(&mut checkpoint, ai) {
-        return Err(Error::usage("reasoning, tags and metadata are too long for a checkpoint")
+        return Err(Error::usage("cannot store the checkpoint: reasoning, tags and metadata are too long")
             .reason(format!("a checkpoint has at most {} KiB, including derived content", MOST / 1024))
             .suggest("Log the long text as a finding, which has no limit, and give a summary here.")
             .command(empirica("finding").flag("-h")));

@@ -219,13 +219,13 @@ pub fn since_last(
     let (to, task) = managed.receiver();
     let example = |to| empirica("handoff").option("--type", "context").option("--to", to).flag("--incremental");
     let Some(to) = to else {
-        return Err(Error::usage("an incremental handoff needs a receiver")
+        return Err(Error::usage("cannot write an incremental handoff: it needs a receiver")
             .reason("it leaves out the content of the last handoff to the same receiver")
             .suggest("Name the receiver with --to.")
             .command(example(blank("<ai>"))));
     };
     let Some(kind) = managed.kind() else {
-        return Err(Error::usage("an epistemic handoff is always whole")
+        return Err(Error::usage("cannot write an incremental epistemic handoff: it would hide earlier ones")
             .provided("--incremental")
             .reason("it supersedes the session's earlier ones, so whatever it omits would be hidden")
             .suggest("Hand over the context instead.")

@@ -96,7 +96,7 @@ pub struct ExampleView<'a> {
 /// The answer of `handoff --example`.
 pub fn example(kind: &str) -> Result<Answer> {
     let Some(example) = payload::example(kind) else {
-        return Err(Error::usage(format!("the type {kind} has no fields of its own"))
+        return Err(Error::usage(format!("cannot set fields of the type {kind}: it has none of its own"))
             .provided(kind)
             .reason("its content comes from the journal, the assessments, git and the other flags")
             .suggest("Ask for the example of another type.")

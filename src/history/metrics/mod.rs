@@ -98,7 +98,7 @@ pub struct HandoffWorth {
 pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWorth> {
     let session = context.working()?.id;
     let newest = handoffs::of_session(context, &session)?.ok_or_else(|| {
-        Error::not_found(format!("the session {} has no handoff yet", session.short()))
+        Error::not_found(format!("cannot measure session {}: it has no handoff yet", session.short()))
             .reason("only a handoff can be measured")
             .suggest("Hand over first.")
             .command(empirica("handoff").option("--session", session.short()))
@@ -132,7 +132,7 @@ pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<Hand
 
 fn can_count(exact: bool) -> Result<()> {
     if exact && !tokens::CAN_COUNT {
-        return Err(Error::refused("this program cannot count tokens exactly")
+        return Err(Error::refused("cannot count tokens exactly in this build")
             .reason("it was built without the feature exact-tokens, whose tables would make it 6 MB larger")
             .suggest("Leave --exact out for an estimate, or build the program with that feature, where its source is.")
             .command("cargo install --locked --path . --features exact-tokens"));

@@ -56,7 +56,7 @@ pub fn run(context: &CommandContext<'_>, name: Option<&str>, verify: bool) -> Re
     let (mut shown, warnings) = found(context, name)?;
     if verify {
         let ShowOutcome::Handoff(listed, _, _, trust) = &mut shown else {
-            return Err(Error::refused("only a handoff is signed")
+            return Err(Error::refused("cannot verify a signature: only a handoff is signed")
                 .reason("the name is that of a session, a commit or another record")
                 .suggest("Name a handoff of the list.")
                 .command(empirica("handoff list")));
@@ -71,7 +71,7 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
     let Some(name) = name else {
         return match newest(&context.index()?, &HandoffQuery::default())? {
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
-            None => Err(Error::not_found("no handoff is stored here")
+            None => Err(Error::not_found("cannot show a handoff: none is stored here")
                 .reason("no session has handed over here yet")
                 .suggest(text!["See which sessions there are; a session hands over with ", empirica("handoff"), "."])
                 .command(empirica("session list"))),
@@ -158,7 +158,7 @@ fn handoff(context: &CommandContext<'_>, listed: ListedHandoff, warnings: &mut V
 }
 
 fn nothing(name: &str) -> Error {
-    Error::not_found(format!("'{name}' is no handoff, session or commit"))
+    Error::not_found(format!("cannot show '{name}': not a handoff, session or commit"))
         .provided(name)
         .reason("no stored id begins or ends with it, and git knows no such revision")
         .suggest("Use an id from the list.")

@@ -130,7 +130,7 @@ impl Frames {
             Ok(Value::Object(map)) if map.contains_key("method") && !map.contains_key("id") => {}
             Ok(Value::Object(map)) => {
                 let id = map.get("id").filter(|id| id.is_string() || id.is_number());
-                self.refuse(id, INVALID_REQUEST, "this is no request of the protocol");
+                self.refuse(id, INVALID_REQUEST, "this is not a request of the protocol");
             }
             Ok(_) => self.refuse(None, INVALID_REQUEST, "a frame is one JSON object; batches are not taken"),
             Err(_) => self.refuse(None, PARSE_ERROR, &format!("the frame is not valid JSON: {error}")),

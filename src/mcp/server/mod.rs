@@ -57,7 +57,7 @@ impl Server {
     ) -> Result<T> {
         let _turn = self.turn.lock().await;
         if context.ct.is_cancelled() {
-            return Err(Error::refused("the call was cancelled before it began"));
+            return Err(Error::refused("cannot run the call: it was cancelled before it began"));
         }
         let (env, shared) = (self.env.clone(), self.state.clone());
         let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
@@ -71,7 +71,7 @@ impl Server {
             out
         });
         result.await.unwrap_or_else(|fault| {
-            Err(Error::storage("internal error in this call; please report it")
+            Err(Error::storage("cannot finish the call: internal error; please report it")
                 .reason("the call may have stored records before it failed")
                 .suggest("List the stored records, then call again if they are missing.")
                 .command(empirica("session list"))

@@ -60,7 +60,7 @@ impl Call for Generate {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         if !self.use_epistemic_state {
-            return Err(Error::usage("goals are proposed from the epistemic state alone")
+            return Err(Error::usage("cannot propose goals without the epistemic state")
                 .provided("use_epistemic_state=false")
                 .reason("they are for weak vectors; without these there is nothing to propose")
                 .suggest("Omit use_epistemic_state, or set a goal of your own with create_goal."));

@@ -134,7 +134,7 @@ impl Resume {
     /// The number of newest sessions, and the name of the session, if given.
     fn chosen(&self) -> Result<(usize, Option<Alias>)> {
         let contradiction = |what: &str| {
-            Err(Error::usage(format!("resume_mode and {what} contradict each other"))
+            Err(Error::usage(format!("cannot combine resume_mode and {what}: they contradict each other"))
                 .reason("last takes the newest session, last_n as many as count says, session_id the one of session_id")
                 .suggest("Omit resume_mode, or give the argument it requires."))
         };
@@ -145,10 +145,12 @@ impl Resume {
             (None, None) => Mode::Last,
         });
         if self.count == Some(0) {
-            return Err(Error::usage("count must be 1 to 5").suggest("Give a count from 1 to 5."));
+            return Err(
+                Error::usage("cannot resume 0 sessions: count must be 1 to 5").suggest("Give a count from 1 to 5.")
+            );
         }
         match (mode, session) {
-            (Mode::SessionId, None) => Err(Error::usage("session_id is missing")
+            (Mode::SessionId, None) => Err(Error::usage("cannot resume one session: session_id is missing")
                 .reason("resume_mode session_id names one session")
                 .suggest("Give session_id, an id or an alias such as latest.")
                 .command(empirica("session list"))),

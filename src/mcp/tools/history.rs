@@ -26,7 +26,7 @@ pub struct HitKind(String);
 impl HitKind {
     fn name(&self) -> Result<&'static str> {
         kind(&self.0).ok_or_else(|| {
-            Error::usage(format!("there is no kind '{}'", self.0))
+            Error::usage(format!("cannot search for the kind '{}': unknown kind", self.0))
                 .provided(&self.0)
                 .reason(format!("the kinds are {}", KINDS.join(", ")))
                 .suggest("Use one of them.")
@@ -160,7 +160,7 @@ impl Call for Report {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let of_all = self.ai_id.is_some() || self.since.is_some() || self.until.is_some();
         if self.session_id.is_some() && of_all {
-            return Err(Error::usage("session_id excludes ai_id, since and until")
+            return Err(Error::usage("cannot combine session_id with ai_id, since or until")
                 .reason("session_id names one session, and ai_id, since and until choose among all")
                 .suggest("Omit session_id, or the others."));
         }

@@ -93,7 +93,7 @@ pub fn find(name: &str, all: bool) -> Result<&'static Tool> {
     offered(true).find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<&str> = offered(all).map(|tool| tool.name).collect();
         let name: &str = &name.chars().take(100).collect::<String>();
-        let out = Error::not_found(format!("there is no tool '{name}'")).provided(name);
+        let out = Error::not_found(format!("cannot find tool '{name}'")).provided(name);
         let out = out.reason(format!("the tools are {}", names.join(", "))).suggest("Use a tool of the list.");
         similar::get_close_matches(name, &names, 3, 0.5).into_iter().fold(out, |out, near| out.alternative(near))
     })

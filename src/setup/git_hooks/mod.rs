@@ -114,7 +114,7 @@ pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HookPlan> {
     let site = HookPaths::new(repo);
     let mut hooks = target(&site, record)?;
     if hooks.folder.to_str().is_none() {
-        return Err(Error::refused("the path of the git directory is not UTF-8")
+        return Err(Error::refused("cannot install the hooks: the path of the git directory is not UTF-8")
             .reason("git's configuration and our scripts name it")
             .suggest("Move the repository to a folder whose name is UTF-8."));
     }

@@ -132,11 +132,13 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
         }
     };
     match record.body {
-        Body::Attach(_) | Body::Supersede(_) => Err(Error::refused(format!("'{name}' holds no text"))
-            .provided(name)
-            .reason(format!("a record of the kind {} only names other records", record.body.kind()))
-            .suggest("Redact the record with the text to remove.")
-            .command(empirica("show").arg(record.head.id.as_str()))),
+        Body::Attach(_) | Body::Supersede(_) => {
+            Err(Error::refused(format!("cannot redact '{name}': it holds no text"))
+                .provided(name)
+                .reason(format!("a record of the kind {} only names other records", record.body.kind()))
+                .suggest("Redact the record with the text to remove.")
+                .command(empirica("show").arg(record.head.id.as_str())))
+        }
         _ => Ok(record.head.id),
     }
 }

@@ -203,7 +203,7 @@ fn errors_are_named_and_nothing_is_stored() {
             "cannot set worker_report.status: another value is there",
             "Give one value",
         ),
-        (with(&["--task-id", " "]), "the task id is empty", ""),
+        (with(&["--task-id", " "]), "cannot use the task id: it is empty", ""),
         (vec!["handoff", "--set", "task_id=t"], "the type epistemic has no fields of its own", "--type"),
         (
             vec!["handoff", "--type", "epistemic", "--from", "README"],

@@ -117,7 +117,7 @@ fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayloa
         true => return Err("it is empty".to_owned()),
         false => match read::json(text) {
             Some(value @ Value::Object(_)) => value,
-            Some(_) => return Err("it is no JSON object".to_owned()),
+            Some(_) => return Err("it is not a JSON object".to_owned()),
             None => return Err("it is not valid JSON".to_owned()),
         },
     };
