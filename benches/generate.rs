@@ -15,7 +15,7 @@ use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::{Assessment, Body, Envelope, Id, Namespace, Phase, Record, SessionId, Vector, Vectors};
 use empirica_notes::store::Render;
 use git_empirica::fold::handoff_report::{GitWork, HandoffInput, report};
-use git_empirica::fold::session_state::SessionRecords;
+use git_empirica::fold::session_records::SessionRecords;
 use git_empirica::handoff::note::BuiltIn;
 
 use super::common::{Bench, run};

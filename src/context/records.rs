@@ -1,7 +1,7 @@
 //! Folds the records of a session.
 
 use crate::context::CommandContext;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::error::{Error, Result, empirica, text};
 use empirica_notes::model::{Record, SessionId};
 use empirica_notes::store::Scan;

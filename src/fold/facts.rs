@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::{Accept, Envelope, Handoff, Id, SessionId, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use crate::fold::assessment::{calibration, gaps, trajectory};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::text::list::add_new;
 use empirica_notes::error::{Command, blank, empirica};
 use empirica_notes::model::Handoff;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::{Id, SessionId};
 
 /// A session that continued another one.

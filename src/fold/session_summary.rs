@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::fold::assessment::belief::differences;
 use crate::fold::assessment::track_record::TrackEntry;
 use crate::fold::facts::{SessionFacts, facts};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::{Id, Phase, Vector, Vectors};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

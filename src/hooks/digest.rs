@@ -1,6 +1,6 @@
 //! Digests of a session since its last report.
 
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::build::next_steps::unfinished;
 use empirica_notes::model::handoff::Assessed;
 use empirica_notes::model::handoff::digest::Reply;

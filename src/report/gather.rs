@@ -12,7 +12,7 @@ use crate::fold::assessment::calibration::{CalibrationResult, calibrate};
 use crate::fold::assessment::track_record::{Score, TrackEntry};
 use crate::fold::handover_graph::{Handover, handovers};
 use crate::fold::journal::{answers, goals};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::fold::session_summary::SessionSummary;
 use crate::index::{Index, RecordQuery};
 use crate::report::attention;

@@ -9,7 +9,7 @@ use crate::context::handoffs::ListedHandoff;
 use crate::context::names::NamedObject;
 use crate::context::{CommandContext, handoffs, names};
 use crate::fold::assessment::confidence::round4;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::index::{HandoffQuery, Index};
 use crate::text::similarity::{likeness, words};
 use empirica_notes::error::{Error, Kind, Result, blank, empirica};

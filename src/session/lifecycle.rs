@@ -9,7 +9,7 @@ use crate::context::records::{gather, nothing_of};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, active, handoffs, names, session, tasks};
 use crate::fold::handoff_report::{HandoffInput, duration};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::fold::task::state::TaskStatus;
 use crate::handoff;
 use crate::handoff::build::Content;

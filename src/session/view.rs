@@ -12,7 +12,7 @@ use crate::fold::assessment::confidence::{alone, overall};
 use crate::fold::assessment::trajectory::OVERALL;
 use crate::fold::collected::CollectedTranscript;
 use crate::fold::handoff_report::{GitWork, HandoffInput, duration, report};
-use crate::fold::session_state::{AnsweredUnknown, SessionRecords};
+use crate::fold::session_records::{AnsweredUnknown, SessionRecords};
 use crate::handoff::pack::{Detail, lists};
 use crate::render::answer::Answer;
 use crate::render::sparkline;

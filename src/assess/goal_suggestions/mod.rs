@@ -12,7 +12,7 @@ use crate::context::{CommandContext, WorkingSession};
 use crate::fold::assessment::drift::last_learned;
 use crate::fold::assessment::gate;
 use crate::fold::journal::{self, answers};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::index::RecordQuery;
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus, Priority};

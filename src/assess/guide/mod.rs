@@ -7,7 +7,7 @@ use crate::context::{CommandContext, active};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 

@@ -9,7 +9,7 @@ use crate::checkpoint::snapshot::fold::{JournalTotals, RECENT, last_given, newes
 use crate::checkpoint::snapshot::truncate::{MOST, bound};
 use crate::context::{CommandContext, handoffs};
 use crate::fold::assessment::confidence::round4;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::index::{HandoffQuery, Index, RecordQuery};
 use crate::search;
 use empirica_notes::error::{Error, Kind, Result, empirica};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fold::assessment::confidence::{overall, round4};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::{Id, Phase};
 

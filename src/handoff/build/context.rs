@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::managed::payload::context::{Context, Message, ToolSummary};
 use crate::handoff::managed::payload::text::{Time, text, texts};
 use crate::handoff::managed::payload::without_nulls;

@@ -14,7 +14,7 @@ use crate::context::handoffs::{ListedHandoff, by_ids, in_force};
 use crate::context::records::gathered_of;
 use crate::context::{CommandContext, WorkingSession};
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::build::context as document;
 use crate::handoff::build::revise::Revision;
 use crate::handoff::build::uncommitted::WorkTreeState;

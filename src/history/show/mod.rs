@@ -9,7 +9,7 @@ use crate::context::handoffs::{ListedHandoff, newest, of_session};
 use crate::context::names::NamedObject;
 use crate::context::records::gather;
 use crate::context::{CommandContext, names};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::arrival::fold::Arrival;
 use crate::handoff::receive::accept;
 use crate::handoff::receive::accept::ReceivedHandoff;

@@ -23,7 +23,7 @@ use crate::handoff::build::Content;
 use crate::hooks::agent::event::{HookEvent, HookKind, StartSource};
 use crate::hooks::errors::in_one_line;
 use crate::index::HandoffQuery;
-use crate::session::{bootstrap, compaction, lifecycle};
+use crate::session::{compaction, lifecycle, project_overview};
 use crate::setup::agents::entries::entry;
 use crate::{checkpoint, claim, collect, handoff};
 use empirica_notes::env::Env;
@@ -55,7 +55,7 @@ pub enum Injection {
 #[derive(Debug)]
 pub struct SessionBrief {
     pub session: SessionId,
-    pub project: bootstrap::BootstrapOutcome,
+    pub project: project_overview::ProjectOverviewOutcome,
     /// The newest handoff, and its state.
     pub handed: Option<(ListedHandoff, Arrival)>,
     /// The confidence gate; `None` for a new session.
@@ -162,7 +162,7 @@ fn begins(context: &mut CommandContext<'_>, event: &HookEvent, source: StartSour
         return Ok(None);
     }
     let continues = is_known || source == StartSource::Resume;
-    let project = bootstrap::run(context, Some(id.clone()))?;
+    let project = project_overview::run(context, Some(id.clone()))?;
     let listed = handoffs::newest(&context.index()?, &HandoffQuery::default())?;
     let arrivals = arrival::of(context, &listed.iter().collect::<Vec<_>>())?.0;
     let scan = context.session(&id)?;

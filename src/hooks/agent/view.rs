@@ -9,8 +9,8 @@ use crate::render::budget::{self, BudgetList, Keep, LEAST, OutputForm, Press};
 use crate::render::drift::drift_line;
 use crate::render::safe;
 use crate::render::template::Templates;
-use crate::session::bootstrap::sections;
-use crate::session::{bootstrap, compaction, resume};
+use crate::session::project_overview::sections;
+use crate::session::{compaction, project_overview, resume};
 use empirica_notes::error::{Result, empirica};
 
 /// The text for the model; may be empty.
@@ -41,13 +41,13 @@ fn session_brief(brief: &SessionBrief, templates: &mut Templates) -> Result<Stri
     }
     let room = brief.budget - brief.budget / 25 - 2.min(brief.budget);
     let lists = budget::truncated(&lists, room / LEAST);
-    let fits = |text: &String| bootstrap::view::cost(text) <= room;
+    let fits = |text: &String| project_overview::view::cost(text) <= room;
     if lists.iter().all(|list| list.omitted == 0)
         && let Some(whole) = Some(assembled(brief, &lists, false, "")).filter(fits)
     {
         return Ok(whole);
     }
-    let command = bootstrap::view::command_for_all(&brief.project, templates)?.to_string();
+    let command = project_overview::view::command_for_all(&brief.project, templates)?.to_string();
     let steps = [(Press::Texts((room / 16).max(24)), Keep::Musts)];
     let shown = budget::fit(&lists, OutputForm::Text, &steps, |lists, _, less| {
         Ok(Some(assembled(brief, &lists, less, &command)).filter(fits))

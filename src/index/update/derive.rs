@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, params};
 
 use crate::fold::journal::{answers, goals, sessions};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::fold::session_summary::{learned, summarize};
 use crate::index::connection::select;
 use crate::index::error::IndexError;

@@ -10,7 +10,7 @@ use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::tool::{Call, Commands, Effect};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
-use crate::session::{bootstrap, lifecycle, view};
+use crate::session::{lifecycle, project_overview, view};
 use empirica_notes::error::Result;
 
 /// Start a session: first call of new work.
@@ -132,7 +132,7 @@ impl Call for BootstrapProject {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let budget = least("budget", self.budget.unwrap_or(1000), 100)?;
         let context = call.working(self.ai_id, self.session_id)?;
-        let outcome = bootstrap::run(&context, None)?;
-        bootstrap::view::answer(&outcome, budget, OutputForm::Json, &mut call.templates)
+        let outcome = project_overview::run(&context, None)?;
+        project_overview::view::answer(&outcome, budget, OutputForm::Json, &mut call.templates)
     }
 }

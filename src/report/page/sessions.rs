@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::fold::assessment::confidence::{overall, series};
 use crate::fold::assessment::trajectory::NOTHING_SHARED;
 use crate::fold::handoff_report::duration;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::render::{format, safe};
 use crate::report::gather::SessionStory;
 use crate::report::page::entries::{NO_TASK, PageEntries, shown};

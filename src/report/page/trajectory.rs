@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::fold::assessment::confidence::{alone, series};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::render::format;
 use crate::report::gather::SessionStory;
 use crate::report::page::svg::{at, line, number, picture, scrolling};

@@ -10,8 +10,8 @@ use crate::checkpoint::diff::compared;
 use crate::checkpoint::save::CheckpointOutcome as Taken;
 use crate::context::CommandContext;
 use crate::context::records::gather;
-use crate::fold::session_state::SessionRecords;
-use crate::session::bootstrap;
+use crate::fold::session_records::SessionRecords;
+use crate::session::project_overview;
 use empirica_notes::error::Result;
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::{Assessment, Body, Checkpoint, Envelope, Id, Vector};
@@ -23,23 +23,23 @@ use std::collections::BTreeMap;
 pub struct CompactionOutcome {
     /// The comparison with the snapshot before the compaction; `None` without one.
     pub compared: Option<diff::DiffOutcome>,
-    pub bootstrap: bootstrap::BootstrapOutcome,
+    pub project: project_overview::ProjectOverviewOutcome,
 }
 
 /// Compares a checkpoint after a compaction with the one before it.
 pub fn run(context: &CommandContext<'_>, taken: &Taken) -> Result<CompactionOutcome> {
-    let bootstrap = bootstrap::run(context, Some(taken.session_id.clone()))?;
+    let project = project_overview::run(context, Some(taken.session_id.clone()))?;
     let index = context.index()?;
     let scan = index.ids(&taken.checkpoint.compared_with)?;
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {
         Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&entry.record.head, checkpoint)),
         _ => None,
     });
-    let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, bootstrap }) };
+    let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, project }) };
     let goals = gather(context, &taken.session_id).map(|gathered| gathered.goals).unwrap_or_default();
     let b = Operand::taken(&taken.head, &taken.checkpoint, &goals);
     let comparison = compared(context, &a, &b, true)?;
-    Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), bootstrap })
+    Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), project })
 }
 
 /// The vectors of the first assessment after a compaction beside those before it.

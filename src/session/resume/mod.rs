@@ -9,7 +9,7 @@ use crate::context::records::gather_from;
 use crate::context::{CommandContext, names};
 use crate::fold::collected::CollectedTranscript;
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::{Arrival, remaining};
 use empirica_notes::error::Result;

@@ -12,7 +12,7 @@ use crate::context::records::gather_from;
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::session::status::pending::{PendingRecords, Unsynced};
 use crate::setup::record::SetupRecord;
 use empirica_notes::error::{Command, Result, blank, empirica};

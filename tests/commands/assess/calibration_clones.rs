@@ -13,7 +13,7 @@ use empirica_notes::model::vectors::{Vector, Vectors};
 use empirica_notes::model::{Body, Envelope, Id, Phase, Record, SessionId};
 use git_empirica::fold::assessment::belief::{beliefs, differences};
 use git_empirica::fold::assessment::track_record::{Score, TrackEntry};
-use git_empirica::fold::session_state::SessionRecords;
+use git_empirica::fold::session_records::SessionRecords;
 
 use crate::support::harness::Place;
 

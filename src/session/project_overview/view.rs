@@ -1,4 +1,4 @@
-//! The answer of `bootstrap`: the project within a budget of tokens.
+//! The answer of `status --all`: the project within a budget of tokens.
 
 use minijinja::context;
 use schemars::JsonSchema;
@@ -10,11 +10,11 @@ use crate::render::budget::{self, BudgetList, Entries, Keep, LEAST, OutputForm, 
 use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::bootstrap::BootstrapOutcome;
-use crate::session::bootstrap::overview::{
+use crate::session::project_overview::ProjectOverviewOutcome;
+use crate::session::project_overview::overview::{
     AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, PastDecision, PastMistake, RecentSession,
 };
-use crate::session::bootstrap::sections::{self, EntryView, LongTermMemoryView, WorkingMemoryView, lists};
+use crate::session::project_overview::sections::{self, EntryView, LongTermMemoryView, WorkingMemoryView, lists};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
 use empirica_notes::model::SessionId;
@@ -131,7 +131,12 @@ pub struct ProjectView<'a> {
 }
 
 /// Fits the project into a budget and answers: for text the text, for JSON the whole document.
-pub fn answer(outcome: &BootstrapOutcome, budget: usize, form: OutputForm, terminal: &mut Templates) -> Result<Answer> {
+pub fn answer(
+    outcome: &ProjectOverviewOutcome,
+    budget: usize,
+    form: OutputForm,
+    terminal: &mut Templates,
+) -> Result<Answer> {
     let document = |json: Map<String, Value>| Answer::new(json).warn(outcome.warnings.clone()).counted();
     let frame = match form {
         OutputForm::Text => 0,
@@ -147,7 +152,7 @@ pub fn answer(outcome: &BootstrapOutcome, budget: usize, form: OutputForm, termi
 /// Fits the project into a budget, as a part of another answer. What has no room at all is absent; below about 60 tokens
 /// that can be everything except the counts.
 pub fn fitted(
-    outcome: &BootstrapOutcome,
+    outcome: &ProjectOverviewOutcome,
     budget: usize,
     form: OutputForm,
     terminal: &mut Templates,
@@ -175,14 +180,14 @@ enum OmissionDetail {
 
 /// The same in every attempt to fit.
 struct Project<'o> {
-    outcome: &'o BootstrapOutcome,
+    outcome: &'o ProjectOverviewOutcome,
     form: OutputForm,
     /// The command that shows all of it.
     command: Command,
 }
 
 fn within(
-    outcome: &BootstrapOutcome,
+    outcome: &ProjectOverviewOutcome,
     room: usize,
     frame: usize,
     form: OutputForm,
@@ -222,14 +227,14 @@ fn within(
 }
 
 /// The command that shows all of the project.
-pub fn command_for_all(outcome: &BootstrapOutcome, terminal: &mut Templates) -> Result<Command> {
+pub fn command_for_all(outcome: &ProjectOverviewOutcome, terminal: &mut Templates) -> Result<Command> {
     let form = OutputForm::Text;
     let whole = within(outcome, usize::MAX, 0, form, terminal)?;
     Ok(command(outcome, enough(cost(&whole.text), 0), form))
 }
 
 /// The command that shows the project within `budget` tokens, for the same session.
-fn command(outcome: &BootstrapOutcome, budget: usize, form: OutputForm) -> Command {
+fn command(outcome: &ProjectOverviewOutcome, budget: usize, form: OutputForm) -> Command {
     let own = outcome.overview.own.as_ref().filter(|_| outcome.named);
     let command = empirica("status").option("--budget", budget.to_string());
     let command = own.into_iter().fold(command, |command, (id, _)| command.option("--session", id.short()));
@@ -341,10 +346,10 @@ impl Project<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::bootstrap::overview::Overview;
+    use crate::session::project_overview::overview::Overview;
     use empirica_notes::model::Id;
 
-    fn outcome(mistakes: u64) -> BootstrapOutcome {
+    fn outcome(mistakes: u64) -> ProjectOverviewOutcome {
         let mistake = |n: u64| DatedClaim {
             id: Id::at(1_700_000_000_000 + n),
             ai_id: "ada".to_owned(),
@@ -356,7 +361,7 @@ mod tests {
         };
         let mistakes = (0..mistakes).map(mistake).collect();
         let overview = Overview { sessions: 1, agents: 1, mistakes, ..Default::default() };
-        BootstrapOutcome {
+        ProjectOverviewOutcome {
             overview,
             memory: Default::default(),
             named: false,
