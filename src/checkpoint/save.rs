@@ -22,8 +22,8 @@ pub fn run(context: &CommandContext<'_>, request: SnapshotRequest) -> Result<Che
     context.optional("reasoning", request.reasoning.as_deref())?;
     let session = context.writing()?;
     let git = PendingGit::start(context);
-    let gathered = gather(context, &session.id)?;
-    let (body, mut warnings) = take(context, &gathered, &session.ai, request, git)?;
+    let session_records = gather(context, &session.id)?;
+    let (body, mut warnings) = take(context, &session_records, &session.ai, request, git)?;
     let (records, mut stored) = context.store(&session, vec![Body::Checkpoint(Box::new(body))], FlushTiming::Now)?;
     stored.warnings.append(&mut warnings);
     match records.into_iter().next().map(|record| (record.head, record.body)) {

@@ -12,7 +12,7 @@ pub mod tasks;
 use std::cell::RefCell;
 
 use crate::context::stored::StoreReport;
-use crate::index::{Index, Opener};
+use crate::index::{Index, IndexCache};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
@@ -39,7 +39,7 @@ pub struct CommandContext<'a> {
     /// Records of the repository.
     pub store: Store<'a>,
     /// Index over the records.
-    pub opener: Opener,
+    pub index_cache: IndexCache,
     /// Agent and session named by the user.
     pub selection: Selection,
     /// `--ai` or `EMPIRICA_AI`, as stored.
@@ -65,7 +65,7 @@ impl<'a> CommandContext<'a> {
             env,
             repo,
             store: Store::new(repo, env, render)?,
-            opener: Opener::default(),
+            index_cache: IndexCache::default(),
             selection,
             named: None,
             in_name: Vec::new(),
@@ -89,7 +89,7 @@ impl<'a> CommandContext<'a> {
 
     /// The index over the current records.
     pub fn index(&self) -> Result<Index<'_>> {
-        self.opener.open(&self.store)
+        self.index_cache.open(&self.store)
     }
 
     /// The records of a session, and those that refer to them.

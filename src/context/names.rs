@@ -125,7 +125,8 @@ fn label_of_session(session: &Session) -> String {
 
 /// A record as a candidate: kind, short ID, first words.
 pub fn label_of(record: &Record) -> String {
-    let words = searchable::of(&record.body).map(|text| format!(": {}", short(&text, WORDS))).unwrap_or_default();
+    let words =
+        searchable::searchable_text(&record.body).map(|text| format!(": {}", short(&text, WORDS))).unwrap_or_default();
     format!("{} {}{words}", record.body.kind().replace('_', " "), record.head.id.short())
 }
 

@@ -13,11 +13,11 @@ pub fn gather(context: &CommandContext<'_>, id: &SessionId) -> Result<SessionRec
 
 /// The folded records of a session, from records already read.
 pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
-    gathered_of(&scan.records().collect::<Vec<_>>(), id)
+    collect_session(&scan.records().collect::<Vec<_>>(), id)
 }
 
 /// As [`gather_from`], from records in order of ID.
-pub fn gathered_of(records: &[&Record], id: &SessionId) -> Result<SessionRecords> {
+pub fn collect_session(records: &[&Record], id: &SessionId) -> Result<SessionRecords> {
     SessionRecords::collect(records.iter().copied(), id).ok_or_else(|| nothing_of(id))
 }
 

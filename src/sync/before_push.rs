@@ -6,7 +6,7 @@ use crate::context::CommandContext;
 use crate::sync::exchange::RemoteSync;
 use crate::sync::flush;
 use crate::sync::policy::{SyncPolicy, destinations, is_nested};
-use crate::sync::remote::Sync;
+use crate::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::parent;
 use empirica_notes::git::remotes::RemoteTarget;
@@ -89,7 +89,7 @@ fn sync(
         shown: false,
         deadline: Some(began + time),
     };
-    let sync = Sync { store, target: &target, options, policy, allow_secret: false, only_redactions: false };
+    let sync = RemoteSyncRun { store, target: &target, options, policy, allow_secret: false, only_redactions: false };
     sync.run(warnings, &mut |message| messages.push(message.to_owned())).map(Some)
 }
 

@@ -16,9 +16,9 @@ use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, Store, TransferLi
 /// Most attempts while the remote keeps changing.
 const ROUNDS: u32 = 12;
 /// Most rejections of a ref as outdated while it is unchanged there.
-const PATIENCE: u32 = 3;
+const MAX_STALE_REJECTIONS: u32 = 3;
 
-pub struct Sync<'t, 's> {
+pub struct RemoteSyncRun<'t, 's> {
     pub store: &'t Store<'s>,
     pub target: &'t RemoteTarget,
     pub options: TransferOptions,
@@ -31,7 +31,7 @@ pub struct Sync<'t, 's> {
 
 type TransferByRef = BTreeMap<String, TransferLines>;
 
-impl Sync<'_, '_> {
+impl RemoteSyncRun<'_, '_> {
     /// Fetches tracking refs and reports what would be transferred; refs held back are warnings.
     pub fn dry_run(&self, warnings: &mut Vec<String>) -> Result<RemoteSync> {
         let (refs, _) = self.fetch()?;
@@ -145,7 +145,7 @@ impl Sync<'_, '_> {
                         let seen = outrun.entry(update.name.clone()).or_insert((theirs, 0));
                         *seen = (theirs, if seen.0 == theirs { seen.1 + 1 } else { 1 });
                         // the ref has not moved: the remote will not accept it
-                        if seen.1 >= PATIENCE {
+                        if seen.1 >= MAX_STALE_REJECTIONS {
                             refused.insert(update.name.clone(), words);
                         }
                     }
@@ -161,7 +161,7 @@ impl Sync<'_, '_> {
                 let synced = self.synced(&refs, &incoming, &outgoing, round, first);
                 return self.result(synced, refused, secret);
             }
-            self.rest(round)?;
+            self.wait_before_retry(round)?;
         }
         Err(Error::refused(format!("cannot sync: gave up after {ROUNDS} attempts: the remote kept changing"))
             .reason(format!("{} received other notes between each of our fetches and pushes", self.target.name))
@@ -170,7 +170,7 @@ impl Sync<'_, '_> {
     }
 
     /// Waits for a random time, so that concurrent clones do not stay in step.
-    fn rest(&self, round: u32) -> Result<()> {
+    fn wait_before_retry(&self, round: u32) -> Result<()> {
         let pause = pause(round) * 4;
         let left = self.options.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left <= pause + Duration::from_millis(1)) {
@@ -240,7 +240,7 @@ impl Sync<'_, '_> {
                     (true, true) => RefStatus::Exchanged,
                     (true, false) => RefStatus::Received,
                     (false, true) => RefStatus::Sent,
-                    (false, false) if unsent > 0 => RefStatus::Kept,
+                    (false, false) if unsent > 0 => RefStatus::HeldBack,
                     (false, false) => RefStatus::Unchanged,
                 };
                 RefSync { name: compared.name.clone(), status, incoming: received, outgoing: sent }

@@ -85,7 +85,7 @@ impl CheckedHandoff {
 }
 
 /// Validates and completes the input. A violation is a usage error.
-pub fn prepared(context: &CommandContext<'_>, input: &ManagedInput) -> Result<CheckedHandoff> {
+pub fn prepare(context: &CommandContext<'_>, input: &ManagedInput) -> Result<CheckedHandoff> {
     let task_id = input.task_id.as_deref().map(str::trim);
     for (name, text) in [("receiver", input.to.as_deref()), ("task id", task_id)] {
         context.optional(name, text)?;
@@ -163,18 +163,27 @@ fn type_of(input: &ManagedInput, fields: &mut Value) -> Result<Option<&'static s
             .suggest(text!["Leave ", option("--type"), " out, or change the document."])
             .command(example_command(kind)));
     }
-    let managed = HandoffType::ALL.map(HandoffType::name).into_iter().filter(|name| *name != "epistemic");
     match input.kind.or(named.as_str()).unwrap_or("epistemic") {
         "epistemic" if input.document.is_none() && input.values.is_empty() => Ok(None),
-        kind => managed.clone().find(|name| *name == kind).map(Some).ok_or_else(|| {
-            Error::usage(format!("cannot set fields of the type {kind}: it has none of its own"))
-                .provided(kind)
-                .reason(format!("the types with fields of their own are {}", managed.collect::<Vec<_>>().join(", ")))
+        kind => types_with_fields().find(|name| *name == kind).map(Some).ok_or_else(|| {
+            without_fields(kind)
                 .suggest(text!["Set the type with ", option("--type"), ", or in the document as handoff_type."])
                 .alternative("initialization")
                 .command(example_command("initialization"))
         }),
     }
+}
+
+/// Error: a type without fields of its own, or an unknown one.
+fn without_fields(kind: &str) -> Error {
+    let types: Vec<&str> = types_with_fields().collect();
+    Error::usage(format!("cannot set fields of the type {kind}: it has none of its own"))
+        .provided(kind)
+        .reason(format!("the types with fields of their own are {}", types.join(", ")))
+}
+
+fn types_with_fields() -> impl Iterator<Item = &'static str> {
+    HandoffType::ALL.map(HandoffType::name).into_iter().filter(|name| *name != "epistemic")
 }
 
 fn example_command(kind: &str) -> Command {

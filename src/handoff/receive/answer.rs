@@ -37,7 +37,7 @@ pub fn run(context: &CommandContext<'_>, question_name: &str, text: &str) -> Res
     else {
         return Err(unknown(question_name, "no acknowledgement has that id"));
     };
-    let mut questions = accept::of(context, &accept.of)?.questions;
+    let mut questions = accept::received_handoff(context, &accept.of)?.questions;
     let at = chosen(question_name, &accepted, number, &questions)?;
     let question = questions.remove(at);
     questions.retain(|question| question.answer.is_none());

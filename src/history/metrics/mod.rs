@@ -121,7 +121,7 @@ pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<Hand
     let chosen: Vec<&HandoffMetrics> = newest.filter(|newest| newest.id == id).into_iter().collect();
     let (mut resumed, warnings) = resume(context, &index, &chosen)?;
     Ok(HandoffWorth {
-        received: accept::of(context, &id)?,
+        received: accept::received_handoff(context, &id)?,
         reception: reception(&facts, &id),
         resumed: resumed.pop(),
         listed,
@@ -164,12 +164,12 @@ fn resume(
     chosen: &[&HandoffMetrics],
 ) -> Result<(Vec<ResumedSession>, Vec<String>)> {
     let listed = handoffs::by_ids(index, &chosen.iter().map(|handed| handed.id.clone()).collect::<Vec<_>>())?;
-    let (arrivals, from_git) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
+    let (arrivals, from_git) = arrival::changes_since(context, &listed.iter().collect::<Vec<_>>())?;
     let mut out = Vec::new();
     for (listed, arrival) in listed.iter().zip(arrivals) {
         if let Some(id) = &listed.head.session {
-            let gathered = gather_from(&index.session(id)?, id)?;
-            out.push(ResumedSession { arrival: Some(arrival), ..resumed(gathered, Some(listed), context) });
+            let records = gather_from(&index.session(id)?, id)?;
+            out.push(ResumedSession { arrival: Some(arrival), ..resumed(records, Some(listed), context) });
         }
     }
     Ok((out, index.double_warnings()?.into_iter().chain(from_git).collect()))

@@ -101,10 +101,10 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
     };
     let shown = match (object, as_commit) {
         (Ok(NamedObject::Session(named)), _) => {
-            let gathered = gather(context, &named.id)?;
+            let session_records = gather(context, &named.id)?;
             let own = of_session(context, &named.id)?;
             let committers = committer::of_session(context, &named.id)?;
-            ShowOutcome::Session(Box::new(gathered), own.map(Box::new), committers)
+            ShowOutcome::Session(Box::new(session_records), own.map(Box::new), committers)
         }
         (Ok(NamedObject::Record(record)), _) => match &record.body {
             Body::Handoff(_) if !retracted => {
@@ -115,7 +115,7 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
                 handoff(context, ListedHandoff { head, handoff: *written }, &mut warnings)?
             }
             _ => {
-                let committed = committer::of(context, &record.head.id, record.head.session.as_ref())?;
+                let committed = committer::committers_of(context, &record.head.id, record.head.session.as_ref())?;
                 ShowOutcome::Record(record, committed, retracted)
             }
         },
@@ -148,11 +148,11 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
 
 /// A handoff with its state and receivers.
 fn handoff(context: &CommandContext<'_>, listed: ListedHandoff, warnings: &mut Vec<String>) -> Result<ShowOutcome> {
-    let (arrivals, more) = arrival::of(context, &[&listed])?;
+    let (arrivals, more) = arrival::changes_since(context, &[&listed])?;
     warnings.extend(more);
     let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
-    let received = accept::of(context, &listed.head.id)?;
-    let committed = committer::of(context, &listed.head.id, listed.head.session.as_ref())?;
+    let received = accept::received_handoff(context, &listed.head.id)?;
+    let committed = committer::committers_of(context, &listed.head.id, listed.head.session.as_ref())?;
     let trust = Trust { committed, verification: None };
     Ok(ShowOutcome::Handoff(Box::new(listed), Box::new(arrival), received, Box::new(trust)))
 }

@@ -12,7 +12,7 @@ use crate::handoff::receive::accept;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::resources::PREFIX;
 use crate::mcp::tools::schema::{Alias, Word};
-use crate::mcp::tools::tool::{Call, Commands, Effect};
+use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::render::color::Paint;
@@ -58,19 +58,15 @@ impl Call for Generate {
     const NAME: &'static str = "generate_handoff_report";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
-    const COMMANDS: Commands = (
-        &["handoff"],
-        &[],
-        &[
-            ("--type", "handoff_type"),
-            ("--finding", "key_findings"),
-            ("--unknown", "remaining_unknowns"),
-            ("--context", "next_session_context"),
-            ("--artifact", "artifacts_created"),
-            ("--next", "next_steps"),
-            ("-m", "task_summary"),
-        ],
-    );
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["handoff"]).renamed_options(&[
+        ("--type", "handoff_type"),
+        ("--finding", "key_findings"),
+        ("--unknown", "remaining_unknowns"),
+        ("--context", "next_session_context"),
+        ("--artifact", "artifacts_created"),
+        ("--next", "next_steps"),
+        ("-m", "task_summary"),
+    ]);
     const RETURNS: &'static str = "session_id report_id markdown storage_location:string? token_count:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -166,7 +162,7 @@ impl Resume {
 impl Call for Resume {
     const NAME: &'static str = "resume_previous_session";
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["resume"], &[], &[("--last", "count")]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["resume"]).renamed_options(&[("--last", "count")]);
     const RETURNS: &'static str = "sessions:array total_sessions:integer token_estimate:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -205,7 +201,8 @@ pub struct Query {
 
 impl Call for Query {
     const NAME: &'static str = "query_handoff_reports";
-    const COMMANDS: Commands = (&["handoff list"], &[], &[("--task", "task_pattern")]);
+    const COMMANDS: EquivalentCommands =
+        EquivalentCommands::of(&["handoff list"]).renamed_options(&[("--task", "task_pattern")]);
     const RETURNS: &'static str = "reports:array total_found:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -239,7 +236,9 @@ pub struct Accept {
 impl Call for Accept {
     const NAME: &'static str = "accept_handoff";
     const EFFECT: Effect = Effect::Adds;
-    const COMMANDS: Commands = (&["accept"], &["handoff_id"], &[("--question", "questions"), ("--gap", "gaps")]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["accept"])
+        .positionals(&["handoff_id"])
+        .renamed_options(&[("--question", "questions"), ("--gap", "gaps")]);
     const RETURNS: &'static str = "id session_id";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {

@@ -36,7 +36,7 @@ pub fn run(context: &CommandContext<'_>, taken: &Taken) -> Result<CompactionOutc
         _ => None,
     });
     let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, project }) };
-    let goals = gather(context, &taken.session_id).map(|gathered| gathered.goals).unwrap_or_default();
+    let goals = gather(context, &taken.session_id).map(|records| records.goals).unwrap_or_default();
     let b = Operand::taken(&taken.head, &taken.checkpoint, &goals);
     let comparison = compared(context, &a, &b, true)?;
     Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), project })
@@ -57,18 +57,18 @@ pub struct SinceSnapshot {
 }
 
 /// Compares the session's first assessment after a compaction with the snapshot before that, if that has vectors; `None` for
-/// any other assessment. `gathered` is the session before it.
+/// any other assessment. `records` is the session before it.
 pub(crate) fn since(
     context: &CommandContext<'_>,
-    gathered: &SessionRecords,
+    records: &SessionRecords,
     head: &Envelope,
     assessment: &Assessment,
 ) -> Result<Option<SinceSnapshot>> {
-    let last = gathered.last().map(|(head, _)| &head.id);
+    let last = records.last().map(|(head, _)| &head.id);
     let after = |(head, checkpoint): &&(Envelope, Checkpoint)| {
         checkpoint.trigger == Trigger::PostCompact && last.is_none_or(|last| head.id > *last)
     };
-    let Some((post, checkpoint)) = gathered.checkpoints.iter().rev().find(after) else { return Ok(None) };
+    let Some((post, checkpoint)) = records.checkpoints.iter().rev().find(after) else { return Ok(None) };
     // a checkpoint's own vectors were compared when it was taken
     let own_vectors = checkpoint.vectors_from.is_none() && !checkpoint.vectors.is_empty();
     let Some(pre) = checkpoint.compared_with.clone().filter(|_| !own_vectors) else { return Ok(None) };

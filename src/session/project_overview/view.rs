@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::render::answer::{Answer, keys};
-use crate::render::budget::{self, BudgetList, Entries, Keep, LEAST, OutputForm, Press};
+use crate::render::budget::{self, BudgetList, Entries, Keep, LEAST, OutputForm, Shortening};
 use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
@@ -195,7 +195,7 @@ fn within(
 ) -> Result<FittedProject> {
     let mut project = Project { outcome, form, command: empirica("status") };
     let all = lists(&outcome.overview, &outcome.memory, form);
-    let whole = project.assembled(&all, Press::Nothing, false, OmissionDetail::Lists, terminal)?;
+    let whole = project.assembled(&all, Shortening::Nothing, false, OmissionDetail::Lists, terminal)?;
     let spent = project.measured(&whole);
     if spent <= room {
         return Ok(whole);
@@ -203,17 +203,17 @@ fn within(
     project.command = command(outcome, enough(spent, frame), form);
     let all = budget::truncated(&all, room / LEAST);
     let longest = (room / 24).max(32);
-    let tight = Press::Musts(16, 12);
+    let tight = Shortening::Musts(16, 12);
     let by_list = [
-        (Press::Brief, Keep::All),
-        (Press::Texts(longest), Keep::All),
-        (Press::Texts(longest), Keep::Musts),
-        (Press::Musts(longest, 24), Keep::Musts),
-        (Press::Musts(24, 16), Keep::Musts),
+        (Shortening::Brief, Keep::All),
+        (Shortening::Texts(longest), Keep::All),
+        (Shortening::Texts(longest), Keep::Musts),
+        (Shortening::Musts(longest, 24), Keep::Musts),
+        (Shortening::Musts(24, 16), Keep::Musts),
         (tight, Keep::OnlyMusts(3)),
     ];
     // one more entry matters more than a count for each list
-    let in_all = [(tight, Keep::OnlyMusts(1)), (Press::Musts(10, 8), Keep::OnlyMusts(1))];
+    let in_all = [(tight, Keep::OnlyMusts(1)), (Shortening::Musts(10, 8), Keep::OnlyMusts(1))];
     for (steps, detail) in [(&by_list[..], OmissionDetail::Lists), (&in_all[..], OmissionDetail::Sum)] {
         let shown = budget::fit(&all, form, steps, |lists, how, less| {
             let shown = project.assembled(&lists, how, less, detail, terminal)?;
@@ -252,7 +252,7 @@ impl Project<'_> {
     fn assembled(
         &self,
         lists: &[BudgetList],
-        how: Press,
+        how: Shortening,
         shortened: bool,
         detail: OmissionDetail,
         terminal: &mut Templates,
@@ -274,7 +274,7 @@ impl Project<'_> {
                 active_sessions: overview.active_sessions.len(),
                 agents: overview.agents,
             },
-            own_session_id: (how == Press::Nothing).then(|| overview.own.as_ref().map(|(id, _)| id)),
+            own_session_id: (how == Shortening::Nothing).then(|| overview.own.as_ref().map(|(id, _)| id)),
             message: message.as_ref(),
             working_memory: list("working_memory").map(Into::into),
             long_term_memory: list("long_term_memory").map(Into::into),

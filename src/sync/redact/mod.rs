@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::context::{CommandContext, active, names};
 use crate::sync::policy::{SyncPolicy, destinations};
-use crate::sync::remote::Sync;
+use crate::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Kind, Result, empirica, quote};
 use empirica_notes::format::redact::By;
 use empirica_notes::git::remotes;
@@ -182,7 +182,14 @@ fn publish(
     let mut redact = || -> Result<RemoteRedaction> {
         let policy = SyncPolicy::configured(context.repo)?;
         let options = TransferOptions { shown: request.shown, ..Default::default() };
-        let sync = Sync { store: &context.store, target, options, policy, allow_secret: false, only_redactions: true };
+        let sync = RemoteSyncRun {
+            store: &context.store,
+            target,
+            options,
+            policy,
+            allow_secret: false,
+            only_redactions: true,
+        };
         match sync.dry_run(&mut Vec::new()) {
             Ok(seen) if seen.first => return Ok(result(RemoteState::NoNotes, None)),
             Err(error) if !is_known => return Ok(result(RemoteState::Unreachable, Some(error.in_one_line()))),

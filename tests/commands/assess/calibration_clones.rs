@@ -118,8 +118,8 @@ fn later_records_for_a_session_do_not_move_its_end() {
         record(3, 0, Body::Attach(attach)),
         record(4, 0, Body::Supersede(Supersede { of: id(0), by: id(1) })),
     ];
-    let gathered = SessionRecords::collect(&records, &session(0)).expect("a session");
-    assert_eq!(gathered.end, id(2));
+    let collected = SessionRecords::collect(&records, &session(0)).expect("a session");
+    assert_eq!(collected.end, id(2));
 }
 
 /// Anything that matters to the track record; references may lead nowhere or forward.
