@@ -31,7 +31,7 @@ pub fn answer(outcome: &DiffOutcome) -> Answer {
 
 /// One operand of a comparison.
 #[derive(Serialize, JsonSchema)]
-struct SideView<'a> {
+struct OperandView<'a> {
     /// `checkpoint`, `assessment`, `handoff` or `now`.
     kind: &'a str,
     /// The record; null for now.
@@ -50,9 +50,9 @@ struct SideView<'a> {
     vectors_from: Option<&'a Id>,
 }
 
-impl<'a> From<&'a Operand> for SideView<'a> {
+impl<'a> From<&'a Operand> for OperandView<'a> {
     fn from(operand: &'a Operand) -> Self {
-        SideView {
+        OperandView {
             kind: operand.kind,
             id: operand.id.as_ref(),
             session_id: operand.session.as_ref(),
@@ -69,9 +69,9 @@ impl<'a> From<&'a Operand> for SideView<'a> {
 #[derive(Serialize, JsonSchema)]
 pub struct DiffView<'a> {
     /// The earlier operand.
-    a: SideView<'a>,
+    a: OperandView<'a>,
     /// The later operand.
-    b: SideView<'a>,
+    b: OperandView<'a>,
     /// A sentence: the losses; without any, the gains or other changes.
     summary: &'a str,
     /// What b lacks: findings, questions, answers, dead ends, mistakes, decisions, goals, documents, handoffs, sessions and
@@ -97,8 +97,8 @@ pub struct DiffView<'a> {
 impl<'a> From<&'a DiffOutcome> for DiffView<'a> {
     fn from(DiffOutcome { a, b, comparison, .. }: &'a DiffOutcome) -> Self {
         DiffView {
-            a: SideView::from(a),
-            b: SideView::from(b),
+            a: OperandView::from(a),
+            b: OperandView::from(b),
             summary: &comparison.summary,
             lost: comparison.of(ChangeKind::Lost).collect(),
             gained: comparison.of(ChangeKind::Gained).collect(),
