@@ -15,7 +15,7 @@ use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::{Assessment, Body, Envelope, Id, Namespace, Phase, Record, SessionId, Vector, Vectors};
 use empirica_notes::store::Render;
 use git_empirica::fold::handoff_report::{GitWork, HandoffInput, report};
-use git_empirica::fold::session_state::SessionRecords;
+use git_empirica::fold::session_records::SessionRecords;
 use git_empirica::handoff::note::BuiltIn;
 
 use super::common::{Bench, run};
@@ -223,7 +223,7 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
         session.say(words, after, Body::Resolve(answer));
     }
     session.assess(words, after, Phase::Postflight, 50);
-    let gathered = SessionRecords::collect(&session.records, &session.id).expect("a session");
+    let records = SessionRecords::collect(&session.records, &session.id).expect("a session");
     let work = GitWork {
         commits: vec![CommitLine { commit: after.id.clone(), subject: after.subject.clone() }],
         files: after.files.clone(),
@@ -239,7 +239,7 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
         next_steps: Some(vec![words.text(5)]),
         ..HandoffInput::default()
     };
-    let handoff = report(&gathered, work, input, when(session.ms));
+    let handoff = report(&records, work, input, when(session.ms));
     session.say(words, after, Body::Handoff(Box::new(handoff)));
     session.say(words, after, Body::SessionEnd(SessionEnd { reason: None }));
     session.records

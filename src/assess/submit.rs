@@ -15,7 +15,7 @@ use crate::fold::assessment::gate::{Gate, GateDecision};
 use crate::fold::assessment::{calibration, drift, gate, trajectory};
 use crate::fold::handoff_report::HandoffInput;
 use crate::handoff;
-use crate::handoff::build::Content;
+use crate::handoff::build::HandoffParts;
 use crate::handoff::view::delta_map;
 use crate::handoff::write::HandoffOutcome;
 use crate::session::compaction::{self, SinceSnapshot};
@@ -160,20 +160,20 @@ pub fn run(
     context.optional("reasoning", request.reasoning.as_deref())?;
     let session = context.writing()?;
     let scan = context.session(&session.id)?;
-    let gathered = gather_from(&scan, &session.id)?;
-    if !gathered.session.is_active() {
+    let session_records = gather_from(&scan, &session.id)?;
+    if !session_records.session.is_active() {
         return Err(Error::refused(format!("cannot assess session {}: it has ended", session.id.short()))
             .suggest("Start a new session.")
-            .command(names::start_command(Some(&gathered.session.ai))));
+            .command(names::start_command(Some(&session_records.session.ai))));
     }
     // a session can get its task after it began
     let later = || active::anywhere(context, session.id.as_str()).and_then(|session| session.task);
-    request.task = request.task.or_else(|| gathered.session.task.is_none().then(later).flatten());
-    let round = gathered.next_round(phase);
+    request.task = request.task.or_else(|| session_records.session.task.is_none().then(later).flatten());
+    let round = session_records.next_round(phase);
     let mut proposed = goal_suggestions::GoalChanges::default();
     if phase == Phase::Preflight {
         let evidence = (request.task.as_deref(), request.reasoning.as_deref(), request.unknowns.as_slice());
-        proposed = goal_suggestions::run(context, &session, &gathered, &request.vectors, evidence)?;
+        proposed = goal_suggestions::run(context, &session, &session_records, &request.vectors, evidence)?;
     }
     let finding = |text: String| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
     let unknown = |text: String| Body::Unknown(Unknown { text, led_from: None });
@@ -207,7 +207,7 @@ pub fn run(
     let is_first = phase == Phase::Preflight;
     let mut goals_reached = Vec::new();
     if !is_first && !gate.drift.is_inflated() {
-        let reached = goal_suggestions::reached(&all_records, &session, &gathered, &assessment);
+        let reached = goal_suggestions::reached(&all_records, &session, &session_records, &assessment);
         goals_reached.extend(reached.iter().map(GoalReached::from));
         if !reached.is_empty() {
             let bodies = reached.into_iter().map(Body::GoalDone).collect();
@@ -215,14 +215,15 @@ pub fn run(
         }
     }
     let gate = (phase == Phase::Check).then_some(gate);
-    let since_compaction = compaction::since(context, &gathered, &assessed, &assessment).unwrap_or_else(|error| {
-        // the assessment stays stored
-        stored.warnings.push(format!("cannot compare the vectors with those before the compaction: {error}"));
-        None
-    });
+    let since_compaction =
+        compaction::since(context, &session_records, &assessed, &assessment).unwrap_or_else(|error| {
+            // the assessment stays stored
+            stored.warnings.push(format!("cannot compare the vectors with those before the compaction: {error}"));
+            None
+        });
     let vectors = assessment.vectors;
     let handoff = hand_over.map(|input| write_handoff(context, &session, input, request.sign));
-    let before = gathered.before();
+    let before = session_records.before();
     let first = is_first.then(|| {
         if gate::triggers(&vectors).is_empty() { GateDecision::Proceed } else { GateDecision::Investigate }.name()
     });
@@ -260,7 +261,7 @@ fn write_handoff(
     input: HandoffInput,
     sign: bool,
 ) -> Result<Box<HandoffOutcome>, Error> {
-    let mut outcome = handoff::write::write(context, session, input, &Content::default())?;
+    let mut outcome = handoff::write::write(context, session, input, &HandoffParts::default())?;
     if sign {
         handoff::write::sign(context, session, &mut outcome);
     }
@@ -318,7 +319,7 @@ pub fn vector_pairs(document: &str) -> Result<Vec<String>> {
 
 fn vector_error(error: &VectorError) -> Error {
     let names: Vec<&str> = Vector::ALL.iter().map(|vector| vector.name()).collect();
-    let base = Error::usage(error.to_string());
+    let base = Error::usage(format!("cannot read the vectors: {error}"));
     match error {
         VectorError::Unknown { name, nearest } => {
             let base = base.provided(name.clone()).reason(format!("the vectors are {}", names.join(", ")));

@@ -22,8 +22,8 @@ pub fn run(context: &CommandContext<'_>, request: SnapshotRequest) -> Result<Che
     context.optional("reasoning", request.reasoning.as_deref())?;
     let session = context.writing()?;
     let git = PendingGit::start(context);
-    let gathered = gather(context, &session.id)?;
-    let (body, mut warnings) = take(context, &gathered, &session.ai, request, git)?;
+    let session_records = gather(context, &session.id)?;
+    let (body, mut warnings) = take(context, &session_records, &session.ai, request, git)?;
     let (records, mut stored) = context.store(&session, vec![Body::Checkpoint(Box::new(body))], FlushTiming::Now)?;
     stored.warnings.append(&mut warnings);
     match records.into_iter().next().map(|record| (record.head, record.body)) {
@@ -79,7 +79,7 @@ pub fn newest(
 
 /// Error: no checkpoint matches.
 pub fn none_stored() -> Error {
-    Error::not_found("no checkpoint is stored here")
+    Error::not_found("cannot find a checkpoint: none is stored here")
         .reason("there is no assessment or checkpoint, or none matches the request")
         .suggest("List all, or take one in an active session.")
         .command(empirica("checkpoint list"))

@@ -118,7 +118,7 @@ fn check_memory(memory: &str) -> Result<()> {
     if journal::MEMORY.contains(&memory) {
         return Ok(());
     }
-    let error = Error::usage(format!("unknown kind of memory '{memory}'")).provided(memory);
+    let error = Error::usage(format!("cannot log a memory of the kind '{memory}': unknown kind")).provided(memory);
     Err(journal::MEMORY.iter().fold(
         error.reason(format!("the kinds are {}", journal::MEMORY.join(", "))).suggest("Use one of them."),
         |error, kind| error.alternative(*kind),
@@ -130,7 +130,7 @@ fn parse_category(name: &str) -> Result<String> {
     if journal::CATEGORIES.contains(&lower.as_str()) {
         return Ok(lower);
     }
-    let mut error = Error::usage(format!("unknown activity category '{name}'"))
+    let mut error = Error::usage(format!("cannot log an activity of the category '{name}': unknown category"))
         .provided(name)
         .reason(format!("the categories are {}", journal::CATEGORIES.join(", ")));
     if let Some(near) = similar::get_close_matches(lower.as_str(), journal::CATEGORIES, 1, 0.5).first() {

@@ -38,7 +38,7 @@ pub fn edit(repo: &Repository, text: &str, out_is_terminal: bool) -> Result<Opti
     }
     match command.status() {
         Ok(status) if status.success() => {}
-        Ok(status) => return Err(kept(&format!("the editor '{line}' ended with {status}"))),
+        Ok(status) => return Err(kept(&format!("cannot edit the draft: the editor '{line}' ended with {status}"))),
         Err(error) => return Err(kept(&format!("cannot start the editor '{line}'")).caused_by(error)),
     }
     let edited =

@@ -41,18 +41,19 @@ pub fn from_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
     let mut out = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             let names: Vec<&str> = command.get_subcommands().map(|sub| sub.get_name()).collect();
-            Error::usage(format!("{name}: no subcommand given"))
+            Error::usage(format!("cannot run {name}: no subcommand given"))
                 .reason(format!("it has {}", names.join(", ")))
                 .command(help)
         }
         ErrorKind::MissingRequiredArgument => {
             let missing = first(ContextKind::InvalidArg);
-            let error = Error::usage(format!("{name}: {missing} is missing")).command(help);
+            let error = Error::usage(format!("cannot run {name}: {missing} is missing")).command(help);
             about(&missing).into_iter().fold(error, Error::reason)
         }
         ErrorKind::InvalidSubcommand => {
             let word = first(ContextKind::InvalidSubcommand);
-            let error = Error::usage(format!("'{word}' is not a command of {name}")).provided(word.as_str());
+            let error =
+                Error::usage(format!("cannot run '{word}': it is not a command of {name}")).provided(word.as_str());
             match near.first() {
                 Some(near) => {
                     let rest = arguments.iter().skip_while(|arg| arg.to_str() != Some(&word)).skip(1);
@@ -70,18 +71,18 @@ pub fn from_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
             let cause = std::error::Error::source(error).map(ToString::to_string);
             let takes = || (!values.is_empty()).then(|| format!("it takes {}", values.join(", ")));
             let message = match value.as_str() {
-                "" => format!("'{argument}' has no value"),
-                value => format!("invalid value '{value}' for '{argument}'"),
+                "" => format!("cannot parse '{argument}': it has no value"),
+                value => format!("cannot parse '{argument}': invalid value '{value}'"),
             };
             let error = Error::usage(message).provided(value).command(help);
             cause.or_else(takes).or_else(|| about(&argument)).into_iter().fold(error, Error::reason)
         }
-        ErrorKind::InvalidUtf8 => Error::usage("an argument is not valid UTF-8").command(help),
+        ErrorKind::InvalidUtf8 => Error::usage("cannot parse the arguments: one is not valid UTF-8").command(help),
         _ => {
             let rendered = error.render().to_string();
             let lines = rendered.split("\n\n").next().unwrap_or_default().lines().map(str::trim);
             let message = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-            Error::usage(message.trim_start_matches("error: ")).command(help)
+            Error::usage(format!("cannot parse the arguments: {}", message.trim_start_matches("error: "))).command(help)
         }
     };
     if let Some(near) = near.first() {
@@ -93,8 +94,8 @@ pub fn from_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
 fn unknown(argument: &str, name: &Command, command: &clap::Command, has_no_near: bool) -> Error {
     let is_option = argument.starts_with('-');
     let error = Error::usage(match is_option {
-        true => format!("{name} has no option '{argument}'"),
-        false => format!("{name}: '{argument}' is one argument too many"),
+        true => format!("cannot run {name}: it has no option '{argument}'"),
+        false => format!("cannot run {name}: '{argument}' is one argument too many"),
     });
     match is_option && has_no_near {
         // options for diffs are git log's

@@ -21,7 +21,7 @@ impl<'a> Input<'a> {
     pub fn text(&mut self, argument: String) -> Result<String> {
         if argument == "-" {
             let stdin = self.stdin.take().ok_or_else(|| {
-                Error::usage("only one argument can be read from standard input")
+                Error::usage("cannot read several arguments from standard input")
                     .reason("it ends after the first of them")
                     .suggest("Use @FILE for the others.")
             })?;
@@ -86,7 +86,7 @@ pub fn lines<'a>(stdin: &'a mut dyn Read, file: &Path) -> Result<(Box<dyn BufRea
 
 fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
     let mut text = String::from_utf8(bytes).map_err(|error| {
-        Error::usage(format!("{name} is not valid UTF-8"))
+        Error::usage(format!("cannot read {name}: it is not valid UTF-8"))
             .suggest("Convert it to UTF-8 first.")
             .caused_by(error.utf8_error())
     })?;

@@ -44,7 +44,7 @@ impl<'a> Invocation<'a> {
     /// The context of a use case.
     pub fn open(&self, selection: impl Into<Selection>) -> Result<CommandContext<'a>> {
         let context = CommandContext::new(self.env, self.repo()?, &BuiltIn, selection.into())?;
-        context.opener.on_progress(Box::new(Progress::counting(self.output, "indexing notes")));
+        context.index_cache.on_progress(Box::new(Progress::counting(self.output, "indexing notes")));
         Ok(context)
     }
 

@@ -52,7 +52,7 @@ impl CollectOutcome {
 
 /// Reads a transcript and, unless it is a dry run, stores its new parts.
 pub fn run(context: &CommandContext<'_>, request: &CollectRequest) -> Result<CollectOutcome> {
-    let collection = prepared(context, request)?;
+    let collection = prepare(context, request)?;
     let stored = match request.dry_run {
         true => StoreReport { warnings: collection.warnings.clone(), ..StoreReport::default() },
         false => collection.store(context)?,
@@ -95,7 +95,7 @@ impl Collection {
 
 /// Reads a transcript and finds its session, the first of: the one `--session` names; the one with the agent's own ID; the only active
 /// one here without such an ID that began during the transcript; a new one, with the start and end of the transcript. Stores nothing.
-pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Result<Collection> {
+pub fn prepare(context: &CommandContext<'_>, request: &CollectRequest) -> Result<Collection> {
     let (path, mut transcript) = read(context, request)?;
     let id = id_of(&transcript, &path);
     if context.repo.config_bool("empirica.redact").unwrap_or(true) {
@@ -103,9 +103,9 @@ pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Resul
     }
     // redact before cutting, which may split a secret
     transcript.cut();
-    let having = having(context, &id)?;
-    let chosen = choose(context, &transcript, &id, &having)?;
-    let sessions = having.iter().map(|session| &session.id).chain(chosen.iter().map(|session| &session.id));
+    let with_id = sessions_with_external_id(context, &id)?;
+    let chosen = choose(context, &transcript, &id, &with_id)?;
+    let sessions = with_id.iter().map(|session| &session.id).chain(chosen.iter().map(|session| &session.id));
     let before = collected_before(context, sessions, &transcript, &id)?;
     let added = added(&transcript, &id, &before);
     let mut warnings: Vec<String> = chosen.iter().filter_map(|session| session.note.clone()).collect();
@@ -130,7 +130,7 @@ pub fn prepared(context: &CommandContext<'_>, request: &CollectRequest) -> Resul
             Body::Transcript(Box::new(added.clone())),
         ));
         let has_ended = |other: &Session| other.id == session.id && !other.is_active();
-        if is_new_session || having.iter().any(has_ended) {
+        if is_new_session || with_id.iter().any(has_ended) {
             records.push(session_end(context, &session, &transcript));
         }
     }
@@ -146,7 +146,7 @@ fn read(context: &CommandContext<'_>, request: &CollectRequest) -> Result<(PathB
     let transcript = empirica_transcripts::read(&path, root.as_deref())?;
     match request.agent.filter(|agent| *agent != transcript.agent) {
         None => Ok((path, transcript)),
-        Some(agent) => Err(Error::refused(format!("the transcript is not by {}", agent.name()))
+        Some(agent) => Err(Error::refused(format!("cannot collect the transcript: it is not by {}", agent.name()))
             .provided(path.display().to_string())
             .reason(format!("it has the format of {}", transcript.agent.name()))
             .suggest("Leave --agent out: it is detected.")
@@ -160,7 +160,7 @@ fn latest(context: &CommandContext<'_>, root: Option<&Path>, agent: Option<Agent
     found.ok_or_else(|| {
         let whose = agent.map(|agent| format!(" of {}", agent.name())).unwrap_or_default();
         let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
-        Error::not_found(format!("there is no transcript{whose} of this work tree"))
+        Error::not_found(format!("cannot find a transcript{whose} of this work tree"))
             .reason(format!("none of the folders of {} has one", names.join(", ")))
             .suggest("Name the file of the transcript.")
             .command(empirica("collect").arg(blank("<transcript>")))
@@ -207,7 +207,7 @@ fn unreadable_notes() -> Error {
 }
 
 /// The sessions with that ID of the agent's own, oldest first.
-pub(crate) fn having(context: &CommandContext<'_>, id: &str) -> Result<Vec<Session>> {
+pub(crate) fn sessions_with_external_id(context: &CommandContext<'_>, id: &str) -> Result<Vec<Session>> {
     let mut found = context.index()?.sessions_like(id)?;
     found.retain(|session| session.external_id.as_deref() == Some(id));
     Ok(found)
@@ -218,7 +218,7 @@ fn choose(
     context: &CommandContext<'_>,
     transcript: &Transcript,
     id: &str,
-    having: &[Session],
+    with_id: &[Session],
 ) -> Result<Option<WorkingSession>> {
     let of = |session: &Session| WorkingSession {
         ai: context.author(Some(&session.ai)),
@@ -231,13 +231,16 @@ fn choose(
         let other = row.and_then(|row| row.session.external_id).filter(|other| other != id);
         return match other {
             None => Ok(Some(WorkingSession { ai: context.author(Some(&named.ai)), id: named.id, note: None })),
-            Some(other) => Err(Error::refused(format!("the session {} is of another transcript", named.id.short()))
-                .provided(name)
-                .reason(format!("the agent knows it by the id {other}, and the transcript is of {id}"))
-                .suggest("Leave --session out: the session of the transcript is found or made.")),
+            Some(other) => Err(Error::refused(format!(
+                "cannot collect into session {}: it is of another transcript",
+                named.id.short()
+            ))
+            .provided(name)
+            .reason(format!("the agent knows it by the id {other}, and the transcript is of {id}"))
+            .suggest("Leave --session out: the session of the transcript is found or made.")),
         };
     }
-    if let Some(session) = having.iter().rev().find(|session| session.is_active()).or(having.last()) {
+    if let Some(session) = with_id.iter().rev().find(|session| session.is_active()).or(with_id.last()) {
         return Ok(Some(of(session)));
     }
     let mut fitting = Vec::new();

@@ -12,7 +12,7 @@ pub mod tasks;
 use std::cell::RefCell;
 
 use crate::context::stored::StoreReport;
-use crate::index::{Index, Opener};
+use crate::index::{Index, IndexCache};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
@@ -39,7 +39,7 @@ pub struct CommandContext<'a> {
     /// Records of the repository.
     pub store: Store<'a>,
     /// Index over the records.
-    pub opener: Opener,
+    pub index_cache: IndexCache,
     /// Agent and session named by the user.
     pub selection: Selection,
     /// `--ai` or `EMPIRICA_AI`, as stored.
@@ -65,7 +65,7 @@ impl<'a> CommandContext<'a> {
             env,
             repo,
             store: Store::new(repo, env, render)?,
-            opener: Opener::default(),
+            index_cache: IndexCache::default(),
             selection,
             named: None,
             in_name: Vec::new(),
@@ -89,7 +89,7 @@ impl<'a> CommandContext<'a> {
 
     /// The index over the current records.
     pub fn index(&self) -> Result<Index<'_>> {
-        self.opener.open(&self.store)
+        self.index_cache.open(&self.store)
     }
 
     /// The records of a session, and those that refer to them.
@@ -143,7 +143,7 @@ impl<'a> CommandContext<'a> {
     /// Requires a text; a blank one is a usage error that names the argument.
     pub fn text<'t>(&self, name: &str, text: &'t str) -> Result<&'t str> {
         if text.trim().is_empty() {
-            return Err(Error::usage(format!("the {name} is empty"))
+            return Err(Error::usage(format!("cannot use the {name}: it is empty"))
                 .reason("a record without text says nothing to the next session")
                 .suggest("Give the text, or leave it out if it is optional."));
         }
@@ -160,7 +160,7 @@ impl<'a> CommandContext<'a> {
         if id.is_none_or(|id| self.store.secret_filter().clean(id) == id) {
             return Ok(());
         }
-        Err(Error::usage(format!("the {name} looks like a secret"))
+        Err(Error::usage(format!("cannot use the {name}: it looks like a secret"))
             .reason(format!("secrets are replaced before anything is stored, and records are found by the {name}"))
             .suggest("Give an id without a secret."))
     }

@@ -102,7 +102,7 @@ pub fn add_candidate(error: Error, candidate: &str, id: &str) -> Error {
 
 /// Error: an abbreviation matches several IDs.
 pub fn ambiguous(name: &str, listed: &[String]) -> Error {
-    Error::refused(format!("'{name}' is ambiguous"))
+    Error::refused(format!("cannot resolve '{name}': it is ambiguous"))
         .provided(name)
         .reason(format!("it could be {}", listed.join("; ")))
         .suggest("Give more characters.")
@@ -125,7 +125,8 @@ fn label_of_session(session: &Session) -> String {
 
 /// A record as a candidate: kind, short ID, first words.
 pub fn label_of(record: &Record) -> String {
-    let words = searchable::of(&record.body).map(|text| format!(": {}", short(&text, WORDS))).unwrap_or_default();
+    let words =
+        searchable::searchable_text(&record.body).map(|text| format!(": {}", short(&text, WORDS))).unwrap_or_default();
     format!("{} {}{words}", record.body.kind().replace('_', " "), record.head.id.short())
 }
 
@@ -178,7 +179,7 @@ pub fn pick<'s>(all: &'s [Session], name: &str) -> Result<&'s Session> {
         [only] => Ok(only),
         [] => Err(unknown(all, name, "no session's id begins with it")),
         many => {
-            let message = format!("'{name}' is the beginning of {} sessions", many.len());
+            let message = format!("cannot resolve '{name}': it is the beginning of {} sessions", many.len());
             let candidates = many.iter().map(|session| (label_of_session(session), session.id.to_string()));
             Err(several(message, name, candidates).command(empirica("session list")))
         }
@@ -190,7 +191,7 @@ fn unknown(all: &[Session], name: &str, why: &str) -> Error {
         .first()
         .copied()
         .filter(|_| !name.ends_with(':'));
-    let error = Error::not_found(format!("there is no session '{name}'")).provided(name).reason(why);
+    let error = Error::not_found(format!("cannot find session '{name}'")).provided(name).reason(why);
     let error = match near {
         Some(near) => error.suggest(format!("Did you mean '{near}'?")).alternative(near),
         None => error.suggest(FORMS),
@@ -203,7 +204,7 @@ fn none_of(all: &[Session], name: &str, active: bool, ai: Option<&str>) -> Error
     let which = if active { "active sessions" } else { "sessions" };
     let whose = ai.map(|ai| format!(" for ai_id '{ai}'")).unwrap_or_default();
     let start = start_command(ai);
-    let mut error = Error::not_found(format!("there is no session '{name}'"))
+    let mut error = Error::not_found(format!("cannot find session '{name}'"))
         .provided(name)
         .reason(format!("No {which} are stored here{whose}"))
         .suggest(text!["Start one: ", start.clone(), format!(". Or u{}", &FORMS[1..])]);
@@ -249,7 +250,7 @@ pub fn no_record(name: &str, what: &str, why: &str) -> Error {
         "unknown" => empirica("search").arg("kind:unknown"),
         _ => empirica("log").flag("--journal"),
     };
-    Error::not_found(format!("there is no {what} '{name}'"))
+    Error::not_found(format!("cannot find {what} '{name}'"))
         .provided(name)
         .reason(why)
         .suggest(if list.name == "session list" { FORMS } else { "Use an id as the list shows it." })
@@ -268,7 +269,7 @@ pub fn task(context: &CommandContext<'_>, name: &str) -> Result<String> {
     match like.as_slice() {
         [only] => Ok(only.clone()),
         [] => {
-            let error = Error::not_found(format!("there is no task '{name}'"))
+            let error = Error::not_found(format!("cannot find task '{name}'"))
                 .provided(name)
                 .reason("no handoff names it as its task")
                 .suggest("Give the id as the list shows it.")
@@ -279,7 +280,8 @@ pub fn task(context: &CommandContext<'_>, name: &str) -> Result<String> {
         }
         many => {
             let candidates = many.iter().map(|id| (id.clone(), id.clone()));
-            Err(several(format!("'{name}' is ambiguous"), name, candidates).command(empirica("task list")))
+            Err(several(format!("cannot resolve '{name}': it is ambiguous"), name, candidates)
+                .command(empirica("task list")))
         }
     }
 }
@@ -350,7 +352,7 @@ impl<'a> CommandContext<'a> {
                 )))
             }
             many => {
-                let message = format!("'{name}' matches {} records", many.len());
+                let message = format!("cannot resolve '{name}': it matches {} records", many.len());
                 let candidates = many.iter().map(|record| (label_of(record), record.head.id.to_string()));
                 Err(several(message, &name, candidates).command(empirica("show").arg(many[0].head.id.as_str())))
             }

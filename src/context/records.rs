@@ -1,7 +1,7 @@
 //! Folds the records of a session.
 
 use crate::context::CommandContext;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::error::{Error, Result, empirica, text};
 use empirica_notes::model::{Record, SessionId};
 use empirica_notes::store::Scan;
@@ -13,17 +13,17 @@ pub fn gather(context: &CommandContext<'_>, id: &SessionId) -> Result<SessionRec
 
 /// The folded records of a session, from records already read.
 pub fn gather_from(scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
-    gathered_of(&scan.records().collect::<Vec<_>>(), id)
+    collect_session(&scan.records().collect::<Vec<_>>(), id)
 }
 
 /// As [`gather_from`], from records in order of ID.
-pub fn gathered_of(records: &[&Record], id: &SessionId) -> Result<SessionRecords> {
+pub fn collect_session(records: &[&Record], id: &SessionId) -> Result<SessionRecords> {
     SessionRecords::collect(records.iter().copied(), id).ok_or_else(|| nothing_of(id))
 }
 
 /// Error: a session without records.
 pub(crate) fn nothing_of(id: &SessionId) -> Error {
-    Error::not_found(format!("nothing is stored of the session {id}"))
+    Error::not_found(format!("cannot find session {id}: nothing is stored of it"))
         .reason("its records are in another clone, or were removed from the notes")
         .suggest(text!["Use a session of the list, or fetch the others with ", empirica("sync"), "."])
         .command(empirica("session list"))

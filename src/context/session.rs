@@ -106,7 +106,7 @@ impl<'a> CommandContext<'a> {
         agents.sort_unstable();
         agents.dedup();
         if agents.is_empty() {
-            return Error::not_found("there is no active session here")
+            return Error::not_found("cannot choose a session: no active session here")
                 .reason(format!(
                     "no session was started in the worktree '{}', or all have ended",
                     self.store.paths().worktree()
@@ -119,7 +119,7 @@ impl<'a> CommandContext<'a> {
         let label = |session: &&ActiveSession| format!("{} (session {})", session.ai, session.id.short());
         let labels: Vec<String> = newest.iter().map(label).collect();
         let named = self.named_ai().map(|named| format!("{named} has none, and ")).unwrap_or_default();
-        let mut error = Error::refused("several agents have an active session here")
+        let mut error = Error::refused("cannot choose a session: several agents are active here")
             .reason(format!("{named}{} are active in this worktree", labels.join(" and ")))
             .suggest(text![
                 "Name the agent with ",

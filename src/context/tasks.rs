@@ -39,7 +39,7 @@ pub fn check_not_escalated(task: &str, state: &TaskState, kind: &str) -> Result<
         true => "It continues when its resolution is recorded.",
         false => "Escalate it with a handoff of the type escalation, or record its resolution.",
     };
-    Err(Error::refused(format!("the task '{task}' is escalated"))
+    Err(Error::refused(format!("cannot continue task '{task}': it is escalated"))
         .reason(format!("{} escalated it at {}; it waits for a person", step.head.ai, step.head.at))
         .suggest(suggestion)
         .command(resolve)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::{Accept, Envelope, Handoff, Id, SessionId, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,18 +78,18 @@ pub struct Inquiry {
     pub text: String,
 }
 
-pub fn facts(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFacts {
-    let session = &gathered.session;
+pub fn facts(records: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFacts {
+    let session = &records.session;
     let began_ms = at_ms(&session.started_at, &session.began);
     // if its start is stored, its worktree is known
-    let first = gathered.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
+    let first = records.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
     let facts_of = |(head, handoff): &(Envelope, Handoff)| HandoffFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
         in_force: !superseded.contains(&head.id),
         paths: handoff.artifacts.iter().map(|path| plain(path)).collect(),
     };
-    let handoffs: Vec<HandoffFacts> = gathered.handoffs.iter().map(facts_of).collect();
+    let handoffs: Vec<HandoffFacts> = records.handoffs.iter().map(facts_of).collect();
     let taken = |(head, accept): &(Envelope, Accept)| AcceptFacts {
         id: head.id.clone(),
         at_ms: at_ms(&head.at, &head.id),
@@ -99,10 +99,10 @@ pub fn facts(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFac
         questions: accept.questions.len() as u32,
         gaps: accept.gaps.len() as u32,
     };
-    let accepts: Vec<AcceptFacts> = gathered.accepts.iter().map(taken).collect();
+    let accepts: Vec<AcceptFacts> = records.accepts.iter().map(taken).collect();
     let mut touched = BTreeSet::new();
     if !accepts.is_empty() {
-        touched.extend(gathered.touched_files.iter().map(|path| plain(path)));
+        touched.extend(records.touched_files.iter().map(|path| plain(path)));
         touched.extend(handoffs.iter().flat_map(|handoff| handoff.paths.iter().cloned()));
     }
     SessionFacts {
@@ -113,18 +113,18 @@ pub fn facts(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFac
         handoffs,
         accepts,
         touched,
-        inquiries: inquiries(gathered),
+        inquiries: inquiries(records),
     }
 }
 
-fn inquiries(gathered: &SessionRecords) -> Vec<Inquiry> {
+fn inquiries(records: &SessionRecords) -> Vec<Inquiry> {
     let inquiry = |id: &Id, kind, text: &String| Inquiry { id: id.clone(), kind, text: text.clone() };
     let open =
-        gathered.unknowns.iter().filter_map(|item| Some(inquiry(item.id.as_ref()?, InquiryKind::Unknown, &item.text)));
+        records.unknowns.iter().filter_map(|item| Some(inquiry(item.id.as_ref()?, InquiryKind::Unknown, &item.text)));
     let answered =
-        gathered.answered.iter().map(|answered| inquiry(&answered.id, InquiryKind::Unknown, &answered.question));
-    let failed = gathered.dead_end_ids.iter().zip(&gathered.dead_ends);
-    let failed = failed.map(|(id, failure)| inquiry(id, InquiryKind::DeadEnd, &failure.approach));
+        records.answered.iter().map(|answered| inquiry(&answered.id, InquiryKind::Unknown, &answered.question));
+    let failed = records.dead_end_ids.iter().zip(&records.dead_ends);
+    let failed = failed.map(|(id, dead_end)| inquiry(id, InquiryKind::DeadEnd, &dead_end.approach));
     let mut out: Vec<Inquiry> = open.chain(answered).chain(failed).collect();
     out.sort_by(|a, b| (a.kind, &a.id).cmp(&(b.kind, &b.id)));
     out

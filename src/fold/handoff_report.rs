@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use crate::fold::assessment::{calibration, gaps, trajectory};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::text::list::add_new;
-use empirica_notes::error::{Command, blank, empirica};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::assessment::CommitLine;
 use empirica_notes::model::handoff::{Item, RepositoryState};
@@ -69,21 +68,21 @@ pub struct GitWork {
 
 /// A handoff of the session at `now`. It supersedes earlier ones, so it carries over their own texts
 /// (accomplishments, context, next steps, artifacts) unless given again.
-pub fn report(gathered: &SessionRecords, work: GitWork, input: HandoffInput, now: DateTime<Utc>) -> Handoff {
-    let earlier = carried_from(gathered);
-    let (before, after) = (gathered.before(), gathered.after());
+pub fn report(records: &SessionRecords, work: GitWork, input: HandoffInput, now: DateTime<Utc>) -> Handoff {
+    let earlier = carried_from(records);
+    let (before, after) = (records.before(), records.after());
     let calibration_status = calibration::status(before, after);
     let shown_after = after.or_else(|| {
         // without a POSTFLIGHT, show the trajectory so far
-        let (_, last) = gathered.last()?;
-        (gathered.assessments.len() > 1).then_some(&last.vectors)
+        let (_, last) = records.last()?;
+        (records.assessments.len() > 1).then_some(&last.vectors)
     });
     let plain = |text: &String| Item { id: None, text: text.clone() };
-    let mut findings = gathered.findings.clone();
+    let mut findings = records.findings.clone();
     findings.extend(input.findings.iter().map(plain));
-    let mut unknowns = gathered.unknowns.clone();
+    let mut unknowns = records.unknowns.clone();
     unknowns.extend(input.unknowns.iter().map(plain));
-    let answered = gathered.answered.iter().map(|a| (a.question.as_str(), a.answer.as_str()));
+    let answered = records.answered.iter().map(|a| (a.question.as_str(), a.answer.as_str()));
     let gaps_filled = gaps::filled(before, after, answered, findings.iter().map(|f| f.text.as_str()));
 
     let carried = |list: fn(&Handoff) -> &Vec<String>| earlier.map(list).cloned().unwrap_or_default();
@@ -93,16 +92,16 @@ pub fn report(gathered: &SessionRecords, work: GitWork, input: HandoffInput, now
     let mut named_artifacts = carried(|h| &h.named_artifacts);
     add_new(&mut named_artifacts, &input.artifacts);
     let mut artifacts = named_artifacts.clone();
-    add_new(&mut artifacts, work.files.iter().chain(&gathered.touched_files));
-    let task = input.task.or_else(|| gathered.session.task.clone()).or_else(|| earlier.map(|h| h.task.clone()));
-    let started = DateTime::parse_from_rfc3339(&gathered.session.started_at).ok();
+    add_new(&mut artifacts, work.files.iter().chain(&records.touched_files));
+    let task = input.task.or_else(|| records.session.task.clone()).or_else(|| earlier.map(|h| h.task.clone()));
+    let started = DateTime::parse_from_rfc3339(&records.session.started_at).ok();
     Handoff {
         kind: "epistemic".to_owned(),
         git: work.git,
         task: task.unwrap_or_default(),
-        started_at: gathered.session.started_at.clone(),
+        started_at: records.session.started_at.clone(),
         duration_seconds: started.map_or(0, |t| (now - t.with_timezone(&Utc)).num_seconds().max(0) as u64),
-        session_status: if gathered.session.is_active() { "active" } else { "ended" }.to_owned(),
+        session_status: if records.session.is_active() { "active" } else { "ended" }.to_owned(),
         trajectory: trajectory::rows(before, shown_after, calibration_status),
         calibration_status,
         accomplished,
@@ -110,46 +109,18 @@ pub fn report(gathered: &SessionRecords, work: GitWork, input: HandoffInput, now
         findings,
         gaps_filled,
         unknowns,
-        dead_ends: gathered.dead_ends.clone(),
-        mistakes: gathered.mistakes.clone(),
-        decisions: gathered.decisions.clone(),
-        evidence: gathered.evidence.clone(),
-        goals: gathered.goals.clone(),
-        tools: gathered.tools.clone(),
-        sources: gathered.sources.clone(),
+        dead_ends: records.dead_ends.clone(),
+        mistakes: records.mistakes.clone(),
+        decisions: records.decisions.clone(),
+        evidence: records.evidence.clone(),
+        goals: records.goals.clone(),
+        tools: records.tools.clone(),
+        sources: records.sources.clone(),
         context: input.context.or_else(|| earlier.map(|h| h.context.clone())).unwrap_or_default(),
         next_steps,
         artifacts,
         named_artifacts,
-        assessments: gathered.assessed(),
+        assessments: records.assessed(),
         ..Handoff::default()
-    }
-}
-
-/// Missing parts of a good handoff, with the commands that add them.
-pub fn missing(handoff: &Handoff) -> Vec<(&'static str, Command)> {
-    let checks = [
-        (handoff.task.is_empty(), "task", "-m", "<what was to be done>"),
-        (handoff.findings.is_empty(), "findings", "--finding", "<what you learned>"),
-        (handoff.unknowns.is_empty(), "unknowns", "--unknown", "<what is still open>"),
-        (handoff.context.is_empty(), "context", "--context", "<what the next session must know>"),
-        (handoff.artifacts.is_empty(), "artifacts", "--artifact", "<path>"),
-    ];
-    let incomplete = checks.into_iter().filter(|(lacks, ..)| *lacks);
-    incomplete.map(|(_, what, option, shown)| (what, empirica("handoff").option(option, blank(shown)))).collect()
-}
-
-/// A duration in two units: "45 s", "12 min", "2 h 5 min", "3 d 4 h".
-pub fn duration(seconds: u64) -> String {
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    let pair = |big: u64, unit: &str, small: u64, small_unit: &str| match small {
-        0 => format!("{big} {unit}"),
-        _ => format!("{big} {unit} {small} {small_unit}"),
-    };
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, _) => format!("{minutes} min"),
-        (0, ..) => pair(hours, "h", minutes % 60, "min"),
-        _ => pair(days, "d", hours % 24, "h"),
     }
 }

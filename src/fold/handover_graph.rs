@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::{Id, SessionId};
 
 /// A session that continued another one.
@@ -24,14 +24,14 @@ pub struct Handover {
 pub fn handovers<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Clone) -> Vec<Handover> {
     let mut by_handoff: BTreeMap<&Id, &SessionId> = BTreeMap::new();
     let mut of_session: BTreeMap<&SessionId, Vec<&Id>> = BTreeMap::new();
-    for gathered in sessions.clone() {
-        let handoffs: Vec<&Id> = gathered.handoffs.iter().map(|(head, _)| &head.id).collect();
-        by_handoff.extend(handoffs.iter().map(|id| (*id, &gathered.session.id)));
-        of_session.insert(&gathered.session.id, handoffs);
+    for records in sessions.clone() {
+        let handoffs: Vec<&Id> = records.handoffs.iter().map(|(head, _)| &head.id).collect();
+        by_handoff.extend(handoffs.iter().map(|id| (*id, &records.session.id)));
+        of_session.insert(&records.session.id, handoffs);
     }
     let mut out = Vec::new();
-    for gathered in sessions {
-        let session = &gathered.session;
+    for records in sessions {
+        let session = &records.session;
         let began_with = session.from_handoff.as_ref().filter(|id| by_handoff.contains_key(id));
         let from = began_with.and_then(|id| by_handoff.get(id).copied()).or(session.from.as_ref());
         if let Some(from) = from.filter(|from| of_session.contains_key(from) && **from != session.id) {
@@ -39,7 +39,7 @@ pub fn handovers<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Cl
             let (handoff, by) = (began_with.or_else(before).cloned(), session.began.clone());
             out.push(Handover { handoff, from: from.clone(), to: session.id.clone(), by, accepted: false });
         }
-        for (head, accept) in &gathered.accepts {
+        for (head, accept) in &records.accepts {
             let Some(from) = by_handoff.get(&accept.of).filter(|from| ***from != session.id) else { continue };
             let (handoff, to) = (Some(accept.of.clone()), session.id.clone());
             out.push(Handover { handoff, from: (*from).clone(), to, by: head.id.clone(), accepted: true });
@@ -107,9 +107,9 @@ mod tests {
 
     /// Handoff, from, to, record and accepted of each handover.
     fn handovers(records: &[Record], sessions: &[u32]) -> Vec<(Option<Id>, SessionId, SessionId, Id, bool)> {
-        let gathered: Vec<SessionRecords> =
+        let session_records: Vec<SessionRecords> =
             sessions.iter().filter_map(|n| SessionRecords::collect(records, &session(*n))).collect();
-        super::handovers(&gathered).into_iter().map(|p| (p.handoff, p.from, p.to, p.by, p.accepted)).collect()
+        super::handovers(&session_records).into_iter().map(|p| (p.handoff, p.from, p.to, p.by, p.accepted)).collect()
     }
 
     #[test]

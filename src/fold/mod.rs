@@ -6,6 +6,6 @@ pub mod facts;
 pub mod handoff_report;
 pub mod handover_graph;
 pub mod journal;
-pub mod session_state;
+pub mod session_records;
 pub mod session_summary;
 pub mod task;

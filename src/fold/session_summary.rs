@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::fold::assessment::belief::differences;
 use crate::fold::assessment::track_record::TrackEntry;
 use crate::fold::facts::{SessionFacts, facts};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::{Id, Phase, Vector, Vectors};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,19 +24,19 @@ pub struct SessionSummary {
 }
 
 /// Summarizes a session, given its superseded handoffs.
-pub fn summarize(gathered: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionSummary {
+pub fn summarize(records: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionSummary {
     SessionSummary {
-        facts: facts(gathered, superseded),
-        before: gathered.before().cloned(),
-        after: gathered.after().cloned(),
-        entry: TrackEntry::of(gathered),
-        differences: differences(gathered),
+        facts: facts(records, superseded),
+        before: records.before().cloned(),
+        after: records.after().cloned(),
+        entry: TrackEntry::of(records),
+        differences: differences(records),
     }
 }
 
 /// Change of a vector from the first PREFLIGHT to the last POSTFLIGHT; `None` if missing in either.
-pub fn learned(gathered: &SessionRecords, vector: Vector) -> Option<f64> {
-    let of = |phase: Phase| gathered.assessments.iter().map(|(_, a)| a).filter(move |a| a.phase == phase);
+pub fn learned(records: &SessionRecords, vector: Vector) -> Option<f64> {
+    let of = |phase: Phase| records.assessments.iter().map(|(_, a)| a).filter(move |a| a.phase == phase);
     let (before, after) = (of(Phase::Preflight).next()?, of(Phase::Postflight).next_back()?);
     Some(after.vectors.get(vector)? - before.vectors.get(vector)?)
 }

@@ -6,9 +6,10 @@ use crate::collect::{self, CollectRequest};
 use crate::context::records::gather;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, paths};
-use crate::fold::handoff_report::{HandoffInput, missing};
+use crate::fold::handoff_report::HandoffInput;
 use crate::handoff::build::uncommitted::WorkTreeState;
-use crate::handoff::build::{Content, composed, draft, drafted, revise, since_last, uncommitted, work};
+use crate::handoff::build::{HandoffParts, compose, draft, revise, since_last, uncommitted, work};
+use crate::handoff::check::missing::missing_parts;
 use crate::handoff::check::reported;
 use crate::handoff::check::rules::{Check, Level};
 use crate::handoff::{check, managed};
@@ -80,14 +81,14 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
     let is_managed = request.managed.kind.is_some() || request.managed.document.is_some();
     let decides = is_managed || request.managed.task_id.is_some() || request.regenerate.is_some();
     let turn = (decides && !request.dry_run).then(|| context.store.read_decide_write_lock());
-    let revision = request.regenerate.as_deref().map(|name| revise::prepared(context, name)).transpose()?;
+    let revision = request.regenerate.as_deref().map(|name| revise::prepare(context, name)).transpose()?;
     let managed = match &revision {
         Some(revision) => revision.managed(context, &mut request.managed)?,
-        None => managed::prepared(context, &request.managed)?,
+        None => managed::prepare(context, &request.managed)?,
     };
     let collected = match &request.transcript {
         Some(path) => {
-            Some(collect::prepared(context, &CollectRequest { path: Some(path.clone()), ..CollectRequest::default() })?)
+            Some(collect::prepare(context, &CollectRequest { path: Some(path.clone()), ..CollectRequest::default() })?)
         }
         None => None,
     };
@@ -108,16 +109,16 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
     let transcript = collected.as_ref().map(|collected| collected.transcript.clone());
     let unstored = collected.as_ref().map(|collected| collected.records.clone()).unwrap_or_default();
     let mut content =
-        Content { managed, revision, transcript, unstored, budget: request.budget, since, automatic: false };
+        HandoffParts { managed, revision, transcript, unstored, budget: request.budget, since, automatic: false };
     let mut input = request.input;
     if request.edit {
-        let draft = drafted(context, &session, input.clone(), &Content::default())?;
+        let draft = draft(context, &session, input.clone(), &HandoffParts::default())?;
         let edited = editor(&draft::write(&draft.handoff, &input))?.ok_or_else(draft::empty)?;
         input = draft::read(&edited)?;
     }
     let mut checks = None;
     if request.validate || request.dry_run {
-        let draft = drafted(context, &session, input.clone(), &content)?;
+        let draft = draft(context, &session, input.clone(), &content)?;
         refuse_empty(&draft.handoff, &session, &content)?;
         if request.validate {
             checks = Some(check::checks(context, &draft)?);
@@ -201,7 +202,7 @@ pub fn write(
     context: &CommandContext<'_>,
     session: &WorkingSession,
     mut input: HandoffInput,
-    content: &Content,
+    content: &HandoffParts,
 ) -> Result<HandoffOutcome> {
     // git reads the work tree meanwhile
     let status = status::start(context.repo);
@@ -219,13 +220,13 @@ pub fn write(
         stored.append(logged);
     }
     let scan = context.session(&session.id)?;
-    let gathered = content.gathered(&scan, &session.id)?;
-    let (work, warnings, work_tree) = work(context, &gathered, content.since.as_ref(), status);
-    let mut handoff = composed(context, session, &gathered, work, input, content)?;
+    let records = content.gather(&scan, &session.id)?;
+    let (work, warnings, work_tree) = work(context, &records, content.since.as_ref(), status);
+    let mut handoff = compose(context, session, &records, work, input, content)?;
     refuse_empty(&handoff, session, content)?;
     stored.warnings.extend(all_warnings(context, session, content, &artifacts, &handoff, warnings)?);
-    let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&gathered.touched_files).cloned().collect();
-    handoff.uncommitted = uncommitted::of(context, &handoff, &doubtful, &work_tree);
+    let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&records.touched_files).cloned().collect();
+    handoff.uncommitted = uncommitted::uncommitted_files(context, &handoff, &doubtful, &work_tree);
     let missing = missing_parts(&handoff);
     let has_no_commit = handoff.commits.is_empty();
     let mut superseded = superseded_by(&scan, &handoff, &session.id);
@@ -252,7 +253,7 @@ pub fn write(
 fn all_warnings(
     context: &CommandContext<'_>,
     session: &WorkingSession,
-    content: &Content,
+    content: &HandoffParts,
     artifacts: &[String],
     handoff: &Handoff,
     of_git: Vec<String>,
@@ -262,7 +263,7 @@ fn all_warnings(
 }
 
 /// Refuses an empty handoff, except the context of a session that is continued.
-fn refuse_empty(handoff: &Handoff, session: &WorkingSession, content: &Content) -> Result<()> {
+fn refuse_empty(handoff: &Handoff, session: &WorkingSession, content: &HandoffParts) -> Result<()> {
     if Substance::of(handoff) > Substance::Nothing || content.automatic && handoff.payload.is_some() {
         return Ok(());
     }
@@ -274,11 +275,6 @@ fn refuse_empty(handoff: &Handoff, session: &WorkingSession, content: &Content) 
         .reason("it has no claim, commit or assessment, and no text was given for the handoff")
         .suggest("Log work, findings or next steps first.")
         .command(empirica("handoff").option("--next", blank("<what to do next>"))))
-}
-
-/// The missing parts of a good handoff. A managed one is complete if valid.
-fn missing_parts(handoff: &Handoff) -> Vec<(&'static str, Command)> {
-    if handoff.payload.is_some() { Vec::new() } else { missing(handoff) }
 }
 
 /// The earlier handoffs of the session that a new one supersedes, with their commits: those without more substance. A managed

@@ -6,6 +6,7 @@ use crate::context::CommandContext;
 use crate::context::active::{ActiveSession, cached};
 use crate::hooks::digest::digest;
 use crate::hooks::errors::{errors_of, in_one_line};
+use crate::sync::flush::flush_pending;
 use empirica_notes::error::Result;
 use empirica_notes::git::history::head_move::{HeadMove, changed_paths};
 use empirica_notes::git::{Oid, parse_oid};
@@ -65,9 +66,7 @@ pub(crate) fn run(context: &CommandContext<'_>) -> Result<Vec<String>> {
         }
     }
     if store.log().counts().total() > 0 {
-        let flushed = store.writer().flush();
-        warnings.extend(flushed.warnings);
-        warnings.extend(flushed.degraded.iter().map(in_one_line));
+        warnings.extend(flush_pending(store, in_one_line));
     }
     Ok(warnings)
 }

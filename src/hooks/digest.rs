@@ -1,6 +1,6 @@
 //! Digests of a session since its last report.
 
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::build::next_steps::unfinished;
 use empirica_notes::model::handoff::Assessed;
 use empirica_notes::model::handoff::digest::Reply;
@@ -19,7 +19,7 @@ pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Id
     let new = || records.iter().copied().filter(|record| since.is_none_or(|id| record.head.id > *id));
     let upto = new().filter(|record| own(&record)).map(|record| record.head.id.clone()).max()?;
     let all = SessionRecords::collect(records.iter().copied(), session)?;
-    let gathered = SessionRecords::collect(new(), session)?;
+    let session_records = SessionRecords::collect(new(), session)?;
     let question = |of: &Id| {
         records.iter().find_map(|record| match &record.body {
             Body::Unknown(unknown) if record.head.id == *of => Some(unknown.text.clone()),
@@ -33,19 +33,19 @@ pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Id
         _ => None,
     });
     // the reasoning stays in the assessment
-    let assessments = gathered.assessed().into_iter().map(|assessed| Assessed { reasoning: None, ..assessed });
+    let assessments = session_records.assessed().into_iter().map(|assessed| Assessed { reasoning: None, ..assessed });
     let digest = Digest {
         task: all.session.task.unwrap_or_default(),
         upto,
         answers: answers.collect(),
         assessments: assessments.collect(),
         next_steps: unfinished(&all.goals).collect(),
-        findings: gathered.findings,
-        decisions: gathered.decisions,
-        evidence: gathered.evidence,
-        unknowns: gathered.unknowns,
-        dead_ends: gathered.dead_ends,
-        mistakes: gathered.mistakes,
+        findings: session_records.findings,
+        decisions: session_records.decisions,
+        evidence: session_records.evidence,
+        unknowns: session_records.unknowns,
+        dead_ends: session_records.dead_ends,
+        mistakes: session_records.mistakes,
     };
     let Digest { findings, decisions, evidence, unknowns, answers, dead_ends, mistakes, assessments, .. } = &digest;
     let claims = findings.len() + decisions.len() + evidence.len() + unknowns.len() + dead_ends.len() + mistakes.len();

@@ -106,9 +106,7 @@ fn before_push(context: &CommandContext<'_>, call: &HookCall, outcome: &mut Hook
 fn arrived(context: &CommandContext<'_>) -> Result<Vec<String>> {
     let mut errors = context.store.reconcile();
     if context.store.log().counts().total() > 0 {
-        let flushed = context.store.writer().flush();
-        errors.extend(flushed.warnings);
-        errors.extend(flushed.degraded.iter().map(in_one_line));
+        errors.extend(sync::flush::flush_pending(&context.store, in_one_line));
     }
     Ok(errors)
 }

@@ -16,7 +16,7 @@ use empirica_notes::model::hash::fnv;
 /// Number of handoffs read at once.
 const BATCH: usize = 200;
 /// Most characters of a folder name.
-const LONGEST: usize = 60;
+const MAX_NAME_CHARS: usize = 60;
 /// Names reserved on some systems.
 const RESERVED: [&str; 22] = [
     "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "lpt1", "lpt2",
@@ -97,7 +97,7 @@ pub fn run(
         let page = render(&by_ids(&index, &ids)?)?;
         let below = target.join(&names[&ai]);
         if std::fs::symlink_metadata(&below).is_ok_and(|found| found.is_symlink()) {
-            return Err(Error::refused(format!("{} is a link", below.display()))
+            return Err(Error::refused(format!("cannot write to {}: it is a link", below.display()))
                 .reason("the name of an agent must not lead out of the folder")
                 .suggest("Remove the link, or name another folder.")
                 .command(format!("rm {}", quote(&below.to_string_lossy()))));
@@ -134,7 +134,7 @@ fn folder_names<'a>(agents: impl Iterator<Item = &'a str>) -> BTreeMap<String, S
     let name = |ai: &str| {
         let kept = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
         let cleaned: String = ai.chars().map(kept).collect();
-        let cleaned: String = cleaned.trim_start_matches(['.', '-']).chars().take(LONGEST).collect();
+        let cleaned: String = cleaned.trim_start_matches(['.', '-']).chars().take(MAX_NAME_CHARS).collect();
         let cleaned = cleaned.trim_end_matches('.');
         let stem = cleaned.split('.').next().unwrap_or_default().to_ascii_lowercase();
         let is_own = cleaned == ai && !cleaned.is_empty() && !RESERVED.contains(&stem.as_str());

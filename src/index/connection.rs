@@ -11,7 +11,7 @@ use empirica_notes::store::Store;
 
 /// An up-to-date database, in a transaction that sees nothing of later writers.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenIndex {
     pub(crate) db: Connection,
     pub(crate) key: String,
 }
@@ -19,7 +19,7 @@ pub struct Opened {
 /// A snapshot of all records; their content is read from the notes.
 pub struct Index<'s> {
     pub(crate) store: &'s Store<'s>,
-    pub(crate) opened: Rc<Opened>,
+    pub(crate) opened: Rc<OpenIndex>,
 }
 
 impl Index<'_> {

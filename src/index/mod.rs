@@ -17,7 +17,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension};
 
 pub use crate::index::connection::Index;
-use crate::index::connection::Opened;
+use crate::index::connection::OpenIndex;
 use crate::index::error::IndexError;
 use crate::index::file::Files;
 pub use crate::index::query::RecordQuery;
@@ -25,7 +25,7 @@ pub use crate::index::query::handoffs::{HandoffQuery, HandoffRow};
 pub(crate) use crate::index::query::rare_words::{by_rare_words, stems};
 pub use crate::index::query::search::{SearchMatch, SearchQuery, WordSet};
 pub use crate::index::query::sessions::SessionRow;
-use crate::index::update::Filler;
+use crate::index::update::RowInserter;
 use crate::index::update::derive;
 use crate::index::update::wanted::WantedNotes;
 use empirica_notes::error::Result;
@@ -38,7 +38,7 @@ use empirica_notes::store::log::lock::Lock;
 use empirica_notes::store::recover::fetch_missing::RETRY_AFTER;
 
 /// How long a reader waits for another process that updates the index, before it builds its own.
-const PATIENCE: Duration = Duration::from_secs(20);
+const INDEX_LOCK_WAIT: Duration = Duration::from_secs(20);
 
 /// Most missing blobs looked for when the index is opened.
 const WATCHED: usize = 50;
@@ -48,12 +48,12 @@ pub type Progress = Box<dyn Fn(usize)>;
 
 /// Opens the index and keeps it open until the notes change.
 #[derive(Default)]
-pub struct Opener {
-    opened: RefCell<Option<Rc<Opened>>>,
+pub struct IndexCache {
+    opened: RefCell<Option<Rc<OpenIndex>>>,
     progress: RefCell<Option<Progress>>,
 }
 
-impl Opener {
+impl IndexCache {
     /// Calls `progress` while a long update runs.
     pub fn on_progress(&self, progress: Progress) {
         self.progress.replace(Some(progress));
@@ -70,14 +70,14 @@ impl Opener {
         // an older snapshot must not block the writer
         self.opened.replace(None);
         let files = Files::within(store.paths());
-        let db = Opening { store, files, wanted, key: &key, progress: &self.progress }.open()?;
-        let opened = Rc::new(Opened { db, key });
+        let db = IndexUpdate { store, files, wanted, key: &key, progress: &self.progress }.open()?;
+        let opened = Rc::new(OpenIndex { db, key });
         self.opened.replace(Some(opened.clone()));
         Ok(Index { store, opened })
     }
 }
 
-struct Opening<'o> {
+struct IndexUpdate<'o> {
     store: &'o Store<'o>,
     files: Files,
     wanted: WantedNotes,
@@ -85,7 +85,7 @@ struct Opening<'o> {
     progress: &'o RefCell<Option<Progress>>,
 }
 
-impl Opening<'_> {
+impl IndexUpdate<'_> {
     fn open(&self) -> Result<Connection> {
         if self.store.repo().config_bool("empirica.index").unwrap_or(true) {
             if let Some(db) = self.current() {
@@ -111,7 +111,8 @@ impl Opening<'_> {
 
     /// Updates or rebuilds the file. `None` if it cannot be written.
     fn update(&self) -> Result<Option<Connection>, IndexError> {
-        let Ok(_lock) = Lock::acquire(self.store.paths(), &self.files.lock, self.store.remaining_wait(PATIENCE)) else {
+        let Ok(_lock) = Lock::acquire(self.store.paths(), &self.files.lock, self.store.remaining_wait(INDEX_LOCK_WAIT))
+        else {
             return Ok(None);
         };
         // missing notes may be known to the old index only
@@ -209,7 +210,7 @@ impl Opening<'_> {
     fn fill(&self, db: &Connection, held: [Oid; 3]) -> Result<Vec<Oid>, IndexError> {
         let find = "SELECT count(*) = 0 FROM sqlite_schema WHERE name = 'record_kind'";
         let is_new = db.query_row(find, [], |row| row.get(0))?;
-        let mut filler = Filler::new(db, self.store.repo(), is_new)?;
+        let mut inserter = RowInserter::new(db, self.store.repo(), is_new)?;
         let mut done = 0;
         let mut tell = || {
             done += 1;
@@ -221,26 +222,26 @@ impl Opening<'_> {
         };
         for (namespace, (old, new)) in held.into_iter().zip(self.wanted.trees).enumerate() {
             if old != new {
-                filler.namespace(namespace, old, new, &mut tell)?;
+                inserter.namespace(namespace, old, new, &mut tell)?;
             }
         }
-        filler.extra(self.wanted.extra(self.store)?)?;
-        filler.settle()?;
-        derive::derive_sessions(&filler, &mut tell)?;
+        inserter.extra(self.wanted.extra(self.store)?)?;
+        inserter.settle()?;
+        derive::derive_sessions(&inserter, &mut tell)?;
         if is_new {
             db.execute_batch(schema::SESSION_INDEXES)?;
         }
-        if filler.sessionless {
+        if inserter.sessionless {
             derive::sessionless(db)?;
         }
         let mut set = db.prepare_cached("INSERT OR REPLACE INTO meta(name, value) VALUES(?, ?)")?;
         set.execute(["key", self.key])?;
         set.execute(["trees", &self.wanted.trees.map(|tree| tree.to_string()).join(" ")])?;
-        if !filler.missing.is_empty() {
-            let watched: Vec<String> = filler.missing.iter().take(WATCHED).map(|id| id.to_string()).collect();
+        if !inserter.missing.is_empty() {
+            let watched: Vec<String> = inserter.missing.iter().take(WATCHED).map(|id| id.to_string()).collect();
             set.execute(["missing", &format!("{} {}", self.store.now().timestamp(), watched.join(" "))])?;
         }
-        Ok(filler.missing)
+        Ok(inserter.missing)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::text::words;
 use empirica_notes::model::Body;
 
 /// Searchable text of a record, a line per part; `None` for other kinds.
-pub fn of(body: &Body) -> Option<String> {
+pub fn searchable_text(body: &Body) -> Option<String> {
     Some(parts(body)?.join("\n"))
 }
 
@@ -28,11 +28,11 @@ pub fn parts(body: &Body) -> Option<Vec<&str>> {
         Body::Handoff(h) => {
             out.extend([h.task.as_str(), &h.context]);
             out.extend(h.findings.iter().chain(&h.unknowns).map(|item| item.text.as_str()));
-            out.extend(h.dead_ends.iter().flat_map(|failure| [failure.approach.as_str(), &failure.why]));
-            for choice in &h.decisions {
-                out.extend([choice.text.as_str(), &choice.why]);
+            out.extend(h.dead_ends.iter().flat_map(|dead_end| [dead_end.approach.as_str(), &dead_end.why]));
+            for decision in &h.decisions {
+                out.extend([decision.text.as_str(), &decision.why]);
             }
-            out.extend(h.mistakes.iter().map(|slip| slip.text.as_str()));
+            out.extend(h.mistakes.iter().map(|mistake| mistake.text.as_str()));
             out.extend(h.accomplished.iter().chain(&h.next_steps).map(String::as_str));
         }
         _ => {

@@ -70,7 +70,7 @@ impl<'a> CallContext<'a> {
     fn own(&self, id: &str) -> Result<String> {
         match lifecycle::is_active(&self.reading(None, None)?, id) {
             true => Ok(id.to_owned()),
-            false => Err(Error::refused("the session you began has ended")
+            false => Err(Error::refused("cannot continue the session you began: it has ended")
                 .provided(id)
                 .reason("another command or client ended it, or it is no longer stored here")
                 .suggest("Start another one, or name it with session_id to add to it all the same.")

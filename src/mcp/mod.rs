@@ -13,7 +13,7 @@ use rmcp::ServiceExt;
 use empirica_notes::env::Env;
 use server::Server;
 use server::frames::Frames;
-pub use tools::{Offered, commands};
+pub use tools::{ToolTerms, commands};
 
 /// Serves one client on these streams until its input ends and its requests are answered. Lists all tools with `all`, else
 /// the core ones. Returns the exit code: 0, or 1 if the conversation could not start.

@@ -84,7 +84,7 @@ pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) ->
             (session, json!({"handoff_id": handoff, "text": answer.text}))
         }
         _ => {
-            return Err(Error::usage(format!("there is no prompt '{name}'"))
+            return Err(Error::usage(format!("cannot find prompt '{name}'"))
                 .provided(name)
                 .reason(format!("the prompts are {HAND_OVER} and {RESUME}"))
                 .suggest("Use one of them."));

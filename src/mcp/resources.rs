@@ -25,7 +25,7 @@ pub fn list(call: &mut CallContext<'_>, cursor: Option<&str>) -> Result<ListReso
         None => 0,
         Some(Ok(from)) => from,
         Some(Err(error)) => {
-            return Err(Error::usage("the cursor is not from this list")
+            return Err(Error::usage("cannot list the resources: the cursor is not from this list")
                 .provided(cursor.unwrap_or_default())
                 .suggest("Start without a cursor.")
                 .caused_by(error));
@@ -64,7 +64,7 @@ pub fn templates() -> ListResourceTemplatesResult {
 /// Reads a handoff as Markdown.
 pub fn read(call: &mut CallContext<'_>, uri: &str) -> Result<ReadResourceResult> {
     let id = uri.strip_prefix(PREFIX).ok_or_else(|| {
-        Error::not_found(format!("there is no resource '{uri}'"))
+        Error::not_found(format!("cannot find resource '{uri}'"))
             .provided(uri)
             .reason(format!("the resources are named {PREFIX}<id>"))
             .suggest("Use a URI of the list.")

@@ -71,7 +71,7 @@ pub(crate) fn list(key: &'static str, title: &'static str, entries: Vec<BudgetEn
 
 /// How much to shorten; each step shortens more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Press {
+pub enum Shortening {
     Nothing,
     /// JSON entries to their texts.
     Brief,
@@ -82,13 +82,13 @@ pub enum Press {
 }
 
 /// Shortens entries. Returns whether anything changed.
-fn press(lists: &mut [BudgetList], how: Press, form: OutputForm) -> bool {
+fn shorten_entries(lists: &mut [BudgetList], how: Shortening, form: OutputForm) -> bool {
     let mut less = false;
     let (longest, later) = match how {
-        Press::Nothing => return false,
-        Press::Brief => (usize::MAX, usize::MAX),
-        Press::Texts(longest) => (longest, longest),
-        Press::Musts(first, later) => (first, later),
+        Shortening::Nothing => return false,
+        Shortening::Brief => (usize::MAX, usize::MAX),
+        Shortening::Texts(longest) => (longest, longest),
+        Shortening::Musts(first, later) => (first, later),
     };
     for list in lists {
         for (at, entry) in list.entries.iter_mut().enumerate() {
@@ -175,8 +175,8 @@ pub enum Keep {
 pub fn fit<T>(
     lists: &[BudgetList],
     form: OutputForm,
-    steps: &[(Press, Keep)],
-    mut attempt: impl FnMut(Vec<BudgetList>, Press, bool) -> Result<Option<T>>,
+    steps: &[(Shortening, Keep)],
+    mut attempt: impl FnMut(Vec<BudgetList>, Shortening, bool) -> Result<Option<T>>,
 ) -> Result<Option<T>> {
     let every = ordered(lists);
     let musts = every.partition_point(|(may_go, _)| !may_go);
@@ -190,7 +190,7 @@ pub fn fit<T>(
         };
         let fitted = most(&every[..high], low, |kept| {
             let mut lists = with_entries(lists, kept);
-            let less = press(&mut lists, how, form);
+            let less = shorten_entries(&mut lists, how, form);
             attempt(lists, how, less)
         })?;
         if fitted.is_some() {

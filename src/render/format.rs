@@ -19,6 +19,30 @@ pub fn date(text: &str) -> String {
     }
 }
 
+/// Seconds between two RFC 3339 times; 0 if either is invalid or they are in reverse order.
+pub fn seconds_between(from: &str, to: &str) -> u64 {
+    let parse = |text: &str| DateTime::parse_from_rfc3339(text).ok();
+    match (parse(from), parse(to)) {
+        (Some(from), Some(to)) => (to - from).num_seconds().max(0) as u64,
+        _ => 0,
+    }
+}
+
+/// A duration in two units: "45 s", "12 min", "2 h 5 min", "3 d 4 h".
+pub fn duration(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let pair = |big: u64, unit: &str, small: u64, small_unit: &str| match small {
+        0 => format!("{big} {unit}"),
+        _ => format!("{big} {unit} {small} {small_unit}"),
+    };
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, ..) => pair(hours, "h", minutes % 60, "min"),
+        _ => pair(days, "d", hours % 24, "h"),
+    }
+}
+
 /// Two decimals; `–` for none.
 pub fn value(number: Option<f64>) -> String {
     number.map_or_else(|| "–".to_owned(), |n| format!("{n:.2}"))

@@ -9,7 +9,7 @@ const MARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'
 /// For missing values.
 const NONE: char = '·';
 /// Most marks of a line, for narrow terminals.
-const MOST: usize = 32;
+const MAX_MARKS: usize = 32;
 
 /// A vector over a session.
 #[derive(Debug, PartialEq)]
@@ -31,9 +31,9 @@ pub fn line(values: &[Option<f64>]) -> String {
         None => NONE,
     };
     let last = values.len().saturating_sub(1);
-    match values.len() <= MOST {
+    match values.len() <= MAX_MARKS {
         true => values.iter().map(mark).collect(),
-        false => (0..MOST).map(|at| mark(&values[at * last / (MOST - 1)])).collect(),
+        false => (0..MAX_MARKS).map(|at| mark(&values[at * last / (MAX_MARKS - 1)])).collect(),
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
     fn many_values_fit_with_both_ends() {
         let values: Vec<Option<f64>> = (0..=999).map(|at| Some(f64::from(at) / 999.0)).collect();
         let shown = line(&values);
-        assert_eq!(shown.chars().count(), MOST);
+        assert_eq!(shown.chars().count(), MAX_MARKS);
         assert!(shown.starts_with("▁▁") && shown.ends_with("██"), "{shown}");
     }
 

@@ -78,7 +78,7 @@ pub fn stale(
     let has_checks = |record: &&&Record| matches!(&record.body, Body::Handoff(h) if !h.evidence.is_empty());
     let ids: Vec<Id> = handoffs.iter().filter(has_checks).take(CHECKED).map(|r| r.head.id.clone()).collect();
     let listed = handoffs::by_ids(index, &ids)?;
-    let (arrivals, _) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
+    let (arrivals, _) = arrival::changes_since(context, &listed.iter().collect::<Vec<_>>())?;
     let (mut seen, mut out) = (BTreeSet::new(), Vec::new());
     for (listed, arrival) in listed.iter().zip(arrivals) {
         let stale = arrival.stale_evidence.into_iter().flatten().filter(|stale| !seen.contains(&stale.command));

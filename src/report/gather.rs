@@ -12,7 +12,7 @@ use crate::fold::assessment::calibration::{CalibrationResult, calibrate};
 use crate::fold::assessment::track_record::{Score, TrackEntry};
 use crate::fold::handover_graph::{Handover, handovers};
 use crate::fold::journal::{answers, goals};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::fold::session_summary::SessionSummary;
 use crate::index::{Index, RecordQuery};
 use crate::report::attention;
@@ -73,7 +73,7 @@ pub struct ReportRequest {
 #[derive(Debug)]
 pub struct SessionStory {
     /// Its records, without superseded handoffs.
-    pub gathered: SessionRecords,
+    pub records: SessionRecords,
     /// Its self-assessment.
     pub calibration: CalibrationResult,
     /// Its forecast and outcome.
@@ -83,8 +83,8 @@ pub struct SessionStory {
 impl SessionStory {
     /// Whether it is active and has had no record for a week.
     pub fn is_quiet(&self, now: DateTime<Utc>) -> bool {
-        let last = DateTime::parse_from_rfc3339(&self.gathered.last_at);
-        self.gathered.session.is_active() && last.is_ok_and(|last| (now - last.to_utc()).num_seconds() > QUIET)
+        let last = DateTime::parse_from_rfc3339(&self.records.last_at);
+        self.records.session.is_active() && last.is_ok_and(|last| (now - last.to_utc()).num_seconds() > QUIET)
     }
 }
 
@@ -198,7 +198,7 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let any = !summaries.is_empty() || index.count_sessions()? > 0;
     let (goals, goals_more) = attention::goals(&index, with(GoalStatus::Open).rev())?;
     let sessions = stories(&records, summaries, &superseded);
-    let handovers = handovers(sessions.iter().map(|story| &story.gathered));
+    let handovers = handovers(sessions.iter().map(|story| &story.records));
     let claimed: BTreeSet<&Id> = handovers.iter().filter_map(|handover| handover.handoff.as_ref()).collect();
     let unclaimed = attention::unclaimed(&handoffs, &records, &claimed);
     let attention = Attention {
@@ -281,10 +281,10 @@ fn stories(
     }
     let newest = summaries.into_iter().rev().take(SESSIONS);
     let stories = newest.filter_map(|(session, summary)| {
-        let mut gathered = SessionRecords::collect(of_session.get(&session.id)?.iter().copied(), &session.id)?;
-        gathered.handoffs.retain(|(head, _)| !superseded.contains(&head.id));
+        let mut own = SessionRecords::collect(of_session.get(&session.id)?.iter().copied(), &session.id)?;
+        own.handoffs.retain(|(head, _)| !superseded.contains(&head.id));
         let calibration = calibrate(summary.before.as_ref(), summary.after.as_ref());
-        Some(SessionStory { gathered: SessionRecords { session, ..gathered }, calibration, entry: summary.entry })
+        Some(SessionStory { records: SessionRecords { session, ..own }, calibration, entry: summary.entry })
     });
     stories.collect()
 }

@@ -139,7 +139,7 @@ fn pattern(text: &str) -> Result<regex::Regex> {
 
 fn path(context: &CommandContext<'_>, text: &str) -> Result<String> {
     tree_path(context.repo.work_tree().as_deref(), context.repo.cwd(), text).ok_or_else(|| {
-        Error::usage(format!("'{text}' is no path in the work tree"))
+        Error::usage(format!("cannot filter by path: '{text}' is not in the work tree"))
             .provided(text)
             .reason("--path takes a file or folder of the repository, relative to the folder you are in")
             .suggest("Give a path below the root of the repository; .git has none of its files.")
@@ -150,7 +150,7 @@ fn path(context: &CommandContext<'_>, text: &str) -> Result<String> {
 pub fn date(context: &CommandContext<'_>, name: &'static str, text: &str, edge: DayBoundary) -> Result<i64> {
     let fixed = context.env.get("EMPIRICA_NOW").map(|_| context.env.now().timestamp());
     dates::parse_date(context.repo, text, edge, fixed)?.ok_or_else(|| {
-        Error::usage(text![format!("'{text}' is not a date that can be used for "), option(name)])
+        Error::usage(text!["cannot filter by ", option(name), format!(": '{text}' is not a date")])
             .provided(text)
             .reason("it is neither an ISO date that exists, nor one of the forms git knows")
             .suggest("Write 2026-01-31, 2026-01-31T12:00:00Z, \"7 days ago\", yesterday or \"last friday\".")
@@ -162,7 +162,7 @@ pub fn date(context: &CommandContext<'_>, name: &'static str, text: &str, edge: 
 
 fn backwards(since: i64, until: i64) -> Error {
     let shown = |seconds: i64| DateTime::from_timestamp(seconds, 0).map_or_else(String::new, |time| time.to_rfc3339());
-    Error::usage(text![option("--since"), " is later than ", option("--until")])
+    Error::usage(text!["cannot filter by date: ", option("--since"), " is later than ", option("--until")])
         .reason(format!("nothing can be since {} and until {}", shown(since), shown(until)))
         .suggest("Exchange the two, or leave one out.")
 }

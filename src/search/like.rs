@@ -9,9 +9,9 @@ use crate::context::handoffs::ListedHandoff;
 use crate::context::names::NamedObject;
 use crate::context::{CommandContext, handoffs, names};
 use crate::fold::assessment::confidence::round4;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::index::{HandoffQuery, Index};
-use crate::text::similarity::{likeness, words};
+use crate::text::similarity::{cosine_similarity, words};
 use empirica_notes::error::{Error, Kind, Result, blank, empirica};
 use empirica_notes::model::handoff::{Calibration, Item};
 use empirica_notes::model::journal::DeadEnd;
@@ -83,7 +83,7 @@ struct SessionText {
 impl SessionText {
     /// The greater similarity of the tasks or of the whole texts.
     fn likeness(&self, other: &SessionText) -> Option<f64> {
-        let [tasks, all] = [likeness(&self.task, &other.task), likeness(&self.all, &other.all)];
+        let [tasks, all] = [cosine_similarity(&self.task, &other.task), cosine_similarity(&self.all, &other.all)];
         [tasks, all].into_iter().flatten().max_by(f64::total_cmp)
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn run(
     most: usize,
 ) -> Result<(LikeQuery, Vec<SimilarSession>, usize)> {
     if subject.trim().is_empty() {
-        return Err(Error::usage("like what?")
+        return Err(Error::usage("cannot search for similar sessions: the text is empty")
             .provided(subject)
             .reason("a blank text resembles nothing")
             .suggest("Name a handoff or a session, or describe what you are going to do.")
@@ -169,21 +169,21 @@ impl SessionWork {
         }
         let scan = index.session(id)?;
         let records: Vec<&Record> = scan.records().collect();
-        let Some(gathered) = SessionRecords::collect(records.iter().copied(), id) else {
+        let Some(session_records) = SessionRecords::collect(records.iter().copied(), id) else {
             return Ok(SessionWork::default());
         };
         Ok(SessionWork {
-            task: gathered.session.task,
-            key_findings: texts(gathered.findings),
-            remaining_unknowns: texts(gathered.unknowns),
-            dead_ends: gathered.dead_ends,
+            task: session_records.session.task,
+            key_findings: texts(session_records.findings),
+            remaining_unknowns: texts(session_records.unknowns),
+            dead_ends: session_records.dead_ends,
             ..SessionWork::default()
         })
     }
 
     /// Findings, unknowns and dead ends.
     fn texts(&self) -> Vec<&str> {
-        let failed = self.dead_ends.iter().map(|failure| &failure.approach);
+        let failed = self.dead_ends.iter().map(|dead_end| &dead_end.approach);
         self.key_findings.iter().chain(&self.remaining_unknowns).chain(failed).map(String::as_str).collect()
     }
 
@@ -204,7 +204,7 @@ fn candidates(index: &Index<'_>, text: &str, wanted: &SessionText) -> Result<Vec
     // the task of a new session is in no searchable record
     for session in index.sessions(true)?.iter().rev().take(RECORDS) {
         let task = words(session.task.as_deref().unwrap_or_default());
-        if likeness(&wanted.task, &task).is_some() && out.len() < SESSIONS / 2 {
+        if cosine_similarity(&wanted.task, &task).is_some() && out.len() < SESSIONS / 2 {
             out.push(session.id.clone());
         }
     }

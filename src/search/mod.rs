@@ -101,9 +101,11 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
     } else {
         let filter = Filter::resolve(context, &request.filter)?;
         if filter.asks_handoffs() && request.kinds.iter().any(|kind| *kind != HANDOFF) {
-            return Err(Error::usage("only handoffs have a task, a type, files and a self-assessment")
-                .reason("the filter names another kind")
-                .suggest("Leave --kind out, or the filter that only handoffs have."));
+            return Err(Error::usage(
+                "cannot filter other records by task, type, files or self-assessment: only handoffs have them",
+            )
+            .reason("the filter names another kind")
+            .suggest("Leave --kind out, or the filter that only handoffs have."));
         }
         if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
             let (rows, total) = filter.handoffs(context, &index, request.limit)?;
@@ -153,8 +155,11 @@ fn resolve(
         || !(query.kinds.is_empty() && query.ais.is_empty() && query.sessions.is_empty());
     if !has_words && !is_filtered {
         let (what, why) = match request.words.concat().trim() {
-            "" => ("search for what?", "neither a word nor a filter was given"),
-            _ => ("there is no word to search for", "signs are not searched, and an exclusion alone finds nothing"),
+            "" => ("cannot search: no words and no filter given", "neither a word nor a filter was given"),
+            _ => (
+                "cannot search: the query has no word to find",
+                "signs are not searched, and an exclusion alone finds nothing",
+            ),
         };
         return Err(Error::usage(what)
             .provided(request.words.join(" "))

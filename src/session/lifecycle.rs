@@ -8,12 +8,13 @@ use crate::context::names::NamedObject;
 use crate::context::records::{gather, nothing_of};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, active, handoffs, names, session, tasks};
-use crate::fold::handoff_report::{HandoffInput, duration};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::handoff_report::HandoffInput;
+use crate::fold::session_records::SessionRecords;
 use crate::fold::task::state::TaskStatus;
 use crate::handoff;
-use crate::handoff::build::Content;
+use crate::handoff::build::HandoffParts;
 use crate::handoff::managed::CheckedHandoff;
+use crate::render::format::{duration, seconds_between};
 use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
@@ -181,8 +182,8 @@ fn continue_from(context: &CommandContext<'_>, name: &str, by: &str, stored: &mu
                 }
             },
         };
-    let gathered = gather(context, &id)?;
-    let session = &gathered.session;
+    let records = gather(context, &id)?;
+    let session = &records.session;
     let newest = match named {
         Some(handoff) => Some(handoff),
         None => handoffs::of_session(context, &id)?.map(|listed| listed.head.id),
@@ -196,7 +197,8 @@ fn continue_from(context: &CommandContext<'_>, name: &str, by: &str, stored: &mu
         None => {
             let owner = WorkingSession { id: id.clone(), ai: session.ai.clone(), note: None };
             let managed = CheckedHandoff::context(Some(by));
-            let content = Content { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..Content::default() };
+            let content =
+                HandoffParts { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..HandoffParts::default() };
             let written = handoff::write::write(context, &owner, HandoffInput::default(), &content)?;
             stored.append(written.stored);
             written.record.head.id
@@ -257,8 +259,8 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
             .suggest(text!["Name the session with ", option("--session"), ", or leave ", option("--ai"), " out."])
             .command(empirica("session list")));
     }
-    let gathered = gather(context, &session.id)?;
-    if let Some(ended) = &gathered.session.ended_at {
+    let session_records = gather(context, &session.id)?;
+    if let Some(ended) = &session_records.session.ended_at {
         return Err(Error::refused(format!("cannot end session {}: it has already ended", session.id.short()))
             .reason(format!("it ended at {ended}"))
             .suggest("Start a new one for new work.")
@@ -267,26 +269,17 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
     let (records, stored) = context.store(&session, vec![Body::SessionEnd(SessionEnd { reason })], FlushTiming::Now)?;
     active::end(context, &session.id);
     let ended_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
-    let duration_seconds = seconds_between(&gathered.session.started_at, &ended_at);
+    let duration_seconds = seconds_between(&session_records.session.started_at, &ended_at);
     Ok(EndOutcome {
         duration: duration(duration_seconds),
         duration_seconds,
         session_id: session.id,
         ai_id: session.ai,
         ended_at,
-        has_handoff: !gathered.handoffs.is_empty(),
-        has_entries: !gathered.entry_ids.is_empty(),
+        has_handoff: !session_records.handoffs.is_empty(),
+        has_entries: !session_records.entry_ids.is_empty(),
         stored,
     })
-}
-
-/// Seconds between two RFC 3339 times; 0 if either is invalid or they are in reverse order.
-pub fn seconds_between(from: &str, to: &str) -> u64 {
-    let parse = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
-    match (parse(from), parse(to)) {
-        (Some(from), Some(to)) => (to - from).num_seconds().max(0) as u64,
-        _ => 0,
-    }
 }
 
 /// The sessions stored here, newest first.
@@ -307,7 +300,7 @@ pub fn list(context: &CommandContext<'_>, active_only: bool) -> Result<SessionLi
 
 /// Whether a session is active, in this worktree or another.
 pub fn is_active(context: &CommandContext<'_>, id: &str) -> bool {
-    let is_stored = || show(context, Some(id)).is_ok_and(|(gathered, _)| gathered.session.is_active());
+    let is_stored = || show(context, Some(id)).is_ok_and(|(records, _)| records.session.is_active());
     active::anywhere(context, id).is_some() || is_stored()
 }
 

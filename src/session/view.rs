@@ -11,14 +11,15 @@ use crate::checkpoint::view::brief_keys;
 use crate::fold::assessment::confidence::{alone, overall};
 use crate::fold::assessment::trajectory::OVERALL;
 use crate::fold::collected::CollectedTranscript;
-use crate::fold::handoff_report::{GitWork, HandoffInput, duration, report};
-use crate::fold::session_state::{AnsweredUnknown, SessionRecords};
+use crate::fold::handoff_report::{GitWork, HandoffInput, report};
+use crate::fold::session_records::{AnsweredUnknown, SessionRecords};
 use crate::handoff::pack::{Detail, lists};
 use crate::render::answer::Answer;
+use crate::render::format::{duration, seconds_between};
 use crate::render::sparkline;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::lifecycle::{EndOutcome, SessionList, StartOutcome, seconds_between};
+use crate::session::lifecycle::{EndOutcome, SessionList, StartOutcome};
 use empirica_notes::error::{Result, blank, empirica, text};
 use empirica_notes::model::goal::GoalState;
 use empirica_notes::model::handoff::{HandoffEvidence, Item, ToolUse};
@@ -240,9 +241,9 @@ pub struct ShownView<'a> {
 }
 
 /// The trajectory of each vector, in columns; none without an assessment.
-fn trajectory(gathered: &SessionRecords) -> Vec<String> {
-    let rows = sparkline::rows(gathered.assessments.iter().map(|(_, assessment)| assessment));
-    let alone = format::only(alone(gathered.assessments.iter().map(|(_, assessment)| &assessment.vectors)));
+fn trajectory(records: &SessionRecords) -> Vec<String> {
+    let rows = sparkline::rows(records.assessments.iter().map(|(_, assessment)| assessment));
+    let alone = format::only(alone(records.assessments.iter().map(|(_, assessment)| &assessment.vectors)));
     let name = |row: &sparkline::SparklineRow| row.name.replace("overall_confidence", "overall");
     let marks = rows.iter().map(|row| row.line.chars().count()).max().unwrap_or(0);
     let line = |row: sparkline::SparklineRow| match row.last {
@@ -256,19 +257,19 @@ fn trajectory(gathered: &SessionRecords) -> Vec<String> {
     rows.into_iter().map(line).collect()
 }
 
-pub fn show(gathered: &SessionRecords, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
-    let session = &gathered.session;
-    let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);
+pub fn show(records: &SessionRecords, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
+    let session = &records.session;
+    let last = session.ended_at.as_deref().unwrap_or(&records.last_at);
     let seconds = seconds_between(&session.started_at, last);
     let at = chrono::DateTime::parse_from_rfc3339(last).map(|t| t.with_timezone(&chrono::Utc)).unwrap_or_default();
-    let handoff = report(gathered, GitWork::default(), HandoffInput::default(), at);
+    let handoff = report(records, GitWork::default(), HandoffInput::default(), at);
     let long = duration(seconds);
     let view = ShownView {
         session: SessionView::from(session),
         duration: &long,
         duration_seconds: seconds,
-        assessments: gathered.assessments.iter().map(AssessmentView::from).collect(),
-        checkpoints: gathered
+        assessments: records.assessments.iter().map(AssessmentView::from).collect(),
+        checkpoints: records
             .checkpoints
             .iter()
             .map(|(head, checkpoint)| CheckpointView {
@@ -277,24 +278,24 @@ pub fn show(gathered: &SessionRecords, warnings: Vec<String>, terminal: &mut Tem
                 checkpoint: brief_keys(&Body::Checkpoint(Box::new(checkpoint.clone()))),
             })
             .collect(),
-        handoffs: gathered.handoffs.iter().map(|(head, _)| &head.id).collect(),
-        findings: &gathered.findings,
-        unknowns: &gathered.unknowns,
-        resolved: &gathered.answered,
-        dead_ends: &gathered.dead_ends,
-        decisions: &gathered.decisions,
-        mistakes: &gathered.mistakes,
-        evidence: &gathered.evidence,
-        sources: &gathered.sources,
-        tools: &gathered.tools,
-        tool_summaries: &gathered.activity,
-        transcripts: &gathered.transcripts,
-        continued_by: gathered
+        handoffs: records.handoffs.iter().map(|(head, _)| &head.id).collect(),
+        findings: &records.findings,
+        unknowns: &records.unknowns,
+        resolved: &records.answered,
+        dead_ends: &records.dead_ends,
+        decisions: &records.decisions,
+        mistakes: &records.mistakes,
+        evidence: &records.evidence,
+        sources: &records.sources,
+        tools: &records.tools,
+        tool_summaries: &records.activity,
+        transcripts: &records.transcripts,
+        continued_by: records
             .continued_by
             .iter()
             .map(|head| ContinuationView { session_id: head.session.as_ref(), ai_id: &head.ai, started_at: &head.at })
             .collect(),
-        goals: &gathered.goals,
+        goals: &records.goals,
     };
     let numbered =
         |item: &Item| item.id.as_ref().map_or_else(|| item.text.clone(), |id| format!("{} {}", id.short(), item.text));
@@ -303,17 +304,17 @@ pub fn show(gathered: &SessionRecords, warnings: Vec<String>, terminal: &mut Tem
         .filter(|list| !list.entries.is_empty() && list.key != "next_steps")
         .map(|list| {
             let entries: Vec<String> = match list.key {
-                "remaining_unknowns" => gathered.unknowns.iter().map(numbered).collect(),
-                "key_findings" => gathered.findings.iter().map(numbered).collect(),
+                "remaining_unknowns" => records.unknowns.iter().map(numbered).collect(),
+                "key_findings" => records.findings.iter().map(numbered).collect(),
                 "goals" => {
-                    gathered.goals.iter().map(|g| format!("{} {}: {}", g.id.short(), g.status.name(), g.text)).collect()
+                    records.goals.iter().map(|g| format!("{} {}: {}", g.id.short(), g.status.name(), g.text)).collect()
                 }
                 _ => list.entries.iter().map(|entry| entry.text.clone()).collect(),
             };
             context! { title => list.title, entries }
         })
         .collect();
-    let rows = gathered.assessments.iter().map(|(head, a)| {
+    let rows = records.assessments.iter().map(|(head, a)| {
         context! {
             phase => a.phase.name(),
             round => a.round,
@@ -331,8 +332,8 @@ pub fn show(gathered: &SessionRecords, warnings: Vec<String>, terminal: &mut Tem
         duration => &long,
         task => session.task.as_deref(),
         kind => session.kind.as_deref(),
-        handoff => gathered.handoffs.last().map(|(head, _)| head.id.short()),
-        trajectory => trajectory(gathered),
+        handoff => records.handoffs.last().map(|(head, _)| head.id.short()),
+        trajectory => trajectory(records),
         assessments => rows.collect::<Vec<_>>(),
         lists => text_lists,
     };

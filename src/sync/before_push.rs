@@ -6,7 +6,7 @@ use crate::context::CommandContext;
 use crate::sync::exchange::RemoteSync;
 use crate::sync::flush;
 use crate::sync::policy::{SyncPolicy, destinations, is_nested};
-use crate::sync::remote::Sync;
+use crate::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::parent;
 use empirica_notes::git::remotes::RemoteTarget;
@@ -78,7 +78,7 @@ fn sync(
         return Ok(None);
     }
     if Instant::now() >= began + time {
-        return Err(Error::refused("timed out before anything was sent (empirica.syncTimeout)")
+        return Err(Error::refused("cannot sync: timed out before anything was sent (empirica.syncTimeout)")
             .reason("pending records were written to the notes first: a reference-transaction hook or the disk is slow")
             .suggest("Your records are safe here. Sync them later.")
             .command(empirica("sync")));
@@ -89,7 +89,7 @@ fn sync(
         shown: false,
         deadline: Some(began + time),
     };
-    let sync = Sync { store, target: &target, options, policy, allow_secret: false, only_redactions: false };
+    let sync = RemoteSyncRun { store, target: &target, options, policy, allow_secret: false, only_redactions: false };
     sync.run(warnings, &mut |message| messages.push(message.to_owned())).map(Some)
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn time_limit(repo: &Repository, warnings: &mut Vec<String>) -> Durat
     let Some(text) = repo.config("empirica.syncTimeout") else { return TIME };
     parse_duration(&text).unwrap_or_else(|| {
         warnings.push(format!(
-            "empirica.syncTimeout is '{text}', which is no duration such as 300ms or 10s; {}s is used",
+            "empirica.syncTimeout is '{text}', which is not a duration such as 300ms or 10s; {}s is used",
             TIME.as_secs()
         ));
         TIME

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::render::counts;
 use crate::render::counts::KindCount;
-use empirica_notes::format;
+use empirica_notes::format::{export, record};
 use empirica_notes::model::Body;
 use empirica_notes::store::TransferLines;
 
@@ -59,7 +59,8 @@ pub enum RefStatus {
     /// Records were received and sent.
     Exchanged,
     /// Records were held back: by `empirica.sync`, or because of a secret.
-    Kept,
+    #[serde(rename = "kept")]
+    HeldBack,
 }
 
 /// Transferred records.
@@ -97,9 +98,8 @@ impl Transfer {
         lines.dedup_by(|a, b| a.id == b.id);
         let mut transfer = Transfer { records: lines.len(), ..Default::default() };
         for line in lines {
-            let record = format::record::decode(&line.bytes);
-            let kind = record.as_ref().map_or_else(|| kind_of(&line.bytes), |record| record.body.kind().to_owned());
-            *transfer.kinds.entry(kind).or_default() += 1;
+            let record = record::decode(&line.bytes);
+            *transfer.kinds.entry(export::kind_or_unknown(&line.bytes)).or_default() += 1;
             if let Some(record) = record
                 && let Body::Handoff(handoff) = &record.body
             {
@@ -110,10 +110,4 @@ impl Transfer {
         }
         transfer
     }
-}
-
-/// The kind of an undecodable record.
-fn kind_of(line: &[u8]) -> String {
-    let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
-    value.and_then(|value| value.get("kind")?.as_str().map(str::to_owned)).unwrap_or_else(|| "unknown kind".to_owned())
 }

@@ -36,9 +36,13 @@ pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushO
     })
 }
 
+/// Writes pending records. Returns the warnings, a failure as `describe` words it.
+pub(crate) fn flush_pending(store: &Store<'_>, describe: impl Fn(&Error) -> String) -> Vec<String> {
+    let flushed = store.writer().flush();
+    flushed.warnings.into_iter().chain(flushed.degraded.iter().map(describe)).collect()
+}
+
 /// Writes pending records before a sync; a failure is a warning.
 pub(crate) fn before_sync(store: &Store<'_>, warnings: &mut Vec<String>) {
-    let flushed = store.writer().flush();
-    warnings.extend(flushed.warnings);
-    warnings.extend(flushed.degraded.map(|error| format!("cannot write pending records to the notes: {error}")));
+    warnings.extend(flush_pending(store, |error| format!("cannot write pending records to the notes: {error}")));
 }

@@ -1,4 +1,4 @@
-//! Exchanges notes with remotes and repairs them: sync, redact, repair, flush.
+//! Exchanges notes with remotes and repairs them: `sync`, `redact`, `doctor --repairs`, `flush`.
 
 pub mod before_push;
 pub mod exchange;

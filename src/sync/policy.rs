@@ -23,7 +23,7 @@ impl SyncPolicy {
             None | Some("all" | "true") => Ok(SyncPolicy::All),
             Some("handoffs") => Ok(SyncPolicy::Handoffs),
             Some("off" | "false") => Ok(SyncPolicy::Nothing),
-            Some(other) => Err(Error::refused(format!("empirica.sync is '{other}'"))
+            Some(other) => Err(Error::refused(format!("cannot read empirica.sync: its value is '{other}'"))
                 .reason("it can be all, handoffs or off")
                 .suggest("Set it to one of these.")
                 .provided(other)

@@ -16,9 +16,9 @@ use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, Store, TransferLi
 /// Most attempts while the remote keeps changing.
 const ROUNDS: u32 = 12;
 /// Most rejections of a ref as outdated while it is unchanged there.
-const PATIENCE: u32 = 3;
+const MAX_STALE_REJECTIONS: u32 = 3;
 
-pub struct Sync<'t, 's> {
+pub struct RemoteSyncRun<'t, 's> {
     pub store: &'t Store<'s>,
     pub target: &'t RemoteTarget,
     pub options: TransferOptions,
@@ -31,7 +31,7 @@ pub struct Sync<'t, 's> {
 
 type TransferByRef = BTreeMap<String, TransferLines>;
 
-impl Sync<'_, '_> {
+impl RemoteSyncRun<'_, '_> {
     /// Fetches tracking refs and reports what would be transferred; refs held back are warnings.
     pub fn dry_run(&self, warnings: &mut Vec<String>) -> Result<RemoteSync> {
         let (refs, _) = self.fetch()?;
@@ -46,7 +46,7 @@ impl Sync<'_, '_> {
             outgoing.remove(&name);
         }
         if let Some(leak) = secret {
-            let error = leak_error(&leak, "so it would not be sent");
+            let error = leak_error(&leak);
             let commands: Vec<String> = error.commands().iter().map(ToString::to_string).collect();
             warnings.push(format!("{error}: {}", commands.join(", or ")));
         }
@@ -129,7 +129,7 @@ impl Sync<'_, '_> {
                 say(&self.first_message(&outgoing));
             }
             if store.redaction().is_incomplete() {
-                return Err(Error::storage("redacted records are still in some notes here")
+                return Err(Error::storage("cannot push: a redaction is incomplete")
                     .reason("cannot write a ref or a log; nothing is sent until this works")
                     .suggest("Find the cause, then sync again.")
                     .command(empirica("doctor")));
@@ -145,7 +145,7 @@ impl Sync<'_, '_> {
                         let seen = outrun.entry(update.name.clone()).or_insert((theirs, 0));
                         *seen = (theirs, if seen.0 == theirs { seen.1 + 1 } else { 1 });
                         // the ref has not moved: the remote will not accept it
-                        if seen.1 >= PATIENCE {
+                        if seen.1 >= MAX_STALE_REJECTIONS {
                             refused.insert(update.name.clone(), words);
                         }
                     }
@@ -161,20 +161,20 @@ impl Sync<'_, '_> {
                 let synced = self.synced(&refs, &incoming, &outgoing, round, first);
                 return self.result(synced, refused, secret);
             }
-            self.rest(round)?;
+            self.wait_before_retry(round)?;
         }
-        Err(Error::refused(format!("gave up after {ROUNDS} attempts: the remote kept changing"))
+        Err(Error::refused(format!("cannot sync: gave up after {ROUNDS} attempts: the remote kept changing"))
             .reason(format!("{} received other notes between each of our fetches and pushes", self.target.name))
             .suggest("Your records are safe here. Run it again.")
             .command(empirica("sync")))
     }
 
     /// Waits for a random time, so that concurrent clones do not stay in step.
-    fn rest(&self, round: u32) -> Result<()> {
+    fn wait_before_retry(&self, round: u32) -> Result<()> {
         let pause = pause(round) * 4;
         let left = self.options.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left <= pause + Duration::from_millis(1)) {
-            return Err(Error::refused("timed out while syncing (empirica.syncTimeout)")
+            return Err(Error::refused("cannot sync: timed out (empirica.syncTimeout)")
                 .reason("others pushed at the same moment")
                 .suggest("Your records are safe here. Run it when you have the time.")
                 .command(empirica("sync")));
@@ -240,7 +240,7 @@ impl Sync<'_, '_> {
                     (true, true) => RefStatus::Exchanged,
                     (true, false) => RefStatus::Received,
                     (false, true) => RefStatus::Sent,
-                    (false, false) if unsent > 0 => RefStatus::Kept,
+                    (false, false) if unsent > 0 => RefStatus::HeldBack,
                     (false, false) => RefStatus::Unchanged,
                 };
                 RefSync { name: compared.name.clone(), status, incoming: received, outgoing: sent }
@@ -268,7 +268,8 @@ impl Sync<'_, '_> {
         let words = refused.iter().next();
         self.store.server(&self.target.push).set_refusal(words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
-            let error = Error::refused(format!("{} rejected {name}", self.target.name)).reason(words.clone());
+            let error =
+                Error::refused(format!("cannot push {name}: {} rejected it", self.target.name)).reason(words.clone());
             // the remote lacks objects that are unreadable here
             if words.contains("unpacker error") || words.contains("missing necessary objects") {
                 return Err(error
@@ -288,12 +289,12 @@ impl Sync<'_, '_> {
 
 /// Why a ref was held back. Names the field and the rule, never the secret.
 fn held_back(leak: &Leak) -> Error {
-    leak_error(leak, "so it was not sent").command(empirica("sync").flag("--allow-secret"))
+    leak_error(leak).command(empirica("sync").flag("--allow-secret"))
 }
 
-fn leak_error(leak: &Leak, then: &str) -> Error {
+fn leak_error(leak: &Leak) -> Error {
     let field = leak.field.as_ref().map_or_else(String::new, |field| format!(" in {field}"));
-    let error = Error::refused(format!("{} holds a secret, {then}", leak.location()))
+    let error = Error::refused(format!("cannot send the notes: {} holds a secret", leak.location()))
         .reason(format!("the rule {} matched{field}, in records not sent before", leak.rule))
         .suggest("Change the secret and redact it; or send it if it is none.");
     leak.remedies().into_iter().fold(error, Error::command)

@@ -15,7 +15,7 @@ use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::{Repository, remotes};
 
 pub use crate::sync::before_push::{BeforePush, before_push};
-pub(crate) use crate::sync::remote::Sync;
+pub(crate) use crate::sync::remote::RemoteSyncRun;
 
 #[derive(Debug, Clone, Default)]
 pub struct SyncRequest {
@@ -70,7 +70,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
             plain_ssh: request.unattended && before_push::has_plain_ssh(context),
             ..Default::default()
         };
-        let sync = Sync {
+        let sync = RemoteSyncRun {
             store,
             target: &target,
             options,
@@ -105,7 +105,7 @@ pub fn receive(
         let options =
             TransferOptions { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };
         let policy = SyncPolicy::Nothing;
-        Sync { store, target: &target, options, policy, allow_secret: false, only_redactions: false }
+        RemoteSyncRun { store, target: &target, options, policy, allow_secret: false, only_redactions: false }
             .run(warnings, &mut |_| {})
     };
     let named = names.into_iter().map(|name| {

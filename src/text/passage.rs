@@ -6,7 +6,7 @@ use crate::text::query::Term;
 use crate::text::words::{each, words};
 
 /// Most matching words of a text that [`places`] highlights.
-const MOST: usize = 10_000;
+const MAX_MATCHES: usize = 10_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Passage {
@@ -88,7 +88,7 @@ fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize
 }
 
 /// Ranges of the terms in a text, in characters, in order; overlapping and adjacent ones are merged. Of many matching
-/// words, the first `MOST` count.
+/// words, the first `MAX_MATCHES` count.
 pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
     let wanted: Vec<(Vec<String>, bool)> = terms.iter().map(|term| (words(&term.text), term.is_prefix)).collect();
     let all: HashSet<&str> = wanted.iter().flat_map(|(words, _)| words).map(String::as_str).collect();
@@ -99,7 +99,7 @@ pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
     let mut count = 0;
     each(text, |word, begin, end| {
         count += 1;
-        if met.len() < MOST && (all.contains(word) || is_begun(&beginnings, word)) {
+        if met.len() < MAX_MATCHES && (all.contains(word) || is_begun(&beginnings, word)) {
             met.push((word.to_owned(), count, begin, end));
         }
     });
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(found("a flaky login test", &["flaky login"]), ["flaky login"]);
         assert_eq!(found("a flaky login test", &["flaky lo*", "login", "tes*", "test"]), ["flaky login", "test"]);
         assert_eq!(found("see a.b-c b b", &["b c", "b b b"]), ["b-c"]);
-        assert_eq!(found(&"a b ".repeat(MOST), &["a b"]).len(), MOST / 2);
+        assert_eq!(found(&"a b ".repeat(MAX_MATCHES), &["a b"]).len(), MAX_MATCHES / 2);
         assert_eq!(found("one two one", &["one t", "one x*", "*", "", "-"]), [""; 0]);
     }
 }

@@ -16,7 +16,7 @@ pub const KINDS: [&str; CLAIMS.len() + 1] = {
 };
 
 /// Most characters of a query.
-pub const LONGEST: usize = 4000;
+pub const MAX_QUERY_CHARS: usize = 4000;
 
 /// A word or a phrase.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,10 +60,10 @@ pub fn name(kind: &str) -> String {
 }
 
 /// Parses a query. Unknown fields, and fields without a value, are text; an unclosed quote is punctuation. Unknown
-/// kinds and queries above [`LONGEST`] characters are usage errors.
+/// kinds and queries above [`MAX_QUERY_CHARS`] characters are usage errors.
 pub fn parse(text: &str) -> Result<Query> {
-    if text.chars().count() > LONGEST {
-        return Err(Error::usage(format!("a query has at most {LONGEST} characters"))
+    if text.chars().count() > MAX_QUERY_CHARS {
+        return Err(Error::usage(format!("cannot search: the query has more than {MAX_QUERY_CHARS} characters"))
             .reason("search finds the records that have all words of it")
             .suggest("Give the few words that matter; search --like takes long texts.")
             .command(empirica("help").arg("search")));
@@ -112,7 +112,7 @@ impl Query {
 }
 
 fn no_kind(word: &str) -> Error {
-    let error = Error::usage(format!("'{word}' is no kind of record that is searched"))
+    let error = Error::usage(format!("cannot search for the kind '{word}': it is not a kind of record"))
         .provided(word)
         .reason("kind: takes the name of a kind")
         .suggest("Use one of these, or put the word into quotes to search for it.");
@@ -189,7 +189,7 @@ mod tests {
         );
         let error = parse("kind:findng").expect_err("no kind");
         assert_eq!(error.alternatives().len(), KINDS.len());
-        assert!(parse(&"a ".repeat(LONGEST / 2)).is_ok());
-        assert!(parse(&"a ".repeat(LONGEST)).is_err());
+        assert!(parse(&"a ".repeat(MAX_QUERY_CHARS / 2)).is_ok());
+        assert!(parse(&"a ".repeat(MAX_QUERY_CHARS)).is_err());
     }
 }

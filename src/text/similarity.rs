@@ -1,5 +1,6 @@
 //! Similarity of texts by shared words.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// Words without significance for the topic.
@@ -17,24 +18,48 @@ const STEM: usize = 4;
 /// Share of the maximum from which few words suffice.
 const CLOSE: f64 = 0.5;
 
-/// Stems of the significant words. Scripts without spaces give pairs of characters.
-pub fn words(text: &str) -> BTreeSet<String> {
-    let lower = text.to_lowercase();
-    let mut out = BTreeSet::new();
-    for word in lower.split(|c: char| !c.is_alphanumeric()) {
-        if word.chars().any(is_dense) {
-            out.extend(pairs(word));
-        } else if word.chars().count() > 2 && !COMMON.contains(&word) {
-            out.insert(stem(word).to_owned());
-        }
-    }
-    out
+/// The words of a lower-case text, without punctuation.
+fn split(lower: &str) -> impl Iterator<Item = &str> {
+    lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Pairs of adjacent characters: words of scripts without spaces.
-pub fn pairs(word: &str) -> Vec<String> {
-    let letters: Vec<char> = word.chars().collect();
-    letters.windows(2).map(|pair| pair.iter().collect()).collect()
+/// The words of a text in lower case, separated by a blank.
+pub fn normalize(text: &str) -> String {
+    split(&text.to_lowercase()).collect::<Vec<_>>().join(" ")
+}
+
+/// A unit of comparison.
+enum Token<'t> {
+    Word(&'t str),
+    /// Two adjacent characters of a word in a script without spaces.
+    Pair(String),
+}
+
+fn tokens(lower: &str) -> impl Iterator<Item = Token<'_>> {
+    split(lower).flat_map(|word| {
+        let letters: Vec<char> = if word.chars().any(is_dense) { word.chars().collect() } else { Vec::new() };
+        let pairs: Vec<Token<'_>> = letters.windows(2).map(|pair| Token::Pair(pair.iter().collect())).collect();
+        if pairs.is_empty() { vec![Token::Word(word)] } else { pairs }
+    })
+}
+
+/// All words of a [normal](normalize) text. Scripts without spaces give pairs of characters.
+pub fn all_words(normal: &str) -> BTreeSet<String> {
+    let text = |token| match token {
+        Token::Word(word) => word.to_owned(),
+        Token::Pair(pair) => pair,
+    };
+    tokens(normal).map(text).collect()
+}
+
+/// Stems of the significant words. Scripts without spaces give pairs of characters.
+pub fn words(text: &str) -> BTreeSet<String> {
+    let is_significant = |word: &str| word.chars().count() > 2 && !COMMON.contains(&word);
+    let stem = |token| match token {
+        Token::Word(word) => is_significant(word).then(|| stem(word).to_owned()),
+        Token::Pair(pair) => Some(pair),
+    };
+    tokens(&text.to_lowercase()).filter_map(stem).collect()
 }
 
 /// Whether a script has no spaces between words, or agglutinates: Chinese, Japanese, Korean, Thai, Lao, Burmese,
@@ -48,15 +73,34 @@ fn stem(word: &str) -> &str {
     bare.unwrap_or(word)
 }
 
-/// Similarity of two texts in (0, 1]: shared words over the geometric mean of both counts. `None` if they share fewer
-/// than two words, unless these are at least half of that mean.
-pub fn likeness(a: &BTreeSet<String>, b: &BTreeSet<String>) -> Option<f64> {
+/// Cosine similarity of two sets of words, in (0, 1]: shared words over the geometric mean of both counts. `None` if they
+/// share fewer than two words, unless these are at least half of that mean.
+pub fn cosine_similarity(a: &BTreeSet<String>, b: &BTreeSet<String>) -> Option<f64> {
     let shared = a.intersection(b).count();
     if shared == 0 {
         return None;
     }
-    let likeness = shared as f64 / ((a.len() * b.len()) as f64).sqrt();
-    (shared >= 2 || likeness >= CLOSE).then_some(likeness)
+    let cosine = shared as f64 / ((a.len() * b.len()) as f64).sqrt();
+    (shared >= 2 || cosine >= CLOSE).then_some(cosine)
+}
+
+/// Jaccard index of two sorted lists: shared elements over all distinct ones.
+pub fn jaccard_index<T: Ord>(a: &[T], b: &[T]) -> f64 {
+    let shared = count_shared(a, b);
+    shared as f64 / (a.len() + b.len() - shared) as f64
+}
+
+/// Number of common elements of two sorted lists.
+pub fn count_shared<T: Ord>(a: &[T], b: &[T]) -> usize {
+    let (mut at, mut there, mut out) = (0, 0, 0);
+    while at < a.len() && there < b.len() {
+        match a[at].cmp(&b[there]) {
+            Ordering::Less => at += 1,
+            Ordering::Greater => there += 1,
+            Ordering::Equal => (at, there, out) = (at + 1, there + 1, out + 1),
+        }
+    }
+    out
 }
 
 /// The at most `most` texts most similar to `wanted`, best first, later ones first among equals.
@@ -68,8 +112,8 @@ pub fn best<T>(
 ) -> Vec<T> {
     let mut found: Vec<(f64, usize, T)> = Vec::new();
     for (at, candidate) in among.into_iter().enumerate() {
-        if let Some(likeness) = likeness(wanted, &words(&text(&candidate))) {
-            found.push((likeness, at, candidate));
+        if let Some(similarity) = cosine_similarity(wanted, &words(&text(&candidate))) {
+            found.push((similarity, at, candidate));
         }
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
@@ -81,7 +125,7 @@ mod tests {
     use super::*;
 
     fn like(a: &str, b: &str) -> bool {
-        likeness(&words(a), &words(b)).is_some()
+        cosine_similarity(&words(a), &words(b)).is_some()
     }
 
     #[test]

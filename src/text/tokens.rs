@@ -107,7 +107,7 @@ fn count_exactly(text: &str) -> usize {
 use estimate as count_exactly;
 
 /// The longest word that is kept whole, in bytes: a path, not a document without spaces.
-const LONGEST: usize = 128;
+const MAX_PIECE_BYTES: usize = 128;
 
 /// Cuts `text` to the longest prefix whose [`estimate`] is at most `budget` tokens.
 ///
@@ -120,7 +120,7 @@ pub fn truncate_to(text: &str, budget: usize) -> (&str, bool) {
     for (at, c) in text.char_indices() {
         meter.push(c);
         if meter.tokens() > budget {
-            let end = word_end(text, at, |word| word.len() <= LONGEST && estimate(word) <= budget);
+            let end = word_end(text, at, |word| word.len() <= MAX_PIECE_BYTES && estimate(word) <= budget);
             return (text[..end].trim_end(), true);
         }
     }

@@ -5,7 +5,7 @@ use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use crate::text::similarity::is_dense;
 
 /// Most characters compared of a word.
-pub const LONGEST: usize = 256;
+pub const MAX_WORD_LETTERS: usize = 256;
 
 /// Calls `take` with each normalized word in order, and its character range. A word is a run of letters, digits and
 /// their marks; punctuation separates words. Scripts without spaces have a word per character, so that any part of a
@@ -24,7 +24,7 @@ pub fn each(text: &str, mut take: impl FnMut(&str, usize, usize)) {
                 (begin, letters) = (at, 0);
             }
             (end, letters) = (at + 1, letters + 1);
-            if letters <= LONGEST {
+            if letters <= MAX_WORD_LETTERS {
                 fold(c, &mut word);
             }
             continue;
@@ -49,7 +49,7 @@ fn each_plain(text: &str, mut take: impl FnMut(&str, usize, usize)) {
     for word in lower.split(|c: char| !c.is_ascii_alphanumeric()) {
         let end = begin + word.len();
         if !word.is_empty() {
-            take(&word[..word.len().min(LONGEST)], begin, end);
+            take(&word[..word.len().min(MAX_WORD_LETTERS)], begin, end);
         }
         begin = end + 1;
     }
@@ -118,7 +118,10 @@ mod tests {
         assert_eq!(words(" — \u{301} \u{345} … \0"), [""; 0]);
         assert_eq!(words("a\u{1}b\0c"), ["a", "b", "c"]);
         for word in ["X", "é"] {
-            assert_eq!(words(&word.repeat(LONGEST * 2)), [word.replace('é', "e").to_lowercase().repeat(LONGEST)]);
+            assert_eq!(
+                words(&word.repeat(MAX_WORD_LETTERS * 2)),
+                [word.replace('é', "e").to_lowercase().repeat(MAX_WORD_LETTERS)]
+            );
         }
     }
 

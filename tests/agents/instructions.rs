@@ -234,7 +234,7 @@ fn an_unwritable_file_is_refused_before_any_write() {
         ("line 2 of", &|| repo.write("CLAUDE.md", &format!("a\n{BEGIN}\nb\n"))),
         ("ends a block that does not begin", &|| repo.write("CLAUDE.md", &format!("{END}\n"))),
         ("begins a second block", &|| repo.write("CLAUDE.md", &format!("{BEGIN}\n{END}\n{BEGIN}\n{END}\n"))),
-        ("is not UTF-8", &|| fs::write(&claude, b"a\xff\n").expect("a file")),
+        ("it is not UTF-8", &|| fs::write(&claude, b"a\xff\n").expect("a file")),
         ("cannot follow the link", &|| symlink("gone.md", &claude).expect("a link")),
         ("leads out of the work tree", &|| symlink(&outside, &claude).expect("a link")),
         ("leads out of the work tree", &|| symlink(".git/config", &claude).expect("a link")),

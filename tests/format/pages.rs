@@ -394,7 +394,7 @@ fn every_limit_of_the_tables_is_that_of_the_code() {
         (&format, "FLUSH_BYTES: u64 = 64 * 1024", 1, "before it is flushed | 64 KB |"),
         (&format, "MAX_COMMITS: usize = 200", 1, "commits in a handoff | 200 |"),
         (&format, "COMMITS: usize = 200", 1, "commits in a handoff | 200 |"),
-        (&format, "MOST: usize = 16 * 1024", 1, "a checkpoint | 16 KiB;"),
+        (&format, "MAX_CHECKPOINT_BYTES: usize = 16 * 1024", 1, "a checkpoint | 16 KiB;"),
         (&format, "MAX_AHEAD_MS: u64 = 24 * 60 * 60 * 1000", 1, "an id counts | 24 hours |"),
         (&format, "MAX_BLOBS: usize = 200", 1, "`uncommitted` | 200 files,"),
         (&format, "LARGEST: u64 = 4 << 20", 1, "4 MiB each, 64 MiB together |"),
@@ -402,11 +402,11 @@ fn every_limit_of_the_tables_is_that_of_the_code() {
         (&format, "MAX_SIGNATURES: usize = 20", 1, "are checked, the newest | 20 |"),
         (&format, "MAX_SIGNED_BYTES: usize = 64 * 1024", 1, "a signed commit | 64 KiB;"),
         (&guide, "SHORTEST: usize = 4", 2, "abbreviation of an id | 4 characters |"),
-        (&guide, "LONGEST: usize = 4000", 1, "a query | 4,000 characters |"),
+        (&guide, "MAX_QUERY_CHARS: usize = 4000", 1, "a query | 4,000 characters |"),
         (&guide, "START_BUDGET: usize = 500", 1, "unless `empirica.startBudget` is set | 500 |"),
-        (&guide, "LONGEST: usize = 9_000", 1, "the answer of an agent's hook | 9,000 characters |"),
-        (&guide, "LONGEST: u64 = 32 << 20", 1, "the input of an agent's hook | 32 MiB;"),
-        (&guide, "LONGEST: usize = 16 << 20", 2, "a row of a transcript | 16 MiB;"),
+        (&guide, "MAX_REPLY_CHARS: usize = 9_000", 1, "the answer of an agent's hook | 9,000 characters |"),
+        (&guide, "MAX_INPUT_BYTES: u64 = 32 << 20", 1, "the input of an agent's hook | 32 MiB;"),
+        (&guide, "LONGEST: usize = 16 << 20", 1, "a row of a transcript | 16 MiB;"),
         (&guide, "ENTRIES: usize = 4096", 1, "in a row of a transcript | 4,096 |"),
         (&guide, "MESSAGES: usize = 10", 1, "| 10 messages,"),
         (&guide, "DECISIONS: usize = 20", 1, "20 decisions,"),
@@ -428,8 +428,9 @@ fn every_limit_of_the_tables_is_that_of_the_code() {
         assert_eq!(sources.iter().filter(|text| text.contains(&declaration)).count(), files, "{declaration}");
         assert!(page.contains(words), "{words}");
     }
-    let committed = "const COMMITS: usize = 20_000;";
-    assert_eq!(sources.iter().filter(|text| text.contains(committed)).count(), 1, "{committed}");
+    for declared in ["const COMMITS: usize = 20_000;", "const MAX_FRAME_BYTES: usize = 16 << 20;"] {
+        assert_eq!(sources.iter().filter(|text| text.contains(declared)).count(), 1, "{declared}");
+    }
     assert!(page("format.md").contains("newest 20,000"));
     assert!(page("mcp.md").contains("A frame can have 16 MiB."));
 }

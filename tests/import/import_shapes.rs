@@ -250,7 +250,7 @@ fn unknown_notes_are_listed_and_left() {
         [
             ("breadcrumbs", "it holds only data of the Python tool's hooks"),
             ("empirica/findings/latin", "it is not UTF-8"),
-            ("empirica/findings/list", "it is no JSON object"),
+            ("empirica/findings/list", "it is not a JSON object"),
             ("empirica/findings/no-json", "it is not valid JSON"),
             ("empirica/test-conflict-check", "its tree holds no note"),
             ("empirica/test7", called),

@@ -1,7 +1,7 @@
 //! The list of tools: its size in tokens, and its accuracy.
 
 use empirica_notes::error::{Terms, blank, empirica};
-use git_empirica::mcp::Offered;
+use git_empirica::mcp::ToolTerms;
 use serde_json::{Value, json};
 
 use crate::mcp::server::Client;
@@ -86,7 +86,7 @@ fn every_tool_says_when_to_use_it_and_what_it_does() {
 
 #[test]
 fn a_command_is_the_call_of_the_tool_that_does_it() {
-    let call = |all, command: &_| Offered { all, called: None }.call(command);
+    let call = |all, command: &_| ToolTerms { all, called: None }.call(command);
     let start = || empirica("session start");
     for (command, expected) in [
         (

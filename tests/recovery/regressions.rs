@@ -60,7 +60,7 @@ fn a_worktree_may_be_called_main_or_like_a_log_that_was_taken() {
         let path = place.path().join("trees").join(name);
         repo.git(["worktree", "add", "-q", "-b", &format!("b-{}", name.len()), path.to_str().expect("UTF-8")]).ok();
         let tree = Repo { place: &place, path };
-        assert_eq!(tree.fails(1, ["drift"])["error"], "there is no active session here");
+        assert_eq!(tree.fails(1, ["drift"])["error"], "cannot choose a session: no active session here");
         let other = tree.start("other", "t");
         tree.run(["finding", name]).ok();
         repo.run(["flush"]).ok();

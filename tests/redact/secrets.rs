@@ -147,7 +147,7 @@ fn an_external_id_that_would_not_be_stored_as_it_is_begins_no_session() {
     let [token, ..] = secrets();
     let start = ["session", "start", "--ai", "a", "--external-id", &token];
     for _ in 0..2 {
-        assert_eq!(repo.fails(2, start)["error"], "the external id looks like a secret");
+        assert_eq!(repo.fails(2, start)["error"], "cannot use the external id: it looks like a secret");
     }
     assert_eq!(repo.json(["session", "list"])["total_sessions"], 0);
     // stored as it is, it is found again

@@ -316,7 +316,7 @@ fn an_import_that_cannot_write_fails_and_leaves_nothing_partial() {
     let lock = std::fs::File::create(clone.path.join(".git/empirica/lock")).expect("a lock");
     lock.lock().expect("the lock");
     let ran = clone.run_with_input(["import", "--jsonl", "-", "--json"], text.as_bytes()).code(128);
-    assert!(ran.json()["error"].as_str().expect("an error").contains("another process holds"), "{}", ran.out);
+    assert!(ran.json()["error"].as_str().expect("an error").contains("another process holds it"), "{}", ran.out);
     drop(lock);
     assert_eq!(tips(&clone), ["", "", "", ""]);
     let stale = clone.path.join(".git/refs/notes/empirica/data/checkpoints.lock");
@@ -432,7 +432,7 @@ fn an_export_that_lacks_a_note_fails_before_its_first_line() {
     std::fs::remove_file(repo.path.join(".git/objects").join(&blob[..2]).join(&blob[2..])).expect("a loose object");
     let ran = repo.run(["export", "--jsonl"]).code(128);
     assert_eq!(ran.out, "");
-    assert!(ran.err.contains(&format!("the note {blob} is missing")), "{}", ran.err);
+    assert!(ran.err.contains(&format!("cannot read the note {blob}: it is missing")), "{}", ran.err);
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn a_server_that_refuses_notes_is_retried_once_a_day() {
         repo.commit("c", "c\n", "Work");
         let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
         assert_eq!((fetches_count, ran.code), (1, 0), "{}", ran.err);
-        assert!(ran.err.contains("cannot sync the notes: origin rejected"), "{}", ran.err);
+        assert!(ran.err.contains("origin rejected it"), "{}", ran.err);
         assert_eq!(hub.git_out(["rev-parse", "main"]), repo.head(), "the user's push is unaffected");
         let (fetches_count, ran) = fetches(&repo, &["push", "-q", "origin", "main"]);
         assert_eq!((fetches_count, ran.code), (0, 0));
@@ -196,7 +196,7 @@ fn a_hanging_remote_times_out_and_its_processes_are_killed() {
     let connected = [300, 1000, 3000, 9000].into_iter().find_map(|time| {
         repo.git(["config", "empirica.syncTimeout", &format!("{time}ms")]).ok();
         let (went, output) = run();
-        assert!(went && output.contains("did not end in time"), "{output}");
+        assert!(went && output.contains("cannot sync with"), "{output}");
         listener.accept().ok()
     });
     // the helper that held the connection has ended, too

@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[allow(missing_docs)]
 pub enum Error {
     /// Nothing exists at the path.
-    #[error("there is no transcript {}", path.display())]
+    #[error("cannot find the transcript {}", path.display())]
     Missing { path: PathBuf, source: io::Error },
     /// A file or folder could not be read.
     #[error("cannot read the transcript {}", path.display())]
@@ -27,17 +27,17 @@ pub enum Error {
         source: io::Error,
     },
     /// It has the format of no agent in [`Agent::ALL`](crate::model::Agent::ALL).
-    #[error("{name} is not a transcript of a known agent")]
+    #[error("cannot read {name}: it is not a transcript of a known agent")]
     UnknownAgent {
         /// The file's name, or a description of the stream.
         name: String,
         reason: &'static str,
     },
     /// No file in a folder is a transcript.
-    #[error("there is no transcript in {}", folder.display())]
+    #[error("cannot find a transcript in {}", folder.display())]
     EmptyFolder { folder: PathBuf },
     /// A database or storage has no session of the repository, or none at all.
-    #[error("there is no transcript of this work in {}", path.display())]
+    #[error("cannot find a transcript of this work in {}", path.display())]
     NoSession {
         path: PathBuf,
         /// The root of the repository; `None` if any session was accepted.

@@ -12,7 +12,7 @@ use crate::context::{CommandContext, WorkingSession};
 use crate::fold::assessment::drift::last_learned;
 use crate::fold::assessment::gate;
 use crate::fold::journal::{self, answers};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::index::RecordQuery;
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus, Priority};
@@ -62,19 +62,19 @@ impl GoalChanges {
 /// The reason why an earlier suggestion is dropped.
 const SUPERSEDED: &str = "it was assessed again, with newer vectors or another task";
 
-/// Suggests goals for the weak vectors; none if nothing recommends investigating. `gathered` is the session before the
+/// Suggests goals for the weak vectors; none if nothing recommends investigating. `records` is the session before the
 /// assessment, `evidence` the task, reasoning and unknowns that come with it.
 pub fn run(
     context: &CommandContext<'_>,
     session: &WorkingSession,
-    gathered: &SessionRecords,
+    records: &SessionRecords,
     vectors: &Vectors,
     evidence: (Option<&str>, Option<&str>, &[String]),
 ) -> Result<GoalChanges> {
     if gate::triggers(vectors).is_empty() {
         return Ok(GoalChanges::default());
     }
-    let mut input = suggestion_input(context, session, gathered)?;
+    let mut input = suggestion_input(context, session, records)?;
     let (task, reasoning, unknowns) = evidence;
     let safe = |text: &str| context.store.secret_filter().clean(text);
     input.task = task.map(safe).or(input.task);
@@ -84,7 +84,7 @@ pub fn run(
     for (vector, goal) in goals(vectors, &input) {
         out.order.push(vector.name());
         let same_vector = |g: &&GoalState| g.status == GoalStatus::Open && g.vector.as_deref() == Some(vector.name());
-        let mut earlier: Vec<&GoalState> = gathered.goals.iter().filter(same_vector).collect();
+        let mut earlier: Vec<&GoalState> = records.goals.iter().filter(same_vector).collect();
         let stays = |g: &&GoalState| !g.subtasks.is_empty() || (g.text == goal.text && g.rationale == goal.rationale);
         let kept = earlier.iter().position(stays).map(|at| earlier.remove(at));
         for older in earlier.into_iter().filter(|older| older.subtasks.is_empty()) {
@@ -115,15 +115,15 @@ pub struct GoalSuggestions {
 pub fn suggest(context: &CommandContext<'_>, about: Option<String>) -> Result<GoalSuggestions> {
     context.optional("context", about.as_deref())?;
     let session = context.working()?;
-    let gathered = gather(context, &session.id)?;
-    let Some((_, last)) = gathered.assessments.last() else {
+    let session_records = gather(context, &session.id)?;
+    let Some((_, last)) = session_records.assessments.last() else {
         return Err(Error::refused(format!("cannot suggest goals: session {} has no assessment", session.id.short()))
             .reason("goals are suggested for the weak vectors of the last assessment")
             .suggest("Assess yourself first; a PREFLIGHT that recommends investigating suggests goals itself.")
             .command(empirica("preflight").option("-v", blank("know=<0..1>,uncertainty=<0..1>"))));
     };
     let vectors = last.vectors.clone();
-    let mut proposed = run(context, &session, &gathered, &vectors, (about.as_deref(), None, &[]))?;
+    let mut proposed = run(context, &session, &session_records, &vectors, (about.as_deref(), None, &[]))?;
     let bodies = std::mem::take(&mut proposed.bodies);
     let (records, stored) = match bodies.is_empty() {
         true => (Vec::new(), StoreReport::default()),
@@ -138,11 +138,11 @@ pub fn suggest(context: &CommandContext<'_>, about: Option<String>) -> Result<Go
 pub fn reached(
     records: &[&Record],
     session: &WorkingSession,
-    gathered: &SessionRecords,
+    session_records: &SessionRecords,
     assessment: &Assessment,
 ) -> Vec<GoalDone> {
     let open_steps = |goal: &GoalState| goal.subtasks.iter().any(|step| step.status == GoalStatus::Open);
-    let open = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !open_steps(goal));
+    let open = session_records.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !open_steps(goal));
     let met = open.filter_map(|goal| Some((goal, rules::reached(goal, &assessment.vectors)?)));
     let answered = answers(records.iter().copied());
     let asks = |record: &Record| {
@@ -182,12 +182,12 @@ const COMPARED: usize = 500;
 fn suggestion_input(
     context: &CommandContext<'_>,
     session: &WorkingSession,
-    gathered: &SessionRecords,
+    records: &SessionRecords,
 ) -> Result<SuggestionInput> {
     let index = context.index()?;
     let mut out = SuggestionInput {
-        task: gathered.session.task.clone(),
-        unknowns: gathered.unknowns.iter().map(|unknown| unknown.text.clone()).collect(),
+        task: records.session.task.clone(),
+        unknowns: records.unknowns.iter().map(|unknown| unknown.text.clone()).collect(),
         ..SuggestionInput::default()
     };
     let mut scan = index.kinds(&["dead_end"], RecordQuery { newest: Some(COMPARED), ..RecordQuery::default() })?;

@@ -21,7 +21,7 @@ const WEAKEST: f64 = 0.50;
 const LEADING: [Vector; 3] = [Vector::Know, Vector::Uncertainty, Vector::State];
 /// Near zero before work by nature: they get no goal.
 const SILENT: [Vector; 3] = [Vector::Completion, Vector::Change, Vector::Impact];
-const MOST: usize = 5;
+const MAX_SUGGESTIONS: usize = 5;
 /// The most unknowns that a goal names or counts.
 const UNKNOWNS: usize = 3;
 /// The longest task or question that a goal names, in characters.
@@ -82,7 +82,7 @@ pub fn goals(vectors: &Vectors, input: &SuggestionInput) -> Vec<(Vector, Goal)> 
     weak.sort_by(|a, b| {
         a.0.cmp(&b.0).then_with(|| if a.0 < LEADING.len() { Ordering::Equal } else { a.1.total_cmp(&b.1) })
     });
-    weak.truncate(MOST);
+    weak.truncate(MAX_SUGGESTIONS);
     let related = RelatedWork::of(input);
     // one goal names the open questions
     let asks = if weak.iter().any(|weak| weak.2 == Vector::Uncertainty) { Vector::Uncertainty } else { Vector::Know };

@@ -7,13 +7,13 @@ use crate::context::{CommandContext, active};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 
 #[derive(Debug)]
 pub struct GuideOutcome {
-    pub gathered: SessionRecords,
+    pub records: SessionRecords,
     /// The requested task, else that of the last assessment, else that of the session.
     pub task: Option<String>,
     pub gate: Gate,
@@ -27,12 +27,12 @@ pub fn run(context: &CommandContext<'_>, phase: Option<Phase>, task: Option<Stri
     let session = context.working()?;
     warnings.extend(session.note.clone());
     let scan = context.session(&session.id)?;
-    let gathered = gather_from(&scan, &session.id)?;
-    if let Some(phase) = phase.filter(|_| !gathered.session.is_active()) {
+    let records = gather_from(&scan, &session.id)?;
+    if let Some(phase) = phase.filter(|_| !records.session.is_active()) {
         warnings.push(format!("the session has ended: it can have no other {}", phase.name()));
     }
-    let assessed = || gathered.assessments.iter().rev().find_map(|(_, assessment)| assessment.task.clone());
+    let assessed = || records.assessments.iter().rev().find_map(|(_, assessment)| assessment.task.clone());
     let later = || active::anywhere(context, session.id.as_str()).and_then(|session| session.task);
-    let task = task.or_else(assessed).or_else(|| gathered.session.task.clone()).or_else(later);
-    Ok(GuideOutcome { gate: gate(&scan, &session.id, WINDOW), gathered, task, warnings })
+    let task = task.or_else(assessed).or_else(|| records.session.task.clone()).or_else(later);
+    Ok(GuideOutcome { gate: gate(&scan, &session.id, WINDOW), records, task, warnings })
 }

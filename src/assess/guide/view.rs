@@ -58,17 +58,17 @@ struct StateView<'a> {
 
 impl<'a> From<&'a GuideOutcome> for StateView<'a> {
     fn from(outcome: &'a GuideOutcome) -> Self {
-        let GuideOutcome { gathered, gate, .. } = outcome;
-        let open = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open);
+        let GuideOutcome { records, gate, .. } = outcome;
+        let open = records.goals.iter().filter(|goal| goal.status == GoalStatus::Open);
         StateView {
-            session_id: &gathered.session.id,
-            ai_id: &gathered.session.ai,
-            active: gathered.session.is_active(),
+            session_id: &records.session.id,
+            ai_id: &records.session.ai,
+            active: records.session.is_active(),
             task: outcome.task.as_deref(),
             open_goals: open.map(OpenGoalView::from).collect(),
-            remaining_unknowns: &gathered.unknowns,
-            key_findings: &gathered.findings,
-            dead_ends: &gathered.dead_ends,
+            remaining_unknowns: &records.unknowns,
+            key_findings: &records.findings,
+            dead_ends: &records.dead_ends,
             drift_analysis: &gate.drift,
             safe_to_proceed: gate.drift.is_safe(),
         }
@@ -104,7 +104,7 @@ pub fn to_assess(outcome: &GuideOutcome, phase: Phase) -> Answer {
     let view = GuideView {
         state: StateView::from(outcome),
         phase,
-        round: outcome.gathered.next_round(phase),
+        round: outcome.records.next_round(phase),
         question: question(phase),
         recommendation: (phase == Phase::Check).then_some(outcome.gate.recommendation),
         // without the earlier values, which would be an anchor
@@ -130,7 +130,7 @@ struct SessionStateView<'a> {
 
 /// The state of a session: its last vectors, what is open, and whether it is safe to act.
 pub fn state(outcome: &GuideOutcome) -> Answer {
-    let (head, last) = outcome.gathered.assessments.last().map(|(head, assessment)| (head, assessment)).unzip();
+    let (head, last) = outcome.records.assessments.last().map(|(head, assessment)| (head, assessment)).unzip();
     let vectors = last.map(|assessment| assessment.vectors.clone()).unwrap_or_default();
     let view = SessionStateView {
         state: StateView::from(outcome),
@@ -142,12 +142,12 @@ pub fn state(outcome: &GuideOutcome) -> Answer {
         round: last.map(|assessment| assessment.round),
         checkpoint_id: head.map(|head| &head.id),
         timestamp: head.map(|head| head.at.as_str()),
-        assessments: outcome.gathered.assessments.len(),
+        assessments: outcome.records.assessments.len(),
     };
     Answer::new(view).text(text(outcome)).warn(outcome.warnings.clone())
 }
 
 fn text(outcome: &GuideOutcome) -> String {
     let task = outcome.task.as_deref().map_or_else(|| "no task was named".to_owned(), safe::line);
-    format!("Session {}: {task}\n", outcome.gathered.session.id.short())
+    format!("Session {}: {task}\n", outcome.records.session.id.short())
 }

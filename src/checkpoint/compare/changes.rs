@@ -1,4 +1,4 @@
-//! The differences of two sides, by dimension.
+//! The differences of two operands, by dimension.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,21 +40,21 @@ pub struct Change {
     pub items: Vec<String>,
 }
 
-/// The history between two sides, from git and the records.
+/// The history between two operands, from git and the records.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HistoryBetween {
-    /// Commits that only the later side's HEAD has; `None` if either HEAD is missing here.
+    /// Commits that only the later operand's HEAD has; `None` if either HEAD is missing here.
     pub added: Option<u64>,
-    /// Commits that only the earlier side's HEAD has.
+    /// Commits that only the earlier operand's HEAD has.
     pub gone: Option<u64>,
-    /// Files changed by the later side's commits, and existing files that git ignores; `None` if unknown, which
+    /// Files changed by the later operand's commits, and existing files that git ignores; `None` if unknown, which
     /// reports no file as reverted.
     pub committed: Option<BTreeSet<String>>,
-    /// Whether the sides have different work trees, whose uncommitted changes are not compared.
+    /// Whether the operands have different work trees, whose uncommitted changes are not compared.
     pub elsewhere: bool,
     /// Goals done or dropped by any session.
     pub closed: BTreeSet<Id>,
-    /// Open goals of the later side's session.
+    /// Open goals of the later operand's session.
     pub held: BTreeSet<Id>,
 }
 
@@ -63,7 +63,7 @@ pub struct HistoryBetween {
 pub(crate) struct Changes {
     pub same_session: bool,
     pub list: Vec<Change>,
-    /// Dimensions known to both sides.
+    /// Dimensions known to both operands.
     pub compared: Vec<&'static str>,
 }
 
@@ -234,7 +234,7 @@ impl Changes {
             let (one, other) = (one.trim_end_matches('…').trim_end(), other.trim_end_matches('…').trim_end());
             one.starts_with(other) || other.starts_with(one)
         };
-        let has = |side: &Operand, text: &str| side.reasoning.iter().any(|other| like(text, other));
+        let has = |operand: &Operand, text: &str| operand.reasoning.iter().any(|other| like(text, other));
         let forgotten = a.reasoning.last().filter(|latest| !has(b, latest));
         // a full trajectory has dropped its first steps
         let is_cut = b.reasoning.len() >= STEPS;
@@ -251,7 +251,7 @@ impl Changes {
         if a.vectors.is_empty() || b.vectors.is_empty() {
             return None;
         }
-        // only an assessment newer than the earlier side's says anything about the time between
+        // only an assessment newer than the earlier operand's says anything about the time between
         let is_new = |vector| {
             let seen = a.source(vector).or(a.id.as_ref());
             b.source(vector).zip(seen).is_none_or(|(from, seen)| from > seen)
@@ -279,14 +279,15 @@ impl Changes {
         let dimension = "session";
         self.compared.push(dimension);
         if !self.same_session {
-            let name =
-                |side: &Operand| side.session.as_ref().map(|id| format!("{} of {}", id.short(), short(&side.ai, 40)));
+            let name = |operand: &Operand| {
+                operand.session.as_ref().map(|id| format!("{} of {}", id.short(), short(&operand.ai, 40)))
+            };
             self.differ(dimension, "session", name(a), name(b));
             return;
         }
-        let place = |side: &Operand| {
-            let phase = side.phase?.name();
-            Some(side.round.map_or_else(|| phase.to_owned(), |round| format!("{phase} {round}")))
+        let place = |operand: &Operand| {
+            let phase = operand.phase?.name();
+            Some(operand.round.map_or_else(|| phase.to_owned(), |round| format!("{phase} {round}")))
         };
         self.differ(dimension, "phase", place(a), place(b));
         match (a.cycle, b.cycle) {

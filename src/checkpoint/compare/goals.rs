@@ -1,4 +1,4 @@
-//! The goals of two sides: which are missing, done, taken over, and which made progress.
+//! The goals of two operands: which are missing, done, taken over, and which made progress.
 
 use crate::checkpoint::compare::changes::{ChangeKind, Changes, HistoryBetween, Noun, counted};
 use crate::checkpoint::compare::operand::{Operand, OperandGoal, OperandGoals};
@@ -17,7 +17,7 @@ impl Changes {
         let left = left.filter(|goal| !history.closed.contains(&goal.id) && !taken_over(&goal.id));
         let left: Vec<&OperandGoal> = left.collect();
         let names = |goals: &[&OperandGoal]| goals.iter().map(|goal| goal.text.clone()).collect::<Vec<_>>();
-        // open goals that the later side does not list
+        // open goals that the later operand does not list
         let unnamed = is.active.saturating_sub(is.open.len() as u64);
         if !self.same_session {
             let count = (left.len() as u64).saturating_sub(unnamed);
@@ -62,7 +62,7 @@ impl Changes {
         }
     }
 
-    /// Compares the subtasks of goals that both sides list.
+    /// Compares the subtasks of goals that both operands list.
     fn progress(&mut self, was: &OperandGoals, is: &OperandGoals) {
         let steps = |progress: Option<(u64, u64)>| {
             progress.map_or_else(|| "no steps".to_owned(), |(done, all)| format!("{done}/{all} subtasks"))

@@ -1,4 +1,4 @@
-//! Compares two sides in all dimensions: losses, gains, other changes, and a summary.
+//! Compares two operands in all dimensions: losses, gains, other changes, and a summary.
 
 pub mod changes;
 mod goals;
@@ -31,9 +31,9 @@ pub struct Comparison {
     pub summary: String,
     /// The differences: losses first, then by dimension.
     pub changes: Vec<Change>,
-    /// Dimensions known to both sides.
+    /// Dimensions known to both operands.
     pub compared: Vec<&'static str>,
-    /// Later value − earlier value of the vectors given on both sides, 4 decimals; `None` if the later side has no newer
+    /// Later value − earlier value of the vectors given on both operands, 4 decimals; `None` if the later operand has no newer
     /// assessment, or either has none.
     pub vector_deltas: Option<BTreeMap<Vector, f64>>,
 }
@@ -44,7 +44,7 @@ impl Comparison {
     }
 }
 
-/// Compares an earlier side with a later one. `exists` says whether a record is stored here.
+/// Compares an earlier operand with a later one. `exists` says whether a record is stored here.
 pub fn compare(a: &Operand, b: &Operand, history: &HistoryBetween, exists: &dyn Fn(&Id) -> bool) -> Comparison {
     let mut all = Changes { same_session: a.session.is_some() && a.session == b.session, ..Changes::default() };
     for (noun, a, b) in [

@@ -1,4 +1,4 @@
-//! One side of a comparison: a checkpoint, an assessment, a handoff, or the present state.
+//! One operand of a comparison: a checkpoint, an assessment, a handoff, or the present state.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub struct OperandGoals {
     pub current: Option<Id>,
 }
 
-/// One side of a comparison. Unknown values are `None`, or empty lists, and are not compared.
+/// One operand of a comparison. Unknown values are `None`, or empty lists, and are not compared.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Operand {
     /// checkpoint, assessment, handoff, or now.
@@ -65,7 +65,7 @@ pub struct Operand {
     /// The commit it was made on, hex.
     pub commit: Option<String>,
     pub vectors: Vectors,
-    /// The assessment they are from, unless they were given with the side.
+    /// The assessment they are from, unless they were given with the operand.
     pub vectors_from: Option<Id>,
     /// The assessment of each vector, by name, if known.
     pub vector_sources: BTreeMap<String, Id>,
@@ -112,24 +112,24 @@ impl Operand {
         }
     }
 
-    /// The assessment of a vector; `None` if it was given with the side.
+    /// The assessment of a vector; `None` if it was given with the operand.
     pub fn source(&self, vector: Vector) -> Option<&Id> {
         self.vector_sources.get(vector.name()).or(self.vectors_from.as_ref())
     }
 
     /// A checkpoint, or the present state as one.
     pub fn checkpoint(head: &Envelope, checkpoint: &Checkpoint) -> Self {
-        let mut side = Operand::of("checkpoint", head);
-        side.vectors = checkpoint.vectors.clone();
-        side.vectors_from = checkpoint.vectors_from.clone();
-        side.vector_sources = checkpoint.vector_sources.clone();
-        side.git = checkpoint.git_state.clone();
-        side.phase = checkpoint.phase;
-        side.reasoning.extend(checkpoint.said.clone());
+        let mut operand = Operand::of("checkpoint", head);
+        operand.vectors = checkpoint.vectors.clone();
+        operand.vectors_from = checkpoint.vectors_from.clone();
+        operand.vector_sources = checkpoint.vector_sources.clone();
+        operand.git = checkpoint.git_state.clone();
+        operand.phase = checkpoint.phase;
+        operand.reasoning.extend(checkpoint.said.clone());
         if let Some(snapshot) = &checkpoint.snapshot {
-            side.add_snapshot(snapshot);
+            operand.add_snapshot(snapshot);
         }
-        side
+        operand
     }
 
     fn add_snapshot(&mut self, s: &Snapshot) {
@@ -176,11 +176,11 @@ impl Operand {
 
     /// A checkpoint taken just now, with all goals of the session, as the checkpoint lists only one.
     pub fn taken(head: &Envelope, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
-        let mut side = Operand { is_present: true, ..Operand::checkpoint(head, checkpoint) };
-        if let Some(seen) = &mut side.goals {
+        let mut operand = Operand { is_present: true, ..Operand::checkpoint(head, checkpoint) };
+        if let Some(seen) = &mut operand.goals {
             seen.open = open(goals);
         }
-        side
+        operand
     }
 
     pub fn assessment(head: &Envelope, assessment: &Assessment) -> Self {
@@ -214,9 +214,9 @@ impl Operand {
             vectors_from: last.map(|assessed| assessed.id.clone()),
             findings: Some(items(&handoff.findings)),
             unknowns: Some(unknowns),
-            dead_ends: Some(texts(handoff.dead_ends.iter().map(|failure| failure.approach.clone()).collect())),
-            mistakes: Some(texts(handoff.mistakes.iter().map(|slip| slip.text.clone()).collect())),
-            decisions: Some(texts(handoff.decisions.iter().map(|choice| choice.text.clone()).collect())),
+            dead_ends: Some(texts(handoff.dead_ends.iter().map(|dead_end| dead_end.approach.clone()).collect())),
+            mistakes: Some(texts(handoff.mistakes.iter().map(|mistake| mistake.text.clone()).collect())),
+            decisions: Some(texts(handoff.decisions.iter().map(|decision| decision.text.clone()).collect())),
             goals: Some(OperandGoals {
                 total: handoff.goals.len() as u64,
                 completed: handoff.goals.iter().filter(|goal| goal.status == GoalStatus::Done).count() as u64,

@@ -15,7 +15,7 @@ fn session(n: u8) -> Option<SessionId> {
     SessionId::parse(&format!("{n:08x}-2222-4333-8444-555555555555"))
 }
 
-fn side() -> Operand {
+fn operand() -> Operand {
     Operand { kind: "checkpoint", session: session(1), ai: "ada".into(), ..Operand::default() }
 }
 
@@ -62,13 +62,13 @@ fn the_seeds_sentence() {
         findings: items(8, 125, &[8, 7, 6, 5, 4]),
         git: git(&["a", "b", "c"]),
         goals: goals(3, 1, &[(1, Some((2, 4)))]),
-        ..side()
+        ..operand()
     };
     let b = Operand {
         findings: items(5, 122, &[5, 4]),
         git: git(&["c"]),
         goals: goals(3, 1, &[(1, Some((0, 4)))]),
-        ..side()
+        ..operand()
     };
     let comparison = of(&a, &b, &same_clone());
     assert_eq!(comparison.summary, "3 findings are missing, 2 files went back, the goal's progress was forgotten");
@@ -98,7 +98,7 @@ fn a_side_beside_itself_has_changed_in_nothing() {
         documents: Some(3),
         reasoning: vec!["because".into()],
         cycle: Some(2),
-        ..side()
+        ..operand()
     };
     let comparison = of(&full, &full, &same_clone());
     assert_eq!((comparison.summary.as_str(), comparison.changes.len()), ("Nothing changed", 0));
@@ -121,26 +121,30 @@ fn numbers_that_fall_are_lost_and_those_that_rise_are_gained() {
         }
     }
     let one = |was: u64, is: u64| {
-        kind(Operand { unknowns: items(was, was, &[]), ..side() }, Operand { unknowns: items(is, is, &[]), ..side() })
+        kind(
+            Operand { unknowns: items(was, was, &[]), ..operand() },
+            Operand { unknowns: items(is, is, &[]), ..operand() },
+        )
     };
     assert_eq!(one(2, 1), ("1 question is missing".into(), String::new()));
     assert_eq!(one(1, 3), (String::new(), "2 questions more".into()));
-    let answers = kind(Operand { resolved: Some(3), ..side() }, Operand { resolved: Some(1), ..side() });
+    let answers = kind(Operand { resolved: Some(3), ..operand() }, Operand { resolved: Some(1), ..operand() });
     assert_eq!(answers.0, "2 answers are missing");
     let rest = kind(
-        Operand { handoffs: Some(2), documents: Some(4), sessions: Some(9), agents: Some(1), ..side() },
-        Operand { handoffs: Some(1), documents: Some(3), sessions: Some(8), agents: Some(2), ..side() },
+        Operand { handoffs: Some(2), documents: Some(4), sessions: Some(9), agents: Some(1), ..operand() },
+        Operand { handoffs: Some(1), documents: Some(3), sessions: Some(8), agents: Some(2), ..operand() },
     );
     assert_eq!(rest.0, "1 consulted document is missing, 1 handoff is missing, 1 session is missing");
     assert_eq!(rest.1, "1 agent more");
-    let goals = kind(Operand { goals: goals(3, 1, &[]), ..side() }, Operand { goals: goals(2, 0, &[]), ..side() });
+    let goals =
+        kind(Operand { goals: goals(3, 1, &[]), ..operand() }, Operand { goals: goals(2, 0, &[]), ..operand() });
     assert_eq!(goals.0, "1 goal is missing, the completion of goals was forgotten");
 }
 
 #[test]
 fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
-    let a = Operand { findings: items(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..side() };
-    let b = Operand { findings: items(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..side() };
+    let a = Operand { findings: items(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..operand() };
+    let b = Operand { findings: items(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..operand() };
     let comparison =
         compare(&a, &b, &same_clone(), &|id| [1, 3].map(crate::checkpoint::compare::tests::id).contains(id));
     assert_eq!(comparison.summary, "1 finding is missing, 1 goal is missing");
@@ -150,14 +154,14 @@ fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
 
 #[test]
 fn files_that_were_committed_did_not_go_back() {
-    let (a, b) = (Operand { git: git(&["a", "new/", "c"]), ..side() }, Operand { git: git(&["d"]), ..side() });
+    let (a, b) = (Operand { git: git(&["a", "new/", "c"]), ..operand() }, Operand { git: git(&["d"]), ..operand() });
     let committed = ["a", "new/x"].map(str::to_owned).into();
     let history = HistoryBetween { added: Some(2), gone: Some(0), committed: Some(committed), ..same_clone() };
     let comparison = of(&a, &b, &history);
     assert_eq!(texts(&comparison, ChangeKind::Lost), ["1 file went back"]);
     assert_eq!(texts(&comparison, ChangeKind::Gained), ["2 commits more", "1 file more changed"]);
     // a new folder that is now named file by file is the same
-    let named = of(&a, &Operand { git: git(&["a", "new/x", "c"]), ..side() }, &same_clone());
+    let named = of(&a, &Operand { git: git(&["a", "new/x", "c"]), ..operand() }, &same_clone());
     assert_eq!(named.summary, "Nothing changed");
     // paths that are not named may be among the others
     let mut many = git(&["z"]);
@@ -165,14 +169,18 @@ fn files_that_were_committed_did_not_go_back() {
         state.uncommitted_changes.paths_omitted = 9;
         state.uncommitted_changes.files_modified = 10;
     }
-    assert_eq!(texts(&of(&a, &Operand { git: many, ..side() }, &same_clone()), ChangeKind::Lost), Vec::<&str>::new());
+    assert_eq!(
+        texts(&of(&a, &Operand { git: many, ..operand() }, &same_clone()), ChangeKind::Lost),
+        Vec::<&str>::new()
+    );
 }
 
 #[test]
 fn commits_that_are_gone_are_lost() {
-    let side = Operand { git: git(&[]), ..side() };
+    let operand = Operand { git: git(&[]), ..operand() };
     let gone = |gone| {
-        of(&side, &side, &HistoryBetween { added: Some(0), gone: Some(gone), ..HistoryBetween::default() }).summary
+        of(&operand, &operand, &HistoryBetween { added: Some(0), gone: Some(gone), ..HistoryBetween::default() })
+            .summary
     };
     assert_eq!(gone(1), "1 commit is no longer in HEAD's history");
     assert_eq!(gone(3), "3 commits are no longer in HEAD's history");
@@ -187,8 +195,8 @@ fn vectors(text: &str) -> Vectors {
 #[test]
 fn vectors_are_reported_from_fifteen_hundredths_on_and_only_when_assessed_again() {
     let of = |before: &str, after: &str, from: Option<u32>| {
-        let a = Operand { vectors: vectors(before), vectors_from: Some(id(1)), ..side() };
-        let b = Operand { vectors: vectors(after), vectors_from: from.map(id), ..side() };
+        let a = Operand { vectors: vectors(before), vectors_from: Some(id(1)), ..operand() };
+        let b = Operand { vectors: vectors(after), vectors_from: from.map(id), ..operand() };
         of(&a, &b, &same_clone())
     };
     assert_eq!(of("know=0.8,do=0.5", "know=0.6501,do=0.9", Some(2)).summary, "Nothing was lost; do rose by 0.40");
@@ -198,7 +206,7 @@ fn vectors_are_reported_from_fifteen_hundredths_on_and_only_when_assessed_again(
     let same = of("know=0.8", "know=0.8", Some(1));
     assert_eq!((same.vector_deltas, same.summary.as_str()), (None, "Nothing changed"));
     // work goes on from it: an assessment can follow
-    let a = Operand { vectors: vectors("know=0.8"), vectors_from: Some(id(1)), ..side() };
+    let a = Operand { vectors: vectors("know=0.8"), vectors_from: Some(id(1)), ..operand() };
     let now = Operand { is_present: true, ..a.clone() };
     let waits = crate::checkpoint::compare::tests::of(&a, &now, &same_clone());
     assert_eq!(waits.summary, "Nothing changed; the vectors are compared at the next assessment");
@@ -208,7 +216,7 @@ fn vectors_are_reported_from_fifteen_hundredths_on_and_only_when_assessed_again(
 fn reasoning_goes_on_or_breaks_off() {
     let of = |a: &[&str], b: &[&str]| {
         let reasoned =
-            |texts: &[&str]| Operand { reasoning: texts.iter().map(|t| (*t).to_owned()).collect(), ..side() };
+            |texts: &[&str]| Operand { reasoning: texts.iter().map(|t| (*t).to_owned()).collect(), ..operand() };
         of(&reasoned(a), &reasoned(b), &same_clone()).summary
     };
     assert_eq!(of(&["one", "two"], &["one", "two", "three"]), "Nothing was lost; 1 step of reasoning more");
@@ -219,8 +227,8 @@ fn reasoning_goes_on_or_breaks_off() {
 
 #[test]
 fn two_sessions_differ_and_open_goals_are_to_be_taken_over() {
-    let a = Operand { findings: items(8, 9, &[1]), goals: goals(1, 0, &[(1, None)]), ..side() };
-    let b = Operand { session: session(2), findings: items(0, 9, &[1]), goals: goals(0, 0, &[]), ..side() };
+    let a = Operand { findings: items(8, 9, &[1]), goals: goals(1, 0, &[(1, None)]), ..operand() };
+    let b = Operand { session: session(2), findings: items(0, 9, &[1]), goals: goals(0, 0, &[]), ..operand() };
     let comparison = of(&a, &b, &same_clone());
     assert_eq!(comparison.summary, "1 open goal was not taken over");
     assert_eq!(texts(&comparison, ChangeKind::Changed), ["session: 00000001 of ada → 00000002 of ada"]);
@@ -229,8 +237,8 @@ fn two_sessions_differ_and_open_goals_are_to_be_taken_over() {
 #[test]
 fn goals_are_left_behind_only_when_that_is_known() {
     let summary = |a: Option<OperandGoals>, b: Option<OperandGoals>, other: bool, history: &HistoryBetween| {
-        let b = Operand { goals: b, session: session(1 + u8::from(other)), ..side() };
-        let changes = of(&Operand { goals: a, ..side() }, &b, history).changes;
+        let b = Operand { goals: b, session: session(1 + u8::from(other)), ..operand() };
+        let changes = of(&Operand { goals: a, ..operand() }, &b, history).changes;
         let about_goals: Vec<String> =
             changes.into_iter().map(|c| c.what).filter(|what| what.contains("goal")).collect();
         about_goals.join(", ")
@@ -259,7 +267,8 @@ fn goals_are_left_behind_only_when_that_is_known() {
 
 #[test]
 fn handoffs_name_everything_and_are_compared_by_it() {
-    let handoff = |findings: &[u32], session| Operand { kind: "handoff", session, findings: whole(findings), ..side() };
+    let handoff =
+        |findings: &[u32], session| Operand { kind: "handoff", session, findings: whole(findings), ..operand() };
     let same = of(&handoff(&[1, 2, 3], session(1)), &handoff(&[1, 4], session(1)), &HistoryBetween::default());
     assert_eq!(texts(&same, ChangeKind::Lost), ["2 findings are missing"]);
     assert_eq!(texts(&same, ChangeKind::Gained), ["1 finding more"]);
@@ -271,7 +280,7 @@ fn handoffs_name_everything_and_are_compared_by_it() {
     );
     // beside a snapshot, which names the newest only, the numbers count
     let mixed = of(
-        &Operand { findings: items(5, 9, &[5]), ..side() },
+        &Operand { findings: items(5, 9, &[5]), ..operand() },
         &handoff(&[1, 2], session(1)),
         &HistoryBetween::default(),
     );
@@ -280,7 +289,7 @@ fn handoffs_name_everything_and_are_compared_by_it() {
 
 #[test]
 fn a_cycle_that_fell_was_forgotten() {
-    let at = |cycle| Operand { cycle, ..side() };
+    let at = |cycle| Operand { cycle, ..operand() };
     assert_eq!(of(&at(Some(3)), &at(None), &same_clone()).summary, "The cycle of the investigation was forgotten");
     assert_eq!(of(&at(Some(3)), &at(Some(4)), &same_clone()).summary, "Nothing was lost; cycle: 3 → 4");
     assert_eq!(of(&at(None), &at(Some(1)), &same_clone()).summary, "Nothing changed");

@@ -19,7 +19,7 @@ use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId, Vectors};
 use empirica_notes::store::Placements;
 
-/// A comparison and its sides.
+/// A comparison and its operands.
 #[derive(Debug)]
 pub struct DiffOutcome {
     pub a: Operand,
@@ -50,7 +50,7 @@ pub fn run(context: &CommandContext<'_>, a: Option<&str>, b: Option<&str>, prese
     Ok(DiffOutcome { a, b, comparison, warnings })
 }
 
-/// Compares two sides with git and the records. `is_present`: the later side is the present state.
+/// Compares two operands with git and the records. `is_present`: the later operand is the present state.
 pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, is_present: bool) -> Result<Comparison> {
     let index = context.index()?;
     // the records of both sessions and about them have the goals and the placements
@@ -63,12 +63,12 @@ pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, i
     let shown = a.goals.iter().chain(&b.goals).flat_map(|goals| goals.open.iter().map(|goal| &goal.id));
     scan.merge(index.goals(shown)?);
     let scan = &scan;
-    let made_on = |side: &Operand| side.commit.as_deref().and_then(parse_oid);
+    let made_on = |operand: &Operand| operand.commit.as_deref().and_then(parse_oid);
     let placements = Placements::new(scan);
     // an amended commit is compared as its replacement
-    let placed_on = |side: &Operand| {
-        let entry = side.id.as_ref().and_then(|id| scan.get(id));
-        made_on(side).map(|made_on| entry.map_or(made_on, |entry| placements.of(&context.store, entry)))
+    let placed_on = |operand: &Operand| {
+        let entry = operand.id.as_ref().and_then(|id| scan.get(id));
+        made_on(operand).map(|made_on| entry.map_or(made_on, |entry| placements.of(&context.store, entry)))
     };
     let (first, second) = (made_on(a), made_on(b));
     let files = compare_commits(context.repo, first, second);
@@ -86,8 +86,8 @@ pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, i
     let paths = context.store.paths();
     let own = paths.worktree_ids().swap_remove(0);
     let sessions = sessions(scan.records());
-    let place = |side: &Operand| {
-        let session = sessions.get(side.session.as_ref()?)?;
+    let place = |operand: &Operand| {
+        let session = sessions.get(operand.session.as_ref()?)?;
         let place = session.place.as_ref()?;
         Some(if paths.is_session_here(&session.id, place) { &own } else { place }.clone())
     };
@@ -118,8 +118,8 @@ fn ignored(context: &CommandContext<'_>, paths: &[String]) -> Vec<String> {
     paths.iter().filter(|path| is_there(path)).cloned().collect()
 }
 
-/// A record as a side; `None` for a kind that cannot be compared.
-fn side(record: &Record) -> Option<Operand> {
+/// A record as a operand; `None` for a kind that cannot be compared.
+fn operand(record: &Record) -> Option<Operand> {
     match &record.body {
         Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&record.head, checkpoint)),
         Body::Assessment(assessment) => Some(Operand::assessment(&record.head, assessment)),
@@ -129,7 +129,7 @@ fn side(record: &Record) -> Option<Operand> {
 }
 
 fn named(context: &CommandContext<'_>, index: &Index<'_>, name: &str) -> Result<Operand> {
-    let fits = |record: &Record| side(record).is_some();
+    let fits = |record: &Record| operand(record).is_some();
     let record = match names::session_or_record(
         context,
         name,
@@ -143,7 +143,7 @@ fn named(context: &CommandContext<'_>, index: &Index<'_>, name: &str) -> Result<
             index.session(&session.id)?.records().rev().find(of_session).cloned()
         }
     };
-    record.as_ref().and_then(side).ok_or_else(|| {
+    record.as_ref().and_then(operand).ok_or_else(|| {
         Error::not_found(format!("cannot compare the session '{name}': it has no checkpoint, assessment or handoff"))
             .provided(name)
             .suggest("Name another one.")
@@ -154,8 +154,8 @@ fn named(context: &CommandContext<'_>, index: &Index<'_>, name: &str) -> Result<
 fn newest_checkpoint(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Operand> {
     let session = context.working()?;
     let own = index.kinds(&["checkpoint"], RecordQuery { session: Some(&session.id), newest: Some(1) })?;
-    own.records().next_back().and_then(side).ok_or_else(|| {
-        Error::not_found(format!("the session {} has no checkpoint yet", session.id.short()))
+    own.records().next_back().and_then(operand).ok_or_else(|| {
+        Error::not_found(format!("cannot compare session {}: it has no checkpoint yet", session.id.short()))
             .reason("without a name, the newest checkpoint is compared with the present state")
             .suggest("Take one, or name what to compare.")
             .command(empirica("checkpoint"))
@@ -163,19 +163,19 @@ fn newest_checkpoint(context: &CommandContext<'_>, index: &Index<'_>) -> Result<
     })
 }
 
-/// The present state of the other side's session if it is active, else of the working session, else of the other side's.
+/// The present state of the other operand's session if it is active, else of the working session, else of the other operand's.
 fn now(context: &CommandContext<'_>, other: Option<&SessionId>, vectors: Vectors) -> Result<Operand> {
     let git = PendingGit::start(context);
     let of_other = other.and_then(|id| gather(context, id).ok());
-    let gathered = match of_other {
-        Some(gathered) if gathered.session.is_active() => gathered,
+    let records = match of_other {
+        Some(records) if records.session.is_active() => records,
         ended => match (context.working(), ended) {
             (Ok(session), _) => gather(context, &session.id)?,
             (Err(_), Some(ended)) => ended,
             (Err(error), None) => return Err(error),
         },
     };
-    let (id, ai) = (gathered.session.id.clone(), gathered.session.ai.clone());
-    let (checkpoint, _) = take(context, &gathered, &ai, SnapshotRequest { vectors, ..Default::default() }, git)?;
-    Ok(Operand::now(&context.store.writer().new_envelope(Some(&id), &ai), &checkpoint, &gathered.goals))
+    let (id, ai) = (records.session.id.clone(), records.session.ai.clone());
+    let (checkpoint, _) = take(context, &records, &ai, SnapshotRequest { vectors, ..Default::default() }, git)?;
+    Ok(Operand::now(&context.store.writer().new_envelope(Some(&id), &ai), &checkpoint, &records.goals))
 }

@@ -29,9 +29,9 @@ pub fn answer(outcome: &DiffOutcome) -> Answer {
     Answer::new(view).text(text).warn(outcome.warnings.clone()).paged()
 }
 
-/// One side of a comparison.
+/// One operand of a comparison.
 #[derive(Serialize, JsonSchema)]
-struct SideView<'a> {
+struct OperandView<'a> {
     /// `checkpoint`, `assessment`, `handoff` or `now`.
     kind: &'a str,
     /// The record; null for now.
@@ -46,21 +46,21 @@ struct SideView<'a> {
     commit: Option<&'a str>,
     /// Its vectors.
     vectors: &'a Vectors,
-    /// The assessment of the vectors; null if they were given with the side.
+    /// The assessment of the vectors; null if they were given with the operand.
     vectors_from: Option<&'a Id>,
 }
 
-impl<'a> From<&'a Operand> for SideView<'a> {
-    fn from(side: &'a Operand) -> Self {
-        SideView {
-            kind: side.kind,
-            id: side.id.as_ref(),
-            session_id: side.session.as_ref(),
-            ai_id: &side.ai,
-            timestamp: &side.at,
-            commit: side.commit.as_deref(),
-            vectors: &side.vectors,
-            vectors_from: side.vectors_from.as_ref(),
+impl<'a> From<&'a Operand> for OperandView<'a> {
+    fn from(operand: &'a Operand) -> Self {
+        OperandView {
+            kind: operand.kind,
+            id: operand.id.as_ref(),
+            session_id: operand.session.as_ref(),
+            ai_id: &operand.ai,
+            timestamp: &operand.at,
+            commit: operand.commit.as_deref(),
+            vectors: &operand.vectors,
+            vectors_from: operand.vectors_from.as_ref(),
         }
     }
 }
@@ -68,10 +68,10 @@ impl<'a> From<&'a Operand> for SideView<'a> {
 /// A comparison of two states of the work.
 #[derive(Serialize, JsonSchema)]
 pub struct DiffView<'a> {
-    /// The earlier side.
-    a: SideView<'a>,
-    /// The later side.
-    b: SideView<'a>,
+    /// The earlier operand.
+    a: OperandView<'a>,
+    /// The later operand.
+    b: OperandView<'a>,
     /// A sentence: the losses; without any, the gains or other changes.
     summary: &'a str,
     /// What b lacks: findings, questions, answers, dead ends, mistakes, decisions, goals, documents, handoffs, sessions and
@@ -85,7 +85,7 @@ pub struct DiffView<'a> {
     gained: Vec<&'a Change>,
     /// Other changes.
     changed: Vec<&'a Change>,
-    /// The dimensions known to both sides: breadcrumbs, git_state, goals, reasoning, vectors, session, investigation,
+    /// The dimensions known to both operands: breadcrumbs, git_state, goals, reasoning, vectors, session, investigation,
     /// reference_docs, project.
     compared: &'a [&'static str],
     /// b − a, 4 decimals; null if b has no newer assessment than a, or either has no vectors.
@@ -97,8 +97,8 @@ pub struct DiffView<'a> {
 impl<'a> From<&'a DiffOutcome> for DiffView<'a> {
     fn from(DiffOutcome { a, b, comparison, .. }: &'a DiffOutcome) -> Self {
         DiffView {
-            a: SideView::from(a),
-            b: SideView::from(b),
+            a: OperandView::from(a),
+            b: OperandView::from(b),
             summary: &comparison.summary,
             lost: comparison.of(ChangeKind::Lost).collect(),
             gained: comparison.of(ChangeKind::Gained).collect(),
@@ -115,11 +115,11 @@ pub fn sentence(comparison: &Comparison) -> String {
     safe::line(&comparison.summary)
 }
 
-/// Kind, ID, agent, time and commit of a side.
-fn name(side: &Operand) -> String {
-    let id = side.id.as_ref().map(|id| format!(" {}", id.short())).unwrap_or_default();
-    let commit = short_commit(side.commit.as_deref()).map(|commit| format!(", on {commit}")).unwrap_or_default();
-    format!("{}{id} by {} ({}{commit})", side.kind, safe::line(&side.ai), format::date(&side.at))
+/// Kind, ID, agent, time and commit of a operand.
+fn name(operand: &Operand) -> String {
+    let id = operand.id.as_ref().map(|id| format!(" {}", id.short())).unwrap_or_default();
+    let commit = short_commit(operand.commit.as_deref()).map(|commit| format!(", on {commit}")).unwrap_or_default();
+    format!("{}{id} by {} ({}{commit})", operand.kind, safe::line(&operand.ai), format::date(&operand.at))
 }
 
 /// The differences, a line each, with their items below.
@@ -141,16 +141,17 @@ pub fn details(comparison: &Comparison) -> String {
 }
 
 fn text_diff(a: &Operand, b: &Operand) -> String {
-    let lines = |side: &Operand| -> String {
-        let reasoning = side.reasoning.iter().map(|text| format!("reasoning: {}\n", safe::line(text)));
-        let context = side.context.iter().map(|text| format!("context: {}\n", safe::line(text)));
+    let lines = |operand: &Operand| -> String {
+        let reasoning = operand.reasoning.iter().map(|text| format!("reasoning: {}\n", safe::line(text)));
+        let context = operand.context.iter().map(|text| format!("context: {}\n", safe::line(text)));
         reasoning.chain(context).collect()
     };
     let (before, after) = (lines(a), lines(b));
     if before == after {
         return String::new();
     }
-    let title = |side: &Operand| side.id.as_ref().map_or_else(|| side.kind.to_owned(), |id| id.short().to_owned());
+    let title =
+        |operand: &Operand| operand.id.as_ref().map_or_else(|| operand.kind.to_owned(), |id| id.short().to_owned());
     let diff = TextDiff::from_lines(&before, &after);
     diff.unified_diff().context_radius(AROUND).header(&title(a), &title(b)).to_string()
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use crate::checkpoint::snapshot::chains::{chains, path};
 use crate::fold::assessment::{drift, gate};
 use crate::fold::journal::answers;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::assessment::{Checkpoint, Trigger};
 use empirica_notes::model::goal::{GoalState, GoalStatus, completion_rate};
 use empirica_notes::model::snapshot::*;
@@ -50,20 +50,21 @@ pub struct JournalTotals {
 /// dead ends and mistakes of others.
 pub fn fold(
     records: &[&Record],
-    gathered: &SessionRecords,
+    session_records: &SessionRecords,
     request: &SnapshotRequest,
     now: DateTime<Utc>,
     totals: &JournalTotals,
     project: Project,
     handoffs: Handoffs,
 ) -> Snapshot {
-    let id = &gathered.session.id;
+    let id = &session_records.session.id;
     let own: Vec<&Record> = records.iter().copied().filter(|record| record.head.session.as_ref() == Some(id)).collect();
     let session_of = |c: &Checkpoint| c.snapshot.as_ref().map(|snapshot| snapshot.session.clone());
-    let cycle = request.cycle.or_else(|| last_given(gathered, |a| a.cycle, |c| session_of(c)?.cycle));
-    let scope_depth = request.scope.or_else(|| last_given(gathered, |a| a.scope, |c| session_of(c)?.scope_depth));
-    let started = DateTime::parse_from_rfc3339(&gathered.session.started_at).ok();
-    let last = newest_state(gathered).map(|(head, phase, vectors)| LastCheckpoint {
+    let cycle = request.cycle.or_else(|| last_given(session_records, |a| a.cycle, |c| session_of(c)?.cycle));
+    let scope_depth =
+        request.scope.or_else(|| last_given(session_records, |a| a.scope, |c| session_of(c)?.scope_depth));
+    let started = DateTime::parse_from_rfc3339(&session_records.session.started_at).ok();
+    let last = newest_state(session_records).map(|(head, phase, vectors)| LastCheckpoint {
         id: head.id.clone(),
         phase,
         timestamp: head.at.clone(),
@@ -71,24 +72,30 @@ pub fn fold(
     });
     let session = SessionState {
         session_id: id.clone(),
-        ai_id: gathered.session.ai.clone(),
+        ai_id: session_records.session.ai.clone(),
         project_id: project.project_id.clone(),
-        task: gathered.session.task.clone(),
-        start_time: gathered.session.started_at.clone(),
+        task: session_records.session.task.clone(),
+        start_time: session_records.session.started_at.clone(),
         duration_minutes: started.map_or(0, |started| (now - started.to_utc()).num_minutes().max(0) as u64),
         cascade_phase: request.phase,
         round: request.round,
         cycle,
         scope_depth,
-        assessments_count: gathered.assessments.len() as u64,
-        checkpoints_count: (gathered.assessments.len() + gathered.checkpoints.len()) as u64,
-        journal_count: gathered.entries as u64,
+        assessments_count: session_records.assessments.len() as u64,
+        checkpoints_count: (session_records.assessments.len() + session_records.checkpoints.len()) as u64,
+        journal_count: session_records.entries as u64,
         last_checkpoint: last,
     };
     Snapshot {
-        reasoning: reasoning(records, &own, gathered, request, &now.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        reasoning: reasoning(
+            records,
+            &own,
+            session_records,
+            request,
+            &now.to_rfc3339_opts(SecondsFormat::Millis, true),
+        ),
         breadcrumbs: breadcrumbs(records, id, totals),
-        goals: goals(&gathered.goals, &own),
+        goals: goals(&session_records.goals, &own),
         handoffs,
         session,
         project,
@@ -99,26 +106,26 @@ pub fn fold(
             breadcrumb_chains: newest(chains(&own), RECENT),
             exploration_paths: path(&own).into_iter().collect(),
         },
-        reference_docs: reference_docs(&own, gathered),
+        reference_docs: reference_docs(&own, session_records),
         semantic_context: None,
     }
 }
 
 /// The value given by the last assessment or checkpoint that has one; checkpoints repeat earlier values.
 pub(crate) fn last_given<T>(
-    gathered: &SessionRecords,
+    records: &SessionRecords,
     of_assessment: impl Fn(&Assessment) -> Option<T>,
     of_checkpoint: impl Fn(&Checkpoint) -> Option<T>,
 ) -> Option<T> {
-    let assessed = gathered.assessments.iter().rev().find_map(|(head, a)| Some((&head.id, of_assessment(a)?)));
-    let taken = gathered.checkpoints.iter().rev().find_map(|(head, c)| Some((&head.id, of_checkpoint(c)?)));
+    let assessed = records.assessments.iter().rev().find_map(|(head, a)| Some((&head.id, of_assessment(a)?)));
+    let taken = records.checkpoints.iter().rev().find_map(|(head, c)| Some((&head.id, of_checkpoint(c)?)));
     [assessed, taken].into_iter().flatten().max_by(|a, b| a.0.cmp(b.0)).map(|(_, value)| value)
 }
 
 /// The last assessment or checkpoint: its envelope, phase and vectors.
-pub(crate) fn newest_state(gathered: &SessionRecords) -> Option<(&Envelope, Option<Phase>, &Vectors)> {
-    let assessed = gathered.assessments.last().map(|(head, a)| (head, Some(a.phase), &a.vectors));
-    let taken = gathered.checkpoints.last().map(|(head, c)| (head, c.phase, &c.vectors));
+pub(crate) fn newest_state(records: &SessionRecords) -> Option<(&Envelope, Option<Phase>, &Vectors)> {
+    let assessed = records.assessments.last().map(|(head, a)| (head, Some(a.phase), &a.vectors));
+    let taken = records.checkpoints.last().map(|(head, c)| (head, c.phase, &c.vectors));
     [assessed, taken].into_iter().flatten().max_by_key(|(head, ..)| &head.id)
 }
 
@@ -130,7 +137,7 @@ fn newest<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
 fn reasoning(
     records: &[&Record],
     own: &[&Record],
-    gathered: &SessionRecords,
+    session_records: &SessionRecords,
     request: &SnapshotRequest,
     at: &str,
 ) -> Reasoning {
@@ -146,7 +153,7 @@ fn reasoning(
         request.reasoning.clone().map(|reasoning| ReasoningStep { timestamp: at.to_owned(), reasoning });
     let trajectory: Vec<ReasoningStep> = thoughts.chain(newest_thought).collect();
     // all records count, as other sessions may answer its questions
-    let steps = drift::steps(records.iter().copied(), &gathered.session.id);
+    let steps = drift::steps(records.iter().copied(), &session_records.session.id);
     let decided = steps.iter().enumerate().skip(steps.len().saturating_sub(STEPS)).map(|(at, (_, assessment, _))| {
         let confidence = gate::confidence(assessment);
         let gate = (assessment.phase == Phase::Check).then(|| gate::gate(&steps[..=at], drift::WINDOW));
@@ -158,8 +165,8 @@ fn reasoning(
         };
         AssessmentDecision { checkpoint, decision, confidence }
     });
-    let assessed = gathered.assessments.iter().flat_map(|(_, a)| &a.tags);
-    let taken = gathered.checkpoints.iter().flat_map(|(_, c)| &c.tags);
+    let assessed = session_records.assessments.iter().flat_map(|(_, a)| &a.tags);
+    let taken = session_records.checkpoints.iter().flat_map(|(_, c)| &c.tags);
     let all: Vec<&String> = assessed.chain(taken).chain(&request.tags).collect();
     let mut seen = BTreeSet::new();
     // a repeated tag keeps its last place
@@ -252,7 +259,7 @@ fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     }
 }
 
-fn reference_docs(own: &[&Record], gathered: &SessionRecords) -> ReferenceDocs {
+fn reference_docs(own: &[&Record], records: &SessionRecords) -> ReferenceDocs {
     let mut seen = BTreeSet::new();
     // a document consulted repeatedly counts once, at its last consultation
     let consulted = own.iter().rev().filter_map(|record| match &record.body {
@@ -264,7 +271,7 @@ fn reference_docs(own: &[&Record], gathered: &SessionRecords) -> ReferenceDocs {
     });
     let mut consulted: Vec<ConsultedDocument> = consulted.collect();
     let before = |(_, checkpoint): &&(_, Checkpoint)| checkpoint.trigger == Trigger::PreCompact;
-    let summaries: Vec<_> = gathered.checkpoints.iter().filter(before).collect();
+    let summaries: Vec<_> = records.checkpoints.iter().filter(before).collect();
     ReferenceDocs {
         loaded_count: consulted.len() as u64,
         recent: consulted.drain(..RECENT.min(consulted.len())).collect(),

@@ -6,10 +6,10 @@ pub mod truncate;
 
 pub use crate::checkpoint::snapshot::fold::SnapshotRequest;
 use crate::checkpoint::snapshot::fold::{JournalTotals, RECENT, last_given, newest_state};
-use crate::checkpoint::snapshot::truncate::{MOST, bound};
+use crate::checkpoint::snapshot::truncate::{MAX_CHECKPOINT_BYTES, bound};
 use crate::context::{CommandContext, handoffs};
 use crate::fold::assessment::confidence::round4;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::index::{HandoffQuery, Index, RecordQuery};
 use crate::search;
 use empirica_notes::error::{Error, Kind, Result, empirica};
@@ -75,32 +75,34 @@ impl PendingGit {
 /// The checkpoint of a session in its present state, with warnings.
 pub(crate) fn take(
     context: &CommandContext<'_>,
-    gathered: &SessionRecords,
+    session_records: &SessionRecords,
     ai: &str,
     mut request: SnapshotRequest,
     git: PendingGit,
 ) -> Result<(Checkpoint, Vec<String>)> {
-    let last = gathered.last();
+    let last = session_records.last();
     let vectors_from = last.filter(|_| request.vectors.is_empty()).map(|(head, _)| head.id.clone());
-    let (vectors, vector_sources) = gathered.newest_vectors(&request.vectors);
-    request.phase = request.phase.or_else(|| last_given(gathered, |a| Some(a.phase), |c| c.phase));
+    let (vectors, vector_sources) = session_records.newest_vectors(&request.vectors);
+    request.phase = request.phase.or_else(|| last_given(session_records, |a| Some(a.phase), |c| c.phase));
     let phase = request.phase;
     // the round of the phase's last assessment; for a phase without one, that of its last checkpoint
-    let assessed = gathered.assessments.iter().filter(|(_, a)| Some(a.phase) == phase).map(|(_, a)| a.round).max();
-    let taken = gathered.checkpoints.iter().filter(|(_, c)| c.phase == phase).map(|(_, c)| c.round).max();
+    let assessed =
+        session_records.assessments.iter().filter(|(_, a)| Some(a.phase) == phase).map(|(_, a)| a.round).max();
+    let taken = session_records.checkpoints.iter().filter(|(_, c)| c.phase == phase).map(|(_, c)| c.round).max();
     let round = request.round.or(assessed).or(taken).unwrap_or(1);
     request.round = Some(round);
-    let since = newest_state(gathered).and_then(|(head, ..)| parse_oid(head.commit.as_deref()?));
+    let since = newest_state(session_records).and_then(|(head, ..)| parse_oid(head.commit.as_deref()?));
     let mut warnings = Vec::new();
     let git_state = git.read(context, since);
     let git_state =
         git_state.map_err(|error| warnings.push(format!("cannot record the state of the work tree: {error}"))).ok();
     let index = context.index()?;
-    let scan = snapshot_records(&index, &gathered.session.id)?;
+    let scan = snapshot_records(&index, &session_records.session.id)?;
     let records: Vec<&Record> = scan.records().collect();
     let (project, handoffs) = (project(context, &index)?, handoffs(context, &index)?);
     let now = context.store.now();
-    let mut snapshot = fold::fold(&records, gathered, &request, now, &journal_totals(&index)?, project, handoffs);
+    let mut snapshot =
+        fold::fold(&records, session_records, &request, now, &journal_totals(&index)?, project, handoffs);
     if let Some(query) = &request.search {
         match search::semantic(context, &snapshot, query) {
             Ok(found) => snapshot.semantic_context = Some(found),
@@ -117,7 +119,7 @@ pub(crate) fn take(
         vectors_from,
         vector_sources,
         compared_with: match request.trigger {
-            Trigger::PostCompact => before_compaction(context.store.paths(), &index, gathered)?,
+            Trigger::PostCompact => before_compaction(context.store.paths(), &index, session_records)?,
             Trigger::Manual | Trigger::PreCompact => None,
         },
         said: request.reasoning,
@@ -128,8 +130,8 @@ pub(crate) fn take(
         snapshot: context.store.secret_filter().clean_all(Some(snapshot)),
     };
     if !bound(&mut checkpoint, ai) {
-        return Err(Error::usage("reasoning, tags and metadata are too long for a checkpoint")
-            .reason(format!("a checkpoint has at most {} KiB, including derived content", MOST / 1024))
+        return Err(Error::usage("cannot store the checkpoint: reasoning, tags and metadata are too long")
+            .reason(format!("a checkpoint has at most {} KiB, including derived content", MAX_CHECKPOINT_BYTES / 1024))
             .suggest("Log the long text as a finding, which has no limit, and give a summary here.")
             .command(empirica("finding").flag("-h")));
     }
@@ -213,8 +215,8 @@ const SEARCHED: usize = 100;
 
 /// The checkpoint before the compaction that a session has just been through: the newest of the session, otherwise of the
 /// agent in this worktree, as it may continue in a new session.
-fn before_compaction(paths: &Paths, index: &Index<'_>, gathered: &SessionRecords) -> Result<Option<Id>> {
-    let session = &gathered.session;
+fn before_compaction(paths: &Paths, index: &Index<'_>, records: &SessionRecords) -> Result<Option<Id>> {
+    let session = &records.session;
     let is_before = |record: &&Record| match &record.body {
         Body::Checkpoint(checkpoint) => checkpoint.trigger == Trigger::PreCompact && record.head.ai == session.ai,
         _ => false,

@@ -5,19 +5,21 @@ use empirica_notes::model::Checkpoint;
 use empirica_notes::model::snapshot::{GitState, Snapshot};
 
 /// Most bytes of a checkpoint as JSON.
-pub const MOST: usize = 16 * 1024;
+pub const MAX_CHECKPOINT_BYTES: usize = 16 * 1024;
 /// Bytes of its envelope, without the agent's name.
 const ENVELOPE: usize = 640;
 /// Most characters of a text and bytes of all paths, tried in order.
 const LIMITS: [(usize, usize); 8] =
     [(1000, 4096), (500, 3072), (250, 2048), (120, 1024), (60, 512), (20, 256), (5, 128), (0, 0)];
 
-/// Shortens derived texts and omits paths until the checkpoint of the agent `ai` has at most [`MOST`] bytes as JSON. Keeps
+/// Shortens derived texts and omits paths until the checkpoint of the agent `ai` has at most [`MAX_CHECKPOINT_BYTES`] bytes as JSON. Keeps
 /// the agent's own input; returns `false` if that alone is too long.
 pub fn bound(checkpoint: &mut Checkpoint, ai: &str) -> bool {
     let whole = checkpoint.clone();
     let envelope = ENVELOPE + serde_json::to_vec(ai).map_or(0, |json| json.len());
-    let fits = |checkpoint: &Checkpoint| serde_json::to_vec(checkpoint).is_ok_and(|json| json.len() + envelope <= MOST);
+    let fits = |checkpoint: &Checkpoint| {
+        serde_json::to_vec(checkpoint).is_ok_and(|json| json.len() + envelope <= MAX_CHECKPOINT_BYTES)
+    };
     for (texts, paths) in LIMITS {
         checkpoint.snapshot = whole.snapshot.clone().map(|snapshot| shortened(snapshot, texts));
         checkpoint.git_state = whole.git_state.clone().map(|state| with_fewer_paths(state, texts, paths));

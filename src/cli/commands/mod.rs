@@ -129,7 +129,7 @@ commands! {
         }
         Status(query::status::Status) => {
             ["status"], "": session::status::view::StatusView;
-            ["status --all"], "": session::bootstrap::view::ProjectView + CountedView;
+            ["status --all"], "": session::project_overview::view::ProjectView + CountedView;
         }
     }
     "log" {

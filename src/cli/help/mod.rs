@@ -131,7 +131,8 @@ fn unknown(command: &Command, name: &str) -> Error {
         names.extend(aliases::names());
     }
     let above = if is_top { "git empirica" } else { command.get_bin_name().unwrap_or("git empirica") };
-    let out = Error::usage(format!("'{name}' is no command of '{above}' and no topic")).provided(name);
+    let out =
+        Error::usage(format!("cannot show the help of '{name}': not a command of '{above}' or a topic")).provided(name);
     let near = similar::get_close_matches(name, &names, 1, 0.5);
     match near.first() {
         Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(*near),

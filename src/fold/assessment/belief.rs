@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::fold::assessment::confidence::round4;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::{Phase, Vector};
 
 /// Standard deviation of the prior, whose mean is 0: no bias is assumed in advance.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fold::assessment::confidence::{overall, round4};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::{Id, Phase};
 
@@ -103,7 +103,7 @@ impl ActualOutcome {
     /// Grounds of the outcome: a sentence without a full stop.
     pub fn why(&self) -> String {
         if self.in_progress {
-            return "it is still going on: active, and its last assessment is no POSTFLIGHT".to_owned();
+            return "it is still going on: active, and its last assessment is not a POSTFLIGHT".to_owned();
         }
         let goals = format!("goals done: {} of {}", self.goals_done, self.goals);
         let commands = format!("evidence commands whose last run passed: {} of {}", self.passed, self.commands);
@@ -398,7 +398,7 @@ mod tests {
             (
                 ActualOutcome { in_progress: true, ..ending(1, 1, 1, 1) },
                 None,
-                "it is still going on: active, and its last assessment is no POSTFLIGHT",
+                "it is still going on: active, and its last assessment is not a POSTFLIGHT",
             ),
         ] {
             assert_eq!((ending.reached(), ending.why().as_str()), (outcome, why));

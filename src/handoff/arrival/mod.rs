@@ -18,7 +18,7 @@ use empirica_notes::model::handoff::UncommittedFile;
 
 /// The changes since each of these handoffs, in their order, and warnings. Runs `git status` once, and `git rev-list` for each handoff
 /// whose commit is not HEAD.
-pub fn of(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(Vec<Arrival>, Vec<String>)> {
+pub fn changes_since(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(Vec<Arrival>, Vec<String>)> {
     if handoffs.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::handoff::arrival::fold::{AnsweredQuestion, Arrival, StaleCheck};
 use crate::handoff::pack::Detail;
 use crate::render::answer::Answer;
-use crate::render::budget::{OutputForm, Press, shorten};
+use crate::render::budget::{OutputForm, Shortening, shorten};
 use crate::render::{format, safe};
 use empirica_notes::error::{empirica, quote};
 
@@ -48,20 +48,20 @@ pub struct PackedArrival {
 }
 
 /// Most entries of a list, and most tokens of a text.
-fn limits(detail: Detail, how: Press) -> (usize, usize) {
+fn limits(detail: Detail, how: Shortening) -> (usize, usize) {
     match (how, detail) {
-        (Press::Nothing | Press::Brief, Detail::Summary) => (3, 60),
-        (Press::Nothing | Press::Brief, Detail::Detailed) => (5, 60),
-        (Press::Nothing | Press::Brief, Detail::Full) => (10, 60),
-        (Press::Texts(_), _) => (2, 24),
-        (Press::Musts(_, later), _) if later > 12 => (1, 16),
-        (Press::Musts(..), _) => (0, 0),
+        (Shortening::Nothing | Shortening::Brief, Detail::Summary) => (3, 60),
+        (Shortening::Nothing | Shortening::Brief, Detail::Detailed) => (5, 60),
+        (Shortening::Nothing | Shortening::Brief, Detail::Full) => (10, 60),
+        (Shortening::Texts(_), _) => (2, 24),
+        (Shortening::Musts(_, later), _) if later > 12 => (1, 16),
+        (Shortening::Musts(..), _) => (0, 0),
     }
 }
 
-/// Packs an arrival. The JSON lacks lists without remaining entries; if pressed, also values without news: empty lists, no unjudged
+/// Packs an arrival. The JSON lacks lists without remaining entries; if shortened, also values without news: empty lists, no unjudged
 /// artifacts, a reachable commit.
-pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: OutputForm) -> PackedArrival {
+pub fn packed(arrival: &Arrival, detail: Detail, how: Shortening, form: OutputForm) -> PackedArrival {
     let (most, longest) = limits(detail, how);
     let mut kept = arrival.clone();
     let mut files_left_out = 0;
@@ -90,14 +90,14 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Press, form: OutputForm) -
     omitted.extend([("resolved_unknowns", answered), ("stale_evidence", stale + files_left_out)]);
     omitted.retain(|(_, more)| *more > 0);
     let text = text(&kept, arrival);
-    let is_pressed = how != Press::Nothing;
-    let only_filled = |key: &str| is_pressed || omitted.iter().any(|(omitted, _)| *omitted == key);
+    let is_shortening = how != Shortening::Nothing;
+    let only_filled = |key: &str| is_shortening || omitted.iter().any(|(omitted, _)| *omitted == key);
     let view = PackedArrivalView {
         commits_since: kept.commit.commits_since,
-        reachable: Some(kept.commit.reachable).filter(|reachable| !is_pressed || *reachable != Some(true)),
+        reachable: Some(kept.commit.reachable).filter(|reachable| !is_shortening || *reachable != Some(true)),
         changed_artifacts: present(kept.changed_artifacts, only_filled("changed_artifacts")),
         missing_artifacts: present(kept.missing_artifacts, only_filled("missing_artifacts")),
-        unjudged_artifacts: Some(kept.unjudged_artifacts).filter(|unjudged| !is_pressed || *unjudged > 0),
+        unjudged_artifacts: Some(kept.unjudged_artifacts).filter(|unjudged| !is_shortening || *unjudged > 0),
         resolved_unknowns: present(Some(kept.resolved_unknowns), only_filled("resolved_unknowns")).flatten(),
         stale_evidence: present(kept.stale_evidence, only_filled("stale_evidence")),
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::managed::payload::context::{Context, Message, ToolSummary};
 use crate::handoff::managed::payload::text::{Time, text, texts};
 use crate::handoff::managed::payload::without_nulls;
@@ -20,7 +20,7 @@ const SUMMARY: usize = 400;
 
 /// The sources of the document besides the handoff.
 pub struct Source<'s> {
-    pub gathered: &'s SessionRecords,
+    pub records: &'s SessionRecords,
     /// The transcript, if available: the source of messages.
     pub transcript: Option<&'s Transcript>,
     /// The author of the handoff.
@@ -40,25 +40,25 @@ pub fn fill(handoff: &mut Handoff, source: &Source<'_>) {
 
 /// The document of the session alone.
 fn drawn(handoff: &Handoff, source: &Source<'_>) -> Context {
-    let Source { gathered, transcript, .. } = source;
+    let Source { records, transcript, .. } = source;
     let mut pending: Vec<String> = Vec::new();
-    for goal in gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !goal.is_idle_suggestion()) {
+    for goal in records.goals.iter().filter(|goal| goal.status == GoalStatus::Open && !goal.is_idle_suggestion()) {
         pending.push(goal.text.clone());
         let open = goal.subtasks.iter().filter(|step| step.status == GoalStatus::Open);
         pending.extend(open.map(|step| format!("{}: {}", goal.text, step.text)));
     }
-    let of_agent = gathered.transcripts.iter().flat_map(|collected| &collected.pending_tasks);
+    let of_agent = records.transcripts.iter().flat_map(|collected| &collected.pending_tasks);
     pending.extend(of_agent.map(|task| match task.status.as_str() {
         "pending" => task.text.clone(),
         status => format!("{} ({})", task.text, status.replace('_', " ")),
     }));
-    let decisions: Vec<String> = gathered.decisions.iter().map(|one| format!("{} — {}", one.text, one.why)).collect();
+    let decisions: Vec<String> = records.decisions.iter().map(|one| format!("{} — {}", one.text, one.why)).collect();
     let distinct = |texts: &mut dyn Iterator<Item = &String>| {
         let mut out = Vec::new();
         add_new(&mut out, texts);
         out
     };
-    let decisions = distinct(&mut decisions.iter().chain(gathered.transcripts.iter().flat_map(|one| &one.decisions)));
+    let decisions = distinct(&mut decisions.iter().chain(records.transcripts.iter().flat_map(|one| &one.decisions)));
     let message = |message: &model::Message| {
         let role = match message.role {
             Role::User => "user",
@@ -67,15 +67,15 @@ fn drawn(handoff: &Handoff, source: &Source<'_>) -> Context {
         let timestamp = message.at.clone().and_then(|at| Time::try_from(at).ok());
         Some(Message { role: text(role)?, content: text(&message.text)?, timestamp })
     };
-    let tools = gathered.activity.iter().filter_map(|tool| {
+    let tools = records.activity.iter().filter_map(|tool| {
         let samples = Some(texts(&tool.samples)).filter(|samples| !samples.is_empty());
         Some(ToolSummary { category: text(&tool.category)?, count: tool.count, samples })
     });
     let messages = transcript.iter().flat_map(|transcript| &transcript.messages);
-    let agent = gathered.transcripts.last().map_or(&gathered.session.ai, |collected| &collected.agent);
+    let agent = records.transcripts.last().map_or(&records.session.ai, |collected| &collected.agent);
     let target = handoff.to.as_ref().and_then(text);
     Context {
-        session_id: text(gathered.session.id.as_str()),
+        session_id: text(records.session.id.as_str()),
         source_agent_type: text(agent),
         source_agent_id: text(source.ai),
         target_agent_type: target.clone(),
@@ -93,7 +93,7 @@ fn drawn(handoff: &Handoff, source: &Source<'_>) -> Context {
 /// The task, and the first of: context for the next session, summary of the conversation, reason of the last assessment,
 /// accomplishments.
 fn summary(handoff: &Handoff, source: &Source<'_>) -> Option<String> {
-    let reasoning = source.gathered.last().and_then(|(_, last)| last.reasoning.clone());
+    let reasoning = source.records.last().and_then(|(_, last)| last.reasoning.clone());
     let summary = source.transcript.and_then(|transcript| transcript.summary.clone());
     let accomplished = Some(handoff.accomplished.join("; "));
     let is_text = |text: &String| !text.trim().is_empty();

@@ -72,10 +72,13 @@ pub fn read(text: &str) -> Result<HandoffInput> {
         } else if let Some(at) = at {
             sections[at].push(line);
         } else if !line.trim().is_empty() {
-            return Err(Error::usage(format!("line {} of the draft is outside every section", number + 1))
-                .provided(line)
-                .reason(format!("the sections are {}", SECTIONS.join(" ")))
-                .suggest("Put every line below a heading."));
+            return Err(Error::usage(format!(
+                "cannot read line {} of the draft: it is outside every section",
+                number + 1
+            ))
+            .provided(line)
+            .reason(format!("the sections are {}", SECTIONS.join(" ")))
+            .suggest("Put every line below a heading."));
         }
     }
     let prose = |at: usize| sections[at].join("\n").trim().to_owned();

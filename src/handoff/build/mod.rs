@@ -11,10 +11,10 @@ pub mod uncommitted;
 use std::collections::BTreeSet;
 
 use crate::context::handoffs::{ListedHandoff, by_ids, in_force};
-use crate::context::records::gathered_of;
+use crate::context::records::collect_session;
 use crate::context::{CommandContext, WorkingSession};
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::build::context as document;
 use crate::handoff::build::revise::Revision;
 use crate::handoff::build::uncommitted::WorkTreeState;
@@ -37,7 +37,7 @@ const MAX_COMMITS: usize = 200;
 
 /// The content of a handoff besides the report of its session.
 #[derive(Debug, Default)]
-pub struct Content {
+pub struct HandoffParts {
     pub managed: CheckedHandoff,
     /// The handoff it revises.
     pub revision: Option<Revision>,
@@ -53,11 +53,11 @@ pub struct Content {
     pub automatic: bool,
 }
 
-impl Content {
+impl HandoffParts {
     /// The records of the session, for an incremental handoff only those since the previous one.
-    pub fn gathered(&self, scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
+    pub fn gather(&self, scan: &Scan, id: &SessionId) -> Result<SessionRecords> {
         let all: Vec<&Record> = scan.records().chain(&self.unstored).collect();
-        let Some(PreviousHandoff { id: since, .. }) = &self.since else { return gathered_of(&all, id) };
+        let Some(PreviousHandoff { id: since, .. }) = &self.since else { return collect_session(&all, id) };
         // earlier records stay if a later one names them, or if they only describe the session
         let is_later = |record: &&&Record| record.head.id > *since;
         let named: BTreeSet<&Id> = all.iter().filter(is_later).flat_map(|record| record.referenced_ids()).collect();
@@ -65,9 +65,9 @@ impl Content {
             let has_text = !record.body.own_texts().is_empty() || matches!(record.body, Body::Handoff(_));
             !has_text || is_later(record) || named.contains(&record.head.id)
         };
-        let mut gathered = gathered_of(&all.iter().filter(is_new).copied().collect::<Vec<_>>(), id)?;
-        gathered.leave_out_collected(&all, since);
-        Ok(gathered)
+        let mut records = collect_session(&all.iter().filter(is_new).copied().collect::<Vec<_>>(), id)?;
+        records.leave_out_collected(&all, since);
+        Ok(records)
     }
 
     fn put_in(&self, handoff: &mut Handoff) {
@@ -82,31 +82,31 @@ impl Content {
 }
 
 /// The handoff: report of the session, payload, relevant records.
-pub fn composed(
+pub fn compose(
     context: &CommandContext<'_>,
     session: &WorkingSession,
-    gathered: &SessionRecords,
+    records: &SessionRecords,
     work: GitWork,
     mut input: HandoffInput,
-    content: &Content,
+    content: &HandoffParts,
 ) -> Result<Handoff> {
-    input.drop_carried(gathered, &|text| context.store.secret_filter().clean(text));
-    let mut handoff = report(gathered, work, input, context.store.now());
+    input.drop_carried(records, &|text| context.store.secret_filter().clean(text));
+    let mut handoff = report(records, work, input, context.store.now());
     content.put_in(&mut handoff);
     handoff.automatic = content.automatic;
     handoff.since = content.since.as_ref().map(|since| since.id.clone());
     let is_context = handoff.kind == CONTEXT;
     if is_context || handoff.kind == "initialization" {
-        handoff.relevant = relevant::of(context, &handoff)?;
+        handoff.relevant = relevant::find_relevant(context, &handoff)?;
         // the handoff has the session's own decisions, unknowns and dead ends elsewhere, and the receiver has earlier records
         handoff.relevant.retain(|relevant| {
-            (relevant.kind == "finding" || !gathered.entry_ids.contains(&relevant.id))
+            (relevant.kind == "finding" || !records.entry_ids.contains(&relevant.id))
                 && content.since.as_ref().is_none_or(|since| relevant.id > since.id)
         });
     }
     if is_context {
         let now = context.store.now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-        let source = document::Source { gathered, transcript: content.transcript.as_ref(), ai: &session.ai, now: &now };
+        let source = document::Source { records, transcript: content.transcript.as_ref(), ai: &session.ai, now: &now };
         document::fill(&mut handoff, &source);
         if let Some(budget) = content.budget {
             let head = context.store.writer().new_record(&session.id, &session.ai, Body::Handoff(Box::default())).head;
@@ -134,17 +134,17 @@ pub struct DraftHandoff {
 }
 
 /// The handoff of a session as it would be stored now.
-pub fn drafted(
+pub fn draft(
     context: &CommandContext<'_>,
     session: &WorkingSession,
     mut input: HandoffInput,
-    content: &Content,
+    content: &HandoffParts,
 ) -> Result<DraftHandoff> {
     let status = status::start(context.repo);
     let scan = context.session(&session.id)?;
-    let gathered = content.gathered(&scan, &session.id)?;
-    let (work, warnings, work_tree) = work(context, &gathered, content.since.as_ref(), status);
-    let since = gathered.session.commit.as_deref().and_then(parse_oid);
+    let records = content.gather(&scan, &session.id)?;
+    let (work, warnings, work_tree) = work(context, &records, content.since.as_ref(), status);
+    let since = records.session.commit.as_deref().and_then(parse_oid);
     let (mut changed, mut own) = (None, None);
     if let WorkTreeState::All(Changes { files_added, files_modified, files_deleted }) = &work_tree {
         changed = status::changed_since(context.repo, since).ok();
@@ -155,25 +155,25 @@ pub fn drafted(
         own.iter_mut().for_each(|own| add_new(own, uncommitted()));
     }
     let logged = match &content.since {
-        Some(_) => &gathered_of(&scan.records().chain(&content.unstored).collect::<Vec<_>>(), &session.id)?,
-        None => &gathered,
+        Some(_) => &collect_session(&scan.records().chain(&content.unstored).collect::<Vec<_>>(), &session.id)?,
+        None => &records,
     };
     input.drop_logged(logged, &|text| context.store.secret_filter().clean(text));
-    let handoff = composed(context, session, &gathered, work, input, content)?;
+    let handoff = compose(context, session, &records, work, input, content)?;
     Ok(DraftHandoff { handoff, changed, own, warnings })
 }
 
 /// The commits and files since the session or the previous handoff. If git fails, none, with a warning.
 pub fn work(
     context: &CommandContext<'_>,
-    gathered: &SessionRecords,
+    records: &SessionRecords,
     previous: Option<&PreviousHandoff>,
     status: status::PendingStatus,
 ) -> (GitWork, Vec<String>, WorkTreeState) {
     let status = status.read();
     let git = status.as_ref().ok().map(|status| made_in(context, status));
     let paths = context.store.paths();
-    let session = &gathered.session;
+    let session = &records.session;
     if session.place.as_deref().is_some_and(|place| !paths.is_session_here(&session.id, place)) {
         let text = "the session worked in another worktree or clone; commits and files are left out: hand over there";
         return (GitWork { git, ..GitWork::default() }, vec![text.to_owned()], WorkTreeState::Elsewhere);
@@ -219,13 +219,13 @@ pub fn since_last(
     let (to, task) = managed.receiver();
     let example = |to| empirica("handoff").option("--type", "context").option("--to", to).flag("--incremental");
     let Some(to) = to else {
-        return Err(Error::usage("an incremental handoff needs a receiver")
+        return Err(Error::usage("cannot write an incremental handoff: it needs a receiver")
             .reason("it leaves out the content of the last handoff to the same receiver")
             .suggest("Name the receiver with --to.")
             .command(example(blank("<ai>"))));
     };
     let Some(kind) = managed.kind() else {
-        return Err(Error::usage("an epistemic handoff is always whole")
+        return Err(Error::usage("cannot write an incremental epistemic handoff: it would hide earlier ones")
             .provided("--incremental")
             .reason("it supersedes the session's earlier ones, so whatever it omits would be hidden")
             .suggest("Hand over the context instead.")

@@ -18,7 +18,7 @@ const MAX_CANDIDATES: usize = 200;
 const MAX_RELEVANT: usize = 10;
 
 /// The records relevant to the task, instructions, open goals and files of a handoff, the most relevant first.
-pub fn of(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<Relevant>> {
+pub fn find_relevant(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<Relevant>> {
     let open = handoff.goals.iter().filter(|goal| goal.status == GoalStatus::Open).map(|goal| goal.text.as_str());
     let payload = ["/instructions", "/summary"].into_iter().filter_map(|pointer| handoffs::text(handoff, pointer));
     let texts: Vec<&str> = [handoff.task.as_str()].into_iter().chain(payload).chain(open).collect();

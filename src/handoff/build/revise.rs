@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::{CommandContext, WorkingSession};
-use crate::handoff::managed::{CheckedHandoff, HandoffType, ManagedInput, payload, prepared as checked};
+use crate::handoff::managed::{CheckedHandoff, HandoffType, ManagedInput, payload, prepare as check_document};
 use crate::handoff::receive::accept;
 use crate::handoff::receive::accept::ReceivedHandoff;
 use empirica_notes::error::{Error, Result, empirica};
@@ -28,7 +28,7 @@ pub struct Revision {
 }
 
 /// The handoff of that name, which must be in force and belong to a session.
-pub fn prepared(context: &CommandContext<'_>, name: &str) -> Result<Revision> {
+pub fn prepare(context: &CommandContext<'_>, name: &str) -> Result<Revision> {
     let Record { head, body: Body::Handoff(handoff) } = accept::named(context, name)? else {
         return Err(Error::unstored());
     };
@@ -51,10 +51,10 @@ pub fn prepared(context: &CommandContext<'_>, name: &str) -> Result<Revision> {
     let session = WorkingSession { id: session, ai: author, note: None };
     let index = context.index()?;
     let on = index.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
-    let mut received = vec![accept::of(context, &head.id)?];
+    let mut received = vec![accept::received_handoff(context, &head.id)?];
     let mut earlier = handoff.regenerates.clone();
     while let Some(id) = earlier.filter(|_| received.len() < MAX_VERSIONS) {
-        received.push(accept::of(context, &id)?);
+        received.push(accept::received_handoff(context, &id)?);
         earlier = index.ids([&id])?.get(&id).and_then(|entry| match &entry.record.body {
             Body::Handoff(earlier) => earlier.regenerates.clone(),
             _ => None,
@@ -88,7 +88,7 @@ impl Revision {
         input.base = base.map(serde_json::Value::Object);
         input.kind = input.kind.or_else(|| HandoffType::parse(own).map(HandoffType::name));
         input.revises = Some(self.head.id.clone());
-        checked(context, input)
+        check_document(context, input)
     }
 
     /// Adds the questions, answers and gaps of its receivers.

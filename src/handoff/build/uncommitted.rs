@@ -23,7 +23,7 @@ pub enum WorkTreeState {
 /// Uncommitted artifacts and files of the evidence, in order of path. Includes files of `doubtful` (named or touched by the agent)
 /// and of the evidence that HEAD lacks: git ignores them, or lists only the new folder they are in. Hashes in process at most 200
 /// files of 4 MiB each.
-pub fn of(
+pub fn uncommitted_files(
     context: &CommandContext<'_>,
     handoff: &Handoff,
     doubtful: &[String],

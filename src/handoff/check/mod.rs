@@ -1,6 +1,7 @@
 //! Checks a handoff before it is stored; collects their facts from the commit and the work tree.
 
 pub mod gaps;
+pub mod missing;
 pub mod reported;
 pub mod rules;
 pub mod view;

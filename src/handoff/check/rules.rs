@@ -81,7 +81,7 @@ pub struct CheckFacts<'f> {
 /// The results of all checks, in the order of the checklists, reported gaps last.
 pub fn checks(handoff: &Handoff, facts: &CheckFacts<'_>) -> Vec<Check> {
     let subject = Subject { handoff, kind: handoff.kind.as_str() };
-    let all: [(&'static str, &'static str, Finding); 11] = [
+    let all: [(&'static str, &'static str, CheckResult); 11] = [
         ("instructions_actionable", "Instructions are clear and actionable", subject.instructions()),
         ("files_exist", "All necessary context provided", subject.files_exist(facts)),
         ("success_criteria", "Success criteria defined", subject.criteria(facts)),
@@ -97,26 +97,26 @@ pub fn checks(handoff: &Handoff, facts: &CheckFacts<'_>) -> Vec<Check> {
     all.into_iter().map(|(name, line, (level, message))| Check { name, line, level, message }).collect()
 }
 
-type Finding = (Level, String);
+type CheckResult = (Level, String);
 
-fn pass(message: &str) -> Finding {
+fn pass(message: &str) -> CheckResult {
     (Level::Pass, message.to_owned())
 }
 
-fn warn(message: impl Into<String>) -> Finding {
+fn warn(message: impl Into<String>) -> CheckResult {
     (Level::Warning, message.into())
 }
 
-fn fail(message: impl Into<String>) -> Finding {
+fn fail(message: impl Into<String>) -> CheckResult {
     (Level::Error, message.into())
 }
 
-fn none(message: &str) -> Finding {
+fn none(message: &str) -> CheckResult {
     (Level::NotApplicable, message.to_owned())
 }
 
 /// The first finding of the highest level.
-fn worst(found: impl IntoIterator<Item = Finding>) -> Option<Finding> {
+fn worst(found: impl IntoIterator<Item = CheckResult>) -> Option<CheckResult> {
     found.into_iter().reduce(|worst, next| if next.0 > worst.0 { next } else { worst })
 }
 
@@ -186,7 +186,7 @@ impl<'h> Subject<'h> {
         })
     }
 
-    fn instructions(&self) -> Finding {
+    fn instructions(&self) -> CheckResult {
         let Some(next) = self.next() else { return none("a report without a next round") };
         // a session without a task may leave nothing to do
         let missing = if self.handoff.payload.is_some() { fail } else { warn };
@@ -209,7 +209,7 @@ impl<'h> Subject<'h> {
         }
     }
 
-    fn files_exist(&self, facts: &CheckFacts<'_>) -> Finding {
+    fn files_exist(&self, facts: &CheckFacts<'_>) -> CheckResult {
         let listed = self.listed();
         let at = |place: PathState| -> Vec<&str> {
             listed.iter().filter(|path| (facts.place)(path) == place).map(String::as_str).collect()
@@ -230,7 +230,7 @@ impl<'h> Subject<'h> {
         })
     }
 
-    fn criteria(&self, facts: &CheckFacts<'_>) -> Finding {
+    fn criteria(&self, facts: &CheckFacts<'_>) -> CheckResult {
         match self.kind {
             "initialization" if self.texts("/success_criteria").is_empty() => {
                 fail("there are no criteria: success_criteria is empty")
@@ -260,7 +260,7 @@ impl<'h> Subject<'h> {
         }
     }
 
-    fn scope(&self) -> Finding {
+    fn scope(&self) -> CheckResult {
         let Some(next) = self.next() else { return none("a report without a next round") };
         let counted = [
             (steps(&next), MAX_STEPS, "steps"),
@@ -276,7 +276,7 @@ impl<'h> Subject<'h> {
         }
     }
 
-    fn dependencies(&self, facts: &CheckFacts<'_>) -> Finding {
+    fn dependencies(&self, facts: &CheckFacts<'_>) -> CheckResult {
         let own = self.texts("/context_updates/dependencies_added");
         let mut added: BTreeSet<String> = own.iter().cloned().collect();
         added.extend(
@@ -314,7 +314,7 @@ impl<'h> Subject<'h> {
         })
     }
 
-    fn status(&self) -> Finding {
+    fn status(&self) -> CheckResult {
         let failed = self.failed();
         match self.kind {
             "initialization" | "context" => none("it is not a report"),
@@ -339,7 +339,7 @@ impl<'h> Subject<'h> {
         number("/worker_report/tests/added").zip(number("/worker_report/tests/passing")).is_some_and(|(a, p)| p < a)
     }
 
-    fn tests(&self) -> Finding {
+    fn tests(&self) -> CheckResult {
         let reported = handoffs::has(self.handoff, "/worker_report/tests") || !self.handoff.evidence.is_empty();
         match self.kind {
             "initialization" | "context" | "escalation" => none("it reports no work"),
@@ -361,7 +361,7 @@ impl<'h> Subject<'h> {
         }
     }
 
-    fn documented(&self, facts: &CheckFacts<'_>) -> Finding {
+    fn documented(&self, facts: &CheckFacts<'_>) -> CheckResult {
         if matches!(self.kind, "initialization" | "error_recovery") {
             return none("it reports no finished work");
         }
@@ -404,7 +404,7 @@ impl<'h> Subject<'h> {
         }
     }
 
-    fn issues(&self) -> Finding {
+    fn issues(&self) -> CheckResult {
         let has = |pointer: &str| !self.texts(pointer).is_empty();
         match self.kind {
             "initialization" | "context" => none("it is not a report"),
@@ -435,7 +435,7 @@ impl<'h> Subject<'h> {
         }
     }
 
-    fn validation(&self) -> Finding {
+    fn validation(&self) -> CheckResult {
         let passed = self.handoff.evidence.iter().any(|proof| proof.exit == 0);
         let has = |pointer: &str| !self.texts(pointer).is_empty();
         match self.kind {
@@ -459,7 +459,7 @@ impl<'h> Subject<'h> {
         }
     }
 
-    fn gaps(&self, reported: &[ReportedGap]) -> Finding {
+    fn gaps(&self, reported: &[ReportedGap]) -> CheckResult {
         if reported.is_empty() {
             return none("no reported gap is open");
         }

@@ -85,7 +85,7 @@ impl CheckedHandoff {
 }
 
 /// Validates and completes the input. A violation is a usage error.
-pub fn prepared(context: &CommandContext<'_>, input: &ManagedInput) -> Result<CheckedHandoff> {
+pub fn prepare(context: &CommandContext<'_>, input: &ManagedInput) -> Result<CheckedHandoff> {
     let task_id = input.task_id.as_deref().map(str::trim);
     for (name, text) in [("receiver", input.to.as_deref()), ("task id", task_id)] {
         context.optional(name, text)?;
@@ -138,7 +138,7 @@ fn document_of(input: &ManagedInput) -> Result<Value> {
         })?,
     };
     if !document.is_object() {
-        return Err(Error::usage("the handoff document is not a JSON object")
+        return Err(Error::usage("cannot read the handoff document: it is not a JSON object")
             .reason("it has the fields of a type by their names")
             .suggest("Begin with an example.")
             .command(example_command("progress")));
@@ -163,18 +163,27 @@ fn type_of(input: &ManagedInput, fields: &mut Value) -> Result<Option<&'static s
             .suggest(text!["Leave ", option("--type"), " out, or change the document."])
             .command(example_command(kind)));
     }
-    let managed = HandoffType::ALL.map(HandoffType::name).into_iter().filter(|name| *name != "epistemic");
     match input.kind.or(named.as_str()).unwrap_or("epistemic") {
         "epistemic" if input.document.is_none() && input.values.is_empty() => Ok(None),
-        kind => managed.clone().find(|name| *name == kind).map(Some).ok_or_else(|| {
-            Error::usage(format!("the type {kind} has no fields of its own"))
-                .provided(kind)
-                .reason(format!("the types with fields of their own are {}", managed.collect::<Vec<_>>().join(", ")))
+        kind => types_with_fields().find(|name| *name == kind).map(Some).ok_or_else(|| {
+            without_fields(kind)
                 .suggest(text!["Set the type with ", option("--type"), ", or in the document as handoff_type."])
                 .alternative("initialization")
                 .command(example_command("initialization"))
         }),
     }
+}
+
+/// Error: a type without fields of its own, or an unknown one.
+fn without_fields(kind: &str) -> Error {
+    let types: Vec<&str> = types_with_fields().collect();
+    Error::usage(format!("cannot set fields of the type {kind}: it has none of its own"))
+        .provided(kind)
+        .reason(format!("the types with fields of their own are {}", types.join(", ")))
+}
+
+fn types_with_fields() -> impl Iterator<Item = &'static str> {
+    HandoffType::ALL.map(HandoffType::name).into_iter().filter(|name| *name != "epistemic")
 }
 
 fn example_command(kind: &str) -> Command {
@@ -250,7 +259,7 @@ fn check_attempt(
     // a later attempt cannot raise the limit
     let limit = if next > 1 { limit.min(own_limit) } else { own_limit };
     if attempt < next {
-        return Err(Error::usage(format!("retry_count is {attempt}: expected {next}"))
+        return Err(Error::usage(format!("cannot set retry_count to {attempt}: expected {next}"))
             .provided(attempt.to_string())
             .reason(format!("the task has {} at recovery since its last progress", attempts(next - 1)))
             .suggest("Leave retry_count out: it is counted.")
@@ -282,7 +291,7 @@ fn check_attempt(
         let text = if text == "-" { "(-)" } else { text };
         command.option("--set", format!("escalation_details.{path}={escape}{text}"))
     });
-    Err(Error::refused(format!("this would be attempt {attempt}, and {limit} are allowed"))
+    Err(Error::refused(format!("cannot start attempt {attempt}: the limit is {limit}"))
         .reason(format!("{} at recovery of the task did not help: it needs a person", attempts(attempt - 1)))
         .suggest("Escalate it; the handoff includes the history of the task.")
         .command(command))

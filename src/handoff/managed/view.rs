@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::handoff::managed::payload;
+use crate::handoff::managed::{example_command, payload, without_fields};
 use crate::render::answer::Answer;
-use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::error::Result;
 use empirica_notes::model::Handoff;
 
 fn words(key: &str) -> String {
@@ -96,11 +96,9 @@ pub struct ExampleView<'a> {
 /// The answer of `handoff --example`.
 pub fn example(kind: &str) -> Result<Answer> {
     let Some(example) = payload::example(kind) else {
-        return Err(Error::usage(format!("the type {kind} has no fields of its own"))
-            .provided(kind)
-            .reason("its content comes from the journal, the assessments, git and the other flags")
+        return Err(without_fields(kind)
             .suggest("Ask for the example of another type.")
-            .command(empirica("handoff").option("--type", "progress").flag("--example")));
+            .command(example_command("progress")));
     };
     let text = format!("{example:#}\n");
     Ok(Answer::new(ExampleView { kind, example }).text(text))

@@ -96,8 +96,11 @@ impl NoteLists {
     }
 }
 
-fn mistake(slip: &Mistake) -> String {
-    slip.prevention.as_ref().map_or_else(|| slip.text.clone(), |prevention| format!("{} — {prevention}", slip.text))
+fn mistake(mistake: &Mistake) -> String {
+    mistake
+        .prevention
+        .as_ref()
+        .map_or_else(|| mistake.text.clone(), |prevention| format!("{} — {prevention}", mistake.text))
 }
 
 /// The vectors `know` and `uncertainty` of an assessment, otherwise its first three.

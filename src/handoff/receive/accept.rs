@@ -166,7 +166,7 @@ pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>)
 }
 
 /// The acknowledgements of a handoff, oldest first, and their questions.
-pub fn of(context: &CommandContext<'_>, handoff: &Id) -> Result<ReceivedHandoff> {
+pub fn received_handoff(context: &CommandContext<'_>, handoff: &Id) -> Result<ReceivedHandoff> {
     let scan = tasks::about(&context.index()?, std::slice::from_ref(handoff))?;
     let accepts = scan.records().filter_map(|record| match &record.body {
         Body::Accept(accept) if accept.of == *handoff => Some((record.head.clone(), accept.clone())),

@@ -37,7 +37,7 @@ pub fn run(context: &CommandContext<'_>, question_name: &str, text: &str) -> Res
     else {
         return Err(unknown(question_name, "no acknowledgement has that id"));
     };
-    let mut questions = accept::of(context, &accept.of)?.questions;
+    let mut questions = accept::received_handoff(context, &accept.of)?.questions;
     let at = chosen(question_name, &accepted, number, &questions)?;
     let question = questions.remove(at);
     questions.retain(|question| question.answer.is_none());
@@ -72,7 +72,7 @@ fn chosen(question_name: &str, accepted: &Envelope, number: Option<u32>, questio
         let error = match (own.is_empty(), number) {
             (true, _) => unknown(question_name, "the acknowledgement has no questions"),
             (_, Some(_)) => unknown(question_name, "the acknowledgement has no question of that number"),
-            (_, None) => Error::refused(format!("'{question_name}' has several questions"))
+            (_, None) => Error::refused(format!("cannot answer '{question_name}': it has several questions"))
                 .provided(question_name)
                 .reason("an answer is for one question")
                 .suggest("Add a dot and the number of the question."),
@@ -84,7 +84,7 @@ fn chosen(question_name: &str, accepted: &Envelope, number: Option<u32>, questio
 }
 
 fn unknown(question_name: &str, why: &str) -> Error {
-    Error::not_found(format!("there is no question '{question_name}'"))
+    Error::not_found(format!("cannot find question '{question_name}'"))
         .provided(question_name)
         .reason(why)
         .suggest("Name it as show or task show has it, such as 1f0a6b9c.1.")

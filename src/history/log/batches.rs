@@ -20,7 +20,7 @@ const PAGE: usize = 50;
 const ALONE: usize = 8;
 /// Most commits in a batch; a batch never waits to fill up.
 const BATCH: usize = 16;
-const PATIENCE: Duration = Duration::from_millis(5);
+const BATCH_WAIT: Duration = Duration::from_millis(5);
 /// Most helper threads: one thread walks the history in any case.
 const HELPERS: usize = 3;
 
@@ -227,7 +227,7 @@ impl<T> Pipeline<'_, T> {
             // these may be enough
             let is_all = ended || self.pending >= self.left;
             let alone = self.helpers == 0 || self.shown < ALONE;
-            let is_full = alone || is_all || work.commits.len() >= BATCH || begun.elapsed() >= PATIENCE;
+            let is_full = alone || is_all || work.commits.len() >= BATCH || begun.elapsed() >= BATCH_WAIT;
             if is_full && !work.commits.is_empty() {
                 let mut full = std::mem::take(&mut work);
                 let away = self.under_way.iter().filter(|batch| matches!(batch, Batch::Away(_))).count();

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::fold::handoff_report::duration;
 use crate::handoff::note::lists::NoteLists;
 use crate::handoff::pack::each_text;
 use crate::handoff::receive::acceptance;
@@ -17,6 +16,7 @@ use crate::history::record_line;
 use crate::history::show::record::point_name;
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
+use crate::render::format::duration;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use empirica_notes::error::Result;

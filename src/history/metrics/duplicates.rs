@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::text::similarity::{is_dense, pairs};
+use crate::text::similarity::{all_words, count_shared, jaccard_index, normalize};
 
 /// Texts are similar from a Jaccard index of 4/5 on: 9 shared ≥ 4 (a + b).
 const SHARED: usize = 9;
@@ -27,30 +27,10 @@ pub struct Repeat {
     pub likeness: f64,
 }
 
-/// Words in normal form, without case and punctuation, separated by a blank.
-pub fn normal(text: &str) -> String {
-    let lower = text.to_lowercase();
-    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// Distinct words of a normal text. Scripts without spaces give pairs of characters.
-fn words(normal: &str) -> BTreeSet<String> {
-    let mut out = BTreeSet::new();
-    for word in normal.split(' ').filter(|word| !word.is_empty()) {
-        let pairs = if word.chars().any(is_dense) { pairs(word) } else { Vec::new() };
-        match pairs.is_empty() {
-            true => drop(out.insert(word.to_owned())),
-            false => out.extend(pairs),
-        }
-    }
-    out
-}
-
 /// Whether two texts share enough words.
 fn is_like(a: &[u32], b: &[u32]) -> bool {
     let needed = (OF_BOTH * (a.len() + b.len())).div_ceil(SHARED);
-    needed <= a.len().min(b.len()) && shared(a, b) >= needed
+    needed <= a.len().min(b.len()) && count_shared(a, b) >= needed
 }
 
 /// The rarest words of a text: any text like it has one of them among its own rarest words.
@@ -109,7 +89,7 @@ pub fn repeats(inquiries: &[SessionText<'_>]) -> Vec<Repeat> {
             let same = Some(own).filter(fits);
             match (near, same) {
                 (Some((earlier, other)), same) if same.is_none_or(|same| earlier < same) => {
-                    out.push(Repeat { later, earlier, likeness: likeness(&group.words, &groups[other].words) });
+                    out.push(Repeat { later, earlier, likeness: jaccard_index(&group.words, &groups[other].words) });
                 }
                 (_, Some(earlier)) => out.push(Repeat { later, earlier, likeness: 1.0 }),
                 _ => {}
@@ -126,7 +106,7 @@ fn groups(inquiries: &[SessionText<'_>]) -> Vec<Group> {
     let (mut normals, mut members): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
     let mut seen: HashSet<(usize, usize)> = HashSet::new();
     for (at, one) in inquiries.iter().enumerate() {
-        let normal = normal(one.text);
+        let normal = normalize(one.text);
         if normal.is_empty() {
             continue;
         }
@@ -139,7 +119,7 @@ fn groups(inquiries: &[SessionText<'_>]) -> Vec<Group> {
             members[place].push(at);
         }
     }
-    let all: Vec<BTreeSet<String>> = normals.iter().map(|normal| words(normal)).collect();
+    let all: Vec<BTreeSet<String>> = normals.iter().map(|normal| all_words(normal)).collect();
     let mut frequency: HashMap<&str, usize> = HashMap::new();
     for word in all.iter().flatten() {
         *frequency.entry(word).or_default() += 1;
@@ -155,24 +135,6 @@ fn groups(inquiries: &[SessionText<'_>]) -> Vec<Group> {
     all.iter().zip(members).map(|(words, inquiries)| Group { words: numbered(words), inquiries }).collect()
 }
 
-/// Number of common elements of two sorted lists.
-fn shared(a: &[u32], b: &[u32]) -> usize {
-    let (mut at, mut there, mut out) = (0, 0, 0);
-    while at < a.len() && there < b.len() {
-        match a[at].cmp(&b[there]) {
-            std::cmp::Ordering::Less => at += 1,
-            std::cmp::Ordering::Greater => there += 1,
-            std::cmp::Ordering::Equal => (at, there, out) = (at + 1, there + 1, out + 1),
-        }
-    }
-    out
-}
-
-fn likeness(a: &[u32], b: &[u32]) -> f64 {
-    let shared = shared(a, b);
-    shared as f64 / (a.len() + b.len() - shared) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -181,8 +143,8 @@ mod tests {
 
     /// Reference implementation: compares each text with all earlier ones.
     fn naive(inquiries: &[SessionText<'_>]) -> Vec<(usize, usize)> {
-        let normals: Vec<String> = inquiries.iter().map(|one| normal(one.text)).collect();
-        let sets: Vec<BTreeSet<String>> = normals.iter().map(|normal| words(normal)).collect();
+        let normals: Vec<String> = inquiries.iter().map(|one| normalize(one.text)).collect();
+        let sets: Vec<BTreeSet<String>> = normals.iter().map(|normal| all_words(normal)).collect();
         let is_new = |at: usize| {
             let again =
                 |before: usize| inquiries[before].session == inquiries[at].session && normals[before] == normals[at];

@@ -51,7 +51,7 @@ pub struct MetricsQuery {
 }
 
 impl MetricsQuery {
-    fn counts(&self, ai: &str, at_ms: i64) -> bool {
+    fn matches(&self, ai: &str, at_ms: i64) -> bool {
         self.ai.as_ref().is_none_or(|named| named == ai)
             && self.since_ms.is_none_or(|since| at_ms >= since)
             && self.until_ms.is_none_or(|until| at_ms <= until)
@@ -79,23 +79,23 @@ impl Ratio {
 
 /// Numbers for some sessions. Everything counts at its own time, for the agent of its session.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Tally {
+pub struct HandoverMetrics {
     pub sessions: u64,
     /// Handoffs in force made.
     pub handoffs: u64,
     /// Milliseconds from start to first journal entry of these sessions, if known.
     pub first_entries: Vec<u64>,
     /// Handoffs accepted without question or gap, of those accepted; in force or not.
-    pub complete: Ratio,
+    pub accepted_without_gaps: Ratio,
     /// Paths touched by receivers, of paths handed over; per receiver of each handoff.
-    pub relevant: Ratio,
+    pub paths_reused: Ratio,
     /// COMPLETE decisions not reopened, of all.
-    pub accurate: Ratio,
+    pub completions_kept: Ratio,
     /// Unknowns and dead ends that an earlier session had, too.
     pub duplicates: u64,
 }
 
-impl Tally {
+impl HandoverMetrics {
     /// Median time to the first entry in seconds (the mean of the middle two); `None` without any.
     pub fn median_seconds(&self) -> Option<f64> {
         let mut sorted = self.first_entries.clone();
@@ -153,11 +153,11 @@ pub struct HandoffMetrics {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metrics {
     /// Total.
-    pub overall: Tally,
+    pub overall: HandoverMetrics,
     /// By agent, sorted by name.
-    pub agents: BTreeMap<String, Tally>,
+    pub agents: BTreeMap<String, HandoverMetrics>,
     /// By period, oldest first; empty periods are omitted.
-    pub periods: BTreeMap<String, Tally>,
+    pub periods: BTreeMap<String, HandoverMetrics>,
     /// Newest first.
     pub duplicates: Vec<Duplicate>,
     /// Handoffs in force, newest first.
@@ -202,7 +202,7 @@ fn received<'f>(receipts: &[&Receipt<'f>]) -> (Vec<&'f SessionFacts>, bool) {
 /// Folds the facts of all sessions, in any order.
 pub fn metrics(all: &[SessionFacts], query: &MetricsQuery) -> Metrics {
     let mut out = Metrics {
-        overall: Tally::default(),
+        overall: HandoverMetrics::default(),
         agents: BTreeMap::new(),
         periods: BTreeMap::new(),
         duplicates: Vec::new(),
@@ -235,7 +235,9 @@ pub fn metrics(all: &[SessionFacts], query: &MetricsQuery) -> Metrics {
     }
     for receipt in receipts.iter().filter(|receipt| receipt.accept.decision == Some(Verdict::Complete)) {
         let stays = reopened.get(receipt.about).is_none_or(|id| **id < receipt.accept.id);
-        out.count(query, &receipt.by.ai, receipt.accept.at_ms, |tally| tally.accurate.add(usize::from(stays), 1));
+        out.count(query, &receipt.by.ai, receipt.accept.at_ms, |tally| {
+            tally.completions_kept.add(usize::from(stays), 1)
+        });
     }
     for kind in [InquiryKind::Unknown, InquiryKind::DeadEnd] {
         out.duplicates(all, kind, query);
@@ -245,28 +247,28 @@ pub fn metrics(all: &[SessionFacts], query: &MetricsQuery) -> Metrics {
     out
 }
 
-impl Tally {
+impl HandoverMetrics {
     fn hand_over(&mut self, handoff: &HandoffFacts, receipts: &[&Receipt<'_>]) {
         self.handoffs += u64::from(handoff.in_force);
         if receipts.is_empty() {
             return;
         }
         let (by, is_clear) = received(receipts);
-        self.complete.add(usize::from(is_clear), 1);
+        self.accepted_without_gaps.add(usize::from(is_clear), 1);
         for facts in by {
-            self.relevant.add(handoff.paths.intersection(&facts.touched).count(), handoff.paths.len());
+            self.paths_reused.add(handoff.paths.intersection(&facts.touched).count(), handoff.paths.len());
         }
     }
 }
 
 impl Metrics {
     /// Counts an item in its totals; returns whether it matches the filter.
-    fn count(&mut self, query: &MetricsQuery, ai: &str, at_ms: i64, add: impl Fn(&mut Tally)) -> bool {
-        let counts = query.counts(ai, at_ms);
+    fn count(&mut self, query: &MetricsQuery, ai: &str, at_ms: i64, add: impl Fn(&mut HandoverMetrics)) -> bool {
+        let counts = query.matches(ai, at_ms);
         if counts {
             add(&mut self.overall);
             if !self.agents.contains_key(ai) {
-                self.agents.insert(ai.to_owned(), Tally::default());
+                self.agents.insert(ai.to_owned(), HandoverMetrics::default());
             }
             self.agents.get_mut(ai).into_iter().for_each(&add);
             add(self.periods.entry(query.by.of(at_ms)).or_default());

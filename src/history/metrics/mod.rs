@@ -98,7 +98,7 @@ pub struct HandoffWorth {
 pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWorth> {
     let session = context.working()?.id;
     let newest = handoffs::of_session(context, &session)?.ok_or_else(|| {
-        Error::not_found(format!("the session {} has no handoff yet", session.short()))
+        Error::not_found(format!("cannot measure session {}: it has no handoff yet", session.short()))
             .reason("only a handoff can be measured")
             .suggest("Hand over first.")
             .command(empirica("handoff").option("--session", session.short()))
@@ -121,7 +121,7 @@ pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<Hand
     let chosen: Vec<&HandoffMetrics> = newest.filter(|newest| newest.id == id).into_iter().collect();
     let (mut resumed, warnings) = resume(context, &index, &chosen)?;
     Ok(HandoffWorth {
-        received: accept::of(context, &id)?,
+        received: accept::received_handoff(context, &id)?,
         reception: reception(&facts, &id),
         resumed: resumed.pop(),
         listed,
@@ -132,7 +132,7 @@ pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<Hand
 
 fn can_count(exact: bool) -> Result<()> {
     if exact && !tokens::CAN_COUNT {
-        return Err(Error::refused("this program cannot count tokens exactly")
+        return Err(Error::refused("cannot count tokens exactly in this build")
             .reason("it was built without the feature exact-tokens, whose tables would make it 6 MB larger")
             .suggest("Leave --exact out for an estimate, or build the program with that feature, where its source is.")
             .command("cargo install --locked --path . --features exact-tokens"));
@@ -164,12 +164,12 @@ fn resume(
     chosen: &[&HandoffMetrics],
 ) -> Result<(Vec<ResumedSession>, Vec<String>)> {
     let listed = handoffs::by_ids(index, &chosen.iter().map(|handed| handed.id.clone()).collect::<Vec<_>>())?;
-    let (arrivals, from_git) = arrival::of(context, &listed.iter().collect::<Vec<_>>())?;
+    let (arrivals, from_git) = arrival::changes_since(context, &listed.iter().collect::<Vec<_>>())?;
     let mut out = Vec::new();
     for (listed, arrival) in listed.iter().zip(arrivals) {
         if let Some(id) = &listed.head.session {
-            let gathered = gather_from(&index.session(id)?, id)?;
-            out.push(ResumedSession { arrival: Some(arrival), ..resumed(gathered, Some(listed), context) });
+            let records = gather_from(&index.session(id)?, id)?;
+            out.push(ResumedSession { arrival: Some(arrival), ..resumed(records, Some(listed), context) });
         }
     }
     Ok((out, index.double_warnings()?.into_iter().chain(from_git).collect()))

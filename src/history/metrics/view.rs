@@ -3,14 +3,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::fold::handoff_report::duration;
 use crate::handoff::pack::Detail;
 use crate::handoff::receive;
 use crate::handoff::receive::view::{AcceptView, QuestionView};
-use crate::history::metrics::fold::{DatedInquiry, Duplicate, HandoffMetrics, Period, Ratio, Receiver, Tally};
+use crate::history::metrics::fold::{
+    DatedInquiry, Duplicate, HandoffMetrics, HandoverMetrics, Period, Ratio, Receiver,
+};
 use crate::history::metrics::{HandoffWorth, MetricsOutcome};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
+use crate::render::format::duration;
 use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
@@ -137,7 +139,7 @@ struct NumbersView {
 }
 
 impl NumbersView {
-    fn of(tally: &Tally, costs: &[Cost]) -> Self {
+    fn of(tally: &HandoverMetrics, costs: &[Cost]) -> Self {
         let (transcript_tokens, transcripts) = replaced(costs).unzip();
         NumbersView {
             sessions: tally.sessions,
@@ -154,9 +156,9 @@ impl NumbersView {
                 median_seconds: tally.median_seconds(),
                 mean_seconds: tally.mean_seconds(),
             },
-            first_try_completeness: tally.complete.into(),
-            context_relevance: tally.relevant.into(),
-            decision_accuracy: tally.accurate.into(),
+            first_try_completeness: tally.accepted_without_gaps.into(),
+            context_relevance: tally.paths_reused.into(),
+            decision_accuracy: tally.completions_kept.into(),
             duplicates: tally.duplicates,
         }
     }
@@ -382,7 +384,7 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
     for (handed, resumed) in &outcome.measured {
         costs.push((handed, Cost::of(resumed, Detail::Summary, outcome.exact, terminal)?));
     }
-    let numbers = |tally: &Tally, fits: &dyn Fn(&HandoffMetrics) -> bool| {
+    let numbers = |tally: &HandoverMetrics, fits: &dyn Fn(&HandoffMetrics) -> bool| {
         let costs = costs.iter().filter(|(handed, _)| fits(handed)).map(|(_, cost)| *cost);
         NumbersView::of(tally, &costs.collect::<Vec<_>>())
     };

@@ -28,7 +28,7 @@ pub struct Committers {
     pub others: Vec<(Envelope, &'static str, LineOrigin)>,
 }
 
-pub fn of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
+pub fn committers_of(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>) -> Result<Committed> {
     let index = context.index()?;
     let mut scan = index.ids([id])?;
     let mut start = None;

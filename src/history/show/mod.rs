@@ -9,7 +9,7 @@ use crate::context::handoffs::{ListedHandoff, newest, of_session};
 use crate::context::names::NamedObject;
 use crate::context::records::gather;
 use crate::context::{CommandContext, names};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::arrival::fold::Arrival;
 use crate::handoff::receive::accept;
 use crate::handoff::receive::accept::ReceivedHandoff;
@@ -56,7 +56,7 @@ pub fn run(context: &CommandContext<'_>, name: Option<&str>, verify: bool) -> Re
     let (mut shown, warnings) = found(context, name)?;
     if verify {
         let ShowOutcome::Handoff(listed, _, _, trust) = &mut shown else {
-            return Err(Error::refused("only a handoff is signed")
+            return Err(Error::refused("cannot verify a signature: only a handoff is signed")
                 .reason("the name is that of a session, a commit or another record")
                 .suggest("Name a handoff of the list.")
                 .command(empirica("handoff list")));
@@ -71,7 +71,7 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
     let Some(name) = name else {
         return match newest(&context.index()?, &HandoffQuery::default())? {
             Some(listed) => Ok((handoff(context, listed, &mut warnings)?, warnings)),
-            None => Err(Error::not_found("no handoff is stored here")
+            None => Err(Error::not_found("cannot show a handoff: none is stored here")
                 .reason("no session has handed over here yet")
                 .suggest(text!["See which sessions there are; a session hands over with ", empirica("handoff"), "."])
                 .command(empirica("session list"))),
@@ -101,10 +101,10 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
     };
     let shown = match (object, as_commit) {
         (Ok(NamedObject::Session(named)), _) => {
-            let gathered = gather(context, &named.id)?;
+            let session_records = gather(context, &named.id)?;
             let own = of_session(context, &named.id)?;
             let committers = committer::of_session(context, &named.id)?;
-            ShowOutcome::Session(Box::new(gathered), own.map(Box::new), committers)
+            ShowOutcome::Session(Box::new(session_records), own.map(Box::new), committers)
         }
         (Ok(NamedObject::Record(record)), _) => match &record.body {
             Body::Handoff(_) if !retracted => {
@@ -115,7 +115,7 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
                 handoff(context, ListedHandoff { head, handoff: *written }, &mut warnings)?
             }
             _ => {
-                let committed = committer::of(context, &record.head.id, record.head.session.as_ref())?;
+                let committed = committer::committers_of(context, &record.head.id, record.head.session.as_ref())?;
                 ShowOutcome::Record(record, committed, retracted)
             }
         },
@@ -148,17 +148,17 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
 
 /// A handoff with its state and receivers.
 fn handoff(context: &CommandContext<'_>, listed: ListedHandoff, warnings: &mut Vec<String>) -> Result<ShowOutcome> {
-    let (arrivals, more) = arrival::of(context, &[&listed])?;
+    let (arrivals, more) = arrival::changes_since(context, &[&listed])?;
     warnings.extend(more);
     let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
-    let received = accept::of(context, &listed.head.id)?;
-    let committed = committer::of(context, &listed.head.id, listed.head.session.as_ref())?;
+    let received = accept::received_handoff(context, &listed.head.id)?;
+    let committed = committer::committers_of(context, &listed.head.id, listed.head.session.as_ref())?;
     let trust = Trust { committed, verification: None };
     Ok(ShowOutcome::Handoff(Box::new(listed), Box::new(arrival), received, Box::new(trust)))
 }
 
 fn nothing(name: &str) -> Error {
-    Error::not_found(format!("'{name}' is no handoff, session or commit"))
+    Error::not_found(format!("cannot show '{name}': not a handoff, session or commit"))
         .provided(name)
         .reason("no stored id begins or ends with it, and git knows no such revision")
         .suggest("Use an id from the list.")

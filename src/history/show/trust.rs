@@ -117,7 +117,8 @@ pub fn verified(answer: Answer, verification: &Verification) -> Answer {
     }
     if verification.state != SignatureState::Good {
         let id = verification.of.short();
-        let error = Error::refused(format!("the handoff {id} has no good signature")).reason(reason(verification));
+        let error = Error::refused(format!("cannot verify handoff {id}: it has no good signature"))
+            .reason(reason(verification));
         answer.failed = Some(match verification.state {
             SignatureState::UnknownKey => error
                 .suggest("If you know the key, tell git so: import it, or add it to the file of allowed signers.")

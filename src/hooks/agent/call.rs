@@ -16,16 +16,16 @@ use empirica_notes::store::Render;
 use empirica_transcripts::model::Agent;
 
 /// Largest input in bytes; a longer one is unreadable.
-const LONGEST: u64 = 32 << 20;
+const MAX_INPUT_BYTES: u64 = 32 << 20;
 
 /// Handles an event, and returns the answer for the agent; `None` without text for its model.
 pub fn run(env: &Env, render: &dyn Render, agent: &str, event: &str, input: impl Read) -> Option<Value> {
     let agent = Agent::parse(agent)?;
     let mut env = env.without("EMPIRICA_SESSION");
-    let payload = match event::payload(input.take(LONGEST)) {
+    let payload = match event::payload(input.take(MAX_INPUT_BYTES)) {
         Ok(payload) => payload,
         Err(error) => {
-            agent::unread(&env, render, &format!("agent {} {event}", agent.name()), &error.to_string());
+            agent::log_unreadable_input(&env, render, &format!("agent {} {event}", agent.name()), &error.to_string());
             return None;
         }
     };

@@ -11,7 +11,7 @@ use empirica_transcripts::category;
 use empirica_transcripts::model::Agent;
 
 /// Longest reply, in characters; agents truncate longer ones.
-const LONGEST: usize = 9_000;
+const MAX_REPLY_CHARS: usize = 9_000;
 /// Most characters read of a tool name and of its failure line. Secrets are found in whole texts only, so the line is
 /// shortened after they are removed.
 const NAME: usize = 100;
@@ -186,7 +186,7 @@ pub fn answer(event: &HookEvent, context: &str) -> Option<Value> {
     let dialect = &entry(event.agent).dialect;
     let kind = kind(dialect, &event.name)?;
     let has_place = matches!(kind, EventKind::Begins | EventKind::Prompt | EventKind::CompactedWithReply);
-    let context: String = context.chars().take(LONGEST).collect();
+    let context: String = context.chars().take(MAX_REPLY_CHARS).collect();
     (has_place && !context.is_empty()).then(|| (dialect.reply)(&event.name, kind, context))
 }
 
@@ -301,7 +301,7 @@ mod tests {
         }
         let long =
             answer(&event_of(Agent::Copilot, "sessionStart", json!({})), &"x".repeat(20_000)).expect("an answer");
-        assert_eq!(long["additionalContext"].as_str().map(str::len), Some(LONGEST));
+        assert_eq!(long["additionalContext"].as_str().map(str::len), Some(MAX_REPLY_CHARS));
     }
 
     #[test]

@@ -19,11 +19,11 @@ use crate::fold::assessment::session_gate::gate;
 use crate::fold::handoff_report::HandoffInput;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::Arrival;
-use crate::handoff::build::Content;
+use crate::handoff::build::HandoffParts;
 use crate::hooks::agent::event::{HookEvent, HookKind, StartSource};
 use crate::hooks::errors::in_one_line;
 use crate::index::HandoffQuery;
-use crate::session::{bootstrap, compaction, lifecycle};
+use crate::session::{compaction, lifecycle, project_overview};
 use crate::setup::agents::entries::entry;
 use crate::{checkpoint, claim, collect, handoff};
 use empirica_notes::env::Env;
@@ -38,7 +38,7 @@ use empirica_notes::store::Render;
 /// From this size in bytes on, a transcript is collected in the background.
 const LARGE: u64 = 2 << 20;
 /// Set in the environment of a background run.
-pub const BACKGROUND: &str = "EMPIRICA_BESIDE";
+pub const BACKGROUND: &str = "EMPIRICA_IN_BACKGROUND";
 
 /// Text to add to the model's context.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub enum Injection {
 #[derive(Debug)]
 pub struct SessionBrief {
     pub session: SessionId,
-    pub project: bootstrap::BootstrapOutcome,
+    pub project: project_overview::ProjectOverviewOutcome,
     /// The newest handoff, and its state.
     pub handed: Option<(ListedHandoff, Arrival)>,
     /// The confidence gate; `None` for a new session.
@@ -85,16 +85,16 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
     let session = event.session.as_deref().map(|id| collect::stored_id(event.agent, id));
     let event = &HookEvent { session, ..event.clone() };
     let done = match &event.event {
-        HookKind::SessionStart(source) => begins(&mut context, event, *source),
-        HookKind::Prompt => prompt(&mut context, event),
-        HookKind::BeforeCompact => compacts(&mut context, event),
-        HookKind::AfterCompact => compacted(&mut context, event, false),
+        HookKind::SessionStart(source) => on_session_start(&mut context, event, *source),
+        HookKind::Prompt => on_prompt(&mut context, event),
+        HookKind::BeforeCompact => before_compaction(&mut context, event),
+        HookKind::AfterCompact => after_compaction(&mut context, event, false),
         HookKind::TurnEnd | HookKind::SessionEnd { .. } if is_large(event) && env.get(BACKGROUND).is_none() => {
             in_new_process(&context, event, payload)
         }
         HookKind::TurnEnd => collect_new(&mut context, event, Duration::ZERO),
-        HookKind::SessionEnd { reason } => ends(&mut context, event, reason),
-        HookKind::ToolFailed { category, text } => failed(&mut context, event, category, text),
+        HookKind::SessionEnd { reason } => on_session_end(&mut context, event, reason),
+        HookKind::ToolFailed { category, text } => on_tool_failure(&mut context, event, category, text),
         HookKind::Nothing => Ok(None),
     };
     done.unwrap_or_else(|error| {
@@ -104,7 +104,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
 }
 
 /// Logs an unreadable hook input.
-pub fn unread(env: &Env, render: &dyn Render, hook: &str, why: &str) {
+pub fn log_unreadable_input(env: &Env, render: &dyn Render, hook: &str, why: &str) {
     let Ok(repo) = Repository::discover(env) else { return };
     if let Ok(context) = CommandContext::new(env, &repo, render, Selection::default()) {
         context.store.hook_errors().add(hook, &format!("cannot read the agent's input: {why}"));
@@ -117,19 +117,26 @@ fn active_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Opt
     if let Some(active) = active::cached(context).into_iter().rev().find(|s| s.external_id.as_ref() == Some(external)) {
         return Ok(Some(active.id));
     }
-    Ok(collect::having(context, external)?.into_iter().rfind(|session| session.is_active()).map(|session| session.id))
+    Ok(collect::sessions_with_external_id(context, external)?
+        .into_iter()
+        .rfind(|session| session.is_active())
+        .map(|session| session.id))
 }
 
 /// The active session with the agent's ID, otherwise a new one that continues an ended one. `None` if it ended and
 /// the event does not start a session: late events belong to none.
-fn own(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: bool) -> Result<Option<SessionId>> {
+fn find_or_start_session(
+    context: &mut CommandContext<'_>,
+    event: &HookEvent,
+    is_beginning: bool,
+) -> Result<Option<SessionId>> {
     // hooks of a session can run concurrently
     let _turn = context.store.read_decide_write_lock();
     let id = match active_session(context, event)? {
         Some(id) => id,
         None => {
             let ended = match &event.session {
-                Some(external) => collect::having(context, external)?.pop(),
+                Some(external) => collect::sessions_with_external_id(context, external)?.pop(),
                 None => None,
             };
             if ended.is_some() && !is_beginning {
@@ -150,21 +157,25 @@ fn own(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: bool) 
     Ok(Some(id))
 }
 
-fn begins(context: &mut CommandContext<'_>, event: &HookEvent, source: StartSource) -> Result<Option<Injection>> {
+fn on_session_start(
+    context: &mut CommandContext<'_>,
+    event: &HookEvent,
+    source: StartSource,
+) -> Result<Option<Injection>> {
     if source == StartSource::Compact {
-        return compacted(context, event, true);
+        return after_compaction(context, event, true);
     }
     let is_known = active_session(context, event)?.is_some();
-    let Some(id) = own(context, event, true)? else { return Ok(None) };
+    let Some(id) = find_or_start_session(context, event, true)? else { return Ok(None) };
     export_session(context, event, &id);
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
     if budget == 0 {
         return Ok(None);
     }
     let continues = is_known || source == StartSource::Resume;
-    let project = bootstrap::run(context, Some(id.clone()))?;
+    let project = project_overview::run(context, Some(id.clone()))?;
     let listed = handoffs::newest(&context.index()?, &HandoffQuery::default())?;
-    let arrivals = arrival::of(context, &listed.iter().collect::<Vec<_>>())?.0;
+    let arrivals = arrival::changes_since(context, &listed.iter().collect::<Vec<_>>())?.0;
     let scan = context.session(&id)?;
     let gate = continues.then(|| gate(&scan, &id, WINDOW));
     let handed = listed.into_iter().zip(arrivals).next();
@@ -181,14 +192,14 @@ fn export_session(context: &CommandContext<'_>, event: &HookEvent, id: &SessionI
 }
 
 /// Nothing, unless the last CHECK was unsafe or a compaction happened without an event.
-fn prompt(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Option<Injection>> {
+fn on_prompt(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Option<Injection>> {
     let Some(id) = active_session(context, event)? else { return Ok(None) };
     let scan = context.session(&id)?;
-    let gathered = gather_from(&scan, &id)?;
-    if gathered.checkpoints.last().is_some_and(|(_, checkpoint)| checkpoint.trigger == Trigger::PreCompact) {
-        return compacted(context, event, false);
+    let records = gather_from(&scan, &id)?;
+    if records.checkpoints.last().is_some_and(|(_, checkpoint)| checkpoint.trigger == Trigger::PreCompact) {
+        return after_compaction(context, event, false);
     }
-    let was_check = gathered.assessments.last().is_some_and(|(_, last)| last.phase == Phase::Check);
+    let was_check = records.assessments.last().is_some_and(|(_, last)| last.phase == Phase::Check);
     let gate = gate(&scan, &id, WINDOW);
     Ok((was_check && !gate.drift.is_safe()).then_some(Injection::Unsafe(id, gate)))
 }
@@ -199,17 +210,21 @@ fn snapshot_now(
     trigger: Trigger,
     is_beginning: bool,
 ) -> Result<Option<checkpoint::save::CheckpointOutcome>> {
-    if own(context, event, is_beginning)?.is_none() {
+    if find_or_start_session(context, event, is_beginning)?.is_none() {
         return Ok(None);
     }
     checkpoint::save::run(context, SnapshotRequest { trigger, ..SnapshotRequest::default() }).map(Some)
 }
 
-fn compacts(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Option<Injection>> {
+fn before_compaction(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Option<Injection>> {
     snapshot_now(context, event, Trigger::PreCompact, false).map(|_| None)
 }
 
-fn compacted(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: bool) -> Result<Option<Injection>> {
+fn after_compaction(
+    context: &mut CommandContext<'_>,
+    event: &HookEvent,
+    is_beginning: bool,
+) -> Result<Option<Injection>> {
     let Some(taken) = snapshot_now(context, event, Trigger::PostCompact, is_beginning)? else { return Ok(None) };
     let outcome = compaction::run(context, &taken)?;
     let scan = context.session(&taken.session_id)?;
@@ -245,7 +260,7 @@ fn collect_new(context: &mut CommandContext<'_>, event: &HookEvent, patience: Du
     let Some(_alone) = context.store.try_lock("collecting", patience) else { return Ok(None) };
     let is_named = path.is_some();
     let prepared =
-        match collect::prepared(context, &collect::CollectRequest { path, agent: Some(event.agent), dry_run: false }) {
+        match collect::prepare(context, &collect::CollectRequest { path, agent: Some(event.agent), dry_run: false }) {
             Ok(prepared) => prepared,
             // no transcript here
             Err(error) if !is_named && error.kind() == Kind::NotFound => return Ok(None),
@@ -257,7 +272,7 @@ fn collect_new(context: &mut CommandContext<'_>, event: &HookEvent, patience: Du
     Ok(None)
 }
 
-fn ends(context: &mut CommandContext<'_>, event: &HookEvent, reason: &str) -> Result<Option<Injection>> {
+fn on_session_end(context: &mut CommandContext<'_>, event: &HookEvent, reason: &str) -> Result<Option<Injection>> {
     // a background run delays no agent
     let patience =
         if context.env.get(BACKGROUND).is_some() { Duration::from_secs(60) } else { Duration::from_millis(500) };
@@ -267,11 +282,11 @@ fn ends(context: &mut CommandContext<'_>, event: &HookEvent, reason: &str) -> Re
     }
     let Some(id) = active_session(context, event)? else { return Ok(None) };
     context.selection.session = Some(id.as_str().to_owned());
-    let gathered = records::gather(context, &id)?;
-    let has_content = gathered.entries > 0 || !gathered.assessments.is_empty() || !gathered.transcripts.is_empty();
-    if gathered.handoffs.is_empty() && has_content {
-        let session = WorkingSession { ai: context.author(Some(&gathered.session.ai)), id, note: None };
-        let content = Content { automatic: true, ..Content::default() };
+    let records = records::gather(context, &id)?;
+    let has_content = records.entries > 0 || !records.assessments.is_empty() || !records.transcripts.is_empty();
+    if records.handoffs.is_empty() && has_content {
+        let session = WorkingSession { ai: context.author(Some(&records.session.ai)), id, note: None };
+        let content = HandoffParts { automatic: true, ..HandoffParts::default() };
         match handoff::write::write(context, &session, HandoffInput::default(), &content) {
             // the handoff would be empty
             Err(error) if error.kind() == Kind::Refused => {}
@@ -285,13 +300,13 @@ fn ends(context: &mut CommandContext<'_>, event: &HookEvent, reason: &str) -> Re
 /// Most characters kept of a tool's failure.
 const FAULT: usize = 250;
 
-fn failed(
+fn on_tool_failure(
     context: &mut CommandContext<'_>,
     event: &HookEvent,
     category: &str,
     text: &str,
 ) -> Result<Option<Injection>> {
-    if own(context, event, false)?.is_none() {
+    if find_or_start_session(context, event, false)?.is_none() {
         return Ok(None);
     }
     // remove secrets first: a truncated one is not recognized

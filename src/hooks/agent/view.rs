@@ -5,12 +5,12 @@ use crate::handoff::arrival;
 use crate::handoff::arrival::fold::remaining;
 use crate::handoff::pack::Detail;
 use crate::hooks::agent::{Injection, SessionBrief};
-use crate::render::budget::{self, BudgetList, Keep, LEAST, OutputForm, Press};
+use crate::render::budget::{self, BudgetList, Keep, LEAST, OutputForm, Shortening};
 use crate::render::drift::drift_line;
 use crate::render::safe;
 use crate::render::template::Templates;
-use crate::session::bootstrap::sections;
-use crate::session::{bootstrap, compaction, resume};
+use crate::session::project_overview::sections;
+use crate::session::{compaction, project_overview, resume};
 use empirica_notes::error::{Result, empirica};
 
 /// The text for the model; may be empty.
@@ -41,14 +41,14 @@ fn session_brief(brief: &SessionBrief, templates: &mut Templates) -> Result<Stri
     }
     let room = brief.budget - brief.budget / 25 - 2.min(brief.budget);
     let lists = budget::truncated(&lists, room / LEAST);
-    let fits = |text: &String| bootstrap::view::cost(text) <= room;
+    let fits = |text: &String| project_overview::view::cost(text) <= room;
     if lists.iter().all(|list| list.omitted == 0)
         && let Some(whole) = Some(assembled(brief, &lists, false, "")).filter(fits)
     {
         return Ok(whole);
     }
-    let command = bootstrap::view::command_for_all(&brief.project, templates)?.to_string();
-    let steps = [(Press::Texts((room / 16).max(24)), Keep::Musts)];
+    let command = project_overview::view::command_for_all(&brief.project, templates)?.to_string();
+    let steps = [(Shortening::Texts((room / 16).max(24)), Keep::Musts)];
     let shown = budget::fit(&lists, OutputForm::Text, &steps, |lists, _, less| {
         Ok(Some(assembled(brief, &lists, less, &command)).filter(fits))
     })?;
@@ -63,7 +63,7 @@ fn assembled(brief: &SessionBrief, lists: &[BudgetList], shortened: bool, comman
         let (ai, id) = (sections::name(&listed.head.ai), listed.head.id.short());
         let task = safe::words(&resume::view::shortened(&listed.handoff.task));
         out.push_str(&format!("Last handed over by {ai}: {task} ({})\n", empirica("show").arg(id)));
-        arrival::view::packed(arrival, Detail::Summary, Press::Musts(24, 16), OutputForm::Text).text
+        arrival::view::packed(arrival, Detail::Summary, Shortening::Musts(24, 16), OutputForm::Text).text
     });
     for list in lists.iter().filter(|list| !list.entries.is_empty()) {
         let entries: String = list.entries.iter().map(|entry| format!("- {}\n", entry.text)).collect();

@@ -172,7 +172,7 @@ impl Originals<'_> {
                 id: convert::derived_id(ms, &parts),
                 session: None,
                 ai: "git-empirica".to_owned(),
-                at: convert::at(ms),
+                at: convert::rfc3339(ms),
                 commit: Some(target.clone()),
                 tree: self.store.repo().tree_of(to).ok().map(|id| id.to_string()),
             };

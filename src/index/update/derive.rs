@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, params};
 
 use crate::fold::journal::{answers, goals, sessions};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::fold::session_summary::{learned, summarize};
 use crate::index::connection::select;
 use crate::index::error::IndexError;
@@ -13,7 +13,7 @@ use crate::index::note::{ParsedLine, ParsedNotes};
 use crate::index::query::{by_note, of_session, read_found};
 use crate::index::schema;
 use crate::index::texts::Texts;
-use crate::index::update::Filler;
+use crate::index::update::RowInserter;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::session::Session;
@@ -31,12 +31,12 @@ struct DerivedSession {
     superseded: Vec<(Id, bool)>,
 }
 
-/// Rebuilds the rows of the sessions that the filler touched. Calls `tell` for each.
-pub fn derive_sessions(filler: &Filler<'_>, tell: &mut dyn FnMut()) -> Result<(), IndexError> {
-    filler.touched.iter().try_for_each(|s| {
+/// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` for each.
+pub fn derive_sessions(inserter: &RowInserter<'_>, tell: &mut dyn FnMut()) -> Result<(), IndexError> {
+    inserter.touched.iter().try_for_each(|s| {
         tell();
-        let derived = derive(filler.db, &filler.texts, &filler.parsed, *s)?;
-        write(filler.db, *s, derived.as_ref(), filler.is_new)
+        let derived = derive(inserter.db, &inserter.texts, &inserter.parsed, *s)?;
+        write(inserter.db, *s, derived.as_ref(), inserter.is_new)
     })
 }
 
@@ -65,8 +65,8 @@ fn derive(
     let own = || all().filter(|record| record.head.session.as_ref() == Some(&id));
     let Some(session) = sessions(own()).remove(&id) else { return Ok(None) };
     let superseded = superseded(all());
-    let gathered = SessionRecords::collect(all(), &id);
-    let learned = |vector| gathered.as_ref().and_then(|gathered| learned(gathered, vector));
+    let session_records = SessionRecords::collect(all(), &id);
+    let learned = |vector| session_records.as_ref().and_then(|session_records| learned(session_records, vector));
     let answered = answers(all());
     let open: BTreeSet<Id> = goals(all())
         .into_iter()
@@ -82,7 +82,9 @@ fn derive(
     Ok(Some(DerivedSession {
         newest: own().next_back().map(|record| record.head.id.clone()),
         // numbers and texts only: serializing cannot fail
-        summary: gathered.as_ref().and_then(|gathered| serde_json::to_string(&summarize(gathered, &superseded)).ok()),
+        summary: session_records
+            .as_ref()
+            .and_then(|session_records| serde_json::to_string(&summarize(session_records, &superseded)).ok()),
         know: learned(Vector::Know),
         uncertainty: learned(Vector::Uncertainty),
         closed: closed.collect(),

@@ -25,7 +25,7 @@ use empirica_notes::model::{Id, SessionId};
 type StoredNote = (i64, Option<Vec<u8>>);
 
 /// Inserts notes into an index.
-pub struct Filler<'f> {
+pub struct RowInserter<'f> {
     pub(crate) db: &'f Connection,
     repo: &'f Repository,
     texts: Texts<'f>,
@@ -36,7 +36,7 @@ pub struct Filler<'f> {
     /// Whether the database is new; every session is then rebuilt.
     pub(crate) is_new: bool,
     /// Rows inserted later, while a new database has no indexes.
-    pub(crate) bulk: Option<Bulk>,
+    pub(crate) bulk: Option<BulkInsert>,
     pub missing: Vec<Oid>,
     pub parsed: ParsedNotes,
     pub(crate) sessions: HashMap<SessionId, i64>,
@@ -46,7 +46,7 @@ pub struct Filler<'f> {
 
 /// Rows held back while a new database is filled: sorted, they insert faster.
 #[derive(Default)]
-pub(crate) struct Bulk {
+pub(crate) struct BulkInsert {
     /// Rows and versions of records by ID.
     pub(crate) rows: HashMap<[u8; 16], (i64, i64)>,
     pub(crate) names: Vec<([u8; 16], i64)>,
@@ -66,21 +66,21 @@ enum Content {
     Text(Vec<u8>),
 }
 
-impl<'f> Filler<'f> {
+impl<'f> RowInserter<'f> {
     /// Expects a database with tables; with `is_new`, empty and without indexes.
     pub fn new(db: &'f Connection, repo: &'f Repository, is_new: bool) -> Result<Self, IndexError> {
         let last = |table: &str, column: &str| {
             db.query_row(&format!("SELECT coalesce(max({column}), 0) FROM {table}"), [], |row| row.get::<_, i64>(0))
         };
         let last = (last("record", "r")?, last("note", "n")?);
-        Ok(Filler {
+        Ok(RowInserter {
             db,
             repo,
             texts: Texts::new(repo),
             touched: BTreeSet::new(),
             sessionless: false,
             is_new,
-            bulk: is_new.then(Bulk::default),
+            bulk: is_new.then(BulkInsert::default),
             missing: Vec::new(),
             parsed: ParsedNotes::default(),
             sessions: HashMap::new(),
@@ -279,7 +279,7 @@ impl<'f> Filler<'f> {
 
     /// Inserts the rows held back, then creates the indexes of the complete tables.
     pub fn settle(&mut self) -> Result<(), IndexError> {
-        let Some(Bulk { mut names, mut concerns, differ, retracted, tally, .. }) = self.bulk.take() else {
+        let Some(BulkInsert { mut names, mut concerns, differ, retracted, tally, .. }) = self.bulk.take() else {
             return Ok(());
         };
         names.sort_unstable();

@@ -6,13 +6,13 @@ use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::ParsedLine;
 use crate::index::schema;
-use crate::index::update::Filler;
+use crate::index::update::RowInserter;
 use crate::text::query::KINDS;
 use empirica_notes::git::objects::content::inside;
 use empirica_notes::model::journal::Finding;
 use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
 
-impl Filler<'_> {
+impl RowInserter<'_> {
     /// Marks every session for rebuilding whose [`of_session`] includes a record. This includes records that share a
     /// reference with it: two sessions may take one goal, but only one has it.
     ///

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
 /// Longest frame in bytes, as in the SDK; a longer one gets an error.
-pub const LONGEST: usize = 16 << 20;
+pub const MAX_FRAME_BYTES: usize = 16 << 20;
 /// Frames to read ahead of the present call.
 const AHEAD: usize = 64;
 const PARSE_ERROR: i32 = -32700;
@@ -24,7 +24,7 @@ type Received = RxJsonRpcMessage<RoleServer>;
 /// A line of input.
 enum Frame {
     Line(Vec<u8>),
-    /// A line longer than [`LONGEST`].
+    /// A line longer than [`MAX_FRAME_BYTES`].
     TooLong,
 }
 
@@ -130,7 +130,7 @@ impl Frames {
             Ok(Value::Object(map)) if map.contains_key("method") && !map.contains_key("id") => {}
             Ok(Value::Object(map)) => {
                 let id = map.get("id").filter(|id| id.is_string() || id.is_number());
-                self.refuse(id, INVALID_REQUEST, "this is no request of the protocol");
+                self.refuse(id, INVALID_REQUEST, "this is not a request of the protocol");
             }
             Ok(_) => self.refuse(None, INVALID_REQUEST, "a frame is one JSON object; batches are not taken"),
             Err(_) => self.refuse(None, PARSE_ERROR, &format!("the frame is not valid JSON: {error}")),
@@ -142,10 +142,10 @@ impl Frames {
 fn read(mut input: impl BufRead, to: &mpsc::Sender<Frame>) {
     loop {
         let mut line = Vec::new();
-        let is_read = input.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut line).is_ok();
+        let is_read = input.by_ref().take(MAX_FRAME_BYTES as u64 + 1).read_until(b'\n', &mut line).is_ok();
         let frame = match line.last() {
             Some(b'\n') => Frame::Line(line),
-            _ if is_read && line.len() > LONGEST && input.skip_until(b'\n').is_ok() => Frame::TooLong,
+            _ if is_read && line.len() > MAX_FRAME_BYTES && input.skip_until(b'\n').is_ok() => Frame::TooLong,
             _ => return,
         };
         if to.blocking_send(frame).is_err() {
@@ -179,7 +179,7 @@ impl Transport<RoleServer> for Frames {
                     }
                 }
                 Some(Frame::TooLong) => {
-                    self.refuse(None, INVALID_REQUEST, &format!("a frame can have {LONGEST} bytes at most"));
+                    self.refuse(None, INVALID_REQUEST, &format!("a frame can have {MAX_FRAME_BYTES} bytes at most"));
                 }
                 None => {
                     self.open.none().await;

@@ -14,7 +14,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value, json};
 
 use crate::mcp::call_context::{CallContext, ConversationState};
-use crate::mcp::tools::Offered;
+use crate::mcp::tools::ToolTerms;
 use crate::mcp::{prompts, resources, tools};
 use crate::render::answer::{count, failure, redacted_text};
 use crate::render::template::Templates;
@@ -57,7 +57,7 @@ impl Server {
     ) -> Result<T> {
         let _turn = self.turn.lock().await;
         if context.ct.is_cancelled() {
-            return Err(Error::refused("the call was canceled before it began"));
+            return Err(Error::refused("cannot run the call: it was canceled before it began"));
         }
         let (env, shared) = (self.env.clone(), self.state.clone());
         let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
@@ -71,7 +71,7 @@ impl Server {
             out
         });
         result.await.unwrap_or_else(|fault| {
-            Err(Error::storage("internal error in this call; please report it")
+            Err(Error::storage("cannot finish the call: internal error; please report it")
                 .reason("the call may have stored records before it failed")
                 .suggest("List the stored records, then call again if they are missing.")
                 .command(empirica("session list"))
@@ -90,7 +90,7 @@ fn finish(document: &mut Map<String, Value>) -> bool {
 
 /// An error of a request other than a tool call, as a protocol error.
 fn protocol_error(error: Error) -> ErrorData {
-    let mut document = failure(&error, &Offered { all: true, called: None });
+    let mut document = failure(&error, &ToolTerms { all: true, called: None });
     finish(&mut document);
     let data = Some(document.into());
     let message = redacted_text(&error.in_one_line());
@@ -128,7 +128,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let tool = tools::find(&request.name, self.all);
-        let terms = Offered { all: self.all, called: tool.as_ref().ok().copied() };
+        let terms = ToolTerms { all: self.all, called: tool.as_ref().ok().copied() };
         let result = match tool {
             Ok(tool) => self.work(&context, move |call| (tool.run)(call, arguments)).await,
             Err(error) => Err(error),

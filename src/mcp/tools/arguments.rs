@@ -17,7 +17,7 @@ pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, arguments: Map<String,
     let is_blank =
         |name: &str, value: &Value| name != "session_id" && value.as_str().is_some_and(|text| text.trim().is_empty());
     if let Some((name, _)) = arguments.iter().find(|(name, value)| is_blank(name, value)) {
-        return Err(Error::usage(format!("the argument {name} of {tool} is empty"))
+        return Err(Error::usage(format!("cannot call {tool}: the argument {name} is empty"))
             .provided(name)
             .reason("a blank text has no content")
             .suggest("Give a text, or omit the argument if it is optional."));
@@ -30,7 +30,7 @@ pub fn read<A: DeserializeOwned + JsonSchema>(tool: &str, arguments: Map<String,
             true => format!("{tool} takes no arguments"),
             false => format!("the arguments of {tool} are {}", names.join(", ")),
         };
-        let out = Error::usage(format!("the arguments of {tool} do not fit: {error}")).reason(reason);
+        let out = Error::usage(format!("cannot call {tool}: its arguments do not fit: {error}")).reason(reason);
         match keys.iter().find(|key| schema["properties"].get(key).is_none()).and_then(|key| nearest(key, schema)) {
             Some(near) => out.suggest(format!("Did you mean '{near}'?")).alternative(near),
             None => out.suggest("Call it again with arguments of its schema."),
@@ -63,7 +63,7 @@ pub fn vectors(values: &Values) -> Result<Vectors> {
 pub fn unit(name: &str, number: Option<f64>) -> Result<Option<f64>> {
     match number {
         Some(number) if !(0.0..=1.0).contains(&number) => {
-            Err(Error::usage(format!("{name} must be a number from 0 to 1"))
+            Err(Error::usage(format!("cannot set {name} to {number}: it must be a number from 0 to 1"))
                 .provided(number.to_string())
                 .reason("0 means not at all, 1 entirely")
                 .suggest("Give a number from 0 to 1: 0.7."))
@@ -75,7 +75,7 @@ pub fn unit(name: &str, number: Option<f64>) -> Result<Option<f64>> {
 /// A number with a minimum.
 pub fn least(name: &str, number: u32, least: u32) -> Result<usize> {
     if number < least {
-        return Err(Error::usage(format!("{name} must be {least} or more"))
+        return Err(Error::usage(format!("cannot set {name} to {number}: it must be {least} or more"))
             .provided(number.to_string())
             .reason("a smaller value gives no result")
             .suggest(format!("Give {least} or more, or omit it.")));

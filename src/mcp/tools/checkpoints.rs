@@ -10,7 +10,7 @@ use crate::history::show::record;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::vectors;
 use crate::mcp::tools::schema::{Alias, Values, Word};
-use crate::mcp::tools::tool::{Call, Commands, Effect};
+use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
@@ -34,7 +34,7 @@ pub struct Create {
 impl Call for Create {
     const NAME: &'static str = "create_git_checkpoint";
     const EFFECT: Effect = Effect::Adds;
-    const COMMANDS: Commands = (&["checkpoint"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["checkpoint"]);
     const RETURNS: &'static str = "session_id checkpoint_id degraded_mode:boolean token_count:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -89,7 +89,7 @@ pub struct Diff {
 
 impl Call for Diff {
     const NAME: &'static str = "get_vector_diff";
-    const COMMANDS: Commands = (&["diff"], &["from", "to"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["diff"]).positionals(&["from", "to"]);
     const RETURNS: &'static str = "a:object b:object vector_deltas:object?";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {

@@ -8,7 +8,7 @@ use crate::assess::{self, goal_suggestions};
 use crate::claim::goal::{self, view};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::schema::{Alias, Word};
-use crate::mcp::tools::tool::{Call, Commands, Effect, also};
+use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands, also};
 use crate::render::answer::Answer;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::goal::Priority;
@@ -55,12 +55,12 @@ fn yes() -> bool {
 
 impl Call for Generate {
     const NAME: &'static str = "generate_goals";
-    const EFFECT: Effect = Effect::Settles;
+    const EFFECT: Effect = Effect::AddsOnce;
     const RETURNS: &'static str = "session_id goals:array";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         if !self.use_epistemic_state {
-            return Err(Error::usage("goals are proposed from the epistemic state alone")
+            return Err(Error::usage("cannot propose goals without the epistemic state")
                 .provided("use_epistemic_state=false")
                 .reason("they are for weak vectors; without these there is nothing to propose")
                 .suggest("Omit use_epistemic_state, or set a goal of your own with create_goal."));
@@ -83,7 +83,7 @@ pub struct Query {
 
 impl Call for Query {
     const NAME: &'static str = "query_goal_orchestrator";
-    const COMMANDS: Commands = (&["goal list"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["goal list"]);
     const RETURNS: &'static str = "goals:array total_found:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -140,7 +140,7 @@ fn no_criterion(why: &str) -> Error {
 impl Call for Create {
     const NAME: &'static str = "create_goal";
     const EFFECT: Effect = Effect::Adds;
-    const COMMANDS: Commands = (&["goal add"], &["objective"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["goal add"]).positionals(&["objective"]);
     const RETURNS: &'static str = "goal_id session_id";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -165,7 +165,7 @@ pub struct AddSubtask {
 impl Call for AddSubtask {
     const NAME: &'static str = "add_subtask";
     const EFFECT: Effect = Effect::Adds;
-    const COMMANDS: Commands = (&["goal sub"], &["goal_id", "description"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["goal sub"]).positionals(&["goal_id", "description"]);
     const RETURNS: &'static str = "subtask_id session_id";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -188,7 +188,7 @@ pub struct CompleteSubtask {
 impl Call for CompleteSubtask {
     const NAME: &'static str = "complete_subtask";
     const EFFECT: Effect = Effect::Adds;
-    const COMMANDS: Commands = (&["goal done"], &["subtask_id"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["goal done"]).positionals(&["subtask_id"]);
     const RETURNS: &'static str = "id session_id goals:array";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -205,7 +205,7 @@ pub struct Progress {
 
 impl Call for Progress {
     const NAME: &'static str = "get_goal_progress";
-    const COMMANDS: Commands = (&["goal show"], &["goal_id"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["goal show"]).positionals(&["goal_id"]);
     const RETURNS: &'static str = "goal:object";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {

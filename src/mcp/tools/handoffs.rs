@@ -12,7 +12,7 @@ use crate::handoff::receive::accept;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::resources::PREFIX;
 use crate::mcp::tools::schema::{Alias, Word};
-use crate::mcp::tools::tool::{Call, Commands, Effect};
+use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::render::color::Paint;
@@ -58,19 +58,15 @@ impl Call for Generate {
     const NAME: &'static str = "generate_handoff_report";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
-    const COMMANDS: Commands = (
-        &["handoff"],
-        &[],
-        &[
-            ("--type", "handoff_type"),
-            ("--finding", "key_findings"),
-            ("--unknown", "remaining_unknowns"),
-            ("--context", "next_session_context"),
-            ("--artifact", "artifacts_created"),
-            ("--next", "next_steps"),
-            ("-m", "task_summary"),
-        ],
-    );
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["handoff"]).renamed_options(&[
+        ("--type", "handoff_type"),
+        ("--finding", "key_findings"),
+        ("--unknown", "remaining_unknowns"),
+        ("--context", "next_session_context"),
+        ("--artifact", "artifacts_created"),
+        ("--next", "next_steps"),
+        ("-m", "task_summary"),
+    ]);
     const RETURNS: &'static str = "session_id report_id markdown storage_location:string? token_count:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -134,7 +130,7 @@ impl Resume {
     /// The number of newest sessions, and the name of the session, if given.
     fn chosen(&self) -> Result<(usize, Option<Alias>)> {
         let contradiction = |what: &str| {
-            Err(Error::usage(format!("resume_mode and {what} contradict each other"))
+            Err(Error::usage(format!("cannot combine resume_mode and {what}: they contradict each other"))
                 .reason("last takes the newest session, last_n as many as count says, session_id the one of session_id")
                 .suggest("Omit resume_mode, or give the argument it requires."))
         };
@@ -145,10 +141,12 @@ impl Resume {
             (None, None) => Mode::Last,
         });
         if self.count == Some(0) {
-            return Err(Error::usage("count must be 1 to 5").suggest("Give a count from 1 to 5."));
+            return Err(
+                Error::usage("cannot resume 0 sessions: count must be 1 to 5").suggest("Give a count from 1 to 5.")
+            );
         }
         match (mode, session) {
-            (Mode::SessionId, None) => Err(Error::usage("session_id is missing")
+            (Mode::SessionId, None) => Err(Error::usage("cannot resume one session: session_id is missing")
                 .reason("resume_mode session_id names one session")
                 .suggest("Give session_id, an id or an alias such as latest.")
                 .command(empirica("session list"))),
@@ -164,7 +162,7 @@ impl Resume {
 impl Call for Resume {
     const NAME: &'static str = "resume_previous_session";
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["resume"], &[], &[("--last", "count")]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["resume"]).renamed_options(&[("--last", "count")]);
     const RETURNS: &'static str = "sessions:array total_sessions:integer token_estimate:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -203,7 +201,8 @@ pub struct Query {
 
 impl Call for Query {
     const NAME: &'static str = "query_handoff_reports";
-    const COMMANDS: Commands = (&["handoff list"], &[], &[("--task", "task_pattern")]);
+    const COMMANDS: EquivalentCommands =
+        EquivalentCommands::of(&["handoff list"]).renamed_options(&[("--task", "task_pattern")]);
     const RETURNS: &'static str = "reports:array total_found:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -237,7 +236,9 @@ pub struct Accept {
 impl Call for Accept {
     const NAME: &'static str = "accept_handoff";
     const EFFECT: Effect = Effect::Adds;
-    const COMMANDS: Commands = (&["accept"], &["handoff_id"], &[("--question", "questions"), ("--gap", "gaps")]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["accept"])
+        .positionals(&["handoff_id"])
+        .renamed_options(&[("--question", "questions"), ("--gap", "gaps")]);
     const RETURNS: &'static str = "id session_id";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {

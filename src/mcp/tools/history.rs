@@ -9,7 +9,7 @@ use crate::history::metrics;
 use crate::history::metrics::fold::Period;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::schema::Alias;
-use crate::mcp::tools::tool::{Call, Commands, Effect};
+use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::search;
@@ -26,7 +26,7 @@ pub struct HitKind(String);
 impl HitKind {
     fn name(&self) -> Result<&'static str> {
         kind(&self.0).ok_or_else(|| {
-            Error::usage(format!("there is no kind '{}'", self.0))
+            Error::usage(format!("cannot search for the kind '{}': unknown kind", self.0))
                 .provided(&self.0)
                 .reason(format!("the kinds are {}", KINDS.join(", ")))
                 .suggest("Use one of them.")
@@ -53,7 +53,7 @@ pub struct Search {
 impl Call for Search {
     const NAME: &'static str = "search_history";
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["search"], &["query"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["search"]).positionals(&["query"]);
     const RETURNS: &'static str = "hits:array total_found:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -79,7 +79,7 @@ pub struct CalibrationReport {
 
 impl Call for CalibrationReport {
     const NAME: &'static str = "get_calibration_report";
-    const COMMANDS: Commands = (&["calibration"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["calibration"]);
     const RETURNS: &'static str = "sessions:array overall:object? agents:array";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -154,13 +154,13 @@ pub struct Report {
 
 impl Call for Report {
     const NAME: &'static str = "generate_efficiency_report";
-    const COMMANDS: Commands = (&["metrics"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["metrics"]);
     const RETURNS: &'static str = "report:string?";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let of_all = self.ai_id.is_some() || self.since.is_some() || self.until.is_some();
         if self.session_id.is_some() && of_all {
-            return Err(Error::usage("session_id excludes ai_id, since and until")
+            return Err(Error::usage("cannot combine session_id with ai_id, since or until")
                 .reason("session_id names one session, and ai_id, since and until choose among all")
                 .suggest("Omit session_id, or the others."));
         }
@@ -197,8 +197,8 @@ pub struct Sync {
 
 impl Call for Sync {
     const NAME: &'static str = "sync_notes";
-    const EFFECT: Effect = Effect::Settles;
-    const COMMANDS: Commands = (&["sync"], &["remote"], &[]);
+    const EFFECT: Effect = Effect::AddsOnce;
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["sync"]).positionals(&["remote"]);
     const RETURNS: &'static str = "remotes:array dry_run:boolean";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {

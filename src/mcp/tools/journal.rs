@@ -7,7 +7,7 @@ use crate::claim::{add, view};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::unit;
 use crate::mcp::tools::schema::Alias;
-use crate::mcp::tools::tool::{Call, Commands, Effect, Tool, tool};
+use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands, Tool, tool};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Body;
@@ -52,7 +52,7 @@ impl Call for LogFinding {
     const NAME: &'static str = "log_finding";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["finding"], &["finding"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["finding"]).positionals(&["finding"]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -74,7 +74,7 @@ impl Call for LogUnknown {
     const NAME: &'static str = "log_unknown";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["unknown"], &["unknown"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["unknown"]).positionals(&["unknown"]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -98,7 +98,7 @@ impl Call for ResolveUnknown {
     const NAME: &'static str = "resolve_unknown";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["resolve"], &["unknown_id", "answer"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["resolve"]).positionals(&["unknown_id", "answer"]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -121,7 +121,7 @@ impl Call for LogDeadEnd {
     const NAME: &'static str = "log_dead_end";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["deadend"], &["approach"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["deadend"]).positionals(&["approach"]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -142,7 +142,7 @@ pub struct LogMistake {
 impl Call for LogMistake {
     const NAME: &'static str = "log_mistake";
     const EFFECT: Effect = Effect::Adds;
-    const COMMANDS: Commands = (&["mistake"], &["mistake"], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["mistake"]).positionals(&["mistake"]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -167,7 +167,9 @@ impl Call for LogDecision {
     const NAME: &'static str = "log_decision";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["decision"], &["decision"], &[("--alternative", "alternatives")]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["decision"])
+        .positionals(&["decision"])
+        .renamed_options(&[("--alternative", "alternatives")]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -192,7 +194,9 @@ impl Call for LogEvidence {
     const NAME: &'static str = "log_evidence";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["evidence"], &["command"], &[("--exit", "exit_code"), ("--file", "files")]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["evidence"])
+        .positionals(&["command"])
+        .renamed_options(&[("--exit", "exit_code"), ("--file", "files")]);
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {

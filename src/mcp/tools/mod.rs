@@ -63,7 +63,7 @@ fn offered(all: bool) -> impl Iterator<Item = &'static Tool> {
 }
 
 pub fn commands() -> impl Iterator<Item = &'static str> {
-    offered(true).flat_map(|tool| tool.commands.0).copied()
+    offered(true).flat_map(|tool| tool.commands.names).copied()
 }
 
 pub fn listed(all: bool) -> Vec<Listed> {
@@ -71,16 +71,18 @@ pub fn listed(all: bool) -> Vec<Listed> {
 }
 
 /// The terms of a client: calls of its listed tools, and their arguments.
-pub struct Offered {
+pub struct ToolTerms {
     /// Whether the client lists all tools, or only the core ones.
     pub all: bool,
     /// The tool of the present call.
     pub called: Option<&'static Tool>,
 }
 
-impl Terms for Offered {
+impl Terms for ToolTerms {
     fn call(&self, command: &Command) -> Option<String> {
-        offered(self.all).find(|tool| command.is_own && tool.commands.0.contains(&command.name.as_str()))?.call(command)
+        offered(self.all)
+            .find(|tool| command.is_own && tool.commands.names.contains(&command.name.as_str()))?
+            .call(command)
     }
 
     fn option(&self, name: &str) -> String {
@@ -93,7 +95,7 @@ pub fn find(name: &str, all: bool) -> Result<&'static Tool> {
     offered(true).find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<&str> = offered(all).map(|tool| tool.name).collect();
         let name: &str = &name.chars().take(100).collect::<String>();
-        let out = Error::not_found(format!("there is no tool '{name}'")).provided(name);
+        let out = Error::not_found(format!("cannot find tool '{name}'")).provided(name);
         let out = out.reason(format!("the tools are {}", names.join(", "))).suggest("Use a tool of the list.");
         similar::get_close_matches(name, &names, 3, 0.5).into_iter().fold(out, |out, near| out.alternative(near))
     })

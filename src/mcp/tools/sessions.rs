@@ -7,10 +7,10 @@ use crate::history::show::{committer, trust};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::least;
 use crate::mcp::tools::schema::Alias;
-use crate::mcp::tools::tool::{Call, Commands, Effect};
+use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
-use crate::session::{bootstrap, lifecycle, view};
+use crate::session::{lifecycle, project_overview, view};
 use empirica_notes::error::Result;
 
 /// Start a session: first call of new work.
@@ -32,7 +32,7 @@ impl Call for BootstrapSession {
     const NAME: &'static str = "bootstrap_session";
     const EFFECT: Effect = Effect::Adds;
     const CORE: bool = true;
-    const COMMANDS: Commands = (&["session start"], &[], &[("--task", "")]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["session start"]).renamed_options(&[("--task", "")]);
     const RETURNS: &'static str = "session_id ai_id started_at";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -63,7 +63,7 @@ pub struct EndSession {
 impl Call for EndSession {
     const NAME: &'static str = "end_session";
     const EFFECT: Effect = Effect::Adds;
-    const COMMANDS: Commands = (&["session end"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["session end"]);
     const RETURNS: &'static str = "session_id ended_at handoff:boolean";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -85,7 +85,7 @@ pub struct ListSessions {
 
 impl Call for ListSessions {
     const NAME: &'static str = "list_sessions";
-    const COMMANDS: Commands = (&["session list"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["session list"]);
     const RETURNS: &'static str = "sessions:array total_sessions:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -102,14 +102,15 @@ pub struct Summary {
 
 impl Call for Summary {
     const NAME: &'static str = "get_session_summary";
-    const COMMANDS: Commands = (&["session show", "checkpoint list"], &["session_id"], &[]);
+    const COMMANDS: EquivalentCommands =
+        EquivalentCommands::of(&["session show", "checkpoint list"]).positionals(&["session_id"]);
     const RETURNS: &'static str = "session_id ai_id assessments:array findings:array";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let context = call.working(None, self.session_id)?;
-        let (gathered, warnings) = lifecycle::show(&context, context.selection.session.as_deref())?;
-        let committers = committer::of_session(&context, &gathered.session.id)?;
-        Ok(trust::session(view::show(&gathered, warnings, &mut call.templates)?, &committers))
+        let (records, warnings) = lifecycle::show(&context, context.selection.session.as_deref())?;
+        let committers = committer::of_session(&context, &records.session.id)?;
+        Ok(trust::session(view::show(&records, warnings, &mut call.templates)?, &committers))
     }
 }
 
@@ -126,13 +127,13 @@ pub struct BootstrapProject {
 
 impl Call for BootstrapProject {
     const NAME: &'static str = "bootstrap_project";
-    const COMMANDS: Commands = (&["status"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["status"]);
     const RETURNS: &'static str = "token_count:integer";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let budget = least("budget", self.budget.unwrap_or(1000), 100)?;
         let context = call.working(self.ai_id, self.session_id)?;
-        let outcome = bootstrap::run(&context, None)?;
-        bootstrap::view::answer(&outcome, budget, OutputForm::Json, &mut call.templates)
+        let outcome = project_overview::run(&context, None)?;
+        project_overview::view::answer(&outcome, budget, OutputForm::Json, &mut call.templates)
     }
 }

@@ -20,12 +20,32 @@ pub enum Effect {
     /// Adds records; each call adds more.
     Adds,
     /// Adds records; the same call again adds nothing.
-    Settles,
+    AddsOnce,
 }
 
-/// The names of the equivalent commands; the tool's arguments for their positional arguments; the tool's arguments for
-/// options, if named differently, with an empty name for an omitted one.
-pub type Commands = (&'static [&'static str], &'static [&'static str], &'static [(&'static str, &'static str)]);
+/// The commands that do the same as a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct EquivalentCommands {
+    pub names: &'static [&'static str],
+    /// The tool's arguments for their positional arguments.
+    positionals: &'static [&'static str],
+    /// Options and the tool's arguments for them, if named differently; an empty name for an omitted one.
+    renamed_options: &'static [(&'static str, &'static str)],
+}
+
+impl EquivalentCommands {
+    pub const fn of(names: &'static [&'static str]) -> Self {
+        EquivalentCommands { names, positionals: &[], renamed_options: &[] }
+    }
+
+    pub const fn positionals(self, positionals: &'static [&'static str]) -> Self {
+        EquivalentCommands { positionals, ..self }
+    }
+
+    pub const fn renamed_options(self, renamed_options: &'static [(&'static str, &'static str)]) -> Self {
+        EquivalentCommands { renamed_options, ..self }
+    }
+}
 
 /// The arguments of a tool, which define it: their documentation is its description.
 pub trait Call: DeserializeOwned + JsonSchema {
@@ -33,7 +53,7 @@ pub trait Call: DeserializeOwned + JsonSchema {
     const EFFECT: Effect = Effect::Reads;
     /// Whether it is one of the everyday tools.
     const CORE: bool = false;
-    const COMMANDS: Commands = (&[], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&[]);
     /// The main keys of its result, in the notation of [`schema::of_result`].
     const RETURNS: &'static str;
 
@@ -45,7 +65,7 @@ pub struct Tool {
     pub run: fn(&mut CallContext<'_>, Map<String, Value>) -> Result<Answer>,
     effect: Effect,
     pub core: bool,
-    pub commands: Commands,
+    pub commands: EquivalentCommands,
     returns: &'static str,
     schema: fn() -> (JsonObject, String),
 }
@@ -68,7 +88,7 @@ impl Tool {
         let annotations = match self.effect {
             Effect::Reads => ToolAnnotations::new().read_only(true),
             Effect::Adds => ToolAnnotations::new().destructive(false),
-            Effect::Settles => ToolAnnotations::new().destructive(false).idempotent(true),
+            Effect::AddsOnce => ToolAnnotations::new().destructive(false).idempotent(true),
         };
         Listed::new(self.name, description, Arc::new(input))
             .with_raw_output_schema(Arc::new(schema::of_result(self.returns)))
@@ -77,7 +97,7 @@ impl Tool {
 
     /// The argument for an option of the command.
     pub fn argument(&self, option: &str) -> String {
-        match self.commands.2.iter().find(|(name, _)| *name == option) {
+        match self.commands.renamed_options.iter().find(|(name, _)| *name == option) {
             Some((_, argument)) => (*argument).to_owned(),
             None => argument(option),
         }
@@ -87,7 +107,7 @@ impl Tool {
     pub fn call(&self, command: &Command) -> Option<String> {
         let schema = (self.schema)().0;
         let mut arguments: Vec<(String, error::Value)> = Vec::new();
-        let mut positions = self.commands.1.iter();
+        let mut positions = self.commands.positionals.iter();
         for argument in &command.arguments {
             let (name, value) = match argument {
                 // every result is JSON

@@ -13,7 +13,7 @@ use crate::fold::handoff_report::HandoffInput;
 use crate::mcp::call_context::{AssessmentInput, CallContext};
 use crate::mcp::tools::arguments::{least, unit, vectors};
 use crate::mcp::tools::schema::{Alias, Values};
-use crate::mcp::tools::tool::{Call, Commands, Effect};
+use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
@@ -35,7 +35,7 @@ fn guide(
     input: AssessmentInput,
 ) -> Result<Answer> {
     let outcome = guide::run(context, Some(phase), input.task.clone())?;
-    call.keep_input(outcome.gathered.session.id.as_str(), phase, input);
+    call.keep_input(outcome.records.session.id.as_str(), phase, input);
     Ok(guide::view::to_assess(&outcome, phase))
 }
 
@@ -46,7 +46,7 @@ fn submitted(call: &mut CallContext<'_>, outcome: submit::AssessOutcome) -> Resu
 
 impl Call for ExecutePreflight {
     const NAME: &'static str = "execute_preflight";
-    const COMMANDS: Commands = (&["preflight"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["preflight"]);
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -101,7 +101,7 @@ pub struct ExecuteCheck {
 impl Call for ExecuteCheck {
     const NAME: &'static str = "execute_check";
     const EFFECT: Effect = Effect::Adds;
-    const COMMANDS: Commands = (&["check"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["check"]);
     const RETURNS: &'static str = "session_id vectors:array drift_analysis:object safe_to_proceed:boolean";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
@@ -159,7 +159,7 @@ pub struct ExecutePostflight {
 
 impl Call for ExecutePostflight {
     const NAME: &'static str = "execute_postflight";
-    const COMMANDS: Commands = (&["postflight"], &[], &[]);
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["postflight"]);
     const RETURNS: &'static str = "session_id vectors:array task:string?";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {

@@ -45,7 +45,7 @@ pub struct PageEntries<'o> {
 
 impl<'o> PageEntries<'o> {
     pub(crate) fn new(outcome: &'o ReportOutcome) -> Self {
-        let here = outcome.sessions.iter().map(|story| &story.gathered.session.id).collect();
+        let here = outcome.sessions.iter().map(|story| &story.records.session.id).collect();
         let mut continued: BTreeMap<&SessionId, Vec<&SessionId>> = BTreeMap::new();
         for handover in &outcome.handovers {
             let after = continued.entry(&handover.from).or_default();
@@ -104,11 +104,11 @@ impl<'o> PageEntries<'o> {
 
     pub(crate) fn quiet(&self) -> Vec<PageEntry> {
         let quiet = self.outcome.sessions.iter().filter(|story| story.is_quiet(self.outcome.now)).map(|story| {
-            let session = &story.gathered.session;
+            let session = &story.records.session;
             PageEntry {
                 text: shown(session.task.as_deref().unwrap_or(NO_TASK)),
                 ai: safe::line(&session.ai),
-                at: format!("last record {}", format::date(&story.gathered.last_at)),
+                at: format!("last record {}", format::date(&story.records.last_at)),
                 session: Some(session.id.clone()),
                 is_here: true,
                 ..PageEntry::default()

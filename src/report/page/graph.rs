@@ -7,7 +7,7 @@ use crate::report::page::svg::{at, curve, label, number, picture, scrolling, tai
 use crate::text::shorten::short;
 
 /// Most facts, the newest.
-const MOST: usize = 36;
+const MAX_FACTS: usize = 36;
 /// Height of a row, and of the heading above the first.
 const ROW: f64 = 30.0;
 const TOP: f64 = 34.0;
@@ -19,7 +19,7 @@ const WIDTH: f64 = 1104.0;
 
 /// Draws the facts about files; `None` without any.
 pub fn graph(facts: &[Fact], subjects: &BTreeMap<String, String>) -> Option<String> {
-    let facts: Vec<&Fact> = facts.iter().filter(|fact| !fact.files.is_empty()).take(MOST).collect();
+    let facts: Vec<&Fact> = facts.iter().filter(|fact| !fact.files.is_empty()).take(MAX_FACTS).collect();
     if facts.is_empty() {
         return None;
     }

@@ -14,7 +14,7 @@ const SIDE: f64 = 270.0;
 /// Height of a row of the bias plot.
 const ROW: f64 = 24.0;
 /// Largest bias drawn unclamped.
-const MOST: f64 = 0.5;
+const MAX_BIAS: f64 = 0.5;
 
 /// A row of the table beside the plot.
 #[derive(Debug, Serialize)]
@@ -120,10 +120,10 @@ pub fn bias_plot(beliefs: &[Belief]) -> Option<String> {
         return None;
     }
     let (left, side) = (96.0, 226.0);
-    let x = |value: f64| left + (value.clamp(-MOST, MOST) / MOST + 1.0) / 2.0 * side;
+    let x = |value: f64| left + (value.clamp(-MAX_BIAS, MAX_BIAS) / MAX_BIAS + 1.0) / 2.0 * side;
     let height = ROW * beliefs.len() as f64;
     let mut body = String::new();
-    for value in [-MOST, 0.0, MOST] {
+    for value in [-MAX_BIAS, 0.0, MAX_BIAS] {
         let (class, shown) = (if value == 0.0 { "zero" } else { "grid" }, format::signed(Some(value)));
         body.push_str(&line(class, (x(value), 6.0), (x(value), height + 8.0)));
         body.push_str(&at("axis middle", x(value), height + 24.0, if value == 0.0 { "0" } else { shown.as_str() }));

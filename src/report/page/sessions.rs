@@ -4,13 +4,12 @@ use serde_json::{Value, json};
 
 use crate::fold::assessment::confidence::{overall, series};
 use crate::fold::assessment::trajectory::NOTHING_SHARED;
-use crate::fold::handoff_report::duration;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
+use crate::render::format::{duration, seconds_between};
 use crate::render::{format, safe};
 use crate::report::gather::SessionStory;
 use crate::report::page::entries::{NO_TASK, PageEntries, shown};
 use crate::report::page::trajectory::cells;
-use crate::session::lifecycle::seconds_between;
 use crate::text::shorten::short;
 use empirica_notes::model::SessionId;
 use empirica_notes::model::goal::GoalState;
@@ -21,16 +20,16 @@ const ENTRIES: usize = 40;
 
 /// The data of a session for the template.
 pub fn session(story: &SessionStory, page: &PageEntries<'_>) -> Value {
-    let gathered = &story.gathered;
-    let session = &gathered.session;
-    let last = session.ended_at.as_deref().unwrap_or(&gathered.last_at);
+    let records = &story.records;
+    let session = &records.session;
+    let last = session.ended_at.as_deref().unwrap_or(&records.last_at);
     let lasted = duration(seconds_between(&session.started_at, last));
     let outcome = story.entry.outcome.reached().map(|reached| {
         let word = if reached { "reached what it set out for" } else { "did not reach what it set out for" };
         format!("{word}: {}", story.entry.outcome.why())
     });
     let is_assessable = story.calibration.status != Calibration::NotAssessable;
-    let assessments: Vec<Value> = gathered
+    let assessments: Vec<Value> = records
         .assessments
         .iter()
         .take(ENTRIES)
@@ -46,7 +45,7 @@ pub fn session(story: &SessionStory, page: &PageEntries<'_>) -> Value {
     let link = |id: &SessionId| json!({"id": id, "is_here": page.has(id)});
     let continued = page.continued.get(&session.id).into_iter().flatten().map(|id| link(id));
     let assessed = is_assessable.then(|| story.calibration.status.phrase());
-    let sure = [confidence(gathered), assessed].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let sure = [confidence(records), assessed].into_iter().flatten().collect::<Vec<_>>().join(", ");
     json!({
         "id": session.id,
         "when": format::date(&session.started_at),
@@ -60,16 +59,16 @@ pub fn session(story: &SessionStory, page: &PageEntries<'_>) -> Value {
         "continued": continued.collect::<Vec<_>>(),
         "outcome": outcome,
         "why": is_assessable.then(|| story.calibration.why.clone()),
-        "lists": lists(gathered),
+        "lists": lists(records),
         "assessments": assessments,
-        "assessments_gone": gathered.assessments.len().saturating_sub(ENTRIES),
-        "cells": cells(gathered),
+        "assessments_gone": records.assessments.len().saturating_sub(ENTRIES),
+        "cells": cells(records),
     })
 }
 
 /// Overall confidence of the first and the last assessment; `None` without any.
-fn confidence(gathered: &SessionRecords) -> Option<String> {
-    let vectors = || gathered.assessments.iter().map(|(_, a)| &a.vectors);
+fn confidence(records: &SessionRecords) -> Option<String> {
+    let vectors = || records.assessments.iter().map(|(_, a)| &a.vectors);
     let present: Vec<f64> = series(vectors()).into_iter().flatten().collect();
     match present.as_slice() {
         [] => vectors().any(|vectors| overall(vectors).is_some()).then(|| NOTHING_SHARED.to_owned()),
@@ -80,25 +79,25 @@ fn confidence(gathered: &SessionRecords) -> Option<String> {
 
 type SessionEntry<'t> = (&'t str, Option<String>);
 
-fn lists(gathered: &SessionRecords) -> Vec<Value> {
+fn lists(records: &SessionRecords) -> Vec<Value> {
     let plain = |text| (text, None);
     let goal = |goal: &GoalState| {
         let steps = goal.progress().map(|steps| format!(", {steps}")).unwrap_or_default();
         Some(format!("{}{steps}", goal.status.name()))
     };
-    let handoffs = gathered.handoffs.iter().map(|(_, handoff)| {
+    let handoffs = records.handoffs.iter().map(|(_, handoff)| {
         let more = [handoff.to.as_ref().map(|to| format!("for {to}")), Some(handoff.context.clone())];
         let more: Vec<String> = more.into_iter().flatten().filter(|text| !text.is_empty()).collect();
         (handoff.task.as_str(), Some(more.join("\n")))
     });
     [
-        list("Goals", gathered.goals.iter().map(|g| (g.text.as_str(), goal(g)))),
-        list("Findings", gathered.findings.iter().map(|item| plain(item.text.as_str()))),
-        list("Open questions", gathered.unknowns.iter().map(|item| plain(item.text.as_str()))),
-        list("Answered questions", gathered.answered.iter().map(|a| (a.question.as_str(), Some(a.answer.clone())))),
-        list("Dead ends", gathered.dead_ends.iter().map(|d| (d.approach.as_str(), Some(d.why.clone())))),
-        list("Decisions", gathered.decisions.iter().map(|d| (d.text.as_str(), Some(d.why.clone())))),
-        list("Mistakes", gathered.mistakes.iter().map(|m| (m.text.as_str(), m.prevention.clone()))),
+        list("Goals", records.goals.iter().map(|g| (g.text.as_str(), goal(g)))),
+        list("Findings", records.findings.iter().map(|item| plain(item.text.as_str()))),
+        list("Open questions", records.unknowns.iter().map(|item| plain(item.text.as_str()))),
+        list("Answered questions", records.answered.iter().map(|a| (a.question.as_str(), Some(a.answer.clone())))),
+        list("Dead ends", records.dead_ends.iter().map(|d| (d.approach.as_str(), Some(d.why.clone())))),
+        list("Decisions", records.decisions.iter().map(|d| (d.text.as_str(), Some(d.why.clone())))),
+        list("Mistakes", records.mistakes.iter().map(|m| (m.text.as_str(), m.prevention.clone()))),
         list("Handed over", handoffs),
     ]
     .into_iter()

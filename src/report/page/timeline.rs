@@ -47,25 +47,25 @@ struct Bar<'t> {
 pub fn timeline(sessions: &[SessionStory], handovers: &[Handover]) -> Option<Timeline> {
     let mut agents: Vec<&str> = Vec::new();
     for story in sessions.iter().take(SESSIONS) {
-        let ai = story.gathered.session.ai.as_str();
+        let ai = story.records.session.ai.as_str();
         if !agents.contains(&ai) && agents.len() < AGENTS {
             agents.push(ai);
         }
     }
-    let is_drawn = |story: &&SessionStory| agents.contains(&story.gathered.session.ai.as_str());
+    let is_drawn = |story: &&SessionStory| agents.contains(&story.records.session.ai.as_str());
     let drawn: Vec<&SessionStory> = sessions.iter().take(SESSIONS).filter(is_drawn).collect();
     let newest = drawn.first()?;
     let by_id: BTreeMap<&SessionId, &SessionStory> =
-        drawn.iter().map(|story| (&story.gathered.session.id, *story)).collect();
+        drawn.iter().map(|story| (&story.records.session.id, *story)).collect();
     let handovers: Vec<&Handover> =
         handovers.iter().filter(|p| by_id.contains_key(&p.from) && by_id.contains_key(&p.to)).collect();
     let (places, end) = places(&drawn, &handovers);
     let width = (end + EDGE).max(WIDTH);
     let (bars, lanes, height) = laid_out(&drawn, &agents, |story| {
-        let gathered = &story.gathered;
+        let records = &story.records;
         let from = places.get(&began(story)).copied().unwrap_or(EDGE);
         let to = places.get(&ended(story)).copied().unwrap_or(from);
-        let to = if gathered.session.is_active() { width - EDGE } else { to.max(from + 10.0) };
+        let to = if records.session.is_active() { width - EDGE } else { to.max(from + 10.0) };
         (from, to)
     });
     let mut body = String::new();
@@ -81,14 +81,13 @@ pub fn timeline(sessions: &[SessionStory], handovers: &[Handover]) -> Option<Tim
     body.push_str("<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"4.5\" markerHeight=\"4.5\" orient=\"auto\"><path class=\"point\" d=\"M0 0L8 4L0 8z\"/></marker></defs>");
     for bar in &bars {
         // the task ends before the first handoff
-        let handed =
-            bar.story.gathered.handoffs.first().and_then(|(head, _)| places.get(&(head.at.as_str(), &head.id)));
+        let handed = bar.story.records.handoffs.first().and_then(|(head, _)| places.get(&(head.at.as_str(), &head.id)));
         body.push_str(&drawn_bar(bar, handed.map_or(bar.to, |place| place - 6.0)));
     }
-    let at_bar: BTreeMap<&SessionId, &Bar<'_>> = bars.iter().map(|bar| (&bar.story.gathered.session.id, bar)).collect();
+    let at_bar: BTreeMap<&SessionId, &Bar<'_>> = bars.iter().map(|bar| (&bar.story.records.session.id, bar)).collect();
     let mut marked = BTreeSet::new();
     for bar in &bars {
-        for (head, _) in &bar.story.gathered.handoffs {
+        for (head, _) in &bar.story.records.handoffs {
             if let Some(place) = places.get(&(head.at.as_str(), &head.id)).filter(|_| marked.insert(&head.id)) {
                 let (x, y) = (number(*place), number(bar.y + BAR / 2.0));
                 body.push_str(&format!(
@@ -98,9 +97,9 @@ pub fn timeline(sessions: &[SessionStory], handovers: &[Handover]) -> Option<Tim
         }
     }
     let moment_of = |story: &SessionStory, id: &Id| {
-        let gathered = &story.gathered;
-        let handed = gathered.handoffs.iter().map(|(head, _)| head);
-        let head = handed.chain(gathered.accepts.iter().map(|(head, _)| head)).find(|head| head.id == *id);
+        let records = &story.records;
+        let handed = records.handoffs.iter().map(|(head, _)| head);
+        let head = handed.chain(records.accepts.iter().map(|(head, _)| head)).find(|head| head.id == *id);
         // without one, the start of the session names the handoff
         let moment = head.map_or_else(|| began(story), |head| (head.at.as_str(), &head.id));
         places.get(&moment).copied()
@@ -108,7 +107,7 @@ pub fn timeline(sessions: &[SessionStory], handovers: &[Handover]) -> Option<Tim
     for handover in &handovers {
         let (Some(from), Some(to)) = (at_bar.get(&handover.from), at_bar.get(&handover.to)) else { continue };
         let handoff =
-            handover.handoff.as_ref().filter(|id| from.story.gathered.handoffs.iter().any(|(head, _)| head.id == **id));
+            handover.handoff.as_ref().filter(|id| from.story.records.handoffs.iter().any(|(head, _)| head.id == **id));
         let x1 = handoff.and_then(|id| moment_of(from.story, id)).unwrap_or(from.to);
         let x2 = moment_of(to.story, &handover.by).unwrap_or(to.from);
         body.push_str(&arrow((x1, from.y), (x2, to.y), handover.accepted));
@@ -132,7 +131,7 @@ pub fn timeline(sessions: &[SessionStory], handovers: &[Handover]) -> Option<Tim
     let names = format!(
         "<svg class=\"names\" aria-hidden=\"true\" width=\"{names_width}\" height=\"{names_height}\" viewBox=\"0 0 {names_width} {names_height}\">{names}</svg>"
     );
-    let what = format!("Timeline, up to {}", crate::render::format::date(&newest.gathered.session.started_at));
+    let what = format!("Timeline, up to {}", crate::render::format::date(&newest.records.session.started_at));
     // scrolls a long one to its end
     let opens = if end + EDGE > WIDTH { "timeline" } else { "short-timeline" };
     let html = format!("<div class=\"lanes\">{names}{}</div>", scrolling(opens, &what, &lanes_drawn));
@@ -140,13 +139,13 @@ pub fn timeline(sessions: &[SessionStory], handovers: &[Handover]) -> Option<Tim
 }
 
 fn began(story: &SessionStory) -> Moment<'_> {
-    (&story.gathered.session.started_at, &story.gathered.session.began)
+    (&story.records.session.started_at, &story.records.session.began)
 }
 
 /// The end of a session, or its last record.
 fn ended(story: &SessionStory) -> Moment<'_> {
-    let gathered = &story.gathered;
-    (gathered.session.ended_at.as_deref().unwrap_or(&gathered.last_at), &gathered.end)
+    let records = &story.records;
+    (records.session.ended_at.as_deref().unwrap_or(&records.last_at), &records.end)
 }
 
 /// The position of each event from the left, and the end of the last one.
@@ -154,8 +153,8 @@ fn places<'t>(drawn: &[&'t SessionStory], handovers: &[&Handover]) -> (BTreeMap<
     let taken_up: BTreeSet<&Id> = handovers.iter().map(|handover| &handover.by).collect();
     let mut moments: BTreeMap<Moment<'t>, f64> = BTreeMap::new();
     for story in drawn {
-        let handed = story.gathered.handoffs.iter().map(|(head, _)| head);
-        let accepted = story.gathered.accepts.iter().map(|(head, _)| head).filter(|head| taken_up.contains(&head.id));
+        let handed = story.records.handoffs.iter().map(|(head, _)| head);
+        let accepted = story.records.accepts.iter().map(|(head, _)| head).filter(|head| taken_up.contains(&head.id));
         let all = handed.chain(accepted).map(|head| (head.at.as_str(), &head.id)).chain([ended(story)]);
         for moment in all {
             moments.entry(moment).or_insert(ROOM.1);
@@ -183,7 +182,7 @@ fn laid_out<'t>(
     // the agent that began first is at the top
     for ai in agents.iter().rev() {
         let mut ends: Vec<f64> = Vec::new();
-        for story in drawn.iter().rev().filter(|story| story.gathered.session.ai == **ai) {
+        for story in drawn.iter().rev().filter(|story| story.records.session.ai == **ai) {
             let (from, to) = span(story);
             let row = ends.iter().position(|end| end + 2.0 <= from).unwrap_or(ends.len());
             ends.resize(ends.len().max(row + 1), 0.0);
@@ -197,7 +196,7 @@ fn laid_out<'t>(
 }
 
 fn drawn_bar(bar: &Bar<'_>, free: f64) -> String {
-    let session = &bar.story.gathered.session;
+    let session = &bar.story.records.session;
     let class = if session.is_active() { "bar active" } else { "bar" };
     let width = bar.to - bar.from;
     let room = free - bar.from - 14.0;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::fold::assessment::confidence::{alone, series};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::render::format;
 use crate::report::gather::SessionStory;
 use crate::report::page::svg::{at, line, number, picture, scrolling};
@@ -98,9 +98,9 @@ fn path(values: &[Option<f64>]) -> String {
 /// returns the number of omitted sessions with assessments; `None` without any.
 pub fn all(sessions: &[SessionStory]) -> Option<(String, usize)> {
     let ends = |story: &SessionStory| {
-        let all = series(story.gathered.assessments.iter().map(|(_, a)| &a.vectors));
+        let all = series(story.records.assessments.iter().map(|(_, a)| &a.vectors));
         let present: Vec<f64> = all.into_iter().flatten().collect();
-        Some((story.gathered.session.id.clone(), *present.first()?, *present.last()?, present.len()))
+        Some((story.records.session.id.clone(), *present.first()?, *present.last()?, present.len()))
     };
     let mut assessed: Vec<_> = sessions.iter().filter_map(ends).collect();
     let left_out = assessed.len().saturating_sub(SESSIONS);

@@ -10,8 +10,8 @@ use crate::checkpoint::diff::compared;
 use crate::checkpoint::save::CheckpointOutcome as Taken;
 use crate::context::CommandContext;
 use crate::context::records::gather;
-use crate::fold::session_state::SessionRecords;
-use crate::session::bootstrap;
+use crate::fold::session_records::SessionRecords;
+use crate::session::project_overview;
 use empirica_notes::error::Result;
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::{Assessment, Body, Checkpoint, Envelope, Id, Vector};
@@ -23,23 +23,23 @@ use std::collections::BTreeMap;
 pub struct CompactionOutcome {
     /// The comparison with the snapshot before the compaction; `None` without one.
     pub compared: Option<diff::DiffOutcome>,
-    pub bootstrap: bootstrap::BootstrapOutcome,
+    pub project: project_overview::ProjectOverviewOutcome,
 }
 
 /// Compares a checkpoint after a compaction with the one before it.
 pub fn run(context: &CommandContext<'_>, taken: &Taken) -> Result<CompactionOutcome> {
-    let bootstrap = bootstrap::run(context, Some(taken.session_id.clone()))?;
+    let project = project_overview::run(context, Some(taken.session_id.clone()))?;
     let index = context.index()?;
     let scan = index.ids(&taken.checkpoint.compared_with)?;
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {
         Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&entry.record.head, checkpoint)),
         _ => None,
     });
-    let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, bootstrap }) };
-    let goals = gather(context, &taken.session_id).map(|gathered| gathered.goals).unwrap_or_default();
+    let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, project }) };
+    let goals = gather(context, &taken.session_id).map(|records| records.goals).unwrap_or_default();
     let b = Operand::taken(&taken.head, &taken.checkpoint, &goals);
     let comparison = compared(context, &a, &b, true)?;
-    Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), bootstrap })
+    Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), project })
 }
 
 /// The vectors of the first assessment after a compaction beside those before it.
@@ -57,18 +57,18 @@ pub struct SinceSnapshot {
 }
 
 /// Compares the session's first assessment after a compaction with the snapshot before that, if that has vectors; `None` for
-/// any other assessment. `gathered` is the session before it.
+/// any other assessment. `records` is the session before it.
 pub(crate) fn since(
     context: &CommandContext<'_>,
-    gathered: &SessionRecords,
+    records: &SessionRecords,
     head: &Envelope,
     assessment: &Assessment,
 ) -> Result<Option<SinceSnapshot>> {
-    let last = gathered.last().map(|(head, _)| &head.id);
+    let last = records.last().map(|(head, _)| &head.id);
     let after = |(head, checkpoint): &&(Envelope, Checkpoint)| {
         checkpoint.trigger == Trigger::PostCompact && last.is_none_or(|last| head.id > *last)
     };
-    let Some((post, checkpoint)) = gathered.checkpoints.iter().rev().find(after) else { return Ok(None) };
+    let Some((post, checkpoint)) = records.checkpoints.iter().rev().find(after) else { return Ok(None) };
     // a checkpoint's own vectors were compared when it was taken
     let own_vectors = checkpoint.vectors_from.is_none() && !checkpoint.vectors.is_empty();
     let Some(pre) = checkpoint.compared_with.clone().filter(|_| !own_vectors) else { return Ok(None) };

@@ -12,8 +12,8 @@ use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::bootstrap;
 use crate::session::compaction::CompactionOutcome;
+use crate::session::project_overview;
 use crate::text::shorten::short;
 use crate::text::tokens;
 use empirica_notes::error::{Result, empirica};
@@ -58,13 +58,13 @@ pub fn answer(
 ) -> Result<Answer> {
     let report = report(outcome, budget);
     let room = budget.saturating_sub(tokens::estimate(&report)).max(LEAST);
-    let project = bootstrap::view::fitted(&outcome.bootstrap, room, OutputForm::Text, terminal)?.text;
+    let project = project_overview::view::fitted(&outcome.project, room, OutputForm::Text, terminal)?.text;
     let block = format!("{report}\n{project}");
     let mut answer = checkpoint::view::taken(taken);
     answer.messages.clear();
-    answer = answer.text(block.clone()).warn(outcome.bootstrap.warnings.clone());
+    answer = answer.text(block.clone()).warn(outcome.project.warnings.clone());
     if form == OutputForm::Json {
-        let project = bootstrap::view::fitted(&outcome.bootstrap, room, OutputForm::Json, terminal)?.json;
+        let project = project_overview::view::fitted(&outcome.project, room, OutputForm::Json, terminal)?.json;
         let compared = outcome.compared.as_ref();
         let compaction =
             compared.map(|compared| LostView { diff: compared.into(), pre_checkpoint_id: compared.a.id.as_ref() });

@@ -9,7 +9,7 @@ use crate::context::records::gather_from;
 use crate::context::{CommandContext, names};
 use crate::fold::collected::CollectedTranscript;
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::handoff::arrival;
 use crate::handoff::arrival::fold::{Arrival, remaining};
 use empirica_notes::error::Result;
@@ -68,9 +68,9 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
     let index = context.index()?;
     let (mut out, mut without_work): (Vec<ResumedSession>, Vec<(ResumedSession, bool)>) = (Vec::new(), Vec::new());
     let mut take = |id: &SessionId, named: bool| -> Result<bool> {
-        let gathered = gather_from(&index.session(id)?, id)?;
-        let silent = gathered.entries == 0 && (gathered.session.is_active() || gathered.assessments.is_empty());
-        let session = resumed(gathered, of_session(context, id)?.as_ref(), context);
+        let records = gather_from(&index.session(id)?, id)?;
+        let silent = records.entries == 0 && (records.session.is_active() || records.assessments.is_empty());
+        let session = resumed(records, of_session(context, id)?.as_ref(), context);
         if named || Substance::of(&session.handoff) == Substance::Work {
             out.push(session);
         } else if out.is_empty() {
@@ -105,7 +105,7 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
         assessed_since = without_work.into_iter().map(|(session, _)| session).find(with_vectors);
     }
     let handed_over: Vec<ListedHandoff> = out.iter().filter_map(ResumedSession::listed).collect();
-    let (arrivals, arrival_warnings) = arrival::of(context, &handed_over.iter().collect::<Vec<_>>())?;
+    let (arrivals, arrival_warnings) = arrival::changes_since(context, &handed_over.iter().collect::<Vec<_>>())?;
     warnings.extend(arrival_warnings);
     let with_handoff = out.iter_mut().filter(|resumed: &&mut ResumedSession| resumed.head.is_some());
     with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));
@@ -114,26 +114,26 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
 
 /// A session to resume from, without the arrival of its handoff.
 pub(crate) fn resumed(
-    gathered: SessionRecords,
+    records: SessionRecords,
     handoff: Option<&ListedHandoff>,
     context: &CommandContext<'_>,
 ) -> ResumedSession {
-    let active = gathered.session.is_active();
-    let transcripts = gathered.transcripts.iter().filter_map(CollectedTranscript::stands_for);
+    let active = records.session.is_active();
+    let transcripts = records.transcripts.iter().filter_map(CollectedTranscript::stands_for);
     let transcript_tokens = transcripts.reduce(u64::saturating_add);
     let (ai_id, timestamp, handed_over) = match handoff {
         Some(listed) => (listed.head.ai.clone(), listed.head.at.clone(), listed.handoff.clone()),
         None => {
-            let at = chrono::DateTime::parse_from_rfc3339(&gathered.last_at).map(|t| t.with_timezone(&chrono::Utc));
+            let at = chrono::DateTime::parse_from_rfc3339(&records.last_at).map(|t| t.with_timezone(&chrono::Utc));
             let until = at.unwrap_or_else(|_| context.store.now());
-            let summary = report(&gathered, GitWork::default(), HandoffInput::default(), until);
+            let summary = report(&records, GitWork::default(), HandoffInput::default(), until);
             // its task was not handed over
-            (gathered.session.ai.clone(), gathered.last_at.clone(), Handoff { automatic: true, ..summary })
+            (records.session.ai.clone(), records.last_at.clone(), Handoff { automatic: true, ..summary })
         }
     };
     ResumedSession {
-        since_handoff: handoff.map_or(0, |listed| gathered.entries_after(&listed.head.id)),
-        session_id: gathered.session.id,
+        since_handoff: handoff.map_or(0, |listed| records.entries_after(&listed.head.id)),
+        session_id: records.session.id,
         ai_id,
         head: handoff.map(|listed| listed.head.clone()),
         timestamp,

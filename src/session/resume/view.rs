@@ -9,13 +9,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::assessment::confidence::overall;
-use crate::fold::handoff_report::duration;
 use crate::handoff::arrival;
 use crate::handoff::arrival::view::PackedArrivalView;
 use crate::handoff::pack::{Detail, PackedAssessment, PackedGoal, is_derived, lists};
 use crate::handoff::view::markdown;
 use crate::render::answer::Answer;
-use crate::render::budget::{self, BudgetList, Entries, Keep, OutputForm, Press};
+use crate::render::budget::{self, BudgetList, Entries, Keep, OutputForm, Shortening};
+use crate::render::format::duration;
 use crate::render::format::short_commit;
 use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
@@ -381,12 +381,12 @@ fn packed<'a>(
     // an entry takes a token at least
     let all = budget::truncated(&all, budget);
     let longest = (budget / 8).max(24);
-    let mut attempt = |lists: Vec<BudgetList>, how: Press, less: bool| {
+    let mut attempt = |lists: Vec<BudgetList>, how: Shortening, less: bool| {
         let shown = assembled(session, lists, less, how, options);
         let spent = measured(&shown, options.form, terminal)?;
         Ok((spent <= budget).then_some((shown, spent)))
     };
-    let whole = [Press::Nothing, Press::Brief, Press::Texts(longest)].map(|how| (how, Keep::All));
+    let whole = [Shortening::Nothing, Shortening::Brief, Shortening::Texts(longest)].map(|how| (how, Keep::All));
     if let Some((mut shown, spent)) = budget::fit(&all, options.form, &whole, &mut attempt)? {
         if options.detail == Detail::Full && options.form == OutputForm::Json {
             place_markdown(&mut shown, full_markdown(session)?, budget.saturating_sub(spent), session);
@@ -394,10 +394,10 @@ fn packed<'a>(
         return Ok(Some(shown));
     }
     let steps = [
-        (Press::Texts(longest), Keep::Musts),
-        (Press::Musts(longest, 24), Keep::Musts),
-        (Press::Musts(longest, 16), Keep::Musts),
-        (Press::Musts(longest, 12), Keep::OnlyMusts(0)),
+        (Shortening::Texts(longest), Keep::Musts),
+        (Shortening::Musts(longest, 24), Keep::Musts),
+        (Shortening::Musts(longest, 16), Keep::Musts),
+        (Shortening::Musts(longest, 12), Keep::OnlyMusts(0)),
     ];
     Ok(budget::fit(&all, options.form, &steps, attempt)?.map(|(shown, _)| shown))
 }
@@ -445,16 +445,16 @@ fn assembled<'a>(
     session: &'a ResumedSession,
     lists: Vec<BudgetList>,
     mut is_shortened: bool,
-    how: Press,
+    how: Shortening,
     options: ResumeForm,
 ) -> Shown<'a> {
-    let is_pressed = how != Press::Nothing;
+    let is_shortening = how != Shortening::Nothing;
     // the brief head leaves out the keys that `omitted.command` shows
-    let brief = is_pressed && options.form == OutputForm::Json;
+    let brief = is_shortening && options.form == OutputForm::Json;
     let whole = !brief;
     let (head, handoff) = (session.head.as_ref(), &session.handoff);
     // where texts are cut, the duration in words suffices
-    let is_cut = options.form == OutputForm::Json && matches!(how, Press::Texts(_) | Press::Musts(..));
+    let is_cut = options.form == OutputForm::Json && matches!(how, Shortening::Texts(_) | Shortening::Musts(..));
     let mut view = ResumedView {
         session_id: &session.session_id,
         ai_id: shortened(&session.ai_id),

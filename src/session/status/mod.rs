@@ -12,7 +12,7 @@ use crate::context::records::gather_from;
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
-use crate::fold::session_state::SessionRecords;
+use crate::fold::session_records::SessionRecords;
 use crate::session::status::pending::{PendingRecords, Unsynced};
 use crate::setup::record::SetupRecord;
 use empirica_notes::error::{Command, Result, blank, empirica};
@@ -20,7 +20,7 @@ use empirica_notes::error::{Command, Result, blank, empirica};
 /// An active session.
 #[derive(Debug)]
 pub struct WorkingState {
-    pub gathered: SessionRecords,
+    pub records: SessionRecords,
     pub gate: Gate,
 }
 
@@ -68,10 +68,10 @@ fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
         add(empirica("init"), "hooks and remotes are not set up in this clone".to_owned());
     }
     match outcome.sessions.first() {
-        Some(WorkingState { gathered, .. }) => {
-            let claims = gathered.findings.len() + gathered.decisions.len() + gathered.dead_ends.len();
-            let has_task = gathered.session.task.is_some()
-                || gathered.assessments.iter().any(|(_, assessment)| assessment.task.is_some());
+        Some(WorkingState { records, .. }) => {
+            let claims = records.findings.len() + records.decisions.len() + records.dead_ends.len();
+            let has_task = records.session.task.is_some()
+                || records.assessments.iter().any(|(_, assessment)| assessment.task.is_some());
             let lacks = [
                 (claims > 0, "a finding, decision or dead end"),
                 (has_task, "the task (-m)"),
@@ -80,7 +80,7 @@ fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
             let lacks: Vec<&str> = lacks.iter().filter(|(has, _)| !has).map(|(_, missing)| *missing).collect();
             match claims {
                 0 => add(finding(), "the session has nothing to hand over yet".to_owned()),
-                _ if gathered.in_force() > 0 => {}
+                _ if records.in_force() > 0 => {}
                 _ => add(empirica("handoff"), format!("hands the session over; add {}", lacks.join(", "))),
             }
         }
@@ -102,7 +102,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     for session in load(context)?.iter().rev() {
         let scan = context.session(&session.id)?;
         match gather_from(&scan, &session.id) {
-            Ok(gathered) => active.push(WorkingState { gate: gate(&scan, &session.id, WINDOW), gathered }),
+            Ok(records) => active.push(WorkingState { gate: gate(&scan, &session.id, WINDOW), records }),
             Err(error) => warnings.push(error.to_string()),
         }
     }

@@ -6,13 +6,12 @@ use serde::Serialize;
 
 use crate::fold::assessment::confidence::overall;
 use crate::fold::assessment::drift::Drift;
-use crate::fold::handoff_report::duration;
 use crate::render::answer::Answer;
 use crate::render::drift::drift_line;
 use crate::render::format;
 use crate::render::format::short_commit;
+use crate::render::format::{duration, seconds_between};
 use crate::render::template::Templates;
-use crate::session::lifecycle::seconds_between;
 use crate::session::status::pending::{PendingRecords, RemoteLacks, Unsynced};
 use crate::session::status::{NextStep, StatusOutcome, WorkingState};
 use crate::session::view::SessionView;
@@ -93,25 +92,25 @@ struct AtWorkView<'a> {
 }
 
 impl<'a> From<&'a WorkingState> for AtWorkView<'a> {
-    fn from(WorkingState { gathered, gate }: &'a WorkingState) -> Self {
-        let last = gathered.last().map(|(_, assessment)| assessment);
-        let goals = |status| gathered.goals.iter().filter(|goal| goal.status == status).count();
+    fn from(WorkingState { records, gate }: &'a WorkingState) -> Self {
+        let last = records.last().map(|(_, assessment)| assessment);
+        let goals = |status| records.goals.iter().filter(|goal| goal.status == status).count();
         AtWorkView {
-            session: SessionView::from(&gathered.session),
+            session: SessionView::from(&records.session),
             phase: last.map(|last| last.phase),
             round: last.map(|last| last.round),
             vectors: last.map(|last| &last.vectors),
             overall_confidence: last.and_then(|last| overall(&last.vectors)),
             drift_analysis: &gate.drift,
             safe_to_proceed: gate.drift.is_safe(),
-            findings: gathered.findings.len(),
-            unknowns: gathered.unknowns.len(),
-            dead_ends: gathered.dead_ends.len(),
-            decisions: gathered.decisions.len(),
-            mistakes: gathered.mistakes.len(),
+            findings: records.findings.len(),
+            unknowns: records.unknowns.len(),
+            dead_ends: records.dead_ends.len(),
+            decisions: records.decisions.len(),
+            mistakes: records.mistakes.len(),
             goals_open: goals(GoalStatus::Open),
             goals_done: goals(GoalStatus::Done),
-            handoffs: gathered.in_force(),
+            handoffs: records.in_force(),
         }
     }
 }
@@ -165,44 +164,44 @@ const NAMED: usize = 4;
 /// The longest of their texts, in characters.
 const NAMED_TEXT: usize = 160;
 
-fn session_lines(WorkingState { gathered, gate }: &WorkingState) -> Value {
-    let last = gathered.last().map(|(_, assessment)| assessment);
+fn session_lines(WorkingState { records, gate }: &WorkingState) -> Value {
+    let last = records.last().map(|(_, assessment)| assessment);
     let named = |name, value| context! { name, bar => bar(value), value };
     let mut bars: Vec<Value> =
         last.iter().flat_map(|last| last.vectors.iter()).map(|(vector, value)| named(vector.name(), value)).collect();
     bars.extend(last.and_then(|last| overall(&last.vectors)).map(|value| named("overall confidence", value)));
     let counts = [
-        (gathered.findings.len(), "finding"),
-        (gathered.unknowns.len(), "open unknown"),
-        (gathered.dead_ends.len(), "dead end"),
-        (gathered.decisions.len(), "decision"),
-        (gathered.mistakes.len(), "mistake"),
-        (gathered.in_force(), "handoff"),
+        (records.findings.len(), "finding"),
+        (records.unknowns.len(), "open unknown"),
+        (records.dead_ends.len(), "dead end"),
+        (records.decisions.len(), "decision"),
+        (records.mistakes.len(), "mistake"),
+        (records.in_force(), "handoff"),
     ];
     let counts = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, noun)| format::count(n, noun));
     let counts: Vec<String> = counts.collect();
-    let ended = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Done).count();
-    let open: Vec<&GoalState> = gathered.goals.iter().filter(|goal| goal.status == GoalStatus::Open).collect();
+    let ended = records.goals.iter().filter(|goal| goal.status == GoalStatus::Done).count();
+    let open: Vec<&GoalState> = records.goals.iter().filter(|goal| goal.status == GoalStatus::Open).collect();
     let goals: Vec<Value> = open
         .iter()
         .take(NAMED)
         .map(|g| context! { short => g.id.short(), status => g.status.name(), text => short(&g.text, NAMED_TEXT), progress => g.progress() })
         .collect();
-    let newest = gathered.unknowns.iter().rev().take(NAMED);
+    let newest = records.unknowns.iter().rev().take(NAMED);
     let unknowns: Vec<Value> = newest
         .filter_map(|u| Some(context! { short => u.id.as_ref()?.short(), text => short(&u.text, NAMED_TEXT) }))
         .collect();
     let mut more = Vec::new();
-    for (left, noun) in [(open.len() - goals.len(), "open goal"), (gathered.unknowns.len() - unknowns.len(), "unknown")]
+    for (left, noun) in [(open.len() - goals.len(), "open goal"), (records.unknowns.len() - unknowns.len(), "unknown")]
     {
         more.extend((left > 0).then(|| format::count(left, noun)));
     }
     more.extend((ended > 0).then(|| format!("{ended} done")));
     context! {
-        short => gathered.session.id.short(),
-        ai => &gathered.session.ai,
-        task => gathered.session.task.as_ref().map(|task| short(task, NAMED_TEXT)),
-        duration => duration(seconds_between(&gathered.session.started_at, &gathered.last_at)),
+        short => records.session.id.short(),
+        ai => &records.session.ai,
+        task => records.session.task.as_ref().map(|task| short(task, NAMED_TEXT)),
+        duration => duration(seconds_between(&records.session.started_at, &records.last_at)),
         phase => last.map(|last| format!("{} {}", last.phase.name(), last.round)),
         bars,
         drift => last.map(|_| drift_line(&gate.drift)),

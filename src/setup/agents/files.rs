@@ -42,7 +42,7 @@ impl EditableWorkTree {
     /// The worktree of the repository; an error if it is bare.
     pub fn new(repo: &Repository) -> Result<Self> {
         let top = repo.work_tree().ok_or_else(|| {
-            Error::refused("this repository has no work tree")
+            Error::refused("cannot set up agents: the repository has no work tree")
                 .reason("it is bare, and agents read files of a worktree")
                 .suggest("Run the command in a clone that has a work tree.")
         })?;
@@ -76,7 +76,7 @@ impl EditableWorkTree {
                 .caused_by(error)
         })?;
         if !real.starts_with(&self.top) || self.git.iter().any(|git| real.starts_with(git)) {
-            return Err(Error::refused(format!("{} leads out of the work tree", path.display()))
+            return Err(Error::refused(format!("cannot use {}: it leads out of the work tree", path.display()))
                 .reason(format!("it lies in {}", real.display()))
                 .suggest("Replace it by a file in the worktree; files outside are not written.")
                 .command(format!("ls -ld {}", quote(&existing.to_string_lossy()))));
@@ -105,7 +105,7 @@ impl EditableWorkTree {
         let path = &located.path;
         let bytes = fs::read(path).map_err(|error| unread(path, error))?;
         let text = String::from_utf8(bytes).map_err(|error| {
-            Error::refused(format!("{} is not UTF-8", path.display()))
+            Error::refused(format!("cannot read {}: it is not UTF-8", path.display()))
                 .reason(format!("byte {} begins no character", error.utf8_error().valid_up_to()))
                 .suggest("Convert it to UTF-8, then run the command again.")
                 .command(format!("file {}", quote(&path.to_string_lossy())))
@@ -128,7 +128,7 @@ fn unread(path: &Path, error: std::io::Error) -> Error {
 /// Error: marks do not form a block.
 pub fn broken(path: &Path, broken: &BrokenMarks) -> Error {
     let shown = quote(&path.to_string_lossy());
-    Error::refused(format!("line {} of {} {}", broken.line, path.display(), broken.what))
+    Error::refused(format!("cannot edit {}: its line {} {}", path.display(), broken.line, broken.what))
         .reason(format!("a block is one line {}, and below it one line {}", marked::BEGIN, marked::END))
         .suggest("Remove the surplus markers; a missing block is written again.")
         .command(format!("grep -n git-empirica: {shown}"))
@@ -138,10 +138,10 @@ pub fn broken(path: &Path, broken: &BrokenMarks) -> Error {
 pub fn faulty(path: &Path, fault: &EditError) -> Error {
     let shown = path.display();
     let what = match fault {
-        EditError::Syntax { line: 0, what } => format!("{what}, in {shown}"),
+        EditError::Syntax { line: 0, what } => format!("cannot edit {shown}: {what}"),
         EditError::Syntax { line, what } => format!("cannot parse line {line} of {shown}: {what}"),
-        EditError::Shape { at, expected } if at.is_empty() => format!("{shown} is not {expected}"),
-        EditError::Shape { at, expected } => format!("{at} in {shown} is not {expected}"),
+        EditError::Shape { at, expected } if at.is_empty() => format!("cannot edit {shown}: it is not {expected}"),
+        EditError::Shape { at, expected } => format!("cannot edit {shown}: its {at} is not {expected}"),
     };
     Error::refused(what)
         .reason("its content is kept, so it must be valid")

@@ -61,7 +61,7 @@ pub fn write(
         let names = files.iter().filter(|other| shared(other)).count();
         let body = render((names < 2).then_some(file))?;
         if marked::find(&body) != Ok(None) {
-            return Err(Error::refused("the template instructions.md has the marks of a block")
+            return Err(Error::refused("cannot use the template instructions.md: it has the marks of a block")
                 .reason(format!("{} and {} are added around its text", marked::BEGIN, marked::END))
                 .suggest("Remove them from the template in the folder that empirica.templateDir names."));
         }

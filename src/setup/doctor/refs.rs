@@ -96,7 +96,7 @@ fn broken(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
             Ok(None) => {}
             Ok(Some(id)) if context.store.recovery().is_readable(id) => {}
             Ok(Some(id)) => {
-                let what = format!("the ref {name} names {id}, which is no notes commit here, or is damaged");
+                let what = format!("the ref {name} names {id}, which is not a notes commit here, or is damaged");
                 let check = move_objects(repo, [id], DoctorCheck::wrong("refs", what));
                 out.push(if own {
                     with_rewrite(repo, check)

@@ -46,7 +46,7 @@ impl<'a> HookPaths<'a> {
 
     /// Whether a folder has foreign hooks under the shipped names that git runs.
     fn has_hooks(&self, folder: &Path) -> bool {
-        scripts::of(self.repo).any(|name| {
+        scripts::hook_names(self.repo).any(|name| {
             let path = folder.join(name);
             is_executable(&path)
                 && found(&path, scripts::script(name), None) == HookFile::Foreign
@@ -114,7 +114,7 @@ pub fn plan(repo: &Repository, record: &SetupRecord) -> Result<HookPlan> {
     let site = HookPaths::new(repo);
     let mut hooks = target(&site, record)?;
     if hooks.folder.to_str().is_none() {
-        return Err(Error::refused("the path of the git directory is not UTF-8")
+        return Err(Error::refused("cannot install the hooks: the path of the git directory is not UTF-8")
             .reason("git's configuration and our scripts name it")
             .suggest("Move the repository to a folder whose name is UTF-8."));
     }
@@ -184,7 +184,7 @@ fn create_folder(plan: &mut HookPlan) {
 /// Our scripts in the repository's hooks folder, each calling the hook that was there.
 fn in_default(repo: &Repository, plan: &mut HookPlan) {
     create_folder(plan);
-    for name in scripts::of(repo) {
+    for name in scripts::hook_names(repo) {
         let (before, script) = (plan.hooks.folder.join(format!("{name}{BEFORE}")), scripts::script(name));
         let is_taken = std::fs::symlink_metadata(&before).is_ok();
         let Some(path) = place(plan, name, script) else {
@@ -215,12 +215,13 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HookPlan) -> Result<()> {
     let theirs = plan.hooks.theirs.clone().unwrap_or_default();
     let their_folder = site.resolve(if theirs.is_empty() { "/" } else { &theirs });
     let mut files: Vec<(String, String)> = Vec::new();
-    for name in scripts::of(site.repo) {
+    for name in scripts::hook_names(site.repo) {
         files.push((name.to_owned(), scripts::script(name).to_owned()));
         files.push((format!("{name}{BEFORE}"), scripts::chain(&theirs, name)));
     }
     // hooks that cannot run yet may run later, with a worktree
-    let later = scripts::names().filter(|name| scripts::of(site.repo).all(|ours| ours != *name)).map(str::to_owned);
+    let later =
+        scripts::names().filter(|name| scripts::hook_names(site.repo).all(|ours| ours != *name)).map(str::to_owned);
     let passed = scripts::passed_on(&their_folder).into_iter().chain(later.collect::<Vec<_>>());
     files.extend(passed.map(|name| (name.clone(), scripts::chain(&theirs, &name))));
     create_folder(plan);

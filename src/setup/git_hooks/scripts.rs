@@ -39,7 +39,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The hooks that can run in a repository: in a bare one, only pushes can run them.
-pub fn of(repo: &Repository) -> impl Iterator<Item = &'static str> {
+pub fn hook_names(repo: &Repository) -> impl Iterator<Item = &'static str> {
     let linked = || std::fs::read_dir(repo.common_dir().join("worktrees")).is_ok_and(|mut all| all.next().is_some());
     let commits = repo.work_tree().is_some() || linked();
     names().filter(move |name| commits || *name == "pre-push")

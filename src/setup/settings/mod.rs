@@ -113,7 +113,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
         }
         return Ok(());
     }
-    for name in scripts::of(repo) {
+    for name in scripts::hook_names(repo) {
         let key = format!("hook.empirica-{name}.command");
         let command = scripts::command(name);
         let now = config::own(repo.cwd(), &ConfigFile::Local, &key)?;

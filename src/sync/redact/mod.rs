@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::context::{CommandContext, active, names};
 use crate::sync::policy::{SyncPolicy, destinations};
-use crate::sync::remote::Sync;
+use crate::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Kind, Result, empirica, quote};
 use empirica_notes::format::redact::Attribution;
 use empirica_notes::git::remotes;
@@ -133,11 +133,13 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
         }
     };
     match record.body {
-        Body::Attach(_) | Body::Supersede(_) => Err(Error::refused(format!("'{name}' holds no text"))
-            .provided(name)
-            .reason(format!("a record of the kind {} only names other records", record.body.kind()))
-            .suggest("Redact the record with the text to remove.")
-            .command(empirica("show").arg(record.head.id.as_str()))),
+        Body::Attach(_) | Body::Supersede(_) => {
+            Err(Error::refused(format!("cannot redact '{name}': it holds no text"))
+                .provided(name)
+                .reason(format!("a record of the kind {} only names other records", record.body.kind()))
+                .suggest("Redact the record with the text to remove.")
+                .command(empirica("show").arg(record.head.id.as_str())))
+        }
         _ => Ok(record.head.id),
     }
 }
@@ -181,7 +183,14 @@ fn publish(
     let mut redact = || -> Result<RemoteRedaction> {
         let policy = SyncPolicy::configured(context.repo)?;
         let options = TransferOptions { shown: request.shown, ..Default::default() };
-        let sync = Sync { store: &context.store, target, options, policy, allow_secret: false, only_redactions: true };
+        let sync = RemoteSyncRun {
+            store: &context.store,
+            target,
+            options,
+            policy,
+            allow_secret: false,
+            only_redactions: true,
+        };
         match sync.dry_run(&mut Vec::new()) {
             Ok(seen) if seen.first => return Ok(result(RemoteState::NoNotes, None)),
             Err(error) if !is_known => return Ok(result(RemoteState::Unreachable, Some(error.in_one_line()))),

@@ -97,7 +97,7 @@ pub fn answer(outcome: &RedactOutcome) -> Answer {
     let ids = redaction.gone.iter().map(|(id, _)| id).chain(&redaction.already_redacted);
     let retry = ids.fold(empirica("redact"), |command, id| command.arg(id.as_str()));
     answer.failed = Some(
-        Error::refused(format!("it is not redacted on {}", names.join(", ")))
+        Error::refused(format!("cannot redact the text on {}", names.join(", ")))
             .reason("it is redacted here; there the notes are unchanged, and every fetch gets the text")
             .suggest("Find out why the remote rejects it (a forced push of refs/notes/empirica/*), then run it again.")
             .command(retry),

@@ -190,7 +190,7 @@ fn chosen(context: &CommandContext<'_>, pairs: &[(String, String)]) -> Result<Ve
 fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Result<Repair> {
     let from = annotated(context, all, from)?;
     let to = context.repo.resolve_commit(to).ok_or_else(|| {
-        Error::not_found(format!("'{to}' is no commit"))
+        Error::not_found(format!("cannot attach to '{to}': not a commit"))
             .provided(to)
             .reason("git knows no such revision here")
             .suggest("Name the replacement as git log shows it.")
@@ -230,7 +230,7 @@ fn annotated(context: &CommandContext<'_>, all: &Scan, name: &str) -> Result<Oid
     let begins = |on: &&Oid| digits.len() >= SHORTEST && on.to_string().starts_with(&digits);
     let named: Vec<&Oid> = annotated.iter().filter(begins).collect();
     if let [first, second, ..] = named.as_slice() {
-        return Err(Error::refused(format!("'{name}' matches {} commits", named.len()))
+        return Err(Error::refused(format!("cannot resolve '{name}': it matches {} commits", named.len()))
             .provided(name)
             .reason("an abbreviated id must be unique")
             .suggest("Give more digits.")
@@ -240,7 +240,7 @@ fn annotated(context: &CommandContext<'_>, all: &Scan, name: &str) -> Result<Oid
     }
     let commit = named.first().map(|on| **on).or_else(|| context.repo.resolve_commit(name));
     commit.filter(|on| annotated.contains(on)).ok_or_else(|| {
-        Error::not_found(format!("there are no records on '{name}'"))
+        Error::not_found(format!("cannot repair '{name}': no records are on it"))
             .provided(name)
             .reason("no annotated commit has such an id, and no revision of that name is annotated")
             .suggest("See which commits can be repaired.")

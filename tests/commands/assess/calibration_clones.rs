@@ -13,7 +13,7 @@ use empirica_notes::model::vectors::{Vector, Vectors};
 use empirica_notes::model::{Body, Envelope, Id, Phase, Record, SessionId};
 use git_empirica::fold::assessment::belief::{beliefs, differences};
 use git_empirica::fold::assessment::track_record::{Score, TrackEntry};
-use git_empirica::fold::session_state::SessionRecords;
+use git_empirica::fold::session_records::SessionRecords;
 
 use crate::support::harness::Sandbox;
 
@@ -118,8 +118,8 @@ fn later_records_for_a_session_do_not_move_its_end() {
         record(3, 0, Body::Attach(attach)),
         record(4, 0, Body::Supersede(Supersede { of: id(0), by: id(1) })),
     ];
-    let gathered = SessionRecords::collect(&records, &session(0)).expect("a session");
-    assert_eq!(gathered.end, id(2));
+    let collected = SessionRecords::collect(&records, &session(0)).expect("a session");
+    assert_eq!(collected.end, id(2));
 }
 
 /// Anything that matters to the track record; references may lead nowhere or forward.

@@ -347,7 +347,7 @@ fn a_session_continues_another_and_gets_its_context() {
     let fourth = repo.json(["session", "start", "--ai", "dora", "--from", handoff]);
     assert_eq!((&fourth["from"]["session_id"], &fourth["from"]["handoff_id"]), (&json!(first), &json!(handoff)));
     let json = repo.fails(1, ["session", "start", "--ai", "eve", "--from", "nobody"]);
-    assert!(json["error"].as_str().unwrap().contains("there is no session or handoff"), "{json}");
+    assert!(json["error"].as_str().unwrap().contains("cannot find session or handoff"), "{json}");
     // however much there is, what the newcomer is led to has a size
     (0..200).for_each(|n| repo.write(&format!("vendor/file_{n}.txt"), "x\n"));
     let begun = repo.start("gail", "Vendor it");

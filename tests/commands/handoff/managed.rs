@@ -203,11 +203,15 @@ fn errors_are_named_and_nothing_is_stored() {
             "cannot set worker_report.status: another value is there",
             "Give one value",
         ),
-        (with(&["--task-id", " "]), "the task id is empty", ""),
-        (vec!["handoff", "--set", "task_id=t"], "the type epistemic has no fields of its own", "--type"),
+        (with(&["--task-id", " "]), "cannot use the task id: it is empty", ""),
+        (
+            vec!["handoff", "--set", "task_id=t"],
+            "cannot set fields of the type epistemic: it has none of its own",
+            "--type",
+        ),
         (
             vec!["handoff", "--type", "epistemic", "--from", "README"],
-            "the type epistemic has no fields of its own",
+            "cannot set fields of the type epistemic: it has none of its own",
             "--type",
         ),
     ];
@@ -227,12 +231,12 @@ fn errors_are_named_and_nothing_is_stored() {
     for (document, message) in [
         ("", "cannot parse the handoff document as JSON"),
         (r#"{"task_id":"a","task_id":"b"}"#, "cannot parse the handoff document as JSON"),
-        ("[]", "the handoff document is not a JSON object"),
+        ("[]", "cannot read the handoff document: it is not a JSON object"),
         (
             r#"{"handoff_type":"progress","task_id":5}"#,
             "cannot read the handoff document: progress.task_id: invalid type: integer `5`",
         ),
-        (r#"{"handoff_type":"standup"}"#, "the type standup has no fields of its own"),
+        (r#"{"handoff_type":"standup"}"#, "cannot set fields of the type standup: it has none of its own"),
     ] {
         let ran = repo.run_with_input(["handoff", "--from", "-", "--json"], document.as_bytes()).code(2);
         assert!(ran.json()["error"].as_str().unwrap().starts_with(message), "{document}: {}", ran.out);

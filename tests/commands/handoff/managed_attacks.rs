@@ -123,7 +123,7 @@ fn no_input_is_dropped_silently() {
     let secret = format!("ghp_{}", "a1B2".repeat(9));
     let failed =
         repo.fails(2, ["handoff", "--type", "initialization", "--task-id", &secret, "--set", "instructions=I"]);
-    assert_eq!(failed["error"], "the task id looks like a secret");
+    assert_eq!(failed["error"], "cannot use the task id: it looks like a secret");
     for document in ["null", "[]", "3"] {
         let arguments = [
             "handoff",

@@ -251,7 +251,9 @@ fn no_query_is_an_error_of_the_database_and_a_query_without_a_word_is_a_clear_on
         let json = ran.json();
         match ran.code {
             0 => assert!(json["total_found"].is_u64(), "{query}: {json}"),
-            code => assert!(code == 2 && json["error"] == "there is no word to search for", "{query}: {json}"),
+            code => {
+                assert!(code == 2 && json["error"] == "cannot search: the query has no word to find", "{query}: {json}")
+            }
         }
     }
     for query in ["", " ", "\"", "*", "🚀", "\"\"", "-login", "- -"] {

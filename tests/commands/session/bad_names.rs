@@ -109,7 +109,7 @@ fn unusable_record_names_have_distinct_errors() {
         }
         if !matches!(taker[0], "finding" | "show") {
             let json = refused(&repo, 1, &given(&finding));
-            assert!(says(&json, "error", "there is no"), "a finding is no {}: {json}", taker[0]);
+            assert!(says(&json, "error", "cannot find"), "a finding is no {}: {json}", taker[0]);
         }
         let ran = repo.run(given("--exec=touch pwned"));
         assert_eq!(ran.code, 2, "{taker:?}: {}", ran.err);

@@ -327,7 +327,7 @@ fn the_newest_transcript_of_this_work_tree_is_found() {
     let repo = place.repo("work");
     let home = place.path().join("home");
     let none = repo.fails(1, ["collect", "--latest"]);
-    assert!(none["error"].as_str().unwrap().contains("no transcript of this work tree"), "{none}");
+    assert!(none["error"].as_str().unwrap().contains("cannot find a transcript of this work tree"), "{none}");
     repo.fails(2, ["collect"]);
     let put = |path: &str, text: &str, seconds: u64| {
         let path: PathBuf = home.join(path);

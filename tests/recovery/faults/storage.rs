@@ -307,7 +307,7 @@ fn a_lock_that_is_held_loses_nothing() {
         let lock = fs::File::options().append(true).open(repo.path.join(".git/empirica/lock")).expect("the lock");
         lock.lock().expect("it is ours");
         let ids = says_and_reads(&repo, None, "log");
-        assert!(reason(&repo, None).contains("another process holds"));
+        assert!(reason(&repo, None).contains("another process holds it"));
         drop(lock);
         (repo.head(), ids)
     };

@@ -189,6 +189,11 @@ pub fn kind(line: &[u8]) -> Option<String> {
     record::kind(line).ok()
 }
 
+/// The `kind` of a record line, or `unknown kind`.
+pub fn kind_or_unknown(line: &[u8]) -> String {
+    kind(line).unwrap_or_else(|| "unknown kind".to_owned())
+}
+
 /// Whether these bytes are exactly one JSON object, without surrounding white space.
 fn is_object(bytes: &[u8]) -> bool {
     let closed = bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}');

@@ -82,7 +82,7 @@ impl Checkpoint {
         };
         let is_after_compaction = self.trigger == Trigger::PostCompact;
         if self.budget.is_some() && !is_after_compaction {
-            return Err(Error::usage("--budget is for checkpoints after a compaction")
+            return Err(Error::usage("cannot apply --budget: the checkpoint is not after a compaction")
                 .reason("only --trigger post_compact prints a text to limit")
                 .suggest("Leave it out, or add --trigger post_compact."));
         }

@@ -155,7 +155,7 @@ impl Handoff {
         // a transcript has only context
         let kind = self.kind.or(self.transcript.as_ref().map(|_| "context"));
         if kind != Some("context") && (self.detail.is_some() || self.budget.is_some()) && !has_document {
-            return Err(Error::usage("--detail and --budget are for the type context")
+            return Err(Error::usage("cannot apply --detail or --budget: they are for the type context")
                 .reason("a document of another type is stored and shown whole")
                 .suggest("Leave them out, or hand over the context.")
                 .command(empirica("handoff").option("--type", "context")));

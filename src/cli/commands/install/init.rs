@@ -49,7 +49,7 @@ impl Init {
             (["auto"], _) => Ok(Agents::Used),
             (["none"], _) if !self.all_tools => Ok(Agents::Named(Vec::new())),
             (_, Some(named)) => Ok(Agents::Named(named)),
-            _ => Err(Error::usage("auto and none stand alone, and none adds no tools")
+            _ => Err(Error::usage("cannot combine auto or none with other agents, or none with --all-tools")
                 .suggest("Name the agents, or select those in use.")
                 .command(empirica("init").option("--agents", "auto"))),
         }

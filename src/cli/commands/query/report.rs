@@ -31,7 +31,7 @@ impl Report {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let to_output = self.html.as_os_str() == "-";
         if to_output && context.output.as_json {
-            return Err(Error::usage("--html - and --json both write to standard output")
+            return Err(Error::usage("cannot combine --html - and --json: both write to standard output")
                 .suggest("Name a file for the page, or omit --json.")
                 .command(empirica("report").option("--html", "report.html").flag("--json")));
         }

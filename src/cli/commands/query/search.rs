@@ -12,7 +12,7 @@ use empirica_notes::model::handoff::Calibration;
 /// The parser of kinds.
 fn kinds() -> impl TypedValueParser<Value = &'static str> {
     let words = KINDS.map(|kind| PossibleValue::new(name(kind)).aliases([kind.to_owned(), kind.replace('_', "-")]));
-    PossibleValuesParser::new(words).try_map(|word| kind(&word).ok_or("it is no kind"))
+    PossibleValuesParser::new(words).try_map(|word| kind(&word).ok_or("it is not a kind"))
 }
 
 /// Find records by words, best first, or by agent, time, path, kind, likeness
@@ -94,7 +94,7 @@ impl Search {
             false => self.words,
         };
         if let Some(format) = self.format.as_deref().filter(|name| context.output.as_json && *name != "json") {
-            return Err(Error::usage(format!("--json and --format {format} are two formats"))
+            return Err(Error::usage(format!("cannot combine --json and --format {format}: they are two formats"))
                 .provided(format)
                 .reason("with --json the answer is one document")
                 .suggest("Omit one of them."));

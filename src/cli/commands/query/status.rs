@@ -1,7 +1,7 @@
 //! `status`.
 
 use crate::cli::commands::prelude::*;
-use crate::session::{bootstrap, status};
+use crate::session::{project_overview, status};
 
 /// Show the state of the project and the next step; the default command
 ///
@@ -28,10 +28,10 @@ impl Status {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let opened = context.open(Selection { ai: self.ai, session: self.session, ..Default::default() })?;
         let mut templates = context.templates()?;
-        match self.budget.or(self.all.then_some(bootstrap::view::BUDGET)) {
+        match self.budget.or(self.all.then_some(project_overview::view::BUDGET)) {
             Some(budget) => {
-                let outcome = bootstrap::run(&opened, None)?;
-                bootstrap::view::answer(&outcome, budget as usize, context.form(), &mut templates)
+                let outcome = project_overview::run(&opened, None)?;
+                project_overview::view::answer(&outcome, budget as usize, context.form(), &mut templates)
             }
             None => status::view::answer(&status::run(&opened)?, &mut templates),
         }

@@ -69,16 +69,22 @@ fn a_team_is_measured() {
     assert_eq!((all.sessions, all.handoffs), (3, 2));
     assert_eq!((all.median_seconds(), all.mean_seconds()), (Some(2.5), Some(2.5)));
     // the first handoff raised a question, the second none
-    assert_eq!(all.complete, ratio(1, 2));
+    assert_eq!(all.accepted_without_gaps, ratio(1, 2));
     // Bob touched 0 of 1 path of the first and 1 of 3 of the second, Eve 2 of 3
-    assert_eq!(all.relevant, ratio(3, 7));
-    assert_eq!(all.relevant.value(), Some(0.4286));
+    assert_eq!(all.paths_reused, ratio(3, 7));
+    assert_eq!(all.paths_reused.value(), Some(0.4286));
     // Eve's CONTINUE followed Bob's COMPLETE, and preceded her own
-    assert_eq!(all.accurate, ratio(1, 2));
+    assert_eq!(all.completions_kept, ratio(1, 2));
     assert_eq!(found.agents.keys().collect::<Vec<_>>(), ["ada", "bob", "eve"]);
-    assert_eq!((found.agents["ada"].complete, found.agents["bob"].complete), (ratio(1, 2), ratio(0, 0)));
-    assert_eq!((found.agents["bob"].accurate, found.agents["eve"].accurate), (ratio(0, 1), ratio(1, 1)));
-    assert_eq!(found.agents["bob"].complete.value(), None);
+    assert_eq!(
+        (found.agents["ada"].accepted_without_gaps, found.agents["bob"].accepted_without_gaps),
+        (ratio(1, 2), ratio(0, 0))
+    );
+    assert_eq!(
+        (found.agents["bob"].completions_kept, found.agents["eve"].completions_kept),
+        (ratio(0, 1), ratio(1, 1))
+    );
+    assert_eq!(found.agents["bob"].accepted_without_gaps.value(), None);
     let periods: Vec<(&str, u64, u64)> =
         found.periods.iter().map(|(period, tally)| (period.as_str(), tally.sessions, tally.handoffs)).collect();
     assert_eq!(periods, [("2026-03", 3, 1), ("2026-04", 0, 1)]);
@@ -100,14 +106,18 @@ fn the_order_of_the_facts_does_not_count() {
 fn filters_apply_to_agent_and_time() {
     let ada = metrics(&team(), &MetricsQuery { ai: Some("ada".into()), ..everything() });
     assert_eq!((ada.overall.sessions, ada.overall.handoffs, ada.agents.len()), (1, 1, 1));
-    assert_eq!((ada.overall.complete, ada.overall.accurate), (ratio(1, 2), ratio(0, 0)), "others accepted");
+    assert_eq!(
+        (ada.overall.accepted_without_gaps, ada.overall.completions_kept),
+        (ratio(1, 2), ratio(0, 0)),
+        "others accepted"
+    );
     let later = metrics(&team(), &MetricsQuery { since_ms: Some(day(2)), until_ms: Some(day(5)), ..everything() });
     assert_eq!((later.overall.sessions, later.overall.handoffs), (1, 1), "on both edges");
     let later =
         metrics(&team(), &MetricsQuery { since_ms: Some(day(2) + 1), until_ms: Some(day(5) - 1), ..everything() });
     assert_eq!((later.overall.sessions, later.overall.handoffs), (0, 0));
     assert_eq!(later.overall.median_seconds(), None);
-    assert_eq!(metrics(&[], &everything()).overall, Tally::default());
+    assert_eq!(metrics(&[], &everything()).overall, HandoverMetrics::default());
 }
 
 #[test]
@@ -117,7 +127,10 @@ fn acknowledgements_by_the_own_session_do_not_count() {
     ada.accepts = vec![accept(11, 10, Some(Verdict::Complete), 0, 0)];
     ada.touched = ["a".to_owned()].into();
     let found = metrics(&[ada.clone()], &everything()).overall;
-    assert_eq!((found.complete, found.relevant, found.accurate), (ratio(0, 0), ratio(0, 0), ratio(0, 0)));
+    assert_eq!(
+        (found.accepted_without_gaps, found.paths_reused, found.completions_kept),
+        (ratio(0, 0), ratio(0, 0), ratio(0, 0))
+    );
     assert_eq!(reception(&[ada], &id(10)), Reception::default());
 }
 
@@ -127,7 +140,7 @@ fn a_later_decision_on_another_handoff_of_the_session_reopens() {
     ada.handoffs = vec![handoff(10, 1, false, &[]), handoff(12, 2, true, &[])];
     let mut bob = facts(2, "bob", 3);
     bob.accepts = vec![accept(11, 10, Some(Verdict::Complete), 0, 0), accept(13, 12, Some(Verdict::Refine), 0, 0)];
-    let accurate = |all: &[SessionFacts]| metrics(all, &everything()).overall.accurate;
+    let accurate = |all: &[SessionFacts]| metrics(all, &everything()).overall.completions_kept;
     assert_eq!(accurate(&[ada.clone(), bob.clone()]), ratio(0, 1));
     bob.accepts[1].decision = None;
     assert_eq!(accurate(&[ada.clone(), bob.clone()]), ratio(1, 1), "no decision reopens nothing");
@@ -179,7 +192,7 @@ fn periods_are_those_of_the_calendar() {
 
 #[test]
 fn the_middle_of_an_even_number_is_the_mean_of_two() {
-    let tally = |entries: &[u64]| Tally { first_entries: entries.to_vec(), ..Default::default() };
+    let tally = |entries: &[u64]| HandoverMetrics { first_entries: entries.to_vec(), ..Default::default() };
     assert_eq!(tally(&[9000, 1000, 2000]).median_seconds(), Some(2.0));
     assert_eq!(tally(&[9000, 1000, 2000, 4000]).median_seconds(), Some(3.0));
     assert_eq!(tally(&[1000, 1000, 2000]).mean_seconds(), Some(1.333));

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::import::python::convert::derive;
-use crate::import::python::convert::family::Family;
-use crate::import::python::convert::read::at;
+use crate::import::python::convert::family::PythonRef;
+use crate::import::python::convert::read::rfc3339;
 use empirica_notes::model::record::VERSION;
 use empirica_notes::model::{Body, Envelope, Id, SessionId};
 
@@ -48,7 +48,7 @@ pub(crate) struct ParsedPayload<'o> {
 /// The payloads of one ref, oldest first; at least one.
 pub(crate) struct RefPayloads<'o> {
     pub(crate) name: &'o str,
-    pub(crate) family: Family<'o>,
+    pub(crate) family: PythonRef<'o>,
     pub(crate) entries: Vec<ParsedPayload<'o>>,
 }
 
@@ -82,5 +82,5 @@ impl RefPayloads<'_> {
 pub(crate) type KnownGoals = HashMap<String, (Id, u64, Option<String>)>;
 
 pub(crate) fn head(id: Id, ms: u64, session: Option<SessionId>, ai: String, commit: &str) -> Envelope {
-    Envelope { v: VERSION, id, session, ai, at: at(ms), commit: Some(commit.to_owned()), tree: None }
+    Envelope { v: VERSION, id, session, ai, at: rfc3339(ms), commit: Some(commit.to_owned()), tree: None }
 }

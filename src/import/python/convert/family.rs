@@ -10,7 +10,7 @@ const ARTIFACTS: [&str; 9] =
 const UNKNOWN: &str = "the Python tool has no ref of this name";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Family<'n> {
+pub struct PythonRef<'n> {
     /// The folder; `archive` for deleted items.
     pub folder: &'static str,
     /// The session ID of the tool.
@@ -21,7 +21,7 @@ pub struct Family<'n> {
     pub id: &'n str,
 }
 
-impl Family<'_> {
+impl PythonRef<'_> {
     /// Whether a ref holds a single item, or entries with IDs.
     pub fn is_single(&self) -> bool {
         ARTIFACTS.contains(&self.folder)
@@ -40,15 +40,15 @@ pub fn is_ours(name: &str) -> bool {
 }
 
 /// Parses a ref name; the error gives the reason.
-pub fn family(name: &str) -> Result<Family<'_>, String> {
-    let plain = |folder, id| Family { folder, session: None, phase: None, id };
+pub fn family(name: &str) -> Result<PythonRef<'_>, String> {
+    let plain = |folder, id| PythonRef { folder, session: None, phase: None, id };
     if let Some(rest) = name.strip_prefix(PREFIXES[1]) {
         let (kind, _) = rest.split_once('/').unwrap_or((rest, ""));
         return Ok(plain("archive", kind));
     }
     let rest = name.strip_prefix(PREFIXES[0]).unwrap_or(name);
     let parts: Vec<&str> = rest.split('/').collect();
-    let of = |folder, session, phase| Family { folder, session: Some(session), phase, id: "" };
+    let of = |folder, session, phase| PythonRef { folder, session: Some(session), phase, id: "" };
     Ok(match parts.as_slice() {
         ["session", session] => of("session", session, None),
         ["session", session, phase, round] | ["session", session, "noema", phase, round] => {

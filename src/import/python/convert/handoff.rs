@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::fold::assessment::trajectory::{OVERALL, word};
 use crate::import::python::convert::artifacts::MISSING;
 use crate::import::python::convert::draft::{ParsedPayload, RecordDraft, RefPayloads};
-use crate::import::python::convert::read::{at, flag, text, texts};
+use crate::import::python::convert::read::{flag, rfc3339, text, texts};
 use empirica_notes::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};
 use empirica_notes::model::{Body, Vector};
 
@@ -25,7 +25,7 @@ fn report(entry: &ParsedPayload<'_>) -> Handoff {
     Handoff {
         kind: "epistemic".to_owned(),
         task: text(value, "task").unwrap_or(MISSING).to_owned(),
-        started_at: at(entry.ms.saturating_sub(seconds * 1000)),
+        started_at: rfc3339(entry.ms.saturating_sub(seconds * 1000)),
         duration_seconds: seconds,
         session_status: if flag(value, "active") { "active" } else { "ended" }.to_owned(),
         trajectory: trajectory(value.get("deltas"), calibration),

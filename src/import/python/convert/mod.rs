@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 
 pub use crate::import::python::convert::derive::id as derived_id;
 pub use crate::import::python::convert::family::{PREFIXES, is_ours};
-pub use crate::import::python::convert::read::at;
+pub use crate::import::python::convert::read::rfc3339;
 pub use crate::import::python::convert::sessions::{PLACE, UNKNOWN};
 
 use crate::import::python::convert::draft::{
     ConvertedLine, KnownGoals, Original, ParsedPayload, RecordDraft, RefPayloads, TOOL, head,
 };
-use crate::import::python::convert::family::{Family, family};
+use crate::import::python::convert::family::{PythonRef, family};
 use crate::import::python::convert::sessions::Sessions;
 use empirica_notes::model::{Body, Envelope, Id};
 
@@ -109,7 +109,7 @@ pub fn convert(originals: &[Original]) -> Converted {
 /// How much later than the ref a time may be, in milliseconds.
 const AHEAD_MS: u64 = 366 * 24 * 60 * 60 * 1000;
 
-fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayload<'o>, String> {
+fn entry<'o>(original: &'o Original, family: &PythonRef<'_>) -> Result<ParsedPayload<'o>, String> {
     let text = std::str::from_utf8(&original.content).map_err(|_| "it is not UTF-8".to_owned())?;
     let text = text.trim_end_matches('\n');
     let value = match family.is_text() {
@@ -117,7 +117,7 @@ fn entry<'o>(original: &'o Original, family: &Family<'_>) -> Result<ParsedPayloa
         true => return Err("it is empty".to_owned()),
         false => match read::json(text) {
             Some(value @ Value::Object(_)) => value,
-            Some(_) => return Err("it is no JSON object".to_owned()),
+            Some(_) => return Err("it is not a JSON object".to_owned()),
             None => return Err("it is not valid JSON".to_owned()),
         },
     };

@@ -60,14 +60,14 @@ fn without_nan(text: &str) -> Option<String> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct ParsedTime {
     pub ms: u64,
     /// Whether it has no zone and is read as UTC.
     pub naive: bool,
 }
 
 /// Parses a time: ISO 8601 with or without a zone, or Unix seconds.
-pub fn moment(value: &Value) -> Option<Moment> {
+pub fn moment(value: &Value) -> Option<ParsedTime> {
     let (ms, naive) = match value {
         Value::Number(seconds) => (seconds.as_f64()? * 1000.0, false),
         Value::String(text) => match DateTime::parse_from_rfc3339(text.trim()) {
@@ -80,11 +80,11 @@ pub fn moment(value: &Value) -> Option<Moment> {
         },
         _ => return None,
     };
-    (1.0..END_MS).contains(&ms).then_some(Moment { ms: ms as u64, naive })
+    (1.0..END_MS).contains(&ms).then_some(ParsedTime { ms: ms as u64, naive })
 }
 
 /// Unix milliseconds as RFC 3339 UTC.
-pub fn at(ms: u64) -> String {
+pub fn rfc3339(ms: u64) -> String {
     let time = i64::try_from(ms).ok().and_then(DateTime::from_timestamp_millis).unwrap_or_default();
     time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
@@ -149,14 +149,14 @@ mod tests {
     #[test]
     fn times_come_in_three_forms() {
         let ms = 1_795_292_747_133;
-        assert_eq!(moment(&json!("2026-11-21T20:25:47.133513+00:00")), Some(Moment { ms, naive: false }));
-        assert_eq!(moment(&json!("2026-11-21T20:25:47.133513")), Some(Moment { ms, naive: true }));
-        assert_eq!(moment(&json!("2026-11-21 20:25:47.133")), Some(Moment { ms, naive: true }));
+        assert_eq!(moment(&json!("2026-11-21T20:25:47.133513+00:00")), Some(ParsedTime { ms, naive: false }));
+        assert_eq!(moment(&json!("2026-11-21T20:25:47.133513")), Some(ParsedTime { ms, naive: true }));
+        assert_eq!(moment(&json!("2026-11-21 20:25:47.133")), Some(ParsedTime { ms, naive: true }));
         assert_eq!(moment(&json!(1795292747.133)).map(|m| m.ms / 10), Some(ms / 10));
         for no in [json!("yesterday"), json!(null), json!(-5), json!(1e300), json!("0000-01-01T00:00:00")] {
             assert_eq!(moment(&no), None, "{no}");
         }
-        assert_eq!(at(ms), "2026-11-21T20:25:47.133Z");
+        assert_eq!(rfc3339(ms), "2026-11-21T20:25:47.133Z");
     }
 
     #[test]

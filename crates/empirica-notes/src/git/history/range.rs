@@ -16,7 +16,7 @@ const ALTERNATIVES: usize = 5;
 /// Fails for an unknown revision, with branches and tags as alternatives.
 pub fn commits(repo: &Repository, revisions: &[String]) -> Result<BTreeSet<Oid>> {
     if let Some(bad) = revisions.iter().find(|revision| revision.starts_with('-')) {
-        return Err(Error::usage(format!("'{bad}' is not a revision"))
+        return Err(Error::usage(format!("cannot select commits: '{bad}' is not a revision"))
             .provided(bad)
             .reason("it begins with a dash, as an option does")
             .suggest("Give a branch, a tag, a commit, or a range of two of them."));

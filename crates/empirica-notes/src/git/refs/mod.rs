@@ -118,7 +118,7 @@ pub fn damaged_packed_refs(common: &Path) -> Option<Error> {
     let packed = common.join("packed-refs");
     let line = invalid_line(&packed)?;
     let path = quote(&packed.to_string_lossy());
-    let out = Error::storage(format!("{} is damaged: its line {line} names no ref", packed.display()));
+    let out = Error::storage(format!("cannot read the refs in {}: its line {line} names none", packed.display()));
     Some(
         out.reason("git reads no ref from a damaged file")
             .suggest("Restore it, or remove the line; the command keeps a copy.")

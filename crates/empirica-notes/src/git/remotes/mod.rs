@@ -141,7 +141,7 @@ pub fn is_partial(repo: &Repository) -> bool {
 }
 
 fn unknown(remote: &str, names: &[String]) -> Error {
-    let error = Error::not_found(format!("there is no remote '{remote}'")).provided(remote);
+    let error = Error::not_found(format!("cannot find remote '{remote}'")).provided(remote);
     let error = names.iter().fold(error, |error, name| error.alternative(name));
     let error = match names {
         [] => error.reason("no remote is configured in this repository"),

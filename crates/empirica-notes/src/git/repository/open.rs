@@ -51,7 +51,7 @@ pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
             return Err(nothing_found(cwd));
         }
         if let Some(reason) = verdict.refused {
-            return Err(Error::new(Kind::NoRepository, "git refuses the repository")
+            return Err(Error::new(Kind::NoRepository, "cannot open the repository: git refuses it")
                 .reason(reason)
                 .advised(verdict.advice));
         }
@@ -128,7 +128,7 @@ fn no_repository(cwd: &Path, error: gix::Error) -> Error {
     if error.is_permission_denied() || error.to_string().contains("trust") {
         let root = root.unwrap_or(cwd).to_string_lossy();
         let command = format!("git config --global --add safe.directory {}", quote(&root));
-        let out = Error::new(Kind::NoRepository, "the repository belongs to another user");
+        let out = Error::new(Kind::NoRepository, "cannot open the repository: it belongs to another user");
         let out = verdict.refused.into_iter().fold(out, Error::reason);
         return out.advised(Some(verdict.advice.unwrap_or(command))).caused_by(error);
     }
@@ -142,7 +142,7 @@ fn no_repository(cwd: &Path, error: gix::Error) -> Error {
 }
 
 fn nothing_found(cwd: &Path) -> Error {
-    Error::new(Kind::NoRepository, "this is not a git repository")
+    Error::new(Kind::NoRepository, "cannot open a repository: this is not a git repository")
         .reason(format!("no repository was found at or above {}", cwd.display()))
         .suggest("Change into a repository, or create one.")
         .command("git init")
@@ -163,23 +163,25 @@ fn refuse_unknown_formats(cwd: &Path, repo: &gix::Repository) -> Result<()> {
         })
     };
     if !(0..=1).contains(&version) {
-        return refuse(format!("the repository has format version {version}"));
+        return refuse(format!("cannot open the repository: it has format version {version}"));
     }
     let file = config.plumbing();
     for section in file.sections_by_name("extensions").into_iter().flatten() {
         for name in section.value_names() {
             let name = name.to_string().to_ascii_lowercase();
             if version == 0 && VERSION_1_EXTENSIONS.contains(&name.as_str()) {
-                return refuse(format!("the repository has format version 0, and the extension '{name}' of version 1"));
+                return refuse(format!(
+                    "cannot open the repository: it has format version 0, and the extension '{name}' of version 1"
+                ));
             }
             if version == 1 && !KNOWN_EXTENSIONS.contains(&name.as_str()) {
-                return refuse(format!("the repository uses the unknown extension '{name}'"));
+                return refuse(format!("cannot open the repository: it uses the unknown extension '{name}'"));
             }
         }
     }
     let storage = config.string("extensions.refStorage").unwrap_or_default();
     if !storage.is_empty() && !REF_STORAGES.iter().any(|supported| storage == *supported) {
-        return refuse(format!("the repository uses the unknown ref storage '{storage}'"));
+        return refuse(format!("cannot open the repository: it uses the unknown ref storage '{storage}'"));
     }
     Ok(())
 }
@@ -195,7 +197,7 @@ fn refuse_relocated(env: &Env, repo: &gix::Repository) -> Result<()> {
         .filter(|(name, usual)| env.get(name).is_some_and(|path| absolute(Path::new(path)) != absolute(&usual(repo))));
     let more = env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES").map(|_| "GIT_ALTERNATE_OBJECT_DIRECTORIES");
     let Some(name) = names.next().map(|(name, _)| *name).or(more) else { return Ok(()) };
-    Err(Error::new(Kind::NoRepository, format!("{name} is set, which is not supported"))
+    Err(Error::new(Kind::NoRepository, format!("cannot open the repository: {name} is set, which is not supported"))
         .reason("records would be stored in the repository's own folder, not in the one of the variable")
         .suggest("Run the command without the variable; objects/info/alternates is supported.")
         .command(format!("unset {name}")))

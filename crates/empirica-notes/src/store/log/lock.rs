@@ -17,7 +17,7 @@ pub struct Lock {
 
 /// The error for a lock that another process holds.
 pub fn held(path: &Path) -> Error {
-    Error::storage(format!("another process holds {}", path.display()))
+    Error::storage(format!("cannot lock {}: another process holds it", path.display()))
         .reason("it is writing to the notes, or hangs; the lock is released when it exits")
         .suggest("Flush again after it exits; empirica.lockTimeout sets the time to wait.")
         .command(empirica("flush"))

@@ -33,7 +33,7 @@ impl Store<'_> {
 }
 
 pub(crate) fn missing_note(blob: Oid) -> Error {
-    Error::storage(format!("the note {blob} is missing"))
+    Error::storage(format!("cannot read the note {blob}: it is missing"))
         .reason("it was removed, or fetched without its content, as in a partial clone")
         .suggest("Fetch the missing notes; doctor lists them, and how to continue without them.")
         .command(empirica("sync"))

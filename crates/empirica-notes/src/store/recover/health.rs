@@ -121,7 +121,7 @@ impl Health<'_> {
             return Some(repo.unreadable_tip(name, tip));
         }
         if let Some(lock) = repo.ref_lock(&[name]) {
-            return Some(add_stale_lock(Error::storage(format!("{name} is locked")), &lock));
+            return Some(add_stale_lock(Error::storage(format!("cannot update {name}: it is locked")), &lock));
         }
         let below = repo.list_refs(&format!("{name}/")).unwrap_or_default();
         let (other, _) = below.first()?;

@@ -152,7 +152,7 @@ impl Redaction<'_> {
                 continue;
             }
             found.insert(line.clone());
-            gone.insert(id, kind(line));
+            gone.insert(id, export::kind_or_unknown(line));
             let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
             let name = value.as_ref().and_then(|value| value.get("foreign")?.get("ref")?.as_str());
             out.foreign.extend(name.map(str::to_owned));
@@ -219,14 +219,10 @@ fn ids_and_kinds<'l>(
     lines: impl IntoIterator<Item = &'l (Namespace, Vec<u8>)>,
     is_selected: impl Fn(&Id) -> bool,
 ) -> Vec<(Id, String)> {
-    let of_line = |(_, line): &(Namespace, Vec<u8>)| Some((Id::parse(lines::id(line)?)?, kind(line)));
+    let of_line =
+        |(_, line): &(Namespace, Vec<u8>)| Some((Id::parse(lines::id(line)?)?, export::kind_or_unknown(line)));
     let mut records: Vec<_> = lines.into_iter().filter_map(of_line).filter(|(id, _)| is_selected(id)).collect();
     records.sort();
     records.dedup_by(|a, b| a.0 == b.0);
     records
-}
-
-/// The kind of a line.
-fn kind(line: &[u8]) -> String {
-    export::kind(line).unwrap_or_else(|| "unknown kind".to_owned())
 }

@@ -51,7 +51,7 @@ impl Leak {
             self.place.as_ref().map_or(("the log", String::new()), |(name, on)| (name.as_str(), on.to_string()));
         match (&self.part, &self.id) {
             (LeakPart::Note, Some(id)) => format!("the record {id}"),
-            (LeakPart::Note, None) => format!("text outside records, in the note of {object} in {name},"),
+            (LeakPart::Note, None) => format!("text outside records, in the note of {object} in {name}"),
             (LeakPart::Earlier, _) => format!("an older version of the note of {object} in {name}"),
             (LeakPart::Message, _) => format!("the commit {object} of {name}"),
             (LeakPart::Name, _) => format!("the name of a file in {name}"),

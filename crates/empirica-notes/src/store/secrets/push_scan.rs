@@ -211,7 +211,7 @@ fn check_deadline(repo: &Repository) -> Result<()> {
     if !repo.is_past_deadline() {
         return Ok(());
     }
-    Err(Error::refused("timed out scanning for secrets (empirica.syncTimeout)")
+    Err(Error::refused("cannot scan for secrets: timed out (empirica.syncTimeout)")
         .reason("the remote lacks many objects")
         .suggest("Your records are safe here. Send them later.")
         .command(empirica("sync")))

@@ -281,7 +281,7 @@ impl Writer<'_> {
 
     pub(crate) fn not_updated(&self, updates: &[RefUpdate], error: UpdateError) -> Error {
         if matches!(error, UpdateError::TimedOut) {
-            return Error::refused("timed out writing the notes (empirica.syncTimeout)")
+            return Error::refused("cannot write the notes: timed out (empirica.syncTimeout)")
                 .reason("git was terminated: a reference-transaction hook or the disk is slow")
                 .suggest("Your records are safe here. Write and send them later.")
                 .command(empirica("sync"));

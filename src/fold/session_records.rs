@@ -1,4 +1,4 @@
-//! State of a session: its records by kind, folded.
+//! Records of a session by kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -262,7 +262,7 @@ impl SessionRecords {
         self.assessments.last()
     }
 
-    /// The newest value of each vector with its assessment; `given` precedes the assessments.
+    /// The newest value of each vector with its assessment; `newer` precedes the assessments.
     pub fn newest_vectors(&self, newer: &Vectors) -> (Vectors, BTreeMap<String, Id>) {
         let (mut vectors, mut sources) = (newer.clone(), BTreeMap::new());
         for (head, assessment) in self.assessments.iter().rev() {

@@ -1,4 +1,4 @@
-//! The lists of a project for `bootstrap`, each entry as text and as JSON, with their order of importance.
+//! The lists of a project for `status --all`, each entry as text and as JSON, with their order of importance.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::render::budget::{BudgetEntry, BudgetList, OutputForm, brief, entry, list};
 use crate::render::format::short_commit;
 use crate::render::{budget, format, safe};
-use crate::session::bootstrap::memory::Memory;
-use crate::session::bootstrap::overview::{
+use crate::session::project_overview::memory::Memory;
+use crate::session::project_overview::overview::{
     AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, Overview, PastDecision, PastMistake,
     RecentSession, never, status,
 };

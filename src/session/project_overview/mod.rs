@@ -11,8 +11,8 @@ use crate::context::active;
 use crate::context::handoffs::newest as newest_handoff;
 use crate::context::{CommandContext, names};
 use crate::index::{HandoffQuery, Index, RecordQuery};
-use crate::session::bootstrap::memory::Memory;
-use crate::session::bootstrap::overview::{Overview, overview};
+use crate::session::project_overview::memory::Memory;
+use crate::session::project_overview::overview::{Overview, overview};
 use empirica_notes::error::Result;
 use empirica_notes::model::journal::MEMORY;
 use empirica_notes::model::{Record, SessionId};
@@ -20,7 +20,7 @@ use empirica_notes::store::Scan;
 
 /// The state of the project.
 #[derive(Debug)]
-pub struct BootstrapOutcome {
+pub struct ProjectOverviewOutcome {
     /// Handoffs have the commit they are attached to.
     pub overview: Overview,
     pub memory: Memory,
@@ -34,7 +34,7 @@ const NEWEST_PER_KIND: usize = 250;
 
 /// Reads the state of the project for the session `own`, else for the one that the user named, else for the active one here.
 /// A repository without records has an empty overview.
-pub fn run(context: &CommandContext<'_>, own: Option<SessionId>) -> Result<BootstrapOutcome> {
+pub fn run(context: &CommandContext<'_>, own: Option<SessionId>) -> Result<ProjectOverviewOutcome> {
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
     let named = own.is_none() && (context.selection.session.is_some() || context.selection.ai.is_some());
@@ -60,7 +60,7 @@ pub fn run(context: &CommandContext<'_>, own: Option<SessionId>) -> Result<Boots
         }
     }
     let memory = load_memory(&index, &overview)?;
-    Ok(BootstrapOutcome { overview, memory, named, warnings })
+    Ok(ProjectOverviewOutcome { overview, memory, named, warnings })
 }
 
 /// The records for the overview: all of the requesting session, of active sessions and of the newest one of each agent, open

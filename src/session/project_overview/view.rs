@@ -1,4 +1,4 @@
-//! The answer of `bootstrap`: the project within a budget of tokens.
+//! The answer of `status --all`: the project within a budget of tokens.
 
 use minijinja::context;
 use schemars::JsonSchema;
@@ -6,15 +6,15 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::render::answer::{Answer, keys};
-use crate::render::budget::{self, BudgetList, Entries, Keep, LEAST, OutputForm, Press};
+use crate::render::budget::{self, BudgetList, Entries, Keep, LEAST, OutputForm, Shortening};
 use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::bootstrap::BootstrapOutcome;
-use crate::session::bootstrap::overview::{
+use crate::session::project_overview::ProjectOverviewOutcome;
+use crate::session::project_overview::overview::{
     AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, PastDecision, PastMistake, RecentSession,
 };
-use crate::session::bootstrap::sections::{self, EntryView, LongTermMemoryView, WorkingMemoryView, lists};
+use crate::session::project_overview::sections::{self, EntryView, LongTermMemoryView, WorkingMemoryView, lists};
 use crate::text::tokens;
 use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
 use empirica_notes::model::SessionId;
@@ -131,7 +131,12 @@ pub struct ProjectView<'a> {
 }
 
 /// Fits the project into a budget and answers: for text the text, for JSON the whole document.
-pub fn answer(outcome: &BootstrapOutcome, budget: usize, form: OutputForm, terminal: &mut Templates) -> Result<Answer> {
+pub fn answer(
+    outcome: &ProjectOverviewOutcome,
+    budget: usize,
+    form: OutputForm,
+    terminal: &mut Templates,
+) -> Result<Answer> {
     let document = |json: Map<String, Value>| Answer::new(json).warn(outcome.warnings.clone()).counted();
     let frame = match form {
         OutputForm::Text => 0,
@@ -147,7 +152,7 @@ pub fn answer(outcome: &BootstrapOutcome, budget: usize, form: OutputForm, termi
 /// Fits the project into a budget, as a part of another answer. What has no room at all is absent; below about 60 tokens
 /// that can be everything except the counts.
 pub fn fitted(
-    outcome: &BootstrapOutcome,
+    outcome: &ProjectOverviewOutcome,
     budget: usize,
     form: OutputForm,
     terminal: &mut Templates,
@@ -175,14 +180,14 @@ enum OmissionDetail {
 
 /// The same in every attempt to fit.
 struct Project<'o> {
-    outcome: &'o BootstrapOutcome,
+    outcome: &'o ProjectOverviewOutcome,
     form: OutputForm,
     /// The command that shows all of it.
     command: Command,
 }
 
 fn within(
-    outcome: &BootstrapOutcome,
+    outcome: &ProjectOverviewOutcome,
     room: usize,
     frame: usize,
     form: OutputForm,
@@ -190,7 +195,7 @@ fn within(
 ) -> Result<FittedProject> {
     let mut project = Project { outcome, form, command: empirica("status") };
     let all = lists(&outcome.overview, &outcome.memory, form);
-    let whole = project.assembled(&all, Press::Nothing, false, OmissionDetail::Lists, terminal)?;
+    let whole = project.assembled(&all, Shortening::Nothing, false, OmissionDetail::Lists, terminal)?;
     let spent = project.measured(&whole);
     if spent <= room {
         return Ok(whole);
@@ -198,17 +203,17 @@ fn within(
     project.command = command(outcome, enough(spent, frame), form);
     let all = budget::truncated(&all, room / LEAST);
     let longest = (room / 24).max(32);
-    let tight = Press::Musts(16, 12);
+    let tight = Shortening::Musts(16, 12);
     let by_list = [
-        (Press::Brief, Keep::All),
-        (Press::Texts(longest), Keep::All),
-        (Press::Texts(longest), Keep::Musts),
-        (Press::Musts(longest, 24), Keep::Musts),
-        (Press::Musts(24, 16), Keep::Musts),
+        (Shortening::Brief, Keep::All),
+        (Shortening::Texts(longest), Keep::All),
+        (Shortening::Texts(longest), Keep::Musts),
+        (Shortening::Musts(longest, 24), Keep::Musts),
+        (Shortening::Musts(24, 16), Keep::Musts),
         (tight, Keep::OnlyMusts(3)),
     ];
     // one more entry matters more than a count for each list
-    let in_all = [(tight, Keep::OnlyMusts(1)), (Press::Musts(10, 8), Keep::OnlyMusts(1))];
+    let in_all = [(tight, Keep::OnlyMusts(1)), (Shortening::Musts(10, 8), Keep::OnlyMusts(1))];
     for (steps, detail) in [(&by_list[..], OmissionDetail::Lists), (&in_all[..], OmissionDetail::Sum)] {
         let shown = budget::fit(&all, form, steps, |lists, how, less| {
             let shown = project.assembled(&lists, how, less, detail, terminal)?;
@@ -222,14 +227,14 @@ fn within(
 }
 
 /// The command that shows all of the project.
-pub fn command_for_all(outcome: &BootstrapOutcome, terminal: &mut Templates) -> Result<Command> {
+pub fn command_for_all(outcome: &ProjectOverviewOutcome, terminal: &mut Templates) -> Result<Command> {
     let form = OutputForm::Text;
     let whole = within(outcome, usize::MAX, 0, form, terminal)?;
     Ok(command(outcome, enough(cost(&whole.text), 0), form))
 }
 
 /// The command that shows the project within `budget` tokens, for the same session.
-fn command(outcome: &BootstrapOutcome, budget: usize, form: OutputForm) -> Command {
+fn command(outcome: &ProjectOverviewOutcome, budget: usize, form: OutputForm) -> Command {
     let own = outcome.overview.own.as_ref().filter(|_| outcome.named);
     let command = empirica("status").option("--budget", budget.to_string());
     let command = own.into_iter().fold(command, |command, (id, _)| command.option("--session", id.short()));
@@ -247,7 +252,7 @@ impl Project<'_> {
     fn assembled(
         &self,
         lists: &[BudgetList],
-        how: Press,
+        how: Shortening,
         shortened: bool,
         detail: OmissionDetail,
         terminal: &mut Templates,
@@ -269,7 +274,7 @@ impl Project<'_> {
                 active_sessions: overview.active_sessions.len(),
                 agents: overview.agents,
             },
-            own_session_id: (how == Press::Nothing).then(|| overview.own.as_ref().map(|(id, _)| id)),
+            own_session_id: (how == Shortening::Nothing).then(|| overview.own.as_ref().map(|(id, _)| id)),
             message: message.as_ref(),
             working_memory: list("working_memory").map(Into::into),
             long_term_memory: list("long_term_memory").map(Into::into),
@@ -341,10 +346,10 @@ impl Project<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::bootstrap::overview::Overview;
+    use crate::session::project_overview::overview::Overview;
     use empirica_notes::model::Id;
 
-    fn outcome(mistakes: u64) -> BootstrapOutcome {
+    fn outcome(mistakes: u64) -> ProjectOverviewOutcome {
         let mistake = |n: u64| DatedClaim {
             id: Id::at(1_700_000_000_000 + n),
             ai_id: "ada".to_owned(),
@@ -356,7 +361,7 @@ mod tests {
         };
         let mistakes = (0..mistakes).map(mistake).collect();
         let overview = Overview { sessions: 1, agents: 1, mistakes, ..Default::default() };
-        BootstrapOutcome {
+        ProjectOverviewOutcome {
             overview,
             memory: Default::default(),
             named: false,
