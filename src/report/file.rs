@@ -20,7 +20,7 @@ pub fn write(cwd: &Path, requested: &Path, page: &str) -> Result<PathBuf> {
     let named_as_folder = requested.as_os_str().as_encoded_bytes().ends_with(b"/");
     if named_as_folder || existing.as_ref().is_some_and(Metadata::is_dir) {
         let inside = requested.join("report.html");
-        return Err(Error::usage(format!("cannot write the report to {}: it is a folder", requested.display()))
+        return Err(Error::usage(format!("cannot write the page to {}: it is a folder", requested.display()))
             .provided(requested.to_string_lossy())
             .reason("the page is one file")
             .suggest("Name a file in it.")

@@ -231,7 +231,7 @@ fn an_unwritable_file_is_refused_before_any_write() {
     let claude = repo.path.join("CLAUDE.md");
     type Make<'a> = &'a dyn Fn();
     let cases: [(&str, Make<'_>); 8] = [
-        ("line 2 of", &|| repo.write("CLAUDE.md", &format!("a\n{BEGIN}\nb\n"))),
+        ("its line 2 ", &|| repo.write("CLAUDE.md", &format!("a\n{BEGIN}\nb\n"))),
         ("ends a block that does not begin", &|| repo.write("CLAUDE.md", &format!("{END}\n"))),
         ("begins a second block", &|| repo.write("CLAUDE.md", &format!("{BEGIN}\n{END}\n{BEGIN}\n{END}\n"))),
         ("it is not UTF-8", &|| fs::write(&claude, b"a\xff\n").expect("a file")),

@@ -235,8 +235,8 @@ fn invalid_input_is_refused_before_any_write() {
     let cases = [
         (".claude/settings.json", "{\n  \"a\": \n}", "line 3 of"),
         (".claude/settings.json", "[]", "is not an object"),
-        (".claude/settings.json", "{\"hooks\": {\"Stop\": {}}}", "hooks.Stop in"),
-        (".mcp.json", "{\"mcpServers\": []}", "mcpServers in"),
+        (".claude/settings.json", "{\"hooks\": {\"Stop\": {}}}", "its hooks.Stop is"),
+        (".mcp.json", "{\"mcpServers\": []}", "its mcpServers is"),
         (".codex/config.toml", "a = 1\nb =\n", "line 2 of"),
         (".codex/config.toml", "mcp_servers = 1\n", "is not an object"),
         (".codex/hooks.json", "{\"hooks\": {}} {}", "cannot parse"),

@@ -281,9 +281,9 @@ fn attempts_are_counted_and_one_over_the_limit_is_refused_with_a_remedy() {
     }
     // a count below the recorded one is ignored
     let low = repo.fails(2, [&attempt[..], &["--set", "retry_count=1"]].concat());
-    assert_eq!(low["error"], "retry_count is 1: expected 4");
+    assert_eq!(low["error"], "cannot set retry_count to 1: expected 4");
     let refused = repo.fails(1, attempt);
-    assert_eq!(refused["error"], "this would be attempt 4, and 3 are allowed");
+    assert_eq!(refused["error"], "cannot start attempt 4: the limit is 3");
     assert_eq!(count(&repo), 3);
     let command = refused["recovery_commands"][0].as_str().unwrap();
     // the command is ready for a shell

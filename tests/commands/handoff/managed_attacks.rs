@@ -138,7 +138,7 @@ fn no_input_is_dropped_silently() {
             "--json",
         ];
         let ran = repo.run_with_input(arguments, document.as_bytes()).code(2);
-        assert_eq!(ran.json()["error"], "the handoff document is not a JSON object");
+        assert_eq!(ran.json()["error"], "cannot read the handoff document: it is not a JSON object");
     }
     assert_eq!(count(&repo), 0);
     // what a managed handoff lacks is a matter of its format

@@ -128,7 +128,7 @@ fn an_escalated_task_waits_for_its_resolution_in_every_clone() {
             &["--finding", "nothing"],
         ] {
             let json = repo.fails(1, [&["handoff", "--task-id", "login", "--ai", "worker"], kind].concat());
-            assert_eq!(json["error"], "the task 'login' is escalated", "{json}");
+            assert_eq!(json["error"], "cannot continue task 'login': it is escalated", "{json}");
             let resolve = json["recovery_commands"][0].as_str().unwrap();
             assert!(resolve.starts_with(&format!("git empirica accept {}", &escalation[28..])), "{resolve}");
         }
@@ -191,7 +191,7 @@ fn a_decision_to_escalate_allows_only_the_escalation() {
             "escalation_details.recommendation=x",
         ],
     );
-    assert_eq!(json["error"], "the task 'login' is escalated");
+    assert_eq!(json["error"], "cannot continue task 'login': it is escalated");
     // the person it waits for may ask and gets an answer
     repo.json(["session", "start", "--ai", "eve"]);
     let answer = repo.json(["accept", &id(&escalation), "--ai", "eve", "--question", "Which key?"]);

@@ -434,7 +434,7 @@ fn the_page_can_go_to_standard_output() {
     let ran = repo.run(["report", "--html", "-"]).ok();
     assert_eq!((ran.out, ran.err), (page, String::new()));
     let json = repo.fails(2, ["report", "--html", "-"]);
-    assert_eq!(json["error"], "--html - and --json both write to standard output");
+    assert_eq!(json["error"], "cannot combine --html - and --json: both write to standard output");
     assert!(!repo.path.join("-").exists());
     repo.run(["report"]).code(2);
 }
@@ -477,7 +477,7 @@ fn write_errors_are_reported() {
     repo.write("folder/x", "");
     for folder in ["folder", "folder/", "new/"] {
         let json = repo.fails(2, ["report", "--html", folder]);
-        assert_eq!(json["error"], format!("{folder} is a folder"));
+        assert_eq!(json["error"], format!("cannot write the page to {folder}: it is a folder"));
     }
     let json = repo.fails(1, ["report", "--html", "no/such/page.html"]);
     assert_eq!(json["error"], "cannot write the page to no/such/page.html");

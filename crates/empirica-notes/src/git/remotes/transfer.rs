@@ -268,7 +268,7 @@ fn outcome(line: &str, name: &str) -> Option<Pushed> {
 
 fn timed_out(target: &RemoteTarget) -> Error {
     Error::refused(format!("cannot sync with {}: timed out (empirica.syncTimeout)", target.name))
-        .reason("git was terminated at the time limit")
+        .reason("git was terminated at the time limit (empirica.syncTimeout)")
         .suggest("Your records are safe here. Raise the limit, or run it again when the remote answers.")
         .command(format!("git -c empirica.syncTimeout=10m empirica sync {}", quote(&target.name)))
 }
