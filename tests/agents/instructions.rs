@@ -254,7 +254,7 @@ fn an_unwritable_file_is_refused_before_any_write() {
     assert!(json["error"].as_str().expect("a text").contains("leads out"), "{json}");
     repo.git(["init", "-q", "--bare", "../bare.git"]).ok();
     let json = place.at("bare.git").fails(1, ["instructions", "--write"]);
-    assert_eq!(json["error"], "this repository has no work tree");
+    assert_eq!(json["error"], "cannot set up agents: the repository has no work tree");
 }
 
 #[test]

@@ -352,7 +352,7 @@ fn a_dry_run_lists_records_that_would_be_withheld() {
         }
         repo.git(["config", "--unset", "empirica.redact"]).ok();
         let would = repo.json(["sync", "--dry-run"]);
-        assert!(would["warning"].as_str().is_some_and(|text| text.contains("would not be sent")), "{would}");
+        assert!(would["warning"].as_str().is_some_and(|text| text.contains("cannot send the notes")), "{would}");
         assert!(!would.to_string().contains(&token()), "{would}");
         assert_eq!(would["remotes"][0]["outgoing"]["records"], 0, "{would}");
         repo.run(["redact", &id]);

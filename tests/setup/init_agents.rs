@@ -254,7 +254,10 @@ fn invalid_input_is_refused_before_any_write() {
     assert!(json["error"].as_str().expect("a text").contains("leads out of the work tree"), "{json}");
     repo.git(["init", "-q", "--bare", "../bare.git"]).ok();
     let bare = place.at("bare.git");
-    assert_eq!(bare.fails(1, ["init", "--agents", "codex"])["error"], "this repository has no work tree");
+    assert_eq!(
+        bare.fails(1, ["init", "--agents", "codex"])["error"],
+        "cannot set up agents: the repository has no work tree"
+    );
     bare.json(["init"]);
 }
 
