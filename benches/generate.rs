@@ -115,7 +115,7 @@ fn notes(to: &mut dyn Write, words: &mut Words, made: &[Made]) {
         let mut next = [String::new(), String::new()];
         for record in session(words, &made[i - 1], &made[i], i) {
             let line = record::encode(&record) + "\n";
-            let after = record.head.commit.as_ref() == Some(&made[i].id);
+            let after = record.envelope.commit.as_ref() == Some(&made[i].id);
             match record.body.namespace() {
                 Some(Namespace::Handoffs) => {
                     let block =
@@ -265,7 +265,7 @@ impl Saying {
             b & 0xffff_ffff_ffff
         );
         let id = Id::parse(&id).expect("a record's id");
-        let head = Envelope {
+        let envelope = Envelope {
             v: 1,
             id: id.clone(),
             session: Some(self.id.clone()),
@@ -274,7 +274,7 @@ impl Saying {
             commit: Some(on.id.clone()),
             tree: Some(on.tree.clone()),
         };
-        self.records.push(Record { head, body });
+        self.records.push(Record { envelope, body });
         self.ms += 1_000 + words.random.below(20_000) as u64;
         id
     }

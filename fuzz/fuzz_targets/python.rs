@@ -28,14 +28,14 @@ fuzz_target!(|data: &[u8]| {
         let line = |line: &git_empirica::import::python::convert::draft::ConvertedLine| {
             let mut keys: Map<String, Value> = record::body_to_map(&line.body);
             keys.insert("foreign".to_owned(), line.foreign.clone());
-            record::encode_with(&line.head, line.body.kind(), keys)
+            record::encode_with(&line.envelope, line.body.kind(), keys)
         };
         made.lines.iter().map(line).collect()
     };
     let written = lines(&made);
     for (line, text) in made.lines.iter().zip(&written) {
         let read = record::decode(text.as_bytes()).unwrap_or_else(|| panic!("no record: {text}"));
-        assert_eq!((&read.head, &read.body), (&line.head, &line.body));
+        assert_eq!((&read.envelope, &read.body), (&line.envelope, &line.body));
         assert!(export::namespace_of(text.as_bytes()).is_some(), "it has a shelf: {text}");
     }
     let kept = made.lines.iter().filter(|line| line.foreign.get("original").is_some()).count();

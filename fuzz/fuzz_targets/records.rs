@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
         if let Some(read) = record::decode(line) {
             let again = record::encode(&read);
             assert!(!again.contains('\n'), "one line");
-            assert_eq!(lines::id(line), Some(read.head.id.as_str()));
+            assert_eq!(lines::id(line), Some(read.envelope.id.as_str()));
             assert_eq!(record::decode(again.as_bytes()), Some(read.clone()), "{again}");
             assert_eq!(record::encode(&read), again);
             assert_eq!(export::kind(line).as_deref(), Some(read.body.kind()));

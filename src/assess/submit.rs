@@ -195,7 +195,7 @@ pub fn run(
 
     let (records, mut stored) = context.store(&session, bodies, FlushTiming::Now)?;
     let assessed = records.iter().find_map(|record| match &record.body {
-        Body::Assessment(assessment) => Some((record.head.clone(), (**assessment).clone())),
+        Body::Assessment(assessment) => Some((record.envelope.clone(), (**assessment).clone())),
         _ => None,
     });
     let Some((assessed, assessment)) = assessed else {

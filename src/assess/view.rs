@@ -120,7 +120,7 @@ pub fn assessed(outcome: &AssessOutcome) -> Result<Answer> {
     match &outcome.handoff {
         None => {}
         Some(Ok(handoff)) => {
-            text.push_str(&format!("Handoff: {}\n", handoff.record.head.id.short()));
+            text.push_str(&format!("Handoff: {}\n", handoff.record.envelope.id.short()));
             answer = hint_missing(answer.stored(&handoff.stored), handoff, "/handoff");
         }
         Some(Err(error)) => {

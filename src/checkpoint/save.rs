@@ -11,7 +11,7 @@ use empirica_notes::store::FlushTiming;
 
 #[derive(Debug)]
 pub struct CheckpointOutcome {
-    pub head: Envelope,
+    pub envelope: Envelope,
     pub session_id: SessionId,
     pub checkpoint: Checkpoint,
     pub stored: StoreReport,
@@ -26,9 +26,9 @@ pub fn run(context: &CommandContext<'_>, request: SnapshotRequest) -> Result<Che
     let (body, mut warnings) = take(context, &session_records, &session.ai, request, git)?;
     let (records, mut stored) = context.store(&session, vec![Body::Checkpoint(Box::new(body))], FlushTiming::Now)?;
     stored.warnings.append(&mut warnings);
-    match records.into_iter().next().map(|record| (record.head, record.body)) {
-        Some((head, Body::Checkpoint(checkpoint))) => {
-            Ok(CheckpointOutcome { head, session_id: session.id, checkpoint: *checkpoint, stored })
+    match records.into_iter().next().map(|record| (record.envelope, record.body)) {
+        Some((envelope, Body::Checkpoint(checkpoint))) => {
+            Ok(CheckpointOutcome { envelope, session_id: session.id, checkpoint: *checkpoint, stored })
         }
         _ => Err(Error::unstored()),
     }
@@ -49,7 +49,7 @@ fn list_newest(context: &CommandContext<'_>, newest: Option<usize>) -> Result<(V
     let newest = newest.filter(|_| context.selection.ai.is_none());
     let only = RecordQuery { session: session.as_ref(), newest };
     let scan = context.index()?.kinds(&["assessment", "checkpoint"], only)?;
-    let fits = |r: &&Record| context.selection.ai.as_ref().is_none_or(|ai| r.head.ai == *ai);
+    let fits = |r: &&Record| context.selection.ai.as_ref().is_none_or(|ai| r.envelope.ai == *ai);
     Ok((scan.records().rev().filter(fits).cloned().collect(), warnings))
 }
 
@@ -65,7 +65,7 @@ pub fn newest(
     }
     let oldest = max_age_hours.map(|hours| context.env.now() - chrono::Duration::hours(i64::from(hours)));
     let fits = |record: &Record| {
-        let at = chrono::DateTime::parse_from_rfc3339(&record.head.at).ok();
+        let at = chrono::DateTime::parse_from_rfc3339(&record.envelope.at).ok();
         let own = match &record.body {
             Body::Assessment(assessment) => Some(assessment.phase),
             Body::Checkpoint(checkpoint) => checkpoint.phase,

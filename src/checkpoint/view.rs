@@ -64,23 +64,23 @@ pub struct StoredCheckpointView<'a> {
 }
 
 impl<'a> StoredCheckpointView<'a> {
-    pub fn whole(head: &'a Envelope, checkpoint: &'a Checkpoint) -> Self {
+    pub fn whole(envelope: &'a Envelope, checkpoint: &'a Checkpoint) -> Self {
         let snapshot = checkpoint.snapshot.as_ref();
         StoredCheckpointView {
             git_state: Some(checkpoint.git_state.as_ref()),
             snapshot,
             semantic_context: snapshot.map(|snapshot| snapshot.semantic_context.as_ref()),
-            ..StoredCheckpointView::brief(head, checkpoint)
+            ..StoredCheckpointView::brief(envelope, checkpoint)
         }
     }
 
     /// A checkpoint without `git_state` and `snapshot`: for lists.
-    pub fn brief(head: &'a Envelope, checkpoint: &'a Checkpoint) -> Self {
+    pub fn brief(envelope: &'a Envelope, checkpoint: &'a Checkpoint) -> Self {
         StoredCheckpointView {
-            checkpoint_id: &head.id,
+            checkpoint_id: &envelope.id,
             kind: "checkpoint",
             kind_of_snapshot: "epistemic_state_snapshot",
-            envelope: head.into(),
+            envelope: envelope.into(),
             phase: checkpoint.phase,
             round: checkpoint.round,
             trigger: checkpoint.trigger,
@@ -106,15 +106,15 @@ pub fn brief_keys(body: &Body) -> Map<String, Value> {
 }
 
 pub fn taken(outcome: &CheckpointOutcome) -> Answer {
-    let (head, c) = (&outcome.head, &outcome.checkpoint);
+    let (envelope, c) = (&outcome.envelope, &outcome.checkpoint);
     let branch = c.git_state.as_ref().and_then(|state| state.branch.clone());
     let changes = c.git_state.as_ref().map(|state| &state.uncommitted_changes);
     let changed = changes.map_or(0, |c| c.files_added + c.files_deleted + c.files_modified);
-    Answer::new(StoredCheckpointView::whole(head, c))
-        .text(format!("{}\n", head.id.short()))
+    Answer::new(StoredCheckpointView::whole(envelope, c))
+        .text(format!("{}\n", envelope.id.short()))
         .say(format!(
             "Checkpoint {} of session {}{}: {}{}, {} uncommitted.",
-            head.id.short(),
+            envelope.id.short(),
             outcome.session_id.short(),
             branch.map(|b| format!(" on {}", safe::line(&b))).unwrap_or_default(),
             format::vectors(&c.vectors),
@@ -161,14 +161,14 @@ fn origin(c: &Checkpoint) -> String {
     if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
 }
 
-pub fn text(head: &Envelope, c: &Checkpoint) -> String {
-    let session = head.session.as_ref().map_or("–", |id| id.as_str());
+pub fn text(envelope: &Envelope, c: &Checkpoint) -> String {
+    let session = envelope.session.as_ref().map_or("–", |id| id.as_str());
     let trigger = json!(c.trigger);
     let mut lines = vec![
-        format!("checkpoint {}", head.id.short()),
-        format!("Agent:     {}", safe::line(&head.ai)),
+        format!("checkpoint {}", envelope.id.short()),
+        format!("Agent:     {}", safe::line(&envelope.ai)),
         format!("Session:   {session}"),
-        format!("Date:      {}", format::date(&head.at)),
+        format!("Date:      {}", format::date(&envelope.at)),
         format!("Taken:     {}", trigger.as_str().unwrap_or_default().replace('_', " ")),
         format!("Phase:     {} {}{}", c.phase.map_or("none yet", Phase::name), c.round, depth(c)),
         format!("Vectors:   {}{}", format::vectors(&c.vectors), origin(c)),

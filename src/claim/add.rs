@@ -41,7 +41,8 @@ pub fn log(context: &CommandContext<'_>, mut entry: Body, led_from: Option<&str>
 pub fn resolve(context: &CommandContext<'_>, of: &str, answer: String, again: bool) -> Result<AddedClaim> {
     context.text("answer", &answer)?;
     let about = context.record(of, "unknown", &[Namespace::Journal], |r| matches!(r.body, Body::Unknown(_)))?;
-    let mut resolve = Resolve { of: about.head.id, text: answer, concerns: about.head.session.into_iter().collect() };
+    let mut resolve =
+        Resolve { of: about.envelope.id, text: answer, concerns: about.envelope.session.into_iter().collect() };
     if !again {
         refuse_resolved(context, &resolve)?;
     }
@@ -60,7 +61,7 @@ fn store(
     let (records, mut stored) = context.store(session, vec![body], FlushTiming::Later)?;
     stored.warnings.append(&mut warnings);
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
-    Ok(AddedClaim { id: record.head.id, kind, session_id: session.id.clone(), stored })
+    Ok(AddedClaim { id: record.envelope.id, kind, session_id: session.id.clone(), stored })
 }
 
 /// Stores findings and open questions; none of them when one is blank.
@@ -75,10 +76,10 @@ pub fn log_each(context: &CommandContext<'_>, findings: Vec<String>, unknowns: V
 /// Refuses a second answer.
 fn refuse_resolved(context: &CommandContext<'_>, resolve: &Resolve) -> Result<()> {
     let answers = context.index()?.naming([&resolve.of], &["resolve"])?;
-    let Some(Record { head, body: Body::Resolve(earlier) }) = answers.records().next_back() else { return Ok(()) };
-    let at = head.at.get(..16).unwrap_or(&head.at).replace('T', " ");
+    let Some(Record { envelope, body: Body::Resolve(earlier) }) = answers.records().next_back() else { return Ok(()) };
+    let at = envelope.at.get(..16).unwrap_or(&envelope.at).replace('T', " ");
     let unknown = resolve.of.short();
-    Err(Error::refused(format!("cannot resolve unknown {unknown}: {} resolved it on {at} UTC", head.ai))
+    Err(Error::refused(format!("cannot resolve unknown {unknown}: {} resolved it on {at} UTC", envelope.ai))
         .provided(&*resolve.text)
         .reason(format!("its answer is: {}", short(&earlier.text, ANSWER)))
         .suggest(text!["Add another answer with ", option("--again"), "."])

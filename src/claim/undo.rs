@@ -32,14 +32,15 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
             .command(empirica("session list")));
     };
     let scan = context.index()?.session(&session.id)?;
-    let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(&session.id)).collect();
+    let own: Vec<&Record> =
+        scan.records().filter(|record| record.envelope.session.as_ref() == Some(&session.id)).collect();
     let assessed = own.iter().rev().find_map(|record| match &record.body {
-        Body::Assessment(assessment) => Some((&record.head.id, &**assessment)),
+        Body::Assessment(assessment) => Some((&record.envelope.id, &**assessment)),
         _ => None,
     });
     let by_rule = |record: &Record| {
         assessed.is_some_and(|(id, made): (&Id, &Assessment)| {
-            record.head.id > *id && goal_suggestions::by_rule(record, made)
+            record.envelope.id > *id && goal_suggestions::by_rule(record, made)
         })
     };
     let Some(last) = own.iter().rev().find(|record| is_logged(&record.body) && !by_rule(record)) else {
@@ -52,7 +53,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
         .command(empirica("log").flag("--journal")));
     };
     if let Body::Handoff(_) = last.body {
-        let short = last.head.id.short();
+        let short = last.envelope.id.short();
         return Err(Error::refused(format!("cannot undo handoff {short}: it was handed over, not logged"))
             .reason("it is the session's last record, and contains those logged before it")
             .suggest("Hand over again: a handoff with as much in it supersedes the one before.")
@@ -62,7 +63,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
     if matches!(last.body, Body::Assessment(_)) {
         gone.extend(own.iter().filter(|record| by_rule(record)));
     }
-    let ids: BTreeSet<Id> = gone.iter().map(|record| record.head.id.clone()).collect();
+    let ids: BTreeSet<Id> = gone.iter().map(|record| record.envelope.id.clone()).collect();
     let mut out = UndoOutcome {
         session_id: session.id.clone(),
         record: (*last).clone(),
@@ -81,9 +82,9 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
         out.dropped = true;
         return Ok(out);
     }
-    let places = gone
-        .iter()
-        .filter_map(|record| Some((record.body.namespace().unwrap_or(Namespace::Journal), scan.get(&record.head.id)?)));
+    let places = gone.iter().filter_map(|record| {
+        Some((record.body.namespace().unwrap_or(Namespace::Journal), scan.get(&record.envelope.id)?))
+    });
     let places = places.flat_map(|(namespace, entry)| entry.on.iter().map(move |on| (namespace, *on))).collect();
     let retract = context.store.writer().new_record(
         &session.id,

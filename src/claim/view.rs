@@ -40,7 +40,7 @@ pub struct UndoneView<'a> {
 
 pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
     let undo::UndoOutcome { session_id, record, goals, dropped, stored } = outcome;
-    let (id, text) = (&record.head.id, record_line::text(record));
+    let (id, text) = (&record.envelope.id, record_line::text(record));
     let (kind, short) = (record.body.kind(), id.short());
     let object = match &record.body {
         Body::Assessment(made) => format!("{} {}", made.phase.name(), made.round),

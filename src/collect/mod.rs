@@ -326,14 +326,14 @@ fn session_start(
     };
     let mut record = context.store.writer().new_record(&session.id, &session.ai, Body::SessionStart(start));
     if let Some(began) = &transcript.started_at {
-        record.head.at = in_records(began);
+        record.envelope.at = in_records(began);
         let named = transcript.commit.as_deref().and_then(parse_oid).filter(|commit| context.repo.is_commit(*commit));
         let then = || history::at_time(context.repo, began).ok().flatten();
         if let Some(commit) = named.or_else(then)
             && let Ok(tree) = context.repo.tree_of(commit)
         {
-            record.head.commit = Some(commit.to_string());
-            record.head.tree = Some(tree.to_string());
+            record.envelope.commit = Some(commit.to_string());
+            record.envelope.tree = Some(tree.to_string());
         }
     }
     Ok(record)
@@ -345,7 +345,7 @@ fn session_end(context: &CommandContext<'_>, session: &WorkingSession, transcrip
     let mut record =
         context.store.writer().new_record(&session.id, &session.ai, Body::SessionEnd(SessionEnd { reason }));
     if let Some(end) = &transcript.ended_at {
-        record.head.at = in_records(end);
+        record.envelope.at = in_records(end);
     }
     record
 }

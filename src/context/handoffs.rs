@@ -9,7 +9,7 @@ use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
 /// A stored handoff with its envelope.
 #[derive(Debug, Clone)]
 pub struct ListedHandoff {
-    pub head: Envelope,
+    pub envelope: Envelope,
     pub handoff: Handoff,
 }
 
@@ -26,7 +26,7 @@ pub fn of_rows(index: &Index<'_>, rows: &[HandoffRow]) -> Result<Vec<ListedHando
 /// The handoffs with these IDs, in the given order.
 pub fn by_ids(index: &Index<'_>, ids: &[Id]) -> Result<Vec<ListedHandoff>> {
     let handoffs = index.placed(ids)?.into_iter().filter_map(|record| match record.body {
-        Body::Handoff(handoff) => Some(ListedHandoff { head: record.head, handoff: *handoff }),
+        Body::Handoff(handoff) => Some(ListedHandoff { envelope: record.envelope, handoff: *handoff }),
         _ => None,
     });
     Ok(handoffs.collect())

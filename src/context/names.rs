@@ -36,7 +36,7 @@ impl NamedObject {
     pub fn id(&self) -> &str {
         match self {
             NamedObject::Session(session) => session.id.as_str(),
-            NamedObject::Record(record) => record.head.id.as_str(),
+            NamedObject::Record(record) => record.envelope.id.as_str(),
         }
     }
 
@@ -127,7 +127,7 @@ fn label_of_session(session: &Session) -> String {
 pub fn label_of(record: &Record) -> String {
     let words =
         searchable::searchable_text(&record.body).map(|text| format!(": {}", short(&text, WORDS))).unwrap_or_default();
-    format!("{} {}{words}", record.body.kind().replace('_', " "), record.head.id.short())
+    format!("{} {}{words}", record.body.kind().replace('_', " "), record.envelope.id.short())
 }
 
 /// Resolves a session: a full UUID, a unique prefix of 4 characters or more, `latest`, `latest:active`,
@@ -296,7 +296,7 @@ pub fn retracted(context: &CommandContext<'_>, name: &str, error: Error) -> Resu
     }
     let name = name.trim().to_ascii_lowercase();
     let like = context.index()?.ids_like(&name)?;
-    let mut found = like.retracted().filter(|record| is_part(&name, &record.head.id));
+    let mut found = like.retracted().filter(|record| is_part(&name, &record.envelope.id));
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only.clone()),
         _ => Err(error),
@@ -330,21 +330,21 @@ impl<'a> CommandContext<'a> {
             let own = record.body.namespace();
             own.is_none_or(|own| namespaces.contains(&own))
         };
-        let fitting = like.records().filter(|r| matches(&r.head.id) && on_namespace(r) && fits(r));
+        let fitting = like.records().filter(|r| matches(&r.envelope.id) && on_namespace(r) && fits(r));
         let mut found: Vec<Record> = fitting.cloned().collect();
         // a prefix of the short form takes precedence
-        if found.len() > 1 && found.iter().filter(|r| r.head.id.short().starts_with(&name)).count() == 1 {
-            found.retain(|r| r.head.id.short().starts_with(&name));
+        if found.len() > 1 && found.iter().filter(|r| r.envelope.id.short().starts_with(&name)).count() == 1 {
+            found.retain(|r| r.envelope.id.short().starts_with(&name));
         }
         match found.as_slice() {
             [only] => Ok(only.clone()),
-            [] if like.retracted().any(|record| matches(&record.head.id)) => Err(absent(RETRACTED)),
+            [] if like.retracted().any(|record| matches(&record.envelope.id)) => Err(absent(RETRACTED)),
             [] if namespaces.len() == Namespace::ALL.len() => {
                 Err(absent("no stored id has it at its beginning or end"))
             }
             [] => {
                 // report a record of another kind
-                let other = like.records().find(|record| matches(&record.head.id));
+                let other = like.records().find(|record| matches(&record.envelope.id));
                 let kind = other.map(|record| record.body.kind().replace('_', " "));
                 Err(absent(&kind.map_or_else(
                     || "no stored id has it at its beginning or end".to_owned(),
@@ -353,14 +353,15 @@ impl<'a> CommandContext<'a> {
             }
             many => {
                 let message = format!("cannot resolve '{name}': it matches {} records", many.len());
-                let candidates = many.iter().map(|record| (label_of(record), record.head.id.to_string()));
-                Err(several(message, &name, candidates).command(empirica("show").arg(many[0].head.id.as_str())))
+                let candidates = many.iter().map(|record| (label_of(record), record.envelope.id.to_string()));
+                Err(several(message, &name, candidates).command(empirica("show").arg(many[0].envelope.id.as_str())))
             }
         }
     }
 
     /// Resolves `--led-from`.
     pub fn led_from(&self, name: Option<&str>) -> Result<Option<Id>> {
-        name.map(|name| self.record(name, "record", &Namespace::ALL, |_| true).map(|record| record.head.id)).transpose()
+        name.map(|name| self.record(name, "record", &Namespace::ALL, |_| true).map(|record| record.envelope.id))
+            .transpose()
     }
 }

@@ -158,7 +158,7 @@ pub fn begin(
     let first = records.into_iter().next();
     if let Some(first) = &first {
         // as stored, without secrets
-        let (id, began, ai) = (session.id.clone(), first.head.id.clone(), first.head.ai.clone());
+        let (id, began, ai) = (session.id.clone(), first.envelope.id.clone(), first.envelope.ai.clone());
         let external_id = match &first.body {
             Body::SessionStart(start) => start.external_id.clone(),
             _ => None,

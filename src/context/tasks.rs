@@ -22,7 +22,7 @@ pub fn state(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskStat
 pub fn about(index: &Index<'_>, handoffs: &[Id]) -> Result<Scan> {
     let mut out = index.ids(handoffs)?;
     let accepts = index.naming(handoffs, &["accept"])?;
-    let accept_ids: Vec<Id> = accepts.records().map(|record| record.head.id.clone()).collect();
+    let accept_ids: Vec<Id> = accepts.records().map(|record| record.envelope.id.clone()).collect();
     out.merge(accepts);
     out.merge(index.naming(&accept_ids, &["answer"])?);
     Ok(out)
@@ -40,7 +40,7 @@ pub fn check_not_escalated(task: &str, state: &TaskState, kind: &str) -> Result<
         false => "Escalate it with a handoff of the type escalation, or record its resolution.",
     };
     Err(Error::refused(format!("cannot continue task '{task}': it is escalated"))
-        .reason(format!("{} escalated it at {}; it waits for a person", step.head.ai, step.head.at))
+        .reason(format!("{} escalated it at {}; it waits for a person", step.envelope.ai, step.envelope.at))
         .suggest(suggestion)
         .command(resolve)
         .command(show_command(task)))
@@ -55,7 +55,7 @@ pub fn resolve_command(state: &TaskState) -> Option<Command> {
     let step = state.escalation()?;
     let handoff = match &step.action {
         TaskAction::Accept(accept) => &accept.of,
-        _ => &step.head.id,
+        _ => &step.envelope.id,
     };
     Some(empirica("accept").arg(handoff.short()).option("--resolution", blank("<how it was resolved>")))
 }

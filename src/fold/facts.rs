@@ -83,16 +83,16 @@ pub fn facts(records: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFact
     let began_ms = at_ms(&session.started_at, &session.began);
     // if its start is stored, its worktree is known
     let first = records.first_entry_at.as_deref().filter(|_| session.worktree.is_some()).and_then(parsed_ms);
-    let facts_of = |(head, handoff): &(Envelope, Handoff)| HandoffFacts {
-        id: head.id.clone(),
-        at_ms: at_ms(&head.at, &head.id),
-        in_force: !superseded.contains(&head.id),
+    let facts_of = |(envelope, handoff): &(Envelope, Handoff)| HandoffFacts {
+        id: envelope.id.clone(),
+        at_ms: at_ms(&envelope.at, &envelope.id),
+        in_force: !superseded.contains(&envelope.id),
         paths: handoff.artifacts.iter().map(|path| plain(path)).collect(),
     };
     let handoffs: Vec<HandoffFacts> = records.handoffs.iter().map(facts_of).collect();
-    let taken = |(head, accept): &(Envelope, Accept)| AcceptFacts {
-        id: head.id.clone(),
-        at_ms: at_ms(&head.at, &head.id),
+    let taken = |(envelope, accept): &(Envelope, Accept)| AcceptFacts {
+        id: envelope.id.clone(),
+        at_ms: at_ms(&envelope.at, &envelope.id),
         of: accept.of.clone(),
         from: accept.concerns.first().cloned(),
         decision: accept.decision,
@@ -160,7 +160,7 @@ mod tests {
     const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
     fn record(second: u64, body: Body) -> Record {
-        let head = Envelope {
+        let envelope = Envelope {
             v: VERSION,
             id: Id::at(1_767_225_600_000 + second * 1000),
             session: SessionId::parse(SESSION),
@@ -169,7 +169,7 @@ mod tests {
             commit: None,
             tree: None,
         };
-        Record { head, body }
+        Record { envelope, body }
     }
 
     fn started() -> Record {
@@ -187,7 +187,7 @@ mod tests {
 
     fn of(records: &[Record]) -> SessionFacts {
         let superseded = empirica_notes::model::handoff::superseded::superseded(records);
-        let session = records[0].head.session.clone().expect("a session");
+        let session = records[0].envelope.session.clone().expect("a session");
         facts(&SessionRecords::collect(records, &session).expect("its start"), &superseded)
     }
 
@@ -213,14 +213,14 @@ mod tests {
         assert_eq!(of(&[started()]).to_first_entry_ms, None);
         assert_eq!(of(&[finding(7), finding(9)]).to_first_entry_ms, None, "its start is not stored here");
         let mut late = started();
-        late.head.at = "2026-01-01T00:00:08.000Z".into();
+        late.envelope.at = "2026-01-01T00:00:08.000Z".into();
         assert_eq!(of(&[late, finding(7)]).to_first_entry_ms, None, "clocks disagree");
     }
 
     #[test]
     fn answered_questions_count_as_inquiries() {
         let unknown = record(1, Body::Unknown(Unknown { text: "u?".into(), led_from: None }));
-        let answer = Resolve { of: unknown.head.id.clone(), text: "so".into(), concerns: Vec::new() };
+        let answer = Resolve { of: unknown.envelope.id.clone(), text: "so".into(), concerns: Vec::new() };
         let failed = DeadEnd { approach: "a".into(), why: "w".into(), led_from: None };
         let open = record(3, Body::Unknown(Unknown { text: "v?".into(), led_from: None }));
         let records = [started(), unknown, record(2, Body::Resolve(answer)), open, record(4, Body::DeadEnd(failed))];

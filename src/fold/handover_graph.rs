@@ -25,7 +25,7 @@ pub fn handovers<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Cl
     let mut by_handoff: BTreeMap<&Id, &SessionId> = BTreeMap::new();
     let mut of_session: BTreeMap<&SessionId, Vec<&Id>> = BTreeMap::new();
     for records in sessions.clone() {
-        let handoffs: Vec<&Id> = records.handoffs.iter().map(|(head, _)| &head.id).collect();
+        let handoffs: Vec<&Id> = records.handoffs.iter().map(|(envelope, _)| &envelope.id).collect();
         by_handoff.extend(handoffs.iter().map(|id| (*id, &records.session.id)));
         of_session.insert(&records.session.id, handoffs);
     }
@@ -39,10 +39,10 @@ pub fn handovers<'g>(sessions: impl IntoIterator<Item = &'g SessionRecords> + Cl
             let (handoff, by) = (began_with.or_else(before).cloned(), session.began.clone());
             out.push(Handover { handoff, from: from.clone(), to: session.id.clone(), by, accepted: false });
         }
-        for (head, accept) in &records.accepts {
+        for (envelope, accept) in &records.accepts {
             let Some(from) = by_handoff.get(&accept.of).filter(|from| ***from != session.id) else { continue };
             let (handoff, to) = (Some(accept.of.clone()), session.id.clone());
-            out.push(Handover { handoff, from: (*from).clone(), to, by: head.id.clone(), accepted: true });
+            out.push(Handover { handoff, from: (*from).clone(), to, by: envelope.id.clone(), accepted: true });
         }
     }
     let mut seen = BTreeSet::new();
@@ -69,7 +69,7 @@ mod tests {
         let at = format!("2026-01-01T00:00:{n:02}.000Z");
         let (commit, tree) = (None, None);
         Record {
-            head: Envelope { v: 1, id: id(n), session: Some(session(of)), ai: "a".into(), at, commit, tree },
+            envelope: Envelope { v: 1, id: id(n), session: Some(session(of)), ai: "a".into(), at, commit, tree },
             body,
         }
     }

@@ -13,17 +13,17 @@ use empirica_notes::model::{Body, Id, Record, SessionId};
 pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<SessionId, Session> {
     let mut out: BTreeMap<SessionId, Session> = BTreeMap::new();
     for record in records {
-        let Some(id) = &record.head.session else { continue };
+        let Some(id) = &record.envelope.session else { continue };
         let session = out.entry(id.clone()).or_insert_with(|| Session {
             id: id.clone(),
-            began: record.head.id.clone(),
-            ai: record.head.ai.clone(),
-            started_at: record.head.at.clone(),
+            began: record.envelope.id.clone(),
+            ai: record.envelope.ai.clone(),
+            started_at: record.envelope.at.clone(),
             ended_at: None,
             task: None,
             kind: None,
             external_id: None,
-            commit: record.head.commit.clone(),
+            commit: record.envelope.commit.clone(),
             worktree: None,
             place: None,
             from: None,
@@ -31,10 +31,10 @@ pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<S
         });
         match &record.body {
             Body::SessionStart(start) => {
-                session.ai = record.head.ai.clone();
-                session.began = record.head.id.clone();
-                session.started_at = record.head.at.clone();
-                session.commit = record.head.commit.clone();
+                session.ai = record.envelope.ai.clone();
+                session.began = record.envelope.id.clone();
+                session.started_at = record.envelope.at.clone();
+                session.commit = record.envelope.commit.clone();
                 session.task = start.task.clone().or_else(|| session.task.take());
                 session.kind = start.kind.clone();
                 session.external_id = start.external_id.clone();
@@ -47,7 +47,7 @@ pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<S
             Body::Transcript(collected) => {
                 session.external_id = session.external_id.take().or_else(|| Some(collected.transcript.clone()));
             }
-            Body::SessionEnd(_) => session.ended_at = Some(record.head.at.clone()),
+            Body::SessionEnd(_) => session.ended_at = Some(record.envelope.at.clone()),
             Body::Assessment(assessment) => {
                 session.task = assessment.task.clone().or_else(|| session.task.take());
             }
@@ -113,7 +113,7 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<OwnedGoal
         match &record.body {
             Body::Goal(goal) => {
                 let state = GoalState {
-                    id: record.head.id.clone(),
+                    id: record.envelope.id.clone(),
                     text: goal.text.clone(),
                     status: GoalStatus::Open,
                     priority: goal.priority,
@@ -124,18 +124,18 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<OwnedGoal
                     vector: goal.vector.clone(),
                 };
                 let owned =
-                    OwnedGoal { goal: state, session: record.head.session.clone(), progress: None, lapsed: false };
-                goals.insert(record.head.id.clone(), owned);
+                    OwnedGoal { goal: state, session: record.envelope.session.clone(), progress: None, lapsed: false };
+                goals.insert(record.envelope.id.clone(), owned);
                 if goal.vector.is_some() {
-                    suggested.entry(&record.head.session).or_default().push(&record.head.id);
+                    suggested.entry(&record.envelope.session).or_default().push(&record.envelope.id);
                 }
             }
             Body::Subtask(subtask) => {
                 if let Some(owned) = goals.get_mut(&subtask.of) {
                     let at = owned.goal.subtasks.len();
-                    parents.insert(record.head.id.clone(), (subtask.of.clone(), at));
+                    parents.insert(record.envelope.id.clone(), (subtask.of.clone(), at));
                     owned.goal.subtasks.push(SubtaskState {
-                        id: record.head.id.clone(),
+                        id: record.envelope.id.clone(),
                         text: subtask.text.clone(),
                         status: GoalStatus::Open,
                         evidence: None,
@@ -147,7 +147,7 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<OwnedGoal
             Body::GoalTake(take) => {
                 for id in &take.of {
                     if let Some(owned) = goals.get_mut(id) {
-                        owned.session = record.head.session.clone();
+                        owned.session = record.envelope.session.clone();
                         owned.goal.vector = None;
                         if std::mem::take(&mut owned.lapsed) {
                             (owned.goal.status, owned.goal.evidence) = (GoalStatus::Open, None);
@@ -156,7 +156,7 @@ pub fn goals<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<OwnedGoal
                 }
             }
             Body::SessionEnd(_) => {
-                for id in suggested.remove(&record.head.session).unwrap_or_default() {
+                for id in suggested.remove(&record.envelope.session).unwrap_or_default() {
                     if let Some(OwnedGoal { goal, lapsed, .. }) = goals.get_mut(id)
                         && goal.vector.is_some()
                         && goal.status == GoalStatus::Open

@@ -82,13 +82,15 @@ impl SessionRecords {
     /// Collects the records of a session from `records`, in order of ID; records of others count if they resolve its
     /// unknowns or end its goals. `None` without records of the session.
     pub fn collect<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, id: &SessionId) -> Option<Self> {
-        let own: Vec<&Record> = records.clone().into_iter().filter(|r| r.head.session.as_ref() == Some(id)).collect();
+        let own: Vec<&Record> =
+            records.clone().into_iter().filter(|r| r.envelope.session.as_ref() == Some(id)).collect();
         let session = sessions(own.iter().copied()).remove(id)?;
         let owned = goals(records.clone()).into_iter().filter(|owned| owned.session.as_ref() == Some(id));
         let goals = owned.map(|owned| owned.goal).collect();
         let continues =
             |record: &&Record| matches!(&record.body, Body::SessionStart(start) if start.from.as_ref() == Some(id));
-        let continued_by = records.clone().into_iter().filter(continues).map(|record| record.head.clone()).collect();
+        let continued_by =
+            records.clone().into_iter().filter(continues).map(|record| record.envelope.clone()).collect();
         Some(SessionRecords { continued_by, ..Self::of(session, &own, &answers(records), goals) })
     }
 
@@ -130,15 +132,15 @@ impl SessionRecords {
         // last run of each command, and its position
         let mut evidence: BTreeMap<&str, (usize, HandoffEvidence)> = BTreeMap::new();
         for (at, record) in own.iter().enumerate() {
-            out.last_at.clone_from(&record.head.at);
+            out.last_at.clone_from(&record.envelope.at);
             if !record.body.is_meta() && !matches!(record.body, Body::Digest(_)) {
-                out.end.clone_from(&record.head.id);
+                out.end.clone_from(&record.envelope.id);
             }
-            let item = |text: &str| Item { id: Some(record.head.id.clone()), text: text.to_owned() };
+            let item = |text: &str| Item { id: Some(record.envelope.id.clone()), text: text.to_owned() };
             match &record.body {
-                Body::Unknown(unknown) => match answers.get(&record.head.id) {
+                Body::Unknown(unknown) => match answers.get(&record.envelope.id) {
                     Some(answer) => out.answered.push(AnsweredUnknown {
-                        id: record.head.id.clone(),
+                        id: record.envelope.id.clone(),
                         question: unknown.text.clone(),
                         answer: answer.clone(),
                     }),
@@ -146,7 +148,7 @@ impl SessionRecords {
                 },
                 Body::DeadEnd(dead_end) => {
                     out.dead_ends.push(DeadEnd { led_from: None, ..dead_end.clone() });
-                    out.dead_end_ids.push(record.head.id.clone());
+                    out.dead_end_ids.push(record.envelope.id.clone());
                 }
                 Body::Mistake(mistake) => out.mistakes.push(Mistake { led_from: None, ..mistake.clone() }),
                 Body::Decision(decision) => out.decisions.push(Decision { led_from: None, ..decision.clone() }),
@@ -168,13 +170,13 @@ impl SessionRecords {
                     }
                 }
                 Body::Assessment(assessment) => {
-                    out.assessments.push((record.head.clone(), (**assessment).clone()));
+                    out.assessments.push((record.envelope.clone(), (**assessment).clone()));
                 }
                 Body::Checkpoint(checkpoint) => {
-                    out.checkpoints.push((record.head.clone(), (**checkpoint).clone()));
+                    out.checkpoints.push((record.envelope.clone(), (**checkpoint).clone()));
                 }
-                Body::Handoff(handoff) => out.handoffs.push((record.head.clone(), (**handoff).clone())),
-                Body::Accept(accept) => out.accepts.push((record.head.clone(), accept.clone())),
+                Body::Handoff(handoff) => out.handoffs.push((record.envelope.clone(), (**handoff).clone())),
+                Body::Accept(accept) => out.accepts.push((record.envelope.clone(), accept.clone())),
                 Body::Transcript(collected) => collections.push(collected.as_ref()),
                 // a finding, or a claim that has no list of its own
                 body => out.findings.extend(body.claim().map(|claim| match body {
@@ -197,11 +199,11 @@ impl SessionRecords {
                     out.entries += 1;
                     let is_suggested = matches!(body, Body::Goal(goal) if goal.vector.is_some());
                     if out.first_entry_at.is_none() && !is_suggested {
-                        out.first_entry_at = Some(record.head.at.clone());
+                        out.first_entry_at = Some(record.envelope.at.clone());
                     }
                 }
             }
-            out.entry_ids.push(record.head.id.clone());
+            out.entry_ids.push(record.envelope.id.clone());
         }
         let mut evidence: Vec<(usize, HandoffEvidence)> = evidence.into_values().collect();
         evidence.sort_by_key(|(at, _)| *at);
@@ -219,8 +221,8 @@ impl SessionRecords {
 
     /// Subtracts transcript parts collected up to a record; `all` has the records of the session.
     pub fn leave_out_collected(&mut self, all: &[&Record], upto: &Id) {
-        let own = all.iter().filter(|record| record.head.session.as_ref() == Some(&self.session.id));
-        let before = own.filter(|record| record.head.id <= *upto).filter_map(|record| match &record.body {
+        let own = all.iter().filter(|record| record.envelope.session.as_ref() == Some(&self.session.id));
+        let before = own.filter(|record| record.envelope.id <= *upto).filter_map(|record| match &record.body {
             Body::Transcript(collected) => Some(collected.as_ref()),
             _ => None,
         });
@@ -265,10 +267,10 @@ impl SessionRecords {
     /// The newest value of each vector with its assessment; `newer` precedes the assessments.
     pub fn newest_vectors(&self, newer: &Vectors) -> (Vectors, BTreeMap<String, Id>) {
         let (mut vectors, mut sources) = (newer.clone(), BTreeMap::new());
-        for (head, assessment) in self.assessments.iter().rev() {
+        for (envelope, assessment) in self.assessments.iter().rev() {
             for (vector, value) in assessment.vectors.iter() {
                 if vectors.get(vector).is_none() && vectors.set(vector, value) {
-                    sources.insert(vector.name().to_owned(), head.id.clone());
+                    sources.insert(vector.name().to_owned(), envelope.id.clone());
                 }
             }
         }
@@ -283,11 +285,11 @@ impl SessionRecords {
 
     /// The assessments as a handoff quotes them.
     pub fn assessed(&self) -> Vec<Assessed> {
-        let quote = |(head, a): &(Envelope, Assessment)| Assessed {
-            id: head.id.clone(),
+        let quote = |(envelope, a): &(Envelope, Assessment)| Assessed {
+            id: envelope.id.clone(),
             phase: a.phase,
             round: a.round,
-            at: head.at.clone(),
+            at: envelope.at.clone(),
             vectors: a.vectors.clone(),
             confidence: a.confidence,
             reasoning: a.reasoning.clone(),

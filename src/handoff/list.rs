@@ -18,7 +18,7 @@ pub fn list(context: &CommandContext<'_>, unacknowledged: bool) -> Result<(Vec<L
     let mut listed = in_force(context, &query, usize::MAX)?;
     if unacknowledged {
         let acknowledged = taken_up(context.index()?.kinds(&["accept"], RecordQuery::default())?.records());
-        listed.retain(|listed| !acknowledged.contains(&listed.head.id));
+        listed.retain(|listed| !acknowledged.contains(&listed.envelope.id));
     }
     Ok((listed, warnings))
 }

@@ -89,17 +89,17 @@ pub fn sign(context: &CommandContext<'_>, of: &Id, ai: &str) -> Result<SignOutco
     let (sha256, places) = line(context, of)?;
     let folder = Folder::new(context.store.paths().state())?;
     let signed = signing::sign(context.repo, &folder.0, &message(of, &sha256))?;
-    let head = context.store.writer().new_envelope(None, ai);
-    let signature_id = head.id.clone();
+    let envelope = context.store.writer().new_envelope(None, ai);
+    let signature_id = envelope.id.clone();
     let body = Body::Signature(Signature { of: of.clone(), sha256: sha256.clone(), signed });
     let mut stored = StoreReport::default();
     let places = places.into_iter().map(|on| (Namespace::Handoffs, on)).collect();
-    stored.add(&mut context.store.writer().append_in_notes(&Record { head, body }, &places, FlushTiming::Now)?);
+    stored.add(&mut context.store.writer().append_in_notes(&Record { envelope, body }, &places, FlushTiming::Now)?);
     Ok(SignOutcome { of: of.clone(), signature_id, sha256, stored })
 }
 
 pub fn run(context: &CommandContext<'_>, name: &str) -> Result<SignOutcome> {
-    sign(context, &named(context, name)?.head.id, &context.author(None))
+    sign(context, &named(context, name)?.envelope.id, &context.author(None))
 }
 
 pub fn verify(context: &CommandContext<'_>, of: &Id) -> Result<Verification> {
@@ -110,7 +110,7 @@ pub fn verify(context: &CommandContext<'_>, of: &Id) -> Result<Verification> {
         if let Body::Signature(signature) = &record.body {
             let folder = Folder::new(context.store.paths().state())?;
             let (state, git) = check(context.repo, &folder, signature, of, &sha256)?;
-            let Envelope { id: signature_id, ai: ai_id, at: timestamp, .. } = record.head.clone();
+            let Envelope { id: signature_id, ai: ai_id, at: timestamp, .. } = record.envelope.clone();
             signatures.push(CheckedSignature { signature_id, ai_id, timestamp, state, git });
         }
     }

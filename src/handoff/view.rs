@@ -31,7 +31,7 @@ use empirica_notes::model::{Body, Envelope, Handoff, Id, Phase, Record, SessionI
 
 pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
     let Body::Handoff(handoff) = &record.body else { return Ok(String::new()) };
-    let head = &record.head;
+    let envelope = &record.envelope;
     let mut data = json!(handoff);
     let goal = |goal: &&GoalState| {
         let mut shown = json!(goal);
@@ -47,13 +47,13 @@ pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
             "learned": learned(handoff),
             "signs": signs(),
             "since": handoff.since.as_ref().map(Id::short),
-            "session_short": head.session.as_ref().map(|id| id.short()),
-            "short": head.id.short(),
-            "session": head.session.as_ref().map(|id| id.as_str()),
-            "ai": head.ai,
-            "date": format::date(&head.at),
+            "session_short": envelope.session.as_ref().map(|id| id.short()),
+            "short": envelope.id.short(),
+            "session": envelope.session.as_ref().map(|id| id.as_str()),
+            "ai": envelope.ai,
+            "date": format::date(&envelope.at),
             "duration": duration(handoff.duration_seconds),
-            "commit": short_commit(head.commit.as_deref()),
+            "commit": short_commit(envelope.commit.as_deref()),
             "git": handoff.git.as_ref().map(git_line),
             "regenerates": handoff.regenerates.as_ref().map(Id::short),
             "way": compared(handoff),
@@ -266,12 +266,12 @@ pub fn texts(items: &[Item]) -> Vec<&str> {
 }
 
 impl<'a> HandoffView<'a> {
-    pub fn of(head: &'a Envelope, handoff: &'a Handoff) -> Self {
+    pub fn of(envelope: &'a Envelope, handoff: &'a Handoff) -> Self {
         let git = handoff.git.as_ref();
         HandoffView {
-            handoff_id: &head.id,
+            handoff_id: &envelope.id,
             kind: &handoff.kind,
-            envelope: head.into(),
+            envelope: envelope.into(),
             duration: duration(handoff.duration_seconds),
             duration_seconds: handoff.duration_seconds,
             session_status: &handoff.session_status,
@@ -304,7 +304,7 @@ impl<'a> HandoffView<'a> {
             to: handoff.to.as_deref(),
             task_id: handoff.task_id.as_deref(),
             iteration: handoff.iteration,
-            payload: payload::document(handoff, &head.at),
+            payload: payload::document(handoff, &envelope.at),
         }
     }
 }
@@ -339,13 +339,13 @@ pub struct CompactView<'a> {
     calibrated: Calibration,
 }
 
-pub fn compact(head: &Envelope, handoff: &Handoff) -> Value {
+pub fn compact(envelope: &Envelope, handoff: &Handoff) -> Value {
     let texts = |items: &[Item], most| items.iter().take(5).map(|item| cut(&item.text, most)).collect();
     let significant = deltas(&handoff.trajectory).into_iter().filter(|(_, delta)| delta.abs() >= 0.10);
     json!(CompactView {
-        s: head.session.as_ref().map(SessionId::short),
-        ai: &head.ai,
-        ts: &head.at,
+        s: envelope.session.as_ref().map(SessionId::short),
+        ai: &envelope.ai,
+        ts: &envelope.at,
         task: cut(&handoff.task, 200),
         deltas: significant.map(|(name, delta)| (name, json!((delta * 100.0).round() / 100.0))).collect(),
         findings: texts(&handoff.findings, 150),
@@ -406,14 +406,14 @@ pub struct WrittenView<'a> {
 
 /// The keys of a written or drafted handoff, and its Markdown.
 pub fn outcome_json(outcome: &HandoffOutcome, built_in: &mut Templates) -> Result<(Map<String, Value>, String)> {
-    let (head, handoff) = (&outcome.record.head, outcome.handoff());
+    let (envelope, handoff) = (&outcome.record.envelope, outcome.handoff());
     let markdown = markdown(built_in, &outcome.record)?;
     let missing = outcome.missing.iter().map(|(missing, command)| MissingView { missing, command });
     let mut json = keys(WrittenView {
-        handoff_id: &head.id,
-        report_id: &head.id,
-        session_id: head.session.as_ref(),
-        commit: head.commit.as_deref(),
+        handoff_id: &envelope.id,
+        report_id: &envelope.id,
+        session_id: envelope.session.as_ref(),
+        commit: envelope.commit.as_deref(),
         kind: handoff.map(|handoff| handoff.kind.as_str()),
         task_id: handoff.and_then(|handoff| handoff.task_id.as_deref()),
         iteration: handoff.and_then(|handoff| handoff.iteration),
@@ -441,10 +441,10 @@ pub fn answer(outcome: &HandoffOutcome, terminal: &mut Templates) -> Result<Answ
         Err(error) if outcome.is_stored => answer.text(built_in).warn([error.to_string()]),
         Err(error) => return Err(error),
     };
-    let head = &outcome.record.head;
+    let envelope = &outcome.record.envelope;
     answer = if outcome.is_stored {
-        let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "the next commit".to_owned());
-        answer.say(format!("Stored handoff {} on {on}.", head.id.short()))
+        let on = short_commit(envelope.commit.as_deref()).unwrap_or_else(|| "the next commit".to_owned());
+        answer.say(format!("Stored handoff {} on {on}.", envelope.id.short()))
     } else {
         let why = match check::view::stops(outcome.checks.as_deref()) {
             true => "A check has an error: nothing is stored.",
@@ -464,7 +464,7 @@ pub fn hint_missing(mut answer: Answer, outcome: &HandoffOutcome, place: &str) -
     for (at, (_, command)) in outcome.missing.iter().enumerate() {
         answer = answer.remedy(format!("{place}/missing/{at}/command"), command.clone());
     }
-    let Some(session) = outcome.record.head.session.as_ref().filter(|_| !outcome.missing.is_empty()) else {
+    let Some(session) = outcome.record.envelope.session.as_ref().filter(|_| !outcome.missing.is_empty()) else {
         return answer;
     };
     let what: Vec<&str> = outcome.missing.iter().map(|(what, _)| *what).collect();
@@ -492,11 +492,11 @@ pub struct BriefView<'a> {
 }
 
 impl<'a> From<&'a ListedHandoff> for BriefView<'a> {
-    fn from(ListedHandoff { head, handoff }: &'a ListedHandoff) -> Self {
+    fn from(ListedHandoff { envelope, handoff }: &'a ListedHandoff) -> Self {
         BriefView {
-            handoff_id: &head.id,
+            handoff_id: &envelope.id,
             kind: &handoff.kind,
-            envelope: head.into(),
+            envelope: envelope.into(),
             task: &handoff.task,
             calibration_status: handoff.calibration_status,
             epistemic_growth: growth(handoff),
@@ -536,9 +536,9 @@ pub fn list(handoffs: &[ListedHandoff], warnings: Vec<String>) -> Answer {
     let line = |listed: &ListedHandoff| {
         format!(
             "{} {} {:<12} {}\n",
-            listed.head.id.short(),
-            format::date(&listed.head.at),
-            safe::line(&listed.head.ai),
+            listed.envelope.id.short(),
+            format::date(&listed.envelope.at),
+            safe::line(&listed.envelope.ai),
             safe::line(&listed.handoff.task)
         )
     };

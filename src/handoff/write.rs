@@ -47,7 +47,7 @@ impl HandoffOutcome {
 
     /// The ref and commit that hold it.
     pub fn storage_location(&self) -> String {
-        let on = self.record.head.commit.as_deref().unwrap_or("the empty tree, until the first commit");
+        let on = self.record.envelope.commit.as_deref().unwrap_or("the empty tree, until the first commit");
         format!("git:{} on {on}", empirica_notes::store::data_ref(Namespace::Handoffs))
     }
 }
@@ -163,7 +163,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
 
 /// Signs a stored handoff. A failure is only a warning, with the command that signs it later.
 pub fn sign(context: &CommandContext<'_>, session: &WorkingSession, outcome: &mut HandoffOutcome) {
-    let id = outcome.record.head.id.clone();
+    let id = outcome.record.envelope.id.clone();
     match crate::handoff::sign::sign(context, &id, &session.ai) {
         Ok(signed) => {
             outcome.signature = Some(signed.signature_id);
@@ -231,9 +231,9 @@ pub fn write(
     let has_no_commit = handoff.commits.is_empty();
     let mut superseded = superseded_by(&scan, &handoff, &session.id);
     if let Some(revision) = &content.revision
-        && superseded.iter().all(|(id, _)| *id != revision.head.id)
+        && superseded.iter().all(|(id, _)| *id != revision.envelope.id)
     {
-        superseded.push((revision.head.id.clone(), revision.on.clone()));
+        superseded.push((revision.envelope.id.clone(), revision.on.clone()));
     }
     let record = context.store.writer().new_record(&session.id, &session.ai, Body::Handoff(Box::new(handoff)));
     let mut written = context.store.writer().append_handoff(record, superseded)?;
@@ -243,7 +243,7 @@ pub fn write(
         let paths: Vec<String> = files_added.into_iter().chain(files_modified).chain(files_deleted).collect();
         // with a clean tree and commits, the handoff is already on its commit
         if !paths.is_empty() || has_no_commit {
-            context.store.pending_handoffs().add(&record.head, paths);
+            context.store.pending_handoffs().add(&record.envelope, paths);
         }
     }
     Ok(HandoffOutcome { record, is_stored: true, missing, checks: None, signature: None, stored })
@@ -284,12 +284,12 @@ fn superseded_by(scan: &Scan, new: &Handoff, session: &SessionId) -> Vec<(Id, BT
     let before = superseded(scan.records().filter(|record| matches!(record.body, Body::Supersede(_))));
     let is_replaced = |entry: &&RecordEntry| match &entry.record.body {
         Body::Handoff(earlier) => {
-            let is_own = entry.record.head.session.as_ref() == Some(session);
+            let is_own = entry.record.envelope.session.as_ref() == Some(session);
             is_own && earlier.kind == "epistemic" && Substance::of(earlier) <= substance
         }
         _ => false,
     };
-    let earlier = scan.entries().filter(is_replaced).filter(|entry| !before.contains(&entry.record.head.id));
+    let earlier = scan.entries().filter(is_replaced).filter(|entry| !before.contains(&entry.record.envelope.id));
     let earlier = earlier.filter(|_| new.payload.is_none());
-    earlier.map(|entry| (entry.record.head.id.clone(), entry.on.clone())).collect()
+    earlier.map(|entry| (entry.record.envelope.id.clone(), entry.on.clone())).collect()
 }

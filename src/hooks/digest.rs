@@ -9,20 +9,20 @@ use empirica_notes::model::{Body, Digest, Id, Record, SessionId};
 /// The digest of `session` since its last digest or a handoff for which `is_reported` is true; `None` if it would be
 /// empty. Records are in order of ID.
 pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Id) -> bool) -> Option<Digest> {
-    let own = |record: &&&Record| record.head.session.as_ref() == Some(session);
+    let own = |record: &&&Record| record.envelope.session.as_ref() == Some(session);
     let reported = records.iter().filter(own).filter_map(|record| match &record.body {
-        Body::Handoff(_) if is_reported(&record.head.id) => Some(&record.head.id),
+        Body::Handoff(_) if is_reported(&record.envelope.id) => Some(&record.envelope.id),
         Body::Digest(digest) => Some(&digest.upto),
         _ => None,
     });
     let since: Option<&Id> = reported.max();
-    let new = || records.iter().copied().filter(|record| since.is_none_or(|id| record.head.id > *id));
-    let upto = new().filter(|record| own(&record)).map(|record| record.head.id.clone()).max()?;
+    let new = || records.iter().copied().filter(|record| since.is_none_or(|id| record.envelope.id > *id));
+    let upto = new().filter(|record| own(&record)).map(|record| record.envelope.id.clone()).max()?;
     let all = SessionRecords::collect(records.iter().copied(), session)?;
     let session_records = SessionRecords::collect(new(), session)?;
     let question = |of: &Id| {
         records.iter().find_map(|record| match &record.body {
-            Body::Unknown(unknown) if record.head.id == *of => Some(unknown.text.clone()),
+            Body::Unknown(unknown) if record.envelope.id == *of => Some(unknown.text.clone()),
             _ => None,
         })
     };
@@ -63,7 +63,7 @@ mod tests {
     }
 
     fn record(n: u64, body: Body) -> Record {
-        let head = Envelope {
+        let envelope = Envelope {
             v: 1,
             id: Id::parse(&format!("00000000-0000-7000-8000-0000{n:08x}")).unwrap(),
             session: Some(session()),
@@ -72,7 +72,7 @@ mod tests {
             commit: None,
             tree: None,
         };
-        Record { head, body }
+        Record { envelope, body }
     }
 
     fn finding(n: u64, text: &str) -> Record {
@@ -83,7 +83,7 @@ mod tests {
     fn a_digest_continues_where_the_last_one_ended() {
         let one = finding(1, "one");
         let first = digest(&[&one], &session(), |_| true).unwrap();
-        assert_eq!((first.findings.len(), &first.upto), (1, &one.head.id));
+        assert_eq!((first.findings.len(), &first.upto), (1, &one.envelope.id));
         let reported = record(2, Body::Digest(Box::new(first)));
         assert_eq!(digest(&[&one, &reported], &session(), |_| true), None);
         let late = finding(3, "late");
@@ -106,8 +106,10 @@ mod tests {
         let first = digest(&[&unknown], &session(), |_| true).unwrap();
         assert_eq!(first.unknowns[0].text, "why?");
         let reported = record(2, Body::Digest(Box::new(first)));
-        let answer =
-            record(3, Body::Resolve(Resolve { of: unknown.head.id.clone(), text: "so".into(), concerns: Vec::new() }));
+        let answer = record(
+            3,
+            Body::Resolve(Resolve { of: unknown.envelope.id.clone(), text: "so".into(), concerns: Vec::new() }),
+        );
         let second = digest(&[&unknown, &reported, &answer], &session(), |_| true).unwrap();
         assert_eq!(second.answers, [Reply { question: "why?".into(), answer: "so".into() }]);
         assert!(second.unknowns.is_empty());

@@ -81,9 +81,9 @@ pub fn run(
     // newest first: a session is filed under the agent of its newest handoff
     for batch in ids.chunks(BATCH) {
         for listed in by_ids(&index, batch)? {
-            let session = listed.head.session.map_or_else(|| listed.head.id.to_string(), |id| id.to_string());
-            let ai = owners.entry(session.clone()).or_insert(listed.head.ai).clone();
-            sessions.entry((ai, session)).or_default().push(listed.head.id);
+            let session = listed.envelope.session.map_or_else(|| listed.envelope.id.to_string(), |id| id.to_string());
+            let ai = owners.entry(session.clone()).or_insert(listed.envelope.ai).clone();
+            sessions.entry((ai, session)).or_default().push(listed.envelope.id);
         }
     }
     let names = folder_names(sessions.keys().map(|(ai, _)| ai.as_str()));

@@ -53,14 +53,15 @@ pub fn page(handoffs: &[ListedHandoff]) -> Result<MarkdownFile> {
     let mut templates = Templates::built_in();
     let mut texts = Vec::new();
     for listed in handoffs {
-        let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
+        let record =
+            Record { envelope: listed.envelope.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
         texts.push(markdown(&mut templates, &record)?.trim_end().to_owned());
     }
-    let newest = handoffs.last().map(|listed| &listed.head);
+    let newest = handoffs.last().map(|listed| &listed.envelope);
     let json = json!({
-        "session_id": newest.and_then(|head| head.session.as_ref()),
-        "ai_id": newest.map(|head| &head.ai),
-        "handoffs": handoffs.iter().map(|listed| compact(&listed.head, &listed.handoff)).collect::<Vec<_>>(),
+        "session_id": newest.and_then(|envelope| envelope.session.as_ref()),
+        "ai_id": newest.map(|envelope| &envelope.ai),
+        "handoffs": handoffs.iter().map(|listed| compact(&listed.envelope, &listed.handoff)).collect::<Vec<_>>(),
     });
     Ok(MarkdownFile { markdown: texts.join("\n\n") + "\n", json: safe::json(&json) + "\n" })
 }

@@ -31,7 +31,7 @@ impl ParsedLine {
     }
 
     fn id(&self) -> &str {
-        self.record.head.id.as_str()
+        self.record.envelope.id.as_str()
     }
 }
 

@@ -69,7 +69,7 @@ pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) ->
             };
             let outcome = handoff::write::run(&context, request, NO_EDITOR)?;
             let missing: Vec<&str> = outcome.missing.iter().map(|(what, _)| *what).collect();
-            let session = outcome.record.head.session.clone();
+            let session = outcome.record.envelope.session.clone();
             let answer = handoff::view::answer(&outcome, &mut call.templates)?;
             (session, json!({"to": to, "missing": missing, "draft": answer.text}))
         }
@@ -78,7 +78,7 @@ pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) ->
             let outcome = resume::run(&call.reading(ai_id, session_id)?, 1)?;
             let newest = outcome.sessions.first();
             let session = newest.map(|resumed| resumed.session_id.clone());
-            let handoff = newest.and_then(|resumed| resumed.head.as_ref()).map(|head| head.id.clone());
+            let handoff = newest.and_then(|resumed| resumed.envelope.as_ref()).map(|envelope| envelope.id.clone());
             let form = resume::view::ResumeForm { detail: Detail::Full, budget: None, form: OutputForm::Text };
             let answer = resume::view::answer(&outcome, form, &mut call.templates)?;
             (session, json!({"handoff_id": handoff, "text": answer.text}))

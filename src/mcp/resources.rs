@@ -39,9 +39,9 @@ pub fn list(call: &mut CallContext<'_>, cursor: Option<&str>) -> Result<ListReso
     };
     let resource = |listed: &ListedHandoff| {
         let task = safe::line(&listed.handoff.task);
-        let about = format!("Handoff by {} of {}", safe::line(&listed.head.ai), format::date(&listed.head.at));
+        let about = format!("Handoff by {} of {}", safe::line(&listed.envelope.ai), format::date(&listed.envelope.at));
         let mut out =
-            Resource::new(format!("{PREFIX}{}", listed.head.id), format!("handoff {}", listed.head.id.short()));
+            Resource::new(format!("{PREFIX}{}", listed.envelope.id), format!("handoff {}", listed.envelope.id.short()));
         out.title = Some(if task.is_empty() { about.clone() } else { task });
         out.description = Some(about);
         out.mime_type = Some(MARKDOWN.to_owned());
@@ -71,7 +71,7 @@ pub fn read(call: &mut CallContext<'_>, uri: &str) -> Result<ReadResourceResult>
     })?;
     let context = call.reading(None, None)?;
     let record = accept::named(&context, id)?;
-    let (shown, warnings) = show::run(&context, Some(record.head.id.as_str()), false)?;
+    let (shown, warnings) = show::run(&context, Some(record.envelope.id.as_str()), false)?;
     let answer = view::shown(&shown, Format::Markdown, warnings, &mut call.templates)?;
     let contents = ResourceContents::TextResourceContents {
         uri: uri.to_owned(),

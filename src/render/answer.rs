@@ -94,12 +94,12 @@ pub struct EnvelopeView<'a> {
 }
 
 impl<'a> From<&'a Envelope> for EnvelopeView<'a> {
-    fn from(head: &'a Envelope) -> Self {
+    fn from(envelope: &'a Envelope) -> Self {
         EnvelopeView {
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
-            commit: head.commit.as_deref(),
+            session_id: envelope.session.as_ref(),
+            ai_id: &envelope.ai,
+            timestamp: &envelope.at,
+            commit: envelope.commit.as_deref(),
         }
     }
 }

@@ -41,7 +41,7 @@ pub struct Attention {
 pub fn failed(index: &Index<'_>, own: &[&Record]) -> Result<Vec<Record>> {
     let mut seen = BTreeSet::new();
     let last = own.iter().rev().filter_map(|record| match &record.body {
-        Body::Evidence(run) => seen.insert(&run.command).then_some((&record.head.id, run.exit)),
+        Body::Evidence(run) => seen.insert(&run.command).then_some((&record.envelope.id, run.exit)),
         _ => None,
     });
     placed(index, last.filter(|(_, exit)| *exit != 0).map(|(id, _)| id))
@@ -54,10 +54,10 @@ pub fn unclaimed<'r>(handoffs: &[&'r Record], records: &[&Record], claimed: &BTr
     let unclaimed = handoffs.iter().filter(|record| {
         let Body::Handoff(handoff) = &record.body else { return false };
         let is_newest = handoff.task_id.as_ref().is_none_or(|task| tasks.insert(task));
-        let id = &record.head.id;
+        let id = &record.envelope.id;
         is_newest && has_open_work(handoff) && !claimed.contains(id) && !accepted.contains(id)
     });
-    unclaimed.map(|record| &record.head.id).collect()
+    unclaimed.map(|record| &record.envelope.id).collect()
 }
 
 fn has_open_work(handoff: &Handoff) -> bool {
@@ -76,13 +76,13 @@ pub fn stale(
     handoffs: &[&Record],
 ) -> Result<Vec<(Envelope, StaleCheck)>> {
     let has_checks = |record: &&&Record| matches!(&record.body, Body::Handoff(h) if !h.evidence.is_empty());
-    let ids: Vec<Id> = handoffs.iter().filter(has_checks).take(CHECKED).map(|r| r.head.id.clone()).collect();
+    let ids: Vec<Id> = handoffs.iter().filter(has_checks).take(CHECKED).map(|r| r.envelope.id.clone()).collect();
     let listed = handoffs::by_ids(index, &ids)?;
     let (arrivals, _) = arrival::changes_since(context, &listed.iter().collect::<Vec<_>>())?;
     let (mut seen, mut out) = (BTreeSet::new(), Vec::new());
     for (listed, arrival) in listed.iter().zip(arrivals) {
         let stale = arrival.stale_evidence.into_iter().flatten().filter(|stale| !seen.contains(&stale.command));
-        out.extend(stale.map(|stale| (listed.head.clone(), stale)));
+        out.extend(stale.map(|stale| (listed.envelope.clone(), stale)));
         seen.extend(listed.handoff.evidence.iter().map(|run| run.command.clone()));
     }
     Ok(out)
@@ -94,8 +94,8 @@ pub fn goals<'o>(
     open: impl Iterator<Item = &'o OwnedGoal>,
 ) -> Result<(Vec<(Envelope, GoalState)>, usize)> {
     let open: Vec<&GoalState> = open.map(|owned| &owned.goal).filter(|goal| !goal.is_idle_suggestion()).collect();
-    let heads = placed(index, open.iter().map(|goal| &goal.id))?.into_iter().map(|record| record.head);
-    let shown: Vec<_> = heads.zip(&open).map(|(head, goal)| (head, (*goal).clone())).collect();
+    let heads = placed(index, open.iter().map(|goal| &goal.id))?.into_iter().map(|record| record.envelope);
+    let shown: Vec<_> = heads.zip(&open).map(|(envelope, goal)| (envelope, (*goal).clone())).collect();
     let more = open.len() - shown.len();
     Ok((shown, more))
 }

@@ -162,18 +162,19 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let ids: BTreeSet<&SessionId> = summaries.iter().map(|(session, _)| &session.id).collect();
     let is_selected =
         |session: &Option<SessionId>| session.as_ref().map_or(filter.is_all(), |session| ids.contains(session));
-    let own: Vec<&Record> = records.iter().copied().filter(|record| is_selected(&record.head.session)).collect();
+    let own: Vec<&Record> = records.iter().copied().filter(|record| is_selected(&record.envelope.session)).collect();
     let superseded = superseded(records.iter().copied());
     let mut tree = Tree::new(context.repo, context.store.head().tree);
     let (facts, facts_total) = facts(&index, &mut tree, &records, &own)?;
     let answers = answers(records.iter().copied());
     let of_kind = |kind: &'static str| own.iter().rev().filter(move |record| record.body.kind() == kind).copied();
     let unknowns: Vec<&Id> =
-        of_kind("unknown").map(|record| &record.head.id).filter(|id| !answers.contains_key(*id)).collect();
+        of_kind("unknown").map(|record| &record.envelope.id).filter(|id| !answers.contains_key(*id)).collect();
     let all_goals = goals(records.iter().copied());
     let with =
         |status| all_goals.iter().filter(move |owned| is_selected(&owned.session) && owned.goal.status == status);
-    let handoffs: Vec<&Record> = of_kind("handoff").filter(|record| !superseded.contains(&record.head.id)).collect();
+    let handoffs: Vec<&Record> =
+        of_kind("handoff").filter(|record| !superseded.contains(&record.envelope.id)).collect();
     let mut ordered: Vec<&(Session, SessionSummary)> = summaries.iter().collect();
     // floating-point sums depend on their order, which must be the same in every clone
     ordered.sort_by(|a, b| a.1.entry.end.cmp(&b.1.entry.end));
@@ -192,7 +193,7 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
         goals_done: with(GoalStatus::Done).count(),
         facts: facts_total,
     };
-    let commits = facts.iter().filter_map(|fact: &Fact| fact.head.commit.as_deref());
+    let commits = facts.iter().filter_map(|fact: &Fact| fact.envelope.commit.as_deref());
     let subject = |commit: &str| Some((commit.to_owned(), context.repo.subject(parse_oid(commit)?)?));
     let subjects = commits.filter_map(subject).collect();
     let any = !summaries.is_empty() || index.count_sessions()? > 0;
@@ -272,8 +273,8 @@ fn stories(
         // an answer, or the end of a goal, may not name the session it concerns
         let named = record.referenced_ids().into_iter().filter_map(|id| owners.get(id).copied());
         let sessions: BTreeSet<&SessionId> = record.concerns().chain(named).collect();
-        if let Some(session) = record.head.session.as_ref().or(sessions.first().copied()) {
-            owners.insert(&record.head.id, session);
+        if let Some(session) = record.envelope.session.as_ref().or(sessions.first().copied()) {
+            owners.insert(&record.envelope.id, session);
         }
         for session in sessions {
             of_session.entry(session).or_default().push(record);
@@ -282,7 +283,7 @@ fn stories(
     let newest = summaries.into_iter().rev().take(SESSIONS);
     let stories = newest.filter_map(|(session, summary)| {
         let mut own = SessionRecords::collect(of_session.get(&session.id)?.iter().copied(), &session.id)?;
-        own.handoffs.retain(|(head, _)| !superseded.contains(&head.id));
+        own.handoffs.retain(|(envelope, _)| !superseded.contains(&envelope.id));
         let calibration = calibrate(summary.before.as_ref(), summary.after.as_ref());
         Some(SessionStory { records: SessionRecords { session, ..own }, calibration, entry: summary.entry })
     });
@@ -300,12 +301,12 @@ fn named_file(text: &str, tree: &mut Tree<'_>) -> Option<String> {
 fn facts(index: &Index<'_>, tree: &mut Tree<'_>, records: &[&Record], own: &[&Record]) -> Result<(Vec<Fact>, usize)> {
     let mut considered: Vec<&Record> = own.to_vec();
     considered.extend(records.iter().filter(|record| matches!(record.body, Body::Resolve(_))));
-    considered.sort_by(|a, b| a.head.id.cmp(&b.head.id));
-    considered.dedup_by(|a, b| a.head.id == b.head.id);
+    considered.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
+    considered.dedup_by(|a, b| a.envelope.id == b.envelope.id);
     let (mut facts, total) = knowledge::facts(&considered, FACTS);
-    let placed = placed(index, facts.iter().map(|fact| &fact.head.id))?;
+    let placed = placed(index, facts.iter().map(|fact| &fact.envelope.id))?;
     for (fact, record) in facts.iter_mut().zip(placed) {
-        fact.head = record.head;
+        fact.envelope = record.envelope;
         if fact.files.is_empty() {
             fact.files.extend(named_file(&fact.text, tree));
         }

@@ -27,7 +27,7 @@ empirica_notes::named_enum! {
 /// A fact, and the files it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
-    pub head: Envelope,
+    pub envelope: Envelope,
     pub kind: FactKind,
     /// Finding, decision, question or approach.
     pub text: String,
@@ -43,7 +43,7 @@ pub fn facts(records: &[&Record], most: usize) -> (Vec<Fact>, usize) {
     let answers = answers(records.iter().copied());
     let mut all: Vec<(f64, &Record, Fact)> = Vec::new();
     for record in records.iter().rev() {
-        let answer = answers.get(&record.head.id);
+        let answer = answers.get(&record.envelope.id);
         let (kind, weight, text, more) = match &record.body {
             Body::Finding(b) => (FactKind::Finding, b.impact, &b.text, None),
             Body::Unknown(b) if answer.is_some() => (FactKind::Answered, Some(ANSWERED), &b.text, answer),
@@ -52,14 +52,14 @@ pub fn facts(records: &[&Record], most: usize) -> (Vec<Fact>, usize) {
             _ => continue,
         };
         let (text, more) = (text.clone(), more.cloned());
-        let fact = Fact { head: record.head.clone(), kind, text, more, files: Vec::new() };
+        let fact = Fact { envelope: record.envelope.clone(), kind, text, more, files: Vec::new() };
         all.push((importance(weight, all.len()), record, fact));
     }
     let total = all.len();
     // stable: of equal importance, the newer fact comes first
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     all.truncate(most);
-    all.sort_by(|a, b| b.2.head.id.cmp(&a.2.head.id));
+    all.sort_by(|a, b| b.2.envelope.id.cmp(&a.2.envelope.id));
     let links = FileLinks::new(records, all.iter().map(|(_, record, _)| *record));
     let linked = all.into_iter().map(|(_, record, fact)| Fact { files: links.files(record, &fact.text), ..fact });
     (linked.collect(), total)
@@ -76,13 +76,13 @@ struct FileLinks<'r> {
 
 impl<'r> FileLinks<'r> {
     fn new(records: &[&'r Record], chosen: impl Iterator<Item = &'r Record>) -> Self {
-        let sessions: BTreeSet<&SessionId> = chosen.filter_map(|record| record.head.session.as_ref()).collect();
+        let sessions: BTreeSet<&SessionId> = chosen.filter_map(|record| record.envelope.session.as_ref()).collect();
         let mut out = FileLinks { by_id: BTreeMap::new(), led: BTreeMap::new(), by_session: BTreeMap::new() };
         for record in records {
-            let Some(session) = record.head.session.as_ref().filter(|session| sessions.contains(session)) else {
+            let Some(session) = record.envelope.session.as_ref().filter(|session| sessions.contains(session)) else {
                 continue;
             };
-            out.by_id.insert(&record.head.id, record);
+            out.by_id.insert(&record.envelope.id, record);
             if let Some(from) = record.body.led_from() {
                 out.led.entry(from).or_default().push(record);
             }
@@ -102,9 +102,9 @@ impl<'r> FileLinks<'r> {
             at = at.and_then(|record| record.body.led_from()).and_then(|from| self.by_id.get(from)).copied();
             linked.extend(at.iter().flat_map(|record| files_of(record)));
         }
-        linked.extend(self.led.get(&record.head.id).into_iter().flatten().flat_map(|record| files_of(record)));
+        linked.extend(self.led.get(&record.envelope.id).into_iter().flatten().flat_map(|record| files_of(record)));
         if linked.is_empty() {
-            let of_session = record.head.session.as_ref().and_then(|session| self.by_session.get(session));
+            let of_session = record.envelope.session.as_ref().and_then(|session| self.by_session.get(session));
             let all = of_session.into_iter().flatten().flat_map(|record| files_of(record));
             linked = all.filter(|file| mentions(text, file)).collect();
         }
@@ -140,7 +140,15 @@ mod tests {
     fn record(n: u32, session: u32, body: Body) -> Record {
         let session = SessionId::parse(&format!("{session:08x}-0000-4000-8000-000000000000"));
         Record {
-            head: Envelope { v: 1, id: id(n), session, ai: "a".into(), at: String::new(), commit: None, tree: None },
+            envelope: Envelope {
+                v: 1,
+                id: id(n),
+                session,
+                ai: "a".into(),
+                at: String::new(),
+                commit: None,
+                tree: None,
+            },
             body,
         }
     }

@@ -117,7 +117,7 @@ impl Filter {
                 return Ok(true);
             }
             let Some(whole) = of_rows(index, std::slice::from_ref(row))?.pop() else { return Ok(false) };
-            let commit = whole.head.commit.as_deref().and_then(parse_oid);
+            let commit = whole.envelope.commit.as_deref().and_then(parse_oid);
             let is_on = |commits: &BTreeSet<Oid>| commit.is_some_and(|commit| commits.contains(&commit));
             Ok(self.commits.as_ref().is_none_or(is_on) && (!self.is_root || in_tree(&whole)))
         };

@@ -59,7 +59,7 @@ pub struct SimilarSession {
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SessionWork {
     #[serde(skip)]
-    head: Option<Envelope>,
+    envelope: Option<Envelope>,
     /// Its handoff in force.
     pub handoff_id: Option<Id>,
     /// Of that handoff.
@@ -108,7 +108,7 @@ pub(crate) fn run(
         LikeQuery::Text(text) => (None, SessionWork { task: Some(text.clone()), ..SessionWork::default() }),
         LikeQuery::Session(id) => (Some(id.clone()), SessionWork::of(context, index, id)?),
         LikeQuery::Handoff(id) => match handoffs::by_ids(index, std::slice::from_ref(id))?.pop() {
-            Some(listed) => (listed.head.session.clone(), SessionWork::handed_over(listed)),
+            Some(listed) => (listed.envelope.session.clone(), SessionWork::handed_over(listed)),
             None => return Err(names::no_record(id.as_str(), "handoff", "it is not stored any more")),
         },
     };
@@ -139,7 +139,7 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<LikeQuery> {
     let is_handoff = |record: &Record| matches!(record.body, Body::Handoff(_));
     match names::session_or_record(context, name, "session or handoff", &[Namespace::Handoffs], is_handoff) {
         Ok(NamedObject::Session(named)) => Ok(LikeQuery::Session(named.id)),
-        Ok(NamedObject::Record(handoff)) => Ok(LikeQuery::Handoff(handoff.head.id)),
+        Ok(NamedObject::Record(handoff)) => Ok(LikeQuery::Handoff(handoff.envelope.id)),
         Err(error) if is_name || error.kind() == Kind::Refused => Err(error),
         Err(_) => Ok(LikeQuery::Text(name.to_owned())),
     }
@@ -150,10 +150,10 @@ fn texts(items: Vec<Item>) -> Vec<String> {
 }
 
 impl SessionWork {
-    fn handed_over(ListedHandoff { head, handoff }: ListedHandoff) -> Self {
+    fn handed_over(ListedHandoff { envelope, handoff }: ListedHandoff) -> Self {
         SessionWork {
-            handoff_id: Some(head.id.clone()),
-            head: Some(head),
+            handoff_id: Some(envelope.id.clone()),
+            envelope: Some(envelope),
             calibration_status: Some(handoff.calibration_status),
             task: Some(handoff.task).filter(|task| !task.trim().is_empty()),
             key_findings: texts(handoff.findings),
@@ -212,7 +212,7 @@ fn candidates(index: &Index<'_>, text: &str, wanted: &SessionText) -> Result<Vec
     let ids: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
     let mut of: BTreeMap<Id, SessionId> = BTreeMap::new();
     for record in index.ids(&ids)?.records() {
-        of.extend(record.head.session.clone().map(|session| (record.head.id.clone(), session)));
+        of.extend(record.envelope.session.clone().map(|session| (record.envelope.id.clone(), session)));
     }
     for session in ids.iter().filter_map(|id| of.get(id)) {
         if !out.contains(session) && out.len() < SESSIONS {
@@ -233,13 +233,21 @@ fn compared(
     let other = work.session_text();
     let Some(likeness) = wanted.likeness(&other) else { return Ok(None) };
     let session = index.session_row(id)?.map(|row| row.session);
-    let head = work.head.as_ref();
+    let envelope = work.envelope.as_ref();
     Ok(Some(SimilarSession {
         session_id: id.clone(),
-        ai_id: session.as_ref().map(|s| s.ai.clone()).or(head.map(|head| head.ai.clone())).unwrap_or_default(),
-        started_at: session.as_ref().map(|s| s.started_at.clone()).or(head.map(|h| h.at.clone())).unwrap_or_default(),
+        ai_id: session
+            .as_ref()
+            .map(|s| s.ai.clone())
+            .or(envelope.map(|envelope| envelope.ai.clone()))
+            .unwrap_or_default(),
+        started_at: session
+            .as_ref()
+            .map(|s| s.started_at.clone())
+            .or(envelope.map(|h| h.at.clone()))
+            .unwrap_or_default(),
         active: session.as_ref().is_some_and(|session| session.is_active()),
-        commit: head.and_then(|head| head.commit.clone()).or(session.and_then(|session| session.commit)),
+        commit: envelope.and_then(|envelope| envelope.commit.clone()).or(session.and_then(|session| session.commit)),
         likeness,
         shared_words: shared(text, &other.all),
         work,

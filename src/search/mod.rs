@@ -232,12 +232,12 @@ pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, query:
         _ => 1.0,
     };
     let relevance_scores = hits.iter().map(relevance).collect();
-    let related = |SearchHit { record: Record { head, body }, passage, .. }| SearchResult {
-        id: head.id,
+    let related = |SearchHit { record: Record { envelope, body }, passage, .. }| SearchResult {
+        id: envelope.id,
         kind: body.kind().to_owned(),
-        ai_id: head.ai,
-        timestamp: head.at,
-        commit: head.commit,
+        ai_id: envelope.ai,
+        timestamp: envelope.at,
+        commit: envelope.commit,
         text: passage.text,
     };
     Ok(SemanticContext { query, results: hits.into_iter().map(related).collect(), relevance_scores })
@@ -264,7 +264,7 @@ fn hits(
     let scores: BTreeMap<&Id, Option<f64>> = found.hits.iter().map(|(id, score)| (id, *score)).collect();
     let ids: Vec<Id> = found.hits.iter().map(|(id, _)| id.clone()).collect();
     let records = index.placed(&ids)?;
-    let unknowns = records.iter().filter(|record| matches!(record.body, Body::Unknown(_))).map(|r| &r.head.id);
+    let unknowns = records.iter().filter(|record| matches!(record.body, Body::Unknown(_))).map(|r| &r.envelope.id);
     let resolving = index.naming(unknowns, &["resolve"])?;
     let mut answers = answers(resolving.records());
     let texts: Vec<String> =
@@ -272,11 +272,11 @@ fn hits(
     let (WordSet::All(terms) | WordSet::Any(terms)) = words;
     let now = context.store.now();
     let hits = records.into_iter().zip(&texts).map(|(record, text)| {
-        let made = DateTime::parse_from_rfc3339(&record.head.at).ok();
+        let made = DateTime::parse_from_rfc3339(&record.envelope.at).ok();
         SearchHit {
-            score: scores.get(&record.head.id).copied().flatten(),
+            score: scores.get(&record.envelope.id).copied().flatten(),
             passage: passage(text, &places(text, terms), PASSAGE),
-            answer: answers.remove(&record.head.id),
+            answer: answers.remove(&record.envelope.id),
             age: made.map(|made| u64::try_from((now - made.to_utc()).num_seconds()).unwrap_or(0)),
             record,
         }

@@ -82,14 +82,14 @@ fn grown(listed: &ListedHandoff) -> String {
 }
 
 fn section(listed: &ListedHandoff) -> String {
-    let (head, handoff) = (&listed.head, &listed.handoff);
-    let on = short_commit(head.commit.as_deref()).unwrap_or_else(|| "no commit".to_owned());
+    let (envelope, handoff) = (&listed.envelope, &listed.handoff);
+    let on = short_commit(envelope.commit.as_deref()).unwrap_or_else(|| "no commit".to_owned());
     let mut text = format!(
         "## Handoff {}: {}\n\n{} by {}, on {on}; growth {}, {}\n",
-        head.id.short(),
+        envelope.id.short(),
         safe::words(&handoff.task),
-        format::date(&head.at),
-        safe::words(&head.ai),
+        format::date(&envelope.at),
+        safe::words(&envelope.ai),
         grown(listed),
         listed.handoff.calibration_status.phrase(),
     );
@@ -106,9 +106,9 @@ fn section(listed: &ListedHandoff) -> String {
 type Column = (&'static str, fn(&ListedHandoff) -> String);
 
 const COLUMNS: [Column; 5] = [
-    ("HANDOFF", |listed| listed.head.id.short().to_owned()),
-    ("TIME", |listed| format::date(&listed.head.at)),
-    ("AGENT", |listed| safe::line(&listed.head.ai)),
+    ("HANDOFF", |listed| listed.envelope.id.short().to_owned()),
+    ("TIME", |listed| format::date(&listed.envelope.at)),
+    ("AGENT", |listed| safe::line(&listed.envelope.ai)),
     ("GROWTH", grown),
     ("SELF-ASSESSMENT", |listed| listed.handoff.calibration_status.word().to_owned()),
 ];
@@ -150,7 +150,7 @@ fn table(reports: &[ListedHandoff], width: Option<usize>) -> String {
             text.push_str(&fitted(&format!("  - {}", safe::line(&finding.text)), width));
         }
         if let more @ 1.. = listed.handoff.findings.len().saturating_sub(SHOWN) {
-            let command = format!("  {more} more: {}", empirica("show").arg(listed.head.id.short()));
+            let command = format!("  {more} more: {}", empirica("show").arg(listed.envelope.id.short()));
             text.push_str(&fitted(&command, width));
         }
     }
@@ -170,9 +170,9 @@ mod tests {
     fn listed(ai: &str, task: &str, findings: &[&str]) -> ListedHandoff {
         let id = Id::parse("01a2004e-a732-738b-ae3d-eb67a874c4a9").expect("an id");
         let at = "2026-03-01T12:00:00.338Z".to_owned();
-        let head = Envelope { v: 1, id, session: None, ai: ai.to_owned(), at, commit: None, tree: None };
+        let envelope = Envelope { v: 1, id, session: None, ai: ai.to_owned(), at, commit: None, tree: None };
         let findings = findings.iter().map(|text| Item { id: None, text: (*text).to_owned() }).collect();
-        ListedHandoff { head, handoff: Handoff { task: task.to_owned(), findings, ..Handoff::default() } }
+        ListedHandoff { envelope, handoff: Handoff { task: task.to_owned(), findings, ..Handoff::default() } }
     }
 
     #[test]

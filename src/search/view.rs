@@ -84,11 +84,11 @@ struct HitView<'a> {
 
 impl<'a> From<&'a SearchHit> for HitView<'a> {
     fn from(hit: &'a SearchHit) -> Self {
-        let (head, body) = (&hit.record.head, &hit.record.body);
+        let (envelope, body) = (&hit.record.envelope, &hit.record.body);
         HitView {
-            id: &head.id,
+            id: &envelope.id,
             kind: body.kind(),
-            envelope: head.into(),
+            envelope: envelope.into(),
             age: hit.age,
             score: hit.score,
             text: main_text(&hit.record),
@@ -183,12 +183,12 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
 }
 
 fn hit_text(hit: &SearchHit, plan: bool, paint: Paint, width: usize) -> String {
-    let (record, head) = (&hit.record, &hit.record.head);
+    let (record, envelope) = (&hit.record, &hit.record.envelope);
     let failed = plan && matches!(record.body, Body::DeadEnd(_));
     let kind = if failed { "tried and FAILED".to_owned() } else { record.body.kind().replace('_', " ") };
-    let mut about = vec![format!("{kind} {}", head.id.short()), cut(&safe::line(&head.ai), 24)];
-    about.push(format::date(&head.at));
-    about.extend(short_commit(head.commit.as_deref()));
+    let mut about = vec![format!("{kind} {}", envelope.id.short()), cut(&safe::line(&envelope.ai), 24)];
+    about.push(format::date(&envelope.at));
+    about.extend(short_commit(envelope.commit.as_deref()));
     if hit.answer.is_some() {
         about.push("answered".to_owned());
     }

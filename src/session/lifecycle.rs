@@ -134,7 +134,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     };
     let (record, mut stored) = session::begin(context, &session, body, request.by_hook)?;
     stored.prepend(first);
-    let started_at = record.as_ref().map(|record| record.head.at.clone()).unwrap_or_default();
+    let started_at = record.as_ref().map(|record| record.envelope.at.clone()).unwrap_or_default();
     let task = record.and_then(|record| match record.body {
         Body::SessionStart(start) => start.task,
         _ => None,
@@ -169,16 +169,16 @@ fn continue_from(context: &CommandContext<'_>, name: &str, by: &str, stored: &mu
     let (id, named) =
         match names::session_or_record(context, name, "session or handoff", &[Namespace::Handoffs], is_handoff)? {
             NamedObject::Session(session) => (session.id, None),
-            NamedObject::Record(handoff) => match handoff.head.session.clone() {
-                Some(session) => (session, Some(handoff.head.id)),
+            NamedObject::Record(handoff) => match handoff.envelope.session.clone() {
+                Some(session) => (session, Some(handoff.envelope.id)),
                 None => {
                     return Err(Error::refused(format!(
                         "cannot continue handoff {}: it belongs to no session",
-                        handoff.head.id.short()
+                        handoff.envelope.id.short()
                     ))
                     .provided(name)
                     .suggest(text!["Start without ", option("--from"), ", and accept the handoff."])
-                    .command(empirica("accept").arg(handoff.head.id.short())));
+                    .command(empirica("accept").arg(handoff.envelope.id.short())));
                 }
             },
         };
@@ -186,7 +186,7 @@ fn continue_from(context: &CommandContext<'_>, name: &str, by: &str, stored: &mu
     let session = &records.session;
     let newest = match named {
         Some(handoff) => Some(handoff),
-        None => handoffs::of_session(context, &id)?.map(|listed| listed.head.id),
+        None => handoffs::of_session(context, &id)?.map(|listed| listed.envelope.id),
     };
     let is_written = newest.is_none();
     if let Some(handoff) = &newest {
@@ -201,7 +201,7 @@ fn continue_from(context: &CommandContext<'_>, name: &str, by: &str, stored: &mu
                 HandoffParts { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..HandoffParts::default() };
             let written = handoff::write::write(context, &owner, HandoffInput::default(), &content)?;
             stored.append(written.stored);
-            written.record.head.id
+            written.record.envelope.id
         }
     };
     Ok(Continuation { session_id: id, ai_id: session.ai.clone(), handoff_id, is_written, task: session.task.clone() })
@@ -268,7 +268,7 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
     }
     let (records, stored) = context.store(&session, vec![Body::SessionEnd(SessionEnd { reason })], FlushTiming::Now)?;
     active::end(context, &session.id);
-    let ended_at = records.first().map(|record| record.head.at.clone()).unwrap_or_default();
+    let ended_at = records.first().map(|record| record.envelope.at.clone()).unwrap_or_default();
     let duration_seconds = seconds_between(&session_records.session.started_at, &ended_at);
     Ok(EndOutcome {
         duration: duration(duration_seconds),

@@ -103,8 +103,8 @@ impl Transfer {
             if let Some(record) = record
                 && let Body::Handoff(handoff) = &record.body
             {
-                let id = record.head.id.as_str().to_owned();
-                let (ai, task) = (record.head.ai.clone(), handoff.task.clone());
+                let id = record.envelope.id.as_str().to_owned();
+                let (ai, task) = (record.envelope.ai.clone(), handoff.task.clone());
                 transfer.handoffs.push(TransferredHandoff { id, ai, task });
             }
         }

@@ -33,7 +33,7 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>,
     let mut accepted: BTreeMap<&Id, &str> = BTreeMap::new();
     let mut of_task: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
     for record in scan.records() {
-        let id = &record.head.id;
+        let id = &record.envelope.id;
         let task = match &record.body {
             Body::Accept(accept) => task_of.get(&accept.of).inspect(|task| {
                 accepted.insert(id, task);
@@ -51,6 +51,6 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>,
     };
     let mut out: Vec<Task> = of_task.into_iter().map(task).collect();
     out.retain(|task| !open_only || task.state.status != TaskStatus::Complete);
-    out.sort_by_cached_key(|task| Reverse(task.state.steps.last().map(|step| step.head.id.clone())));
+    out.sort_by_cached_key(|task| Reverse(task.state.steps.last().map(|step| step.envelope.id.clone())));
     Ok((out, warnings))
 }

@@ -50,11 +50,11 @@ impl<'a> From<&'a Task> for TaskView<'a> {
             title: &state.title,
             iteration: state.round,
             decision: decided.and_then(TaskEvent::decision),
-            decided_by: decided.map(|step| step.head.ai.as_str()),
+            decided_by: decided.map(|step| step.envelope.ai.as_str()),
             waits_for: waits_for(state),
             open_questions: state.open_questions().count(),
-            updated_at: newest.map(|step| step.head.at.as_str()),
-            updated_by: newest.map(|step| step.head.ai.as_str()),
+            updated_at: newest.map(|step| step.envelope.at.as_str()),
+            updated_by: newest.map(|step| step.envelope.ai.as_str()),
         }
     }
 }
@@ -119,15 +119,15 @@ struct StepView<'a> {
 
 impl<'a> From<&'a TaskEvent> for StepView<'a> {
     fn from(step: &'a TaskEvent) -> Self {
-        let head = &step.head;
+        let envelope = &step.envelope;
         let mut view = StepView {
-            id: &head.id,
+            id: &envelope.id,
             kind: "handoff",
             handoff_type: None,
             iteration: None,
-            envelope: head.into(),
+            envelope: envelope.into(),
             to: None,
-            handoff_id: Some(&head.id),
+            handoff_id: Some(&envelope.id),
             decision: step.decision(),
             superseded: false,
             said: texts(step),
@@ -141,12 +141,12 @@ impl<'a> From<&'a TaskEvent> for StepView<'a> {
                 view.iteration = handoff.iteration;
                 view.to = handoff.to.as_deref();
                 view.superseded = *superseded;
-                view.payload = Some(payload::document(handoff, &head.at));
+                view.payload = Some(payload::document(handoff, &envelope.at));
             }
             TaskAction::Accept(accept) => {
                 view.kind = "accept";
                 view.handoff_id = Some(&accept.of);
-                view.acknowledgement = Some(AcceptView::of(head, accept));
+                view.acknowledgement = Some(AcceptView::of(envelope, accept));
             }
             TaskAction::Answer(answer) => {
                 view.kind = "answer";
@@ -219,8 +219,14 @@ fn name(step: &TaskEvent) -> String {
 }
 
 fn step_text(step: &TaskEvent) -> String {
-    let head = &step.head;
-    let mut out = format!("{} {} {}: {}\n", head.id.short(), format::date(&head.at), safe::line(&head.ai), name(step));
+    let envelope = &step.envelope;
+    let mut out = format!(
+        "{} {} {}: {}\n",
+        envelope.id.short(),
+        format::date(&envelope.at),
+        safe::line(&envelope.ai),
+        name(step)
+    );
     for text in texts(step) {
         out.push_str(&format!("    {}\n", safe::indented(&text, 6)));
     }

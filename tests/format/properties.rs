@@ -319,11 +319,11 @@ proptest! {
         session in any::<bool>(), body in body(),
     ) {
         let session = SessionId::parse("11111111-2222-4333-8444-555555555555").filter(|_| session);
-        let head = Envelope { v: 1, id: id(n), session, ai, at, commit, tree };
-        let record = Record { head, body };
+        let envelope = Envelope { v: 1, id: id(n), session, ai, at, commit, tree };
+        let record = Record { envelope, body };
         let line = record::encode(&record);
         prop_assert!(!line.contains('\n'));
-        prop_assert_eq!(lines::id(line.as_bytes()), Some(record.head.id.as_str()));
+        prop_assert_eq!(lines::id(line.as_bytes()), Some(record.envelope.id.as_str()));
         let back = record::decode(line.as_bytes());
         prop_assert_eq!(back.as_ref(), Some(&record));
         prop_assert_eq!(record::encode(&record), line);

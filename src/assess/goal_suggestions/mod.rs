@@ -147,8 +147,8 @@ pub fn reached(
     let answered = answers(records.iter().copied());
     let asks = |record: &Record| {
         matches!(record.body, Body::Unknown(_))
-            && record.head.session.as_ref() == Some(&session.id)
-            && !answered.contains_key(&record.head.id)
+            && record.envelope.session.as_ref() == Some(&session.id)
+            && !answered.contains_key(&record.envelope.id)
     };
     let in_doubt = records.iter().any(|record| asks(record));
     let met = met.filter(|(_, (vector, _))| *vector != Vector::Uncertainty || !in_doubt);
@@ -193,11 +193,11 @@ fn suggestion_input(
     let mut scan = index.kinds(&["dead_end"], RecordQuery { newest: Some(COMPARED), ..RecordQuery::default() })?;
     scan.merge(index.ids(&index.open("unknown", COMPARED)?)?);
     for record in scan.records() {
-        let own = record.head.session.as_ref() == Some(&session.id);
+        let own = record.envelope.session.as_ref() == Some(&session.id);
         match &record.body {
             Body::DeadEnd(dead_end) => out.dead_ends.push(EarlierAttempt {
-                id: record.head.id.clone(),
-                ai: record.head.ai.clone(),
+                id: record.envelope.id.clone(),
+                ai: record.envelope.ai.clone(),
                 approach: dead_end.approach.clone(),
                 why: dead_end.why.clone(),
             }),

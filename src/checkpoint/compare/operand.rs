@@ -100,14 +100,14 @@ pub struct Operand {
 }
 
 impl Operand {
-    fn of(kind: &'static str, head: &Envelope) -> Self {
+    fn of(kind: &'static str, envelope: &Envelope) -> Self {
         Operand {
             kind,
-            id: Some(head.id.clone()),
-            session: head.session.clone(),
-            ai: head.ai.clone(),
-            at: head.at.clone(),
-            commit: head.commit.clone(),
+            id: Some(envelope.id.clone()),
+            session: envelope.session.clone(),
+            ai: envelope.ai.clone(),
+            at: envelope.at.clone(),
+            commit: envelope.commit.clone(),
             ..Operand::default()
         }
     }
@@ -118,8 +118,8 @@ impl Operand {
     }
 
     /// A checkpoint, or the present state as one.
-    pub fn checkpoint(head: &Envelope, checkpoint: &Checkpoint) -> Self {
-        let mut operand = Operand::of("checkpoint", head);
+    pub fn checkpoint(envelope: &Envelope, checkpoint: &Checkpoint) -> Self {
+        let mut operand = Operand::of("checkpoint", envelope);
         operand.vectors = checkpoint.vectors.clone();
         operand.vectors_from = checkpoint.vectors_from.clone();
         operand.vector_sources = checkpoint.vector_sources.clone();
@@ -170,20 +170,20 @@ impl Operand {
         self.context.extend(s.goals.current.iter().map(|goal| goal.objective.clone()));
     }
 
-    pub fn now(head: &Envelope, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
-        Operand { kind: "now", id: None, ..Operand::taken(head, checkpoint, goals) }
+    pub fn now(envelope: &Envelope, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
+        Operand { kind: "now", id: None, ..Operand::taken(envelope, checkpoint, goals) }
     }
 
     /// A checkpoint taken just now, with all goals of the session, as the checkpoint lists only one.
-    pub fn taken(head: &Envelope, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
-        let mut operand = Operand { is_present: true, ..Operand::checkpoint(head, checkpoint) };
+    pub fn taken(envelope: &Envelope, checkpoint: &Checkpoint, goals: &[GoalState]) -> Self {
+        let mut operand = Operand { is_present: true, ..Operand::checkpoint(envelope, checkpoint) };
         if let Some(seen) = &mut operand.goals {
             seen.open = open(goals);
         }
         operand
     }
 
-    pub fn assessment(head: &Envelope, assessment: &Assessment) -> Self {
+    pub fn assessment(envelope: &Envelope, assessment: &Assessment) -> Self {
         Operand {
             vectors: assessment.vectors.clone(),
             phase: Some(assessment.phase),
@@ -192,11 +192,11 @@ impl Operand {
             scope: assessment.scope,
             reasoning: assessment.reasoning.iter().cloned().collect(),
             context: assessment.task.iter().cloned().collect(),
-            ..Operand::of("assessment", head)
+            ..Operand::of("assessment", envelope)
         }
     }
 
-    pub fn handoff(head: &Envelope, handoff: &Handoff) -> Self {
+    pub fn handoff(envelope: &Envelope, handoff: &Handoff) -> Self {
         let items =
             |list: &[Item]| JournalItems::whole(list.iter().map(|item| (item.id.clone(), item.text.clone())).collect());
         let texts = |list: Vec<String>| JournalItems::whole(list.into_iter().map(|text| (None, text)).collect());
@@ -229,7 +229,7 @@ impl Operand {
             documents: Some(handoff.sources.len() as u64),
             reasoning: handoff.assessments.iter().filter_map(|assessed| assessed.reasoning.clone()).collect(),
             context,
-            ..Operand::of("handoff", head)
+            ..Operand::of("handoff", envelope)
         }
     }
 }

@@ -111,9 +111,9 @@ pub(crate) fn compared(context: &CommandContext<'_>, a: &Operand, b: &Operand, i
 fn ignored(context: &CommandContext<'_>, paths: &[String]) -> Vec<String> {
     let root = context.repo.work_tree();
     let Some(files) = WorkTree::of(context.repo) else { return Vec::new() };
-    let mut head = Tree::new(context.repo, context.store.head().tree);
+    let mut envelope = Tree::new(context.repo, context.store.head().tree);
     let mut is_there = |path: &&String| {
-        inside(root.as_deref(), path).is_some_and(|at| head.find(&at) == PathContent::Nothing && files.has(&at))
+        inside(root.as_deref(), path).is_some_and(|at| envelope.find(&at) == PathContent::Nothing && files.has(&at))
     };
     paths.iter().filter(|path| is_there(path)).cloned().collect()
 }
@@ -121,9 +121,9 @@ fn ignored(context: &CommandContext<'_>, paths: &[String]) -> Vec<String> {
 /// A record as a operand; `None` for a kind that cannot be compared.
 fn operand(record: &Record) -> Option<Operand> {
     match &record.body {
-        Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&record.head, checkpoint)),
-        Body::Assessment(assessment) => Some(Operand::assessment(&record.head, assessment)),
-        Body::Handoff(handoff) => Some(Operand::handoff(&record.head, handoff)),
+        Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&record.envelope, checkpoint)),
+        Body::Assessment(assessment) => Some(Operand::assessment(&record.envelope, assessment)),
+        Body::Handoff(handoff) => Some(Operand::handoff(&record.envelope, handoff)),
         _ => None,
     }
 }
@@ -139,7 +139,7 @@ fn named(context: &CommandContext<'_>, index: &Index<'_>, name: &str) -> Result<
     )? {
         NamedObject::Record(record) => Some(*record),
         NamedObject::Session(session) => {
-            let of_session = |record: &&Record| record.head.session.as_ref() == Some(&session.id) && fits(record);
+            let of_session = |record: &&Record| record.envelope.session.as_ref() == Some(&session.id) && fits(record);
             index.session(&session.id)?.records().rev().find(of_session).cloned()
         }
     };

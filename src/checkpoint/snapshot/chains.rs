@@ -91,7 +91,7 @@ fn linked(records: &[&Record]) -> (Vec<Link>, Children) {
         if let Some(from) = &from {
             children.entry((from.clone(), role)).or_insert(links.len());
         }
-        links.push(Link { id: record.head.id.clone(), role, text, from });
+        links.push(Link { id: record.envelope.id.clone(), role, text, from });
     }
     (links, children)
 }
@@ -107,8 +107,8 @@ fn named(text: &str, links: &[Link]) -> Option<Id> {
 /// The texts of goals and subtasks, except suggested ones.
 fn goal_texts<'r>(records: &[&'r Record]) -> BTreeMap<&'r Id, &'r str> {
     let texts = records.iter().filter_map(|record| match &record.body {
-        Body::Goal(goal) if goal.vector.is_none() => Some((&record.head.id, goal.text.as_str())),
-        Body::Subtask(step) => Some((&record.head.id, step.text.as_str())),
+        Body::Goal(goal) if goal.vector.is_none() => Some((&record.envelope.id, goal.text.as_str())),
+        Body::Subtask(step) => Some((&record.envelope.id, step.text.as_str())),
         _ => None,
     });
     texts.collect()
@@ -143,9 +143,9 @@ mod tests {
     }
 
     fn record(n: u32, body: Body) -> Record {
-        let head =
+        let envelope =
             Envelope { v: 1, id: id(n), session: None, ai: "a".into(), at: String::new(), commit: None, tree: None };
-        Record { head, body }
+        Record { envelope, body }
     }
 
     fn finding(n: u32, text: &str, led_from: Option<u32>) -> Record {

@@ -58,16 +58,17 @@ pub fn fold(
     handoffs: Handoffs,
 ) -> Snapshot {
     let id = &session_records.session.id;
-    let own: Vec<&Record> = records.iter().copied().filter(|record| record.head.session.as_ref() == Some(id)).collect();
+    let own: Vec<&Record> =
+        records.iter().copied().filter(|record| record.envelope.session.as_ref() == Some(id)).collect();
     let session_of = |c: &Checkpoint| c.snapshot.as_ref().map(|snapshot| snapshot.session.clone());
     let cycle = request.cycle.or_else(|| last_given(session_records, |a| a.cycle, |c| session_of(c)?.cycle));
     let scope_depth =
         request.scope.or_else(|| last_given(session_records, |a| a.scope, |c| session_of(c)?.scope_depth));
     let started = DateTime::parse_from_rfc3339(&session_records.session.started_at).ok();
-    let last = newest_state(session_records).map(|(head, phase, vectors)| LastCheckpoint {
-        id: head.id.clone(),
+    let last = newest_state(session_records).map(|(envelope, phase, vectors)| LastCheckpoint {
+        id: envelope.id.clone(),
         phase,
-        timestamp: head.at.clone(),
+        timestamp: envelope.at.clone(),
         vectors: vectors.clone(),
     });
     let session = SessionState {
@@ -117,16 +118,16 @@ pub(crate) fn last_given<T>(
     of_assessment: impl Fn(&Assessment) -> Option<T>,
     of_checkpoint: impl Fn(&Checkpoint) -> Option<T>,
 ) -> Option<T> {
-    let assessed = records.assessments.iter().rev().find_map(|(head, a)| Some((&head.id, of_assessment(a)?)));
-    let taken = records.checkpoints.iter().rev().find_map(|(head, c)| Some((&head.id, of_checkpoint(c)?)));
+    let assessed = records.assessments.iter().rev().find_map(|(envelope, a)| Some((&envelope.id, of_assessment(a)?)));
+    let taken = records.checkpoints.iter().rev().find_map(|(envelope, c)| Some((&envelope.id, of_checkpoint(c)?)));
     [assessed, taken].into_iter().flatten().max_by(|a, b| a.0.cmp(b.0)).map(|(_, value)| value)
 }
 
 /// The last assessment or checkpoint: its envelope, phase and vectors.
 pub(crate) fn newest_state(records: &SessionRecords) -> Option<(&Envelope, Option<Phase>, &Vectors)> {
-    let assessed = records.assessments.last().map(|(head, a)| (head, Some(a.phase), &a.vectors));
-    let taken = records.checkpoints.last().map(|(head, c)| (head, c.phase, &c.vectors));
-    [assessed, taken].into_iter().flatten().max_by_key(|(head, ..)| &head.id)
+    let assessed = records.assessments.last().map(|(envelope, a)| (envelope, Some(a.phase), &a.vectors));
+    let taken = records.checkpoints.last().map(|(envelope, c)| (envelope, c.phase, &c.vectors));
+    [assessed, taken].into_iter().flatten().max_by_key(|(envelope, ..)| &envelope.id)
 }
 
 /// The last `most` of a list.
@@ -147,7 +148,7 @@ fn reasoning(
             Body::Checkpoint(checkpoint) => checkpoint.said.as_ref()?,
             _ => return None,
         };
-        Some(ReasoningStep { timestamp: record.head.at.clone(), reasoning: text.clone() })
+        Some(ReasoningStep { timestamp: record.envelope.at.clone(), reasoning: text.clone() })
     });
     let newest_thought =
         request.reasoning.clone().map(|reasoning| ReasoningStep { timestamp: at.to_owned(), reasoning });
@@ -192,11 +193,11 @@ fn breadcrumbs(records: &[&Record], id: &SessionId, totals: &JournalTotals) -> B
     let (mut findings, mut unknowns) = (Vec::new(), Vec::new());
     let (mut dead_ends, mut mistakes) = (Vec::new(), Vec::new());
     for record in records {
-        let own = record.head.session.as_ref() == Some(id);
-        let id = record.head.id.clone();
+        let own = record.envelope.session.as_ref() == Some(id);
+        let id = record.envelope.id.clone();
         match &record.body {
             Body::Finding(b) => {
-                let seen = FindingSummary { id, finding: b.text.clone(), timestamp: record.head.at.clone() };
+                let seen = FindingSummary { id, finding: b.text.clone(), timestamp: record.envelope.at.clone() };
                 findings.push((own, seen));
             }
             Body::Unknown(b) => {
@@ -236,8 +237,8 @@ fn goals(goals: &[GoalState], own: &[&Record]) -> Goals {
     // the newest record about each record
     let mut about: BTreeMap<&Id, &Id> = BTreeMap::new();
     for record in own {
-        for id in record.referenced_ids().into_iter().chain([&record.head.id]) {
-            about.insert(id, &record.head.id);
+        for id in record.referenced_ids().into_iter().chain([&record.envelope.id]) {
+            about.insert(id, &record.envelope.id);
         }
     }
     let touched = |goal: &GoalState| {
@@ -265,7 +266,7 @@ fn reference_docs(own: &[&Record], records: &SessionRecords) -> ReferenceDocs {
     let consulted = own.iter().rev().filter_map(|record| match &record.body {
         Body::Source(source) if seen.insert(&source.location) => {
             let kind = document_kind(&source.location);
-            Some(ConsultedDocument { path: source.location.clone(), kind, accessed: record.head.at.clone() })
+            Some(ConsultedDocument { path: source.location.clone(), kind, accessed: record.envelope.at.clone() })
         }
         _ => None,
     });
@@ -277,9 +278,9 @@ fn reference_docs(own: &[&Record], records: &SessionRecords) -> ReferenceDocs {
         recent: consulted.drain(..RECENT.min(consulted.len())).collect(),
         pre_summaries: PreSummaries {
             count: summaries.len() as u64,
-            most_recent: summaries.last().map(|(head, checkpoint)| PreSummary {
-                id: head.id.clone(),
-                timestamp: head.at.clone(),
+            most_recent: summaries.last().map(|(envelope, checkpoint)| PreSummary {
+                id: envelope.id.clone(),
+                timestamp: envelope.at.clone(),
                 impact: checkpoint.vectors.get(Vector::Impact),
                 completion: checkpoint.vectors.get(Vector::Completion),
             }),

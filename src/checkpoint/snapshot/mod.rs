@@ -81,7 +81,7 @@ pub(crate) fn take(
     git: PendingGit,
 ) -> Result<(Checkpoint, Vec<String>)> {
     let last = session_records.last();
-    let vectors_from = last.filter(|_| request.vectors.is_empty()).map(|(head, _)| head.id.clone());
+    let vectors_from = last.filter(|_| request.vectors.is_empty()).map(|(envelope, _)| envelope.id.clone());
     let (vectors, vector_sources) = session_records.newest_vectors(&request.vectors);
     request.phase = request.phase.or_else(|| last_given(session_records, |a| Some(a.phase), |c| c.phase));
     let phase = request.phase;
@@ -91,7 +91,7 @@ pub(crate) fn take(
     let taken = session_records.checkpoints.iter().filter(|(_, c)| c.phase == phase).map(|(_, c)| c.round).max();
     let round = request.round.or(assessed).or(taken).unwrap_or(1);
     request.round = Some(round);
-    let since = newest_state(session_records).and_then(|(head, ..)| parse_oid(head.commit.as_deref()?));
+    let since = newest_state(session_records).and_then(|(envelope, ..)| parse_oid(envelope.commit.as_deref()?));
     let mut warnings = Vec::new();
     let git_state = git.read(context, since);
     let git_state =
@@ -143,7 +143,7 @@ fn snapshot_records(index: &Index<'_>, session: &SessionId) -> Result<Scan> {
     let mut out = index.session(session)?;
     let newest = RecordQuery { newest: Some(RECENT), ..RecordQuery::default() };
     let mut others = index.kinds(&["finding", "unknown", "dead_end", "mistake"], newest)?;
-    let ids: Vec<Id> = others.records().map(|record| record.head.id.clone()).collect();
+    let ids: Vec<Id> = others.records().map(|record| record.envelope.id.clone()).collect();
     others.merge(index.naming(&ids, &["resolve"])?);
     out.merge(others);
     Ok(out)
@@ -163,9 +163,9 @@ fn journal_totals(index: &Index<'_>) -> Result<JournalTotals> {
 fn handoffs(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Handoffs> {
     let newest = handoffs::in_force(context, &HandoffQuery::default(), 1)?.pop();
     let most_recent = newest.map(|listed| HandoffSummary {
-        handoff_id: listed.head.id,
-        timestamp: listed.head.at,
-        from_ai: listed.head.ai,
+        handoff_id: listed.envelope.id,
+        timestamp: listed.envelope.at,
+        from_ai: listed.envelope.ai,
         summary: listed.handoff.task,
     });
     Ok(Handoffs { count: index.count_handoffs()? as u64, most_recent })
@@ -218,10 +218,10 @@ const SEARCHED: usize = 100;
 fn before_compaction(paths: &Paths, index: &Index<'_>, records: &SessionRecords) -> Result<Option<Id>> {
     let session = &records.session;
     let is_before = |record: &&Record| match &record.body {
-        Body::Checkpoint(checkpoint) => checkpoint.trigger == Trigger::PreCompact && record.head.ai == session.ai,
+        Body::Checkpoint(checkpoint) => checkpoint.trigger == Trigger::PreCompact && record.envelope.ai == session.ai,
         _ => false,
     };
-    let newest = |scan: &Scan| scan.records().rev().find(is_before).map(|record| record.head.id.clone());
+    let newest = |scan: &Scan| scan.records().rev().find(is_before).map(|record| record.envelope.id.clone());
     let own = index.kinds(&["checkpoint"], RecordQuery { session: Some(&session.id), newest: None })?;
     match (newest(&own), &session.place) {
         (Some(own), _) => Ok(Some(own)),

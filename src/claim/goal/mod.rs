@@ -131,13 +131,14 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
             }
             // this session now shows the goals and all records about them
             let of_them = |record: &Record| {
-                concerned.contains(&record.head.id) || record.referenced_ids().iter().any(|id| concerned.contains(id))
+                concerned.contains(&record.envelope.id)
+                    || record.referenced_ids().iter().any(|id| concerned.contains(id))
             };
             context
                 .store
                 .writer()
                 .add_to_session(&session.id, scan.entries().filter(|entry| of_them(&entry.record)))?;
-            let setters = concerned.iter().filter_map(|id| scan.get(id)?.record.head.session.clone());
+            let setters = concerned.iter().filter_map(|id| scan.get(id)?.record.envelope.session.clone());
             let mut concerns: Vec<SessionId> = setters.chain([from.clone()]).filter(|id| *id != session.id).collect();
             concerns.sort();
             concerns.dedup();
@@ -149,11 +150,11 @@ pub fn run(context: &CommandContext<'_>, request: GoalRequest) -> Result<GoalOut
     stored.warnings.append(&mut warnings);
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
     if is_goal(&record) {
-        concerned.push(record.head.id.clone());
+        concerned.push(record.envelope.id.clone());
     }
     let all = goals(context.index()?.goals(&concerned)?.records());
     Ok(GoalOutcome {
-        id: record.head.id,
+        id: record.envelope.id,
         kind,
         session_id: session.id,
         goals: all.into_iter().filter(|owned| concerned.contains(&owned.goal.id)).collect(),
@@ -179,11 +180,11 @@ fn source(context: &CommandContext<'_>, name: &str) -> Result<(SessionId, Option
 fn nothing_to_take(scan: &Scan, from: &SessionId, session: &SessionId) -> Error {
     let error = Error::not_found(format!("cannot take goals of session {}: none is open", from.short()));
     let had = |record: &Record, id: &Id| match &record.body {
-        Body::Goal(_) => record.head.id == *id,
+        Body::Goal(_) => record.envelope.id == *id,
         Body::GoalTake(take) => take.of.contains(id),
         _ => false,
     };
-    let own: Vec<&Record> = scan.records().filter(|record| record.head.session.as_ref() == Some(from)).collect();
+    let own: Vec<&Record> = scan.records().filter(|record| record.envelope.session.as_ref() == Some(from)).collect();
     let all = goals(scan.records());
     let lapsed = all.iter().filter(|owned| owned.lapsed && owned.session.as_ref() == Some(from));
     let lapsed: Vec<Command> = lapsed.map(|owned| empirica("goal take").arg(owned.goal.id.short())).collect();
@@ -242,21 +243,21 @@ fn owned_goal(scan: &Scan, id: &Id) -> Option<OwnedGoal> {
 
 fn find(context: &CommandContext<'_>, name: &str, fits: fn(&Record) -> bool) -> Result<NamedGoal> {
     let record = context.record(name, "goal", &[Namespace::Journal], fits)?;
-    let scan = context.index()?.goals([&record.head.id])?;
+    let scan = context.index()?.goals([&record.envelope.id])?;
     let goal = match &record.body {
         Body::Subtask(subtask) => subtask.of.clone(),
-        _ => record.head.id.clone(),
+        _ => record.envelope.id.clone(),
     };
     let owned = owned_goal(&scan, &goal);
-    let setter = scan.get(&goal).and_then(|entry| entry.record.head.session.clone());
+    let setter = scan.get(&goal).and_then(|entry| entry.record.envelope.session.clone());
     let mut sessions: Vec<SessionId> = setter.into_iter().chain(owned.and_then(|owned| owned.session)).collect();
     sessions.sort();
     sessions.dedup();
     let closes = |r: &&Record| {
-        matches!(r.body, Body::GoalDone(_) | Body::GoalDrop(_)) && r.referenced_ids().contains(&&record.head.id)
+        matches!(r.body, Body::GoalDone(_) | Body::GoalDrop(_)) && r.referenced_ids().contains(&&record.envelope.id)
     };
-    let closed = scan.records().find(closes).map(|r| (r.head.at.clone(), r.head.ai.clone()));
-    Ok(NamedGoal { id: record.head.id, goal, sessions, closed })
+    let closed = scan.records().find(closes).map(|r| (r.envelope.at.clone(), r.envelope.ai.clone()));
+    Ok(NamedGoal { id: record.envelope.id, goal, sessions, closed })
 }
 
 /// Goals, oldest first, of `--session` and of `--ai`'s sessions, if given.
@@ -281,7 +282,7 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<OwnedG
             agents.insert(id.clone(), index.session_row(id)?.map(|row| row.session.ai));
         }
     }
-    let setter = |id: &Id| scan.get(id).map(|entry| entry.record.head.ai.clone());
+    let setter = |id: &Id| scan.get(id).map(|entry| entry.record.envelope.ai.clone());
     let agent = |owned: &OwnedGoal| {
         let holder = owned.session.as_ref().and_then(|id| agents.get(id).cloned().flatten());
         holder.or_else(|| setter(&owned.goal.id))

@@ -7,7 +7,7 @@ use empirica_notes::model::{Body, Envelope, Id, Record};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The acknowledgement that asks it.
-    pub head: Envelope,
+    pub envelope: Envelope,
     pub handoff: Id,
     /// Its number within the acknowledgement, from 1.
     pub number: u32,
@@ -18,7 +18,7 @@ pub struct Question {
 
 impl Question {
     pub fn name(&self) -> String {
-        name(&self.head.id, self.number)
+        name(&self.envelope.id, self.number)
     }
 
     pub fn command(&self) -> Command {
@@ -37,7 +37,7 @@ pub fn questions<'a>(records: impl IntoIterator<Item = &'a Record> + Clone) -> V
     for record in records.clone() {
         if let Body::Accept(accept) = &record.body {
             out.extend((1..).zip(&accept.questions).map(|(number, text)| Question {
-                head: record.head.clone(),
+                envelope: record.envelope.clone(),
                 handoff: accept.of.clone(),
                 number,
                 text: text.clone(),
@@ -47,9 +47,9 @@ pub fn questions<'a>(records: impl IntoIterator<Item = &'a Record> + Clone) -> V
     }
     for record in records {
         let Body::Answer(answer) = &record.body else { continue };
-        let of = |question: &&mut Question| question.head.id == answer.of && question.number == answer.question;
+        let of = |question: &&mut Question| question.envelope.id == answer.of && question.number == answer.question;
         if let Some(question) = out.iter_mut().find(of) {
-            question.answer = Some((record.head.clone(), answer.text.clone()));
+            question.answer = Some((record.envelope.clone(), answer.text.clone()));
         }
     }
     out

@@ -18,7 +18,7 @@ pub enum TaskAction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskEvent {
     /// Author, time and session.
-    pub head: Envelope,
+    pub envelope: Envelope,
     pub action: TaskAction,
 }
 
@@ -82,7 +82,7 @@ impl TaskState {
     /// Same, without the one being revised.
     pub fn chain_without(&self, id: Option<&Id>) -> Vec<&Handoff> {
         let step = |at: &usize| match &self.steps[*at] {
-            TaskEvent { head, action: TaskAction::Handoff(handoff, false) } if Some(&head.id) != id => {
+            TaskEvent { envelope, action: TaskAction::Handoff(handoff, false) } if Some(&envelope.id) != id => {
                 Some(handoff.as_ref())
             }
             _ => None,
@@ -107,7 +107,7 @@ impl TaskState {
             let step = &self.steps[*at];
             let of = match &step.action {
                 TaskAction::Accept(accept) => &accept.of,
-                _ => &step.head.id,
+                _ => &step.envelope.id,
             };
             root(&self.steps, of) == named
         })
@@ -134,8 +134,8 @@ fn is_kind(step: &TaskEvent, kind: &str) -> bool {
 
 /// Effective order: by the ID of the step replaced or referred to, then by their own.
 fn order(steps: &[TaskEvent]) -> Vec<usize> {
-    let at_of: BTreeMap<&Id, usize> = steps.iter().enumerate().map(|(at, step)| (&step.head.id, at)).collect();
-    let mut keys: Vec<(&Id, &Id)> = steps.iter().map(|step| (&step.head.id, &step.head.id)).collect();
+    let at_of: BTreeMap<&Id, usize> = steps.iter().enumerate().map(|(at, step)| (&step.envelope.id, at)).collect();
+    let mut keys: Vec<(&Id, &Id)> = steps.iter().map(|step| (&step.envelope.id, &step.envelope.id)).collect();
     // longest possible chain of references
     for _ in 0..steps.len().min(64) {
         let mut changed = false;
@@ -145,7 +145,7 @@ fn order(steps: &[TaskEvent]) -> Vec<usize> {
                     handoff.regenerates.as_ref().and_then(|of| Some(keys[*at_of.get(of)?].0))
                 }
                 TaskAction::Accept(Accept { of, .. }) | TaskAction::Answer(Answer { of, .. }) => {
-                    at_of.get(of).map(|named| keys[*named].0.max(&step.head.id))
+                    at_of.get(of).map(|named| keys[*named].0.max(&step.envelope.id))
                 }
             };
             if let Some(key) = key.filter(|key| *key != keys[at].0) {
@@ -158,7 +158,8 @@ fn order(steps: &[TaskEvent]) -> Vec<usize> {
         }
     }
     // a reference follows its target also if both have one key
-    let is_reply = |at: usize| !matches!(steps[at].action, TaskAction::Handoff(..)) && keys[at].0 != &steps[at].head.id;
+    let is_reply =
+        |at: usize| !matches!(steps[at].action, TaskAction::Handoff(..)) && keys[at].0 != &steps[at].envelope.id;
     let mut out: Vec<usize> = (0..steps.len()).collect();
     out.sort_by(|a, b| (keys[*a].0, is_reply(*a), keys[*a].1).cmp(&(keys[*b].0, is_reply(*b), keys[*b].1)));
     out
@@ -167,7 +168,7 @@ fn order(steps: &[TaskEvent]) -> Vec<usize> {
 /// The first version of a revised handoff.
 fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
     for _ in 0..steps.len() {
-        let of = steps.iter().find(|step| step.head.id == *id).and_then(|step| match &step.action {
+        let of = steps.iter().find(|step| step.envelope.id == *id).and_then(|step| match &step.action {
             TaskAction::Handoff(handoff, _) => handoff.regenerates.as_ref(),
             _ => None,
         });
@@ -186,12 +187,12 @@ fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
 /// escalate, blocks it until a resolution that names it; any resolution also settles mere decisions.
 pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
     let action = |record: &Record| match &record.body {
-        Body::Handoff(handoff) => Some(TaskAction::Handoff(handoff.clone(), superseded.contains(&record.head.id))),
+        Body::Handoff(handoff) => Some(TaskAction::Handoff(handoff.clone(), superseded.contains(&record.envelope.id))),
         Body::Accept(accept) => Some(TaskAction::Accept(accept.clone())),
         Body::Answer(answer) => Some(TaskAction::Answer(answer.clone())),
         _ => None,
     };
-    let step = |record: &Record| Some(TaskEvent { head: record.head.clone(), action: action(record)? });
+    let step = |record: &Record| Some(TaskEvent { envelope: record.envelope.clone(), action: action(record)? });
     let steps: Vec<TaskEvent> = records.iter().copied().filter_map(step).collect();
     let order = order(&steps);
     let (mut status, mut decided) = (TaskStatus::Open, None);
@@ -205,7 +206,7 @@ pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
         decided = decision.map(|_| at).or(decided);
         if let TaskAction::Accept(Accept { of, resolution: Some(_), .. }) = &step.action {
             let named = root(&steps, of);
-            escalated.retain(|at| is_kind(&steps[*at], "escalation") && root(&steps, &steps[*at].head.id) != named);
+            escalated.retain(|at| is_kind(&steps[*at], "escalation") && root(&steps, &steps[*at].envelope.id) != named);
             status = TaskStatus::Open;
         }
         let works = ["initialization", "progress", "error_recovery"].iter().any(|kind| is_kind(step, kind));
@@ -262,7 +263,7 @@ mod tests {
         document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let mut handoff = Handoff::default();
         payload::put_in(kind, document, &mut handoff);
-        Record { head: head(number), body: Body::Handoff(Box::new(handoff)) }
+        Record { envelope: head(number), body: Body::Handoff(Box::new(handoff)) }
     }
 
     fn report(number: u64, decision: Option<&str>) -> Record {
@@ -284,12 +285,12 @@ mod tests {
             gaps: Vec::new(),
             resolution: resolution.map(str::to_owned),
         };
-        Record { head: head(number), body: Body::Accept(body) }
+        Record { envelope: head(number), body: Body::Accept(body) }
     }
 
     fn status(records: &[Record]) -> (TaskStatus, Option<usize>) {
         let mut records: Vec<&Record> = records.iter().collect();
-        records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+        records.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
         let state = task_state(&records, &BTreeSet::new());
         (state.status, state.escalated.first().copied())
     }
@@ -299,7 +300,7 @@ mod tests {
         let (one, done) = (report(1, None), report(2, Some("COMPLETE")));
         assert_eq!(status(std::slice::from_ref(&one)), (TaskStatus::Open, None));
         assert_eq!(status(&[one.clone(), done.clone()]), (TaskStatus::Complete, None));
-        let plain = Record { head: head(3), body: Body::Handoff(Box::default()) };
+        let plain = Record { envelope: head(3), body: Body::Handoff(Box::default()) };
         assert_eq!(
             status(&[one.clone(), done.clone(), plain]),
             (TaskStatus::Complete, None),
@@ -348,7 +349,7 @@ mod tests {
     #[test]
     fn a_revised_handoff_takes_effect_where_the_original_did() {
         let revise = |number: u64, of: u64, mut record: Record| {
-            record.head = head(number);
+            record.envelope = head(number);
             if let Body::Handoff(handoff) = &mut record.body {
                 handoff.regenerates = Some(head(of).id);
             }
@@ -361,7 +362,7 @@ mod tests {
         let superseded = BTreeSet::from([head(2).id]);
         let found = task_state(&all.iter().collect::<Vec<_>>(), &superseded);
         assert_eq!(found.status, TaskStatus::Complete, "it was resolved and done");
-        assert_eq!(found.steps.last().map(|step| step.head.id.clone()), Some(head(5).id), "listed as it happened");
+        assert_eq!(found.steps.last().map(|step| step.envelope.id.clone()), Some(head(5).id), "listed as it happened");
         let begun = handoff(1, "initialization", json!({"instructions": "a"}));
         let all = [begun.clone(), report(2, Some("COMPLETE")), revise(3, 1, begun)];
         let found = task_state(&all.iter().collect::<Vec<_>>(), &BTreeSet::from([head(1).id]));
@@ -372,7 +373,7 @@ mod tests {
     fn questions_have_their_newest_answer() {
         let answer = |number: u64, question: u32, text: &str| {
             let body = Answer { of: head(2).id, question, text: text.into(), concerns: Vec::new() };
-            Record { head: head(number), body: Body::Answer(body) }
+            Record { envelope: head(number), body: Body::Answer(body) }
         };
         let all = [
             report(1, None),

@@ -121,7 +121,7 @@ fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>
         if let Body::Resolve(resolve) = &record.body
             && questions.contains(&resolve.of)
         {
-            answers.insert(&resolve.of, (&resolve.text, &record.head.ai));
+            answers.insert(&resolve.of, (&resolve.text, &record.envelope.ai));
         }
     }
     let answered = handoff.unknowns.iter().filter_map(|item| {

@@ -49,7 +49,7 @@ struct Commit {
 
 impl Commit {
     fn ask(context: &CommandContext<'_>, listed: &ListedHandoff) -> Self {
-        let id = listed.head.commit.as_deref().and_then(parse_oid);
+        let id = listed.envelope.commit.as_deref().and_then(parse_oid);
         let exists = id.is_some_and(|id| context.repo.is_commit(id));
         let head = context.store.head().commit;
         let counting = match (id, head) {
@@ -85,7 +85,7 @@ struct ExpectedFiles<'c> {
 impl<'c> ExpectedFiles<'c> {
     fn new(context: &'c CommandContext<'_>, listed: &ListedHandoff, commit: &Commit) -> Self {
         let attached = commit.id.filter(|_| commit.exists).and_then(|id| context.repo.tree_of(id).ok());
-        let written = listed.head.tree.as_deref().and_then(parse_oid);
+        let written = listed.envelope.tree.as_deref().and_then(parse_oid);
         let uncommitted = listed.handoff.uncommitted.iter().map(|file| (file.path.clone(), file.clone()));
         ExpectedFiles {
             written: (attached != written).then(|| Tree::new(context.repo, written)),

@@ -59,11 +59,11 @@ impl HandoffParts {
         let all: Vec<&Record> = scan.records().chain(&self.unstored).collect();
         let Some(PreviousHandoff { id: since, .. }) = &self.since else { return collect_session(&all, id) };
         // earlier records stay if a later one names them, or if they only describe the session
-        let is_later = |record: &&&Record| record.head.id > *since;
+        let is_later = |record: &&&Record| record.envelope.id > *since;
         let named: BTreeSet<&Id> = all.iter().filter(is_later).flat_map(|record| record.referenced_ids()).collect();
         let is_new = |record: &&&Record| {
             let has_text = !record.body.own_texts().is_empty() || matches!(record.body, Body::Handoff(_));
-            !has_text || is_later(record) || named.contains(&record.head.id)
+            !has_text || is_later(record) || named.contains(&record.envelope.id)
         };
         let mut records = collect_session(&all.iter().filter(is_new).copied().collect::<Vec<_>>(), id)?;
         records.leave_out_collected(&all, since);
@@ -109,11 +109,12 @@ pub fn compose(
         let source = document::Source { records, transcript: content.transcript.as_ref(), ai: &session.ai, now: &now };
         document::fill(&mut handoff, &source);
         if let Some(budget) = content.budget {
-            let head = context.store.writer().new_record(&session.id, &session.ai, Body::Handoff(Box::default())).head;
+            let envelope =
+                context.store.writer().new_record(&session.id, &session.ai, Body::Handoff(Box::default())).envelope;
             // the stored one has another ID
             let budget = budget.saturating_sub(8);
             let size = |handoff: &Handoff| {
-                let record = Record { head: head.clone(), body: Body::Handoff(Box::new(handoff.clone())) };
+                let record = Record { envelope: envelope.clone(), body: Body::Handoff(Box::new(handoff.clone())) };
                 // a handoff that cannot be rendered counts as too large
                 context.store.render().report(&record).map_or(usize::MAX, |text| tokens::estimate(&text))
             };
@@ -241,9 +242,9 @@ pub fn since_last(
     found.retain(|ListedHandoff { handoff, .. }| {
         handoff.to.as_deref() == Some(to) && handoff.kind == kind && handoff.left_out.is_empty()
     });
-    let newest = found.into_iter().max_by(|a, b| a.head.id.cmp(&b.head.id));
-    let previous = |ListedHandoff { head, handoff }: ListedHandoff| PreviousHandoff {
-        id: head.id,
+    let newest = found.into_iter().max_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
+    let previous = |ListedHandoff { envelope, handoff }: ListedHandoff| PreviousHandoff {
+        id: envelope.id,
         commit: handoff.git.and_then(|git| git.commit),
     };
     Ok(newest.map(previous))

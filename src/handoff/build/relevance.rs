@@ -132,11 +132,11 @@ pub fn relevant<'r>(
         let by_words = shared_words.iter().map(|word| rarity(word)).sum::<f64>() / (1.0 + words.len() as f64).ln();
         let score = (PATH * shared_paths.len().min(3) as f64 + by_words) * weight(candidate, now_ms);
         let shared = shared_paths.into_iter().chain(shared_words).take(MAX_SHARED).cloned().collect();
-        let head = &candidate.record.head;
+        let envelope = &candidate.record.envelope;
         let relevant = Relevant {
-            id: head.id.clone(),
+            id: envelope.id.clone(),
             kind: candidate.record.body.kind().to_owned(),
-            ai: head.ai.clone(),
+            ai: envelope.ai.clone(),
             text: candidate.text.to_owned(),
             why: candidate.why.map(str::to_owned),
             sign: candidate.sign.to_owned(),
@@ -150,7 +150,7 @@ pub fn relevant<'r>(
 
 /// The weight of a record by kind and age.
 fn weight(candidate: &Candidate<'_>, now_ms: u64) -> f64 {
-    let days = now_ms.saturating_sub(candidate.record.head.id.ms()) as f64 / 86_400_000.0;
+    let days = now_ms.saturating_sub(candidate.record.envelope.id.ms()) as f64 / 86_400_000.0;
     match candidate.sign {
         "decided" => 1.0 + RECENT * (-days / HALF).exp2(),
         "worked" | "failed" => PROVEN,
@@ -176,7 +176,7 @@ mod tests {
     fn record(ms: u64, body: Body) -> Record {
         let id = Id::at(ms);
         Record {
-            head: Envelope { v: 1, id, session: None, ai: "ada".into(), at: "".into(), commit: None, tree: None },
+            envelope: Envelope { v: 1, id, session: None, ai: "ada".into(), at: "".into(), commit: None, tree: None },
             body,
         }
     }

@@ -39,7 +39,7 @@ pub fn find_relevant(context: &CommandContext<'_>, handoff: &Handoff) -> Result<
     let found = index.ids(&ids)?;
     let answers = index.naming(&ids, &["resolve"])?;
     let answered: BTreeSet<&Id> = answers.records().flat_map(|record| record.referenced_ids()).collect();
-    let open = found.records().filter(|record| !answered.contains(&record.head.id));
+    let open = found.records().filter(|record| !answered.contains(&record.envelope.id));
     let now = u64::try_from(context.store.now().timestamp_millis()).unwrap_or_default();
     Ok(relevant(&task, open, now, MAX_RELEVANT))
 }

@@ -17,7 +17,7 @@ const MAX_VERSIONS: usize = 100;
 
 #[derive(Debug)]
 pub struct Revision {
-    pub head: Envelope,
+    pub envelope: Envelope,
     /// Its session, which also gets the new one.
     pub session: WorkingSession,
     /// Its commits.
@@ -29,29 +29,29 @@ pub struct Revision {
 
 /// The handoff of that name, which must be in force and belong to a session.
 pub fn prepare(context: &CommandContext<'_>, name: &str) -> Result<Revision> {
-    let Record { head, body: Body::Handoff(handoff) } = accept::named(context, name)? else {
+    let Record { envelope, body: Body::Handoff(handoff) } = accept::named(context, name)? else {
         return Err(Error::unstored());
     };
-    let short = head.id.short();
-    if let Some(newer) = accept::newer(context, &head.id, head.session.as_ref())? {
+    let short = envelope.id.short();
+    if let Some(newer) = accept::newer(context, &envelope.id, envelope.session.as_ref())? {
         return Err(Error::refused(format!("cannot revise handoff {short}: it is superseded"))
             .provided(name)
             .reason("receivers ask about the one in force")
             .suggest("Revise that one.")
             .command(empirica("handoff").option("--regenerate", newer)));
     }
-    let Some(session) = head.session.clone() else {
+    let Some(session) = envelope.session.clone() else {
         return Err(Error::refused(format!("cannot revise handoff {short}: it belongs to no session"))
             .reason("there is no journal to compose it from")
             .suggest("Hand over from a session of your own.")
             .command(empirica("handoff")));
     };
     // the author is the working agent, the session that of the work
-    let author = context.working().map_or_else(|_| context.author(Some(&head.ai)), |session| session.ai);
+    let author = context.working().map_or_else(|_| context.author(Some(&envelope.ai)), |session| session.ai);
     let session = WorkingSession { id: session, ai: author, note: None };
     let index = context.index()?;
-    let on = index.ids([&head.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
-    let mut received = vec![accept::received_handoff(context, &head.id)?];
+    let on = index.ids([&envelope.id])?.entries().flat_map(|entry| entry.on.iter().copied()).collect();
+    let mut received = vec![accept::received_handoff(context, &envelope.id)?];
     let mut earlier = handoff.regenerates.clone();
     while let Some(id) = earlier.filter(|_| received.len() < MAX_VERSIONS) {
         received.push(accept::received_handoff(context, &id)?);
@@ -61,13 +61,13 @@ pub fn prepare(context: &CommandContext<'_>, name: &str) -> Result<Revision> {
         });
     }
     received.reverse();
-    Ok(Revision { head, session, on, handoff: *handoff, received })
+    Ok(Revision { envelope, session, on, handoff: *handoff, received })
 }
 
 impl Revision {
     /// Its payload, overlaid with the input.
     pub fn managed(&self, context: &CommandContext<'_>, input: &mut ManagedInput) -> Result<CheckedHandoff> {
-        let (own, short) = (self.handoff.kind.as_str(), self.head.id.short());
+        let (own, short) = (self.handoff.kind.as_str(), self.envelope.id.short());
         if let Some(other) = input.kind.filter(|kind| *kind != own) {
             return Err(Error::usage(format!("cannot change the type of handoff {short}: it is {own}"))
                 .provided(other)
@@ -87,17 +87,17 @@ impl Revision {
         base.iter_mut().for_each(|base| drop(base.shift_remove("timestamp")));
         input.base = base.map(serde_json::Value::Object);
         input.kind = input.kind.or_else(|| HandoffType::parse(own).map(HandoffType::name));
-        input.revises = Some(self.head.id.clone());
+        input.revises = Some(self.envelope.id.clone());
         check_document(context, input)
     }
 
     /// Adds the questions, answers and gaps of its receivers.
     pub fn put_in(&self, handoff: &mut Handoff) {
-        handoff.regenerates = Some(self.head.id.clone());
+        handoff.regenerates = Some(self.envelope.id.clone());
         // earlier ones stay where their records are unavailable
         handoff.clarifications = self.handoff.clarifications.clone();
         for question in self.received.iter().flat_map(|received| &received.questions) {
-            let (text, asked_by) = (&question.text, &question.head.ai);
+            let (text, asked_by) = (&question.text, &question.envelope.ai);
             let answer = question.answer.as_ref().map(|(_, text)| text.clone());
             match handoff.clarifications.iter_mut().find(|one| one.question == *text && one.asked_by == *asked_by) {
                 Some(earlier) => earlier.answer = answer.or_else(|| earlier.answer.take()),
@@ -109,9 +109,9 @@ impl Revision {
             }
         }
         handoff.missed = self.handoff.missed.clone();
-        for (head, accept) in self.received.iter().flat_map(|received| &received.accepts) {
+        for (envelope, accept) in self.received.iter().flat_map(|received| &received.accepts) {
             for gap in &accept.gaps {
-                let missed = ReportedGap { gap: gap.clone(), reported_by: head.ai.clone() };
+                let missed = ReportedGap { gap: gap.clone(), reported_by: envelope.ai.clone() };
                 if !handoff.missed.contains(&missed) {
                     handoff.missed.push(missed);
                 }

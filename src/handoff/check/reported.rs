@@ -27,7 +27,7 @@ pub fn reported(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<R
     let accepts: Vec<_> = accepts
         .records()
         .filter_map(|record| match &record.body {
-            Body::Accept(accept) => Some((record.head.id.clone(), record.head.ai.clone(), accept.clone())),
+            Body::Accept(accept) => Some((record.envelope.id.clone(), record.envelope.ai.clone(), accept.clone())),
             _ => None,
         })
         .collect();
@@ -63,6 +63,6 @@ pub fn reported(context: &CommandContext<'_>, handoff: &Handoff) -> Result<Vec<R
 fn later(context: &CommandContext<'_>, handoff: &Handoff, after: Option<&Id>) -> Result<Vec<(Id, String)>> {
     let query = HandoffQuery { kind: Some(handoff.kind.clone()), ..Default::default() };
     let listed = in_force(context, &query, MAX_ACCEPTS)?;
-    let later = listed.into_iter().filter(|listed| after.is_none_or(|after| listed.head.id > *after));
-    Ok(later.map(|listed| (listed.head.id, gaps::all_text(&listed.handoff))).collect())
+    let later = listed.into_iter().filter(|listed| after.is_none_or(|after| listed.envelope.id > *after));
+    Ok(later.map(|listed| (listed.envelope.id, gaps::all_text(&listed.handoff))).collect())
 }

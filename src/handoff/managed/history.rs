@@ -71,7 +71,7 @@ mod tests {
     fn step(number: u64, action: TaskAction) -> TaskEvent {
         let id = Id::at(number);
         TaskEvent {
-            head: Envelope { v: 1, id, session: None, ai: "a".into(), at: "".into(), commit: None, tree: None },
+            envelope: Envelope { v: 1, id, session: None, ai: "a".into(), at: "".into(), commit: None, tree: None },
             action,
         }
     }

@@ -35,10 +35,10 @@ impl Render for BuiltIn {
         let mut sessions: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
         let mut out = Vec::new();
         for record in records {
-            let id = &record.head.id;
+            let id = &record.envelope.id;
             match &record.body {
                 Body::Handoff(_) | Body::Digest(_) => {
-                    let of = record.head.session.as_ref().map_or(id.as_str(), |session| session.as_str());
+                    let of = record.envelope.session.as_ref().map_or(id.as_str(), |session| session.as_str());
                     sessions.entry(of).or_default().push(record);
                 }
                 Body::Redacted(redacted) if matches!(redacted.was.as_str(), "handoff" | "digest") => {
@@ -81,21 +81,21 @@ fn block(
     newer: &BTreeMap<&Id, &Id>,
     whole: bool,
 ) -> Result<String> {
-    let present = || records.iter().copied().filter(|record| !left.contains(&record.head.id));
+    let present = || records.iter().copied().filter(|record| !left.contains(&record.envelope.id));
     let handoffs = present().filter_map(|record| match &record.body {
         Body::Handoff(handoff) => Some((record, handoff.as_ref())),
         _ => None,
     });
-    let handoff = handoffs.max_by_key(|(record, handoff)| (Substance::of(handoff), &record.head.id));
+    let handoff = handoffs.max_by_key(|(record, handoff)| (Substance::of(handoff), &record.envelope.id));
     let digests = present().filter_map(|record| match &record.body {
         Body::Digest(digest) => Some((record, digest.as_ref())),
         _ => None,
     });
     let mut digests: Vec<(&Record, &Digest)> =
-        digests.filter(|(record, _)| handoff.is_none_or(|(by, _)| record.head.id > by.head.id)).collect();
+        digests.filter(|(record, _)| handoff.is_none_or(|(by, _)| record.envelope.id > by.envelope.id)).collect();
     let shown = handoff.map(|(record, _)| record).or(digests.last().map(|(record, _)| *record));
     let Some(record) = shown.or(records.last().copied()) else { return Ok(String::new()) };
-    let id = &record.head.id;
+    let id = &record.envelope.id;
     let superseded = newer.get(id);
     let task = handoff.map(|(_, handoff)| &handoff.task).or(digests.last().map(|(_, digest)| &digest.task));
     let title = match (task, handoff) {
@@ -105,7 +105,7 @@ fn block(
         _ => "Digest",
     };
     let part = |text: &str| fill::one_line(&safe::words(text), PART);
-    let mut origin = vec![part(&record.head.ai)];
+    let mut origin = vec![part(&record.envelope.ai)];
     match (superseded, handoff.filter(|(_, handoff)| handoff.payload.is_some())) {
         (Some(by), _) => origin.push(format!("superseded by {}", by.short())),
         (None, Some((_, handoff))) => {
@@ -114,7 +114,7 @@ fn block(
         }
         (None, None) => {}
     }
-    let session = record.head.session.as_ref();
+    let session = record.envelope.session.as_ref();
     let end = session.map(|session| format!(", session {}", session.short())).unwrap_or_default();
     let origin = format!("({}, ", origin.join(", "));
     // the newest digests whose IDs fit in the heading
@@ -122,20 +122,22 @@ fn block(
     let most = room.max(1) - usize::from(handoff.is_some() && room > 1);
     digests.drain(..digests.len().saturating_sub(most));
     let mut ids = vec![id.short()];
-    ids.extend(digests.iter().map(|(record, _)| record.head.id.short()).filter(|short| *short != id.short()));
+    ids.extend(digests.iter().map(|(record, _)| record.envelope.id.short()).filter(|short| *short != id.short()));
     let origin = format!("{origin}{}{end})", ids.join(" "));
     let title = fill::one_line(&safe::words(title), COLUMNS.saturating_sub(measure(&origin) + 3));
     let show = session.filter(|_| ids.len() > 1).map_or(id.short(), |session| session.short());
     let digests: Vec<&Digest> = digests.iter().map(|(_, digest)| *digest).collect();
     // a block rendered from more records is newer
     let inputs = |record: &&Record| {
-        1 + usize::from(left.contains(&record.head.id)) + usize::from(newer.contains_key(&record.head.id))
+        1 + usize::from(left.contains(&record.envelope.id)) + usize::from(newer.contains_key(&record.envelope.id))
     };
     let renderer = REVISIONS + records.iter().map(inputs).sum::<usize>().min(99) as u32;
     let (most, columns) = if whole { (usize::MAX, usize::MAX) } else { (LINES - FRAME, COLUMNS) };
     // without the commit, which has the note
-    let unplaced =
-        |record: &Record| Record { head: Envelope { commit: None, ..record.head.clone() }, body: record.body.clone() };
+    let unplaced = |record: &Record| Record {
+        envelope: Envelope { commit: None, ..record.envelope.clone() },
+        body: record.body.clone(),
+    };
     let report = handoff.filter(|_| whole).map(|(record, _)| markdown(templates, &unplaced(record))).transpose()?;
     let report = report.as_ref().and_then(|report| report.split_once('\n')).map(|(_, below)| below.trim_end());
     // without duplicates of the report

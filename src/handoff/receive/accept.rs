@@ -26,7 +26,7 @@ pub struct AcceptRequest {
 /// An acknowledgement that was stored.
 #[derive(Debug)]
 pub struct AcceptOutcome {
-    pub head: Envelope,
+    pub envelope: Envelope,
     pub accept: Accept,
     pub session_id: SessionId,
     /// Claims stored with a resolution: a decision and a pattern.
@@ -57,10 +57,10 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     let handoff = named(context, &request.handoff)?;
     let session = if turn.is_some() { context.writing_in_turn()? } else { context.writing()? };
     let mut bodies = match (&request.resolution, &handoff.body) {
-        (Some(resolution), Body::Handoff(escalated)) => learned(context, &handoff.head, escalated, resolution)?,
+        (Some(resolution), Body::Handoff(escalated)) => learned(context, &handoff.envelope, escalated, resolution)?,
         _ => Vec::new(),
     };
-    let (id, owner) = (handoff.head.id, handoff.head.session);
+    let (id, owner) = (handoff.envelope.id, handoff.envelope.session);
     let mut warnings = Vec::new();
     if let Some(newer) = newer(context, &id, owner.as_ref())? {
         warnings.push(format!("handoff {} is superseded by {newer}", id.short()));
@@ -92,8 +92,8 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     let (accepts, learned): (Vec<_>, Vec<_>) =
         records.into_iter().partition(|record| matches!(record.body, Body::Accept(_)));
     match accepts.into_iter().next() {
-        Some(Record { head, body: Body::Accept(accept) }) => {
-            Ok(AcceptOutcome { head, accept, session_id: session.id, learned, stored })
+        Some(Record { envelope, body: Body::Accept(accept) }) => {
+            Ok(AcceptOutcome { envelope, accept, session_id: session.id, learned, stored })
         }
         _ => Err(Error::unstored()),
     }
@@ -101,8 +101,13 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
 
 /// The claims that record a resolution: a decision, and a pattern for similar cases.
 /// Refused unless the handoff escalates its task.
-fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, resolution: &str) -> Result<Vec<Body>> {
-    let short = head.id.short();
+fn learned(
+    context: &CommandContext<'_>,
+    envelope: &Envelope,
+    handoff: &Handoff,
+    resolution: &str,
+) -> Result<Vec<Body>> {
+    let short = envelope.id.short();
     let task_id = handoff.task_id.as_deref().ok_or_else(|| {
         Error::refused(format!("cannot resolve handoff {short}: it belongs to no task"))
             .reason("a resolution is for a task that is escalated")
@@ -116,7 +121,7 @@ fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, res
             .suggest("Give instructions or a decision instead.")
             .command(tasks::show_command(task_id)));
     };
-    if !state.is_resolved_by(&head.id) {
+    if !state.is_resolved_by(&envelope.id) {
         return Err(Error::refused(format!("cannot resolve handoff {short}: it escalates nothing"))
             .reason("a resolution is for the escalation it names: there may be others")
             .suggest("Name the escalation.")
@@ -133,13 +138,13 @@ fn learned(context: &CommandContext<'_>, head: &Envelope, handoff: &Handoff, res
         text: resolution.to_owned(),
         why: format!("resolves the escalation of task {task_id}{about}"),
         alternatives: Vec::new(),
-        led_from: Some(head.id.clone()),
+        led_from: Some(envelope.id.clone()),
     };
     let pattern = Finding {
         text: if title.is_empty() { resolution.to_owned() } else { format!("{title}: {resolution}") },
         impact: None,
         memory: Some("pattern".to_owned()),
-        led_from: Some(head.id.clone()),
+        led_from: Some(envelope.id.clone()),
     };
     Ok(vec![Body::Decision(decision), Body::Finding(pattern)])
 }
@@ -160,7 +165,7 @@ pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>)
         _ => None,
     });
     if let (None, Some(session)) = (&by, session) {
-        by = of_session(context, session)?.map(|listed| listed.head.id);
+        by = of_session(context, session)?.map(|listed| listed.envelope.id);
     }
     Ok(by.map(|id| id.short().to_owned()))
 }
@@ -169,7 +174,7 @@ pub fn newer(context: &CommandContext<'_>, id: &Id, session: Option<&SessionId>)
 pub fn received_handoff(context: &CommandContext<'_>, handoff: &Id) -> Result<ReceivedHandoff> {
     let scan = tasks::about(&context.index()?, std::slice::from_ref(handoff))?;
     let accepts = scan.records().filter_map(|record| match &record.body {
-        Body::Accept(accept) if accept.of == *handoff => Some((record.head.clone(), accept.clone())),
+        Body::Accept(accept) if accept.of == *handoff => Some((record.envelope.clone(), accept.clone())),
         _ => None,
     });
     Ok(ReceivedHandoff { accepts: accepts.collect(), questions: questions(scan.records().collect::<Vec<_>>()) })

@@ -11,7 +11,7 @@ use empirica_notes::store::FlushTiming;
 
 #[derive(Debug)]
 pub struct AnswerOutcome {
-    pub head: Envelope,
+    pub envelope: Envelope,
     pub answer: Answer,
     pub session_id: SessionId,
     pub question: Question,
@@ -32,7 +32,7 @@ pub fn run(context: &CommandContext<'_>, question_name: &str, text: &str) -> Res
         None => (question_name.trim(), None),
     };
     let is_accept = |record: &Record| matches!(record.body, Body::Accept(_));
-    let Record { head: accepted, body: Body::Accept(accept) } =
+    let Record { envelope: accepted, body: Body::Accept(accept) } =
         context.record(name, "acknowledgement", &[Namespace::Handoffs], is_accept)?
     else {
         return Err(unknown(question_name, "no acknowledgement has that id"));
@@ -49,8 +49,8 @@ pub fn run(context: &CommandContext<'_>, question_name: &str, text: &str) -> Res
     let answer = Answer { of: accepted.id, question: question.number, text: text.to_owned(), concerns };
     let (records, stored) = context.store(&session, vec![Body::Answer(answer)], FlushTiming::Now)?;
     match records.into_iter().next() {
-        Some(Record { head, body: Body::Answer(answer) }) => {
-            Ok(AnswerOutcome { head, answer, session_id: session.id, question, open: questions, stored })
+        Some(Record { envelope, body: Body::Answer(answer) }) => {
+            Ok(AnswerOutcome { envelope, answer, session_id: session.id, question, open: questions, stored })
         }
         _ => Err(Error::unstored()),
     }
@@ -58,7 +58,7 @@ pub fn run(context: &CommandContext<'_>, question_name: &str, text: &str) -> Res
 
 /// The index of the question; without a number, that of the only open one, otherwise the only one.
 fn chosen(question_name: &str, accepted: &Envelope, number: Option<u32>, questions: &[Question]) -> Result<usize> {
-    let is_own = |(_, question): &(usize, &Question)| question.head.id == accepted.id;
+    let is_own = |(_, question): &(usize, &Question)| question.envelope.id == accepted.id;
     let own: Vec<(usize, &Question)> = questions.iter().enumerate().filter(is_own).collect();
     let open: Vec<(usize, &Question)> = own.iter().copied().filter(|(_, question)| question.answer.is_none()).collect();
     let found = match number {

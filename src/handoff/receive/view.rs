@@ -38,13 +38,13 @@ pub struct AcceptView<'a> {
 }
 
 impl<'a> AcceptView<'a> {
-    pub fn of(head: &'a Envelope, accept: &'a Accept) -> Self {
+    pub fn of(envelope: &'a Envelope, accept: &'a Accept) -> Self {
         AcceptView {
-            accept_id: &head.id,
+            accept_id: &envelope.id,
             handoff_id: &accept.of,
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
+            session_id: envelope.session.as_ref(),
+            ai_id: &envelope.ai,
+            timestamp: &envelope.at,
             decision: accept.decision,
             understanding: accept.understanding.as_deref(),
             instructions: accept.instructions.as_deref(),
@@ -78,16 +78,16 @@ pub struct QuestionView<'a> {
 
 impl<'a> From<&'a Question> for QuestionView<'a> {
     fn from(question: &'a Question) -> Self {
-        let (head, text) = question.answer.as_ref().map(|(head, text)| (head, text.as_str())).unzip();
+        let (envelope, text) = question.answer.as_ref().map(|(envelope, text)| (envelope, text.as_str())).unzip();
         QuestionView {
             question_id: question.name(),
             handoff_id: &question.handoff,
             question: &question.text,
-            asked_by: &question.head.ai,
-            asked_at: &question.head.at,
+            asked_by: &question.envelope.ai,
+            asked_at: &question.envelope.at,
             answer: text,
-            answered_by: head.map(|head| head.ai.as_str()),
-            answered_at: head.map(|head| head.at.as_str()),
+            answered_by: envelope.map(|envelope| envelope.ai.as_str()),
+            answered_at: envelope.map(|envelope| envelope.at.as_str()),
         }
     }
 }
@@ -97,9 +97,9 @@ pub fn question_lines(question: &Question) -> String {
     let what = safe::item(&question.text).replace('\n', "\n  ");
     match &question.answer {
         None => format!("- {} {what}\n", question.name()),
-        Some((head, text)) => {
+        Some((envelope, text)) => {
             let text = safe::item(text).replace('\n', "\n    ");
-            format!("- {} {what}\n  - {}: {text}\n", question.name(), safe::words(&head.ai))
+            format!("- {} {what}\n  - {}: {text}\n", question.name(), safe::words(&envelope.ai))
         }
     }
 }
@@ -122,19 +122,19 @@ pub struct AcceptedView<'a> {
 }
 
 pub fn answer(outcome: &AcceptOutcome) -> Answer {
-    let (head, accept) = (&outcome.head, &outcome.accept);
+    let (envelope, accept) = (&outcome.envelope, &outcome.accept);
     let learned =
-        |kind: &str| outcome.learned.iter().find(|record| record.body.kind() == kind).map(|record| &record.head.id);
+        |kind: &str| outcome.learned.iter().find(|record| record.body.kind() == kind).map(|record| &record.envelope.id);
     let view = AcceptedView {
-        id: &head.id,
+        id: &envelope.id,
         kind: "accept",
-        accept: AcceptView::of(head, accept),
-        question_ids: (1..).zip(&accept.questions).map(|(n, _)| questions::name(&head.id, n)).collect(),
+        accept: AcceptView::of(envelope, accept),
+        question_ids: (1..).zip(&accept.questions).map(|(n, _)| questions::name(&envelope.id, n)).collect(),
         decision_id: learned("decision"),
         pattern_id: learned("finding"),
     };
     Answer::new(view)
-        .text(format!("{}\n", head.id.short()))
+        .text(format!("{}\n", envelope.id.short()))
         .say(format!(
             "Handoff {}{}, in session {}.",
             accept.of.short(),
@@ -173,11 +173,11 @@ pub struct AnsweredView<'a> {
 
 pub fn answered(outcome: &answer::AnswerOutcome) -> Answer {
     let view = AnsweredView {
-        id: &outcome.head.id,
+        id: &outcome.envelope.id,
         kind: "answer",
         session_id: &outcome.session_id,
-        ai_id: &outcome.head.ai,
-        timestamp: &outcome.head.at,
+        ai_id: &outcome.envelope.ai,
+        timestamp: &outcome.envelope.at,
         handoff_id: &outcome.question.handoff,
         accept_id: &outcome.answer.of,
         question_id: outcome.question.name(),
@@ -190,7 +190,7 @@ pub fn answered(outcome: &answer::AnswerOutcome) -> Answer {
         open => format!("{} still open", format::count(open, "question")),
     };
     let mut answer = Answer::new(view)
-        .text(format!("{}\n", outcome.head.id.short()))
+        .text(format!("{}\n", outcome.envelope.id.short()))
         .say(format!("Answered {} of handoff {}; {rest}.", outcome.question.name(), outcome.question.handoff.short()))
         .stored(&outcome.stored);
     for question in &outcome.open {
@@ -212,11 +212,11 @@ pub struct ReceivedView<'a> {
 pub fn added(answer: Answer, received: &ReceivedHandoff, in_text: bool) -> Answer {
     let ReceivedHandoff { accepts, questions } = received;
     let mut answer = answer.with(ReceivedView {
-        acknowledgements: accepts.iter().map(|(head, accept)| AcceptView::of(head, accept)).collect(),
+        acknowledgements: accepts.iter().map(|(envelope, accept)| AcceptView::of(envelope, accept)).collect(),
         questions: questions.iter().map(QuestionView::from).collect(),
     });
     if in_text && !accepts.is_empty() {
-        let entries: String = accepts.iter().map(|(head, accept)| entry(head, accept)).collect();
+        let entries: String = accepts.iter().map(|(envelope, accept)| entry(envelope, accept)).collect();
         answer.text = format!("{}\n## Acknowledgements\n\n{entries}", answer.text);
     }
     if in_text && !questions.is_empty() {
@@ -226,12 +226,12 @@ pub fn added(answer: Answer, received: &ReceivedHandoff, in_text: bool) -> Answe
     answer
 }
 
-fn entry(head: &Envelope, accept: &Accept) -> String {
+fn entry(envelope: &Envelope, accept: &Accept) -> String {
     let mut lines = vec![format!(
         "{} {} {}{}",
-        head.id.short(),
-        format::date(&head.at),
-        safe::words(&head.ai),
+        envelope.id.short(),
+        format::date(&envelope.at),
+        safe::words(&envelope.ai),
         acceptance::accepted(accept)
     )];
     let one = |title: &str, text: &Option<String>| text.iter().map(|text| format!("{title}: {text}")).collect();

@@ -39,7 +39,7 @@ impl RecordFilter {
             Body::Digest(_) => self.digests,
             _ => true,
         };
-        is_kind && self.ai.as_ref().is_none_or(|ai| record.head.ai == *ai)
+        is_kind && self.ai.as_ref().is_none_or(|ai| record.envelope.ai == *ai)
     }
 }
 
@@ -138,12 +138,12 @@ impl AnnotatedCommit {
     pub(crate) fn newest(&mut self, most: usize) {
         let mut ids: Vec<Id> = Vec::new();
         for namespace in self.namespaces() {
-            ids.extend(namespace.iter().filter(|record| counts(record)).map(|record| record.head.id.clone()));
+            ids.extend(namespace.iter().filter(|record| counts(record)).map(|record| record.envelope.id.clone()));
         }
         ids.sort_unstable();
         let kept = ids.split_off(ids.len().saturating_sub(most));
         for namespace in self.namespaces() {
-            namespace.retain(|record| !counts(record) || kept.binary_search(&record.head.id).is_ok());
+            namespace.retain(|record| !counts(record) || kept.binary_search(&record.envelope.id).is_ok());
         }
     }
 }
@@ -161,7 +161,7 @@ fn attached(context: &CommandContext<'_>, lookup: &mut Lookup<'_>, on: Oid) -> R
     Ok(scan
         .entries()
         .filter(|entry| !entry.record.body.is_meta())
-        .filter(|entry| !superseded.contains(&entry.record.head.id) && placements.of(&context.store, entry) == on)
+        .filter(|entry| !superseded.contains(&entry.record.envelope.id) && placements.of(&context.store, entry) == on)
         .map(|entry| placements.placed(&context.store, entry))
         .collect())
 }

@@ -41,13 +41,13 @@ struct PointView<'a> {
 }
 
 impl<'a> From<&'a Record> for PointView<'a> {
-    fn from(Record { head, body }: &'a Record) -> Self {
+    fn from(Record { envelope, body }: &'a Record) -> Self {
         PointView {
-            id: &head.id,
+            id: &envelope.id,
             kind: body.kind(),
-            session_id: head.session.as_ref(),
-            ai_id: &head.ai,
-            timestamp: &head.at,
+            session_id: envelope.session.as_ref(),
+            ai_id: &envelope.ai,
+            timestamp: &envelope.at,
             keys: crate::checkpoint::view::brief_keys(body),
         }
     }
@@ -110,7 +110,7 @@ pub fn json(found: &AnnotatedCommit, with_checkpoints: bool, with_journal: bool)
     };
     for record in &found.handoffs {
         match &record.body {
-            Body::Handoff(handoff) => view.handoffs.push(HandoffView::of(&record.head, handoff)),
+            Body::Handoff(handoff) => view.handoffs.push(HandoffView::of(&record.envelope, handoff)),
             Body::Digest(_) => view.digests.push(record.into()),
             Body::Accept(_) => view.acknowledgements.push(record.into()),
             _ => {}
@@ -138,7 +138,7 @@ pub fn one_line(found: &AnnotatedCommit, paint: Paint) -> String {
             ),
             _ => continue,
         };
-        let (short, ai) = (paint.heading(record.head.id.short()), safe::line(&record.head.ai));
+        let (short, ai) = (paint.heading(record.envelope.id.short()), safe::line(&record.envelope.ai));
         text.push_str(&format!("  {short} {ai}: {about}\n"));
     }
     for (records, noun) in [(&found.checkpoints, "checkpoint"), (&found.journal, "journal record")] {
@@ -204,8 +204,8 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
         let Body::Handoff(handoff) = &record.body else { continue };
         out.push_str(&format!(
             "\nHandoff {} by {}, session {}, {}, {}{}",
-            record.head.id.short(),
-            safe::line(&record.head.ai),
+            record.envelope.id.short(),
+            safe::line(&record.envelope.ai),
             session(record),
             duration(handoff.duration_seconds),
             handoff.calibration_status.phrase(),
@@ -228,8 +228,8 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
         let Body::Digest(digest) = &record.body else { continue };
         out.push_str(&format!(
             "\nDigest {} by {}, session {}{}",
-            record.head.id.short(),
-            safe::line(&record.head.ai),
+            record.envelope.id.short(),
+            safe::line(&record.envelope.ai),
             session(record),
             task(&digest.task)
         ));
@@ -242,17 +242,17 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
         let text = safe::indented(&record_line::text(record), 4);
         out.push_str(&format!(
             "\nAcknowledgement {} by {}: {text}\n",
-            record.head.id.short(),
-            safe::line(&record.head.ai)
+            record.envelope.id.short(),
+            safe::line(&record.envelope.ai)
         ));
     }
     if !found.checkpoints.is_empty() {
         out.push_str("\nCheckpoints:");
         for record in &found.checkpoints {
-            let (short, what) = (record.head.id.short(), point_name(record));
+            let (short, what) = (record.envelope.id.short(), point_name(record));
             out.push_str(&format!(
                 "\n    {short} {what} by {}: {}",
-                safe::line(&record.head.ai),
+                safe::line(&record.envelope.ai),
                 record_line::text(record)
             ));
         }
@@ -261,9 +261,9 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
     if !found.journal.is_empty() {
         out.push_str("\nJournal:");
         for record in &found.journal {
-            let (short, kind) = (record.head.id.short(), record.body.kind().replace('_', " "));
+            let (short, kind) = (record.envelope.id.short(), record.body.kind().replace('_', " "));
             let text = safe::indented(&record_line::text(record), 8);
-            out.push_str(&format!("\n    {short} {kind} by {}: {text}", safe::line(&record.head.ai)));
+            out.push_str(&format!("\n    {short} {kind} by {}: {text}", safe::line(&record.envelope.ai)));
         }
         out.push('\n');
     }
@@ -271,7 +271,7 @@ fn built_in(found: &AnnotatedCommit, out: &mut String) {
 
 /// The short ID of the session, as a template shows a missing value.
 fn session(record: &Record) -> &str {
-    record.head.session.as_ref().map_or("None", |id| id.short())
+    record.envelope.session.as_ref().map_or("None", |id| id.short())
 }
 
 /// The task on a line of its own, if any.
@@ -321,9 +321,9 @@ fn template_record(record: &Record) -> Value {
             json!({"kind": kind, "what": point_name(record), "values": text, "text": text})
         }
     };
-    view["short"] = json!(record.head.id.short());
-    view["ai"] = json!(record.head.ai);
-    view["session"] = json!(record.head.session.as_ref().map(|id| id.short()));
+    view["short"] = json!(record.envelope.id.short());
+    view["ai"] = json!(record.envelope.ai);
+    view["session"] = json!(record.envelope.session.as_ref().map(|id| id.short()));
     view
 }
 

@@ -103,12 +103,12 @@ pub fn of_session(context: &CommandContext<'_>, exact: bool) -> Result<HandoffWo
             .suggest("Hand over first.")
             .command(empirica("handoff").option("--session", session.short()))
     })?;
-    one(context, newest.head.id.as_str(), exact)
+    one(context, newest.envelope.id.as_str(), exact)
 }
 
 pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<HandoffWorth> {
     can_count(exact)?;
-    let id = accept::named(context, name)?.head.id;
+    let id = accept::named(context, name)?.envelope.id;
     let index = context.index()?;
     let facts = facts(&index)?;
     let listed = handoffs::by_ids(&index, std::slice::from_ref(&id))?
@@ -117,7 +117,7 @@ pub fn one(context: &CommandContext<'_>, name: &str, exact: bool) -> Result<Hand
     let everything = MetricsQuery { ai: None, since_ms: None, until_ms: None, by: Period::Month };
     let handed = metrics(&facts, &everything).handed;
     // of several handoffs in force, resume shows the newest
-    let newest = handed.iter().find(|handed| Some(&handed.session) == listed.head.session.as_ref());
+    let newest = handed.iter().find(|handed| Some(&handed.session) == listed.envelope.session.as_ref());
     let chosen: Vec<&HandoffMetrics> = newest.filter(|newest| newest.id == id).into_iter().collect();
     let (mut resumed, warnings) = resume(context, &index, &chosen)?;
     Ok(HandoffWorth {
@@ -167,7 +167,7 @@ fn resume(
     let (arrivals, from_git) = arrival::changes_since(context, &listed.iter().collect::<Vec<_>>())?;
     let mut out = Vec::new();
     for (listed, arrival) in listed.iter().zip(arrivals) {
-        if let Some(id) = &listed.head.session {
+        if let Some(id) = &listed.envelope.session {
             let records = gather_from(&index.session(id)?, id)?;
             out.push(ResumedSession { arrival: Some(arrival), ..resumed(records, Some(listed), context) });
         }

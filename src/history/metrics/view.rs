@@ -455,7 +455,7 @@ fn receiver_text(receiver: &ReceiverView<'_>) -> String {
 }
 
 pub fn of_handoff(one: &HandoffWorth, terminal: &mut Templates) -> Result<Answer> {
-    let head = &one.listed.head;
+    let envelope = &one.listed.envelope;
     let mut costs: Vec<(&'static str, Cost)> = Vec::new();
     for detail in [Detail::Summary, Detail::Detailed, Detail::Full] {
         if let Some(resumed) = &one.resumed {
@@ -464,21 +464,25 @@ pub fn of_handoff(one: &HandoffWorth, terminal: &mut Templates) -> Result<Answer
     }
     let received = &one.received;
     let view = HandedOverView {
-        handoff_id: &head.id,
-        session_id: head.session.as_ref(),
-        ai_id: &head.ai,
-        timestamp: &head.at,
+        handoff_id: &envelope.id,
+        session_id: envelope.session.as_ref(),
+        ai_id: &envelope.ai,
+        timestamp: &envelope.at,
         task: &one.listed.handoff.task,
         exact: one.exact,
         tokens: one.resumed.is_some().then(|| Pairs(costs.clone())),
         transcript_tokens: one.resumed.as_ref().and_then(|resumed| resumed.transcript_tokens),
         first_try_complete: one.reception.is_complete,
-        acknowledgements: received.accepts.iter().map(|(head, accept)| AcceptView::of(head, accept)).collect(),
+        acknowledgements: received.accepts.iter().map(|(envelope, accept)| AcceptView::of(envelope, accept)).collect(),
         receivers: one.reception.receivers.iter().map(ReceiverView::from).collect(),
         questions: received.questions.iter().map(QuestionView::from).collect(),
     };
-    let mut text =
-        format!("Handoff {} by {}: {}\n", head.id.short(), safe::line(&head.ai), safe::line(&one.listed.handoff.task));
+    let mut text = format!(
+        "Handoff {} by {}: {}\n",
+        envelope.id.short(),
+        safe::line(&envelope.ai),
+        safe::line(&one.listed.handoff.task)
+    );
     for (name, cost) in &costs {
         text.push_str(&format!(
             "  resume --detail {name:<8} {:>5} tokens as text, {:>5} as JSON, {}\n",

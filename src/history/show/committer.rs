@@ -34,7 +34,7 @@ pub fn committers_of(context: &CommandContext<'_>, id: &Id, session: Option<&Ses
     let mut start = None;
     if let Some(session) = session {
         let of_session = index.session(session)?;
-        start = of_session.records().find(|record| is_start(record, session)).map(|record| record.head.id.clone());
+        start = of_session.records().find(|record| is_start(record, session)).map(|record| record.envelope.id.clone());
         scan.merge(of_session);
     }
     let lines: Vec<LineQuery> =
@@ -49,16 +49,16 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<C
     let scan = context.index()?.session(session)?;
     let own = |record: &&Record| {
         let follows = record.body.is_meta() || matches!(record.body, Body::Digest(_) | Body::Redacted(_));
-        record.head.session.as_ref() == Some(session) && !follows
+        record.envelope.session.as_ref() == Some(session) && !follows
     };
     let own: Vec<&Record> = scan.records().filter(own).collect();
-    let lines: Vec<LineQuery> = own.iter().filter_map(|record| line(&scan, &record.head.id)).collect();
+    let lines: Vec<LineQuery> = own.iter().filter_map(|record| line(&scan, &record.envelope.id)).collect();
     let origins = context.store.reader().origins(&lines)?;
-    let start = own.iter().find(|record| is_start(record, session)).and_then(|record| origins.get(&record.head.id));
+    let start = own.iter().find(|record| is_start(record, session)).and_then(|record| origins.get(&record.envelope.id));
     let mut out = Committers::default();
     let mut unknown = 0;
     for record in &own {
-        let Some(by) = origins.get(&record.head.id) else {
+        let Some(by) = origins.get(&record.envelope.id) else {
             unknown += 1;
             continue;
         };
@@ -67,7 +67,7 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<C
             None => out.all.push((Some(by.clone()), 1)),
         }
         if start.is_some_and(|start| by.is_other(start)) {
-            out.others.push((record.head.clone(), record.body.kind(), by.clone()));
+            out.others.push((record.envelope.clone(), record.body.kind(), by.clone()));
         }
     }
     if unknown > 0 {
@@ -77,7 +77,7 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<C
 }
 
 fn is_start(record: &Record, session: &SessionId) -> bool {
-    matches!(record.body, Body::SessionStart(_)) && record.head.session.as_ref() == Some(session)
+    matches!(record.body, Body::SessionStart(_)) && record.envelope.session.as_ref() == Some(session)
 }
 
 fn line(scan: &Scan, id: &Id) -> Option<LineQuery> {

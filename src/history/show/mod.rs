@@ -61,7 +61,7 @@ pub fn run(context: &CommandContext<'_>, name: Option<&str>, verify: bool) -> Re
                 .suggest("Name a handoff of the list.")
                 .command(empirica("handoff list")));
         };
-        trust.verification = Some(sign::verify(context, &listed.head.id)?);
+        trust.verification = Some(sign::verify(context, &listed.envelope.id)?);
     }
     Ok((shown, warnings))
 }
@@ -108,29 +108,30 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
         }
         (Ok(NamedObject::Record(record)), _) => match &record.body {
             Body::Handoff(_) if !retracted => {
-                let placed = context.index()?.placed(std::slice::from_ref(&record.head.id))?.pop();
-                let Record { head, body: Body::Handoff(written) } = placed.unwrap_or(*record) else {
+                let placed = context.index()?.placed(std::slice::from_ref(&record.envelope.id))?.pop();
+                let Record { envelope, body: Body::Handoff(written) } = placed.unwrap_or(*record) else {
                     return Err(nothing(name));
                 };
-                handoff(context, ListedHandoff { head, handoff: *written }, &mut warnings)?
+                handoff(context, ListedHandoff { envelope, handoff: *written }, &mut warnings)?
             }
             _ => {
-                let committed = committer::committers_of(context, &record.head.id, record.head.session.as_ref())?;
+                let committed =
+                    committer::committers_of(context, &record.envelope.id, record.envelope.session.as_ref())?;
                 ShowOutcome::Record(record, committed, retracted)
             }
         },
         (Err(_), Some(commit)) => {
             let index = context.index()?;
             let mut scan = index.on(commit)?;
-            let ids: Vec<Id> = scan.records().map(|record| record.head.id.clone()).collect();
+            let ids: Vec<Id> = scan.records().map(|record| record.envelope.id.clone()).collect();
             let of_handoffs = scan.records().filter(|record| matches!(record.body, Body::Handoff(_)));
-            let superseded = index.superseded(of_handoffs.map(|record| &record.head.id))?;
+            let superseded = index.superseded(of_handoffs.map(|record| &record.envelope.id))?;
             scan.merge(index.naming(&ids, &["attach"])?);
             let placements = Placements::new(&scan);
             let entries = scan.entries().filter(|entry| {
                 entry.on.contains(&commit)
                     && !entry.record.body.is_meta()
-                    && !superseded.contains(&entry.record.head.id)
+                    && !superseded.contains(&entry.record.envelope.id)
                     && placements.of(&context.store, entry) == commit
             });
             let records = entries.map(|entry| placements.placed(&context.store, entry)).collect();
@@ -150,9 +151,9 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
 fn handoff(context: &CommandContext<'_>, listed: ListedHandoff, warnings: &mut Vec<String>) -> Result<ShowOutcome> {
     let (arrivals, more) = arrival::changes_since(context, &[&listed])?;
     warnings.extend(more);
-    let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.head.id.short()))?;
-    let received = accept::received_handoff(context, &listed.head.id)?;
-    let committed = committer::committers_of(context, &listed.head.id, listed.head.session.as_ref())?;
+    let arrival = arrivals.into_iter().next().ok_or_else(|| nothing(listed.envelope.id.short()))?;
+    let received = accept::received_handoff(context, &listed.envelope.id)?;
+    let committed = committer::committers_of(context, &listed.envelope.id, listed.envelope.session.as_ref())?;
     let trust = Trust { committed, verification: None };
     Ok(ShowOutcome::Handoff(Box::new(listed), Box::new(arrival), received, Box::new(trust)))
 }

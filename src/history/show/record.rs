@@ -55,20 +55,20 @@ pub struct StoredRecordView<'a> {
 }
 
 impl<'a> From<&'a Record> for PointView<'a> {
-    fn from(Record { head, body }: &'a Record) -> Self {
-        let (kind, envelope) = (body.kind(), EnvelopeView::from(head));
+    fn from(Record { envelope, body }: &'a Record) -> Self {
+        let (kind, view) = (body.kind(), EnvelopeView::from(envelope));
         match body {
             Body::Checkpoint(checkpoint) => {
-                PointView::Checkpoint(Box::new(StoredCheckpointView::brief(head, checkpoint)))
+                PointView::Checkpoint(Box::new(StoredCheckpointView::brief(envelope, checkpoint)))
             }
             Body::Assessment(assessment) => PointView::Assessment(StoredAssessmentView {
-                checkpoint_id: &head.id,
+                checkpoint_id: &envelope.id,
                 kind,
-                envelope,
+                envelope: view,
                 assessment,
                 overall_confidence: overall(&assessment.vectors),
             }),
-            _ => PointView::Other(StoredRecordView { id: &head.id, kind, envelope, keys: body_to_map(body) }),
+            _ => PointView::Other(StoredRecordView { id: &envelope.id, kind, envelope: view, keys: body_to_map(body) }),
         }
     }
 }
@@ -94,16 +94,16 @@ pub fn point_name(record: &Record) -> String {
 
 /// A record other than checkpoints.
 fn any(record: &Record, warnings: Vec<String>) -> Answer {
-    let head = &record.head;
+    let envelope = &record.envelope;
     let mut text = format!(
         "{} {}\nId:      {}\nAgent:   {}\nSession: {}\nDate:    {}\nCommit:  {}\n",
         record.body.kind().replace('_', " "),
-        head.id.short(),
-        head.id,
-        safe::line(&head.ai),
-        head.session.as_ref().map_or("–", |id| id.as_str()),
-        format::date(&head.at),
-        head.commit.as_deref().unwrap_or("none yet"),
+        envelope.id.short(),
+        envelope.id,
+        safe::line(&envelope.ai),
+        envelope.session.as_ref().map_or("–", |id| id.as_str()),
+        format::date(&envelope.at),
+        envelope.commit.as_deref().unwrap_or("none yet"),
     );
     for (key, value) in body_to_map(&record.body) {
         let shown = match &value {
@@ -125,10 +125,10 @@ pub fn points(records: &[Record], warnings: Vec<String>) -> Answer {
     let line = |record: &Record| {
         format!(
             "{} {} {:<22} {:<12} {}\n",
-            record.head.id.short(),
-            format::date(&record.head.at),
+            record.envelope.id.short(),
+            format::date(&record.envelope.at),
             point_name(record),
-            safe::line(&record.head.ai),
+            safe::line(&record.envelope.ai),
             record_line::text(record)
         )
     };
@@ -143,8 +143,8 @@ pub fn points(records: &[Record], warnings: Vec<String>) -> Answer {
 /// The answer of `checkpoint show`, and of `show` for records other than handoffs.
 pub fn shown(record: &Record, warnings: Vec<String>) -> Answer {
     match &record.body {
-        Body::Checkpoint(checkpoint) => Answer::new(StoredCheckpointView::whole(&record.head, checkpoint))
-            .text(checkpoint::view::text(&record.head, checkpoint))
+        Body::Checkpoint(checkpoint) => Answer::new(StoredCheckpointView::whole(&record.envelope, checkpoint))
+            .text(checkpoint::view::text(&record.envelope, checkpoint))
             .warn(warnings)
             .paged(),
         _ => any(record, warnings),

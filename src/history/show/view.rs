@@ -49,15 +49,16 @@ pub enum Format {
 pub fn shown(shown: &ShowOutcome, format: Format, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
     let one = |listed: &ListedHandoff, terminal: &mut Templates| -> Result<Answer> {
         if format == Format::Compact {
-            let json = compact(&listed.head, &listed.handoff);
+            let json = compact(&listed.envelope, &listed.handoff);
             let text = safe::json(&json) + "\n";
             return Ok(Answer::new(json).text(text));
         }
-        let answer = Answer::new(HandoffView::of(&listed.head, &listed.handoff));
+        let answer = Answer::new(HandoffView::of(&listed.envelope, &listed.handoff));
         if format == Format::Json {
             return Ok(answer);
         }
-        let record = Record { head: listed.head.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
+        let record =
+            Record { envelope: listed.envelope.clone(), body: Body::Handoff(Box::new(listed.handoff.clone())) };
         Ok(answer.text(markdown(terminal, &record)?).paged())
     };
     match (shown, format) {
@@ -119,15 +120,15 @@ fn commit_answer(
             Body::Handoff(_) => text.push_str(&format!("\n{}", markdown(terminal, record)?)),
             _ => text.push_str(&format!(
                 "\n{} {} by {}: {}\n",
-                record.head.id.short(),
+                record.envelope.id.short(),
                 record.body.kind().replace('_', " "),
-                safe::line(&record.head.ai),
+                safe::line(&record.envelope.ai),
                 safe::indented(&record_line::text(record), 4)
             )),
         }
     }
     let handoffs = records.iter().filter_map(|record| match &record.body {
-        Body::Handoff(handoff) => Some(HandoffView::of(&record.head, handoff)),
+        Body::Handoff(handoff) => Some(HandoffView::of(&record.envelope, handoff)),
         _ => None,
     });
     let others = records.iter().filter(|record| !matches!(record.body, Body::Handoff(_)));

@@ -60,7 +60,7 @@ fn assembled(brief: &SessionBrief, lists: &[BudgetList], shortened: bool, comman
     let mut out = format!("git empirica: session {} {word}.\n", brief.session.short());
     out.extend(brief.gate.as_ref().map(drift));
     let since = brief.handed.as_ref().map(|(listed, arrival)| {
-        let (ai, id) = (sections::name(&listed.head.ai), listed.head.id.short());
+        let (ai, id) = (sections::name(&listed.envelope.ai), listed.envelope.id.short());
         let task = safe::words(&resume::view::shortened(&listed.handoff.task));
         out.push_str(&format!("Last handed over by {ai}: {task} ({})\n", empirica("show").arg(id)));
         arrival::view::packed(arrival, Detail::Summary, Shortening::Musts(24, 16), OutputForm::Text).text

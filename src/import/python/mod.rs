@@ -105,13 +105,13 @@ pub fn run(
     let native = native(context)?;
     let is_bound = |body: &Body| matches!(body, Body::SessionStart(_) | Body::SessionEnd(_));
     for line in &converted.lines {
-        let Some(on) = line.head.commit.as_deref().and_then(parse_oid) else { continue };
+        let Some(on) = line.envelope.commit.as_deref().and_then(parse_oid) else { continue };
         // starts and ends of our own sessions come from our own records
-        if is_bound(&line.body) && line.head.session.as_ref().is_some_and(|session| native.contains(session)) {
+        if is_bound(&line.body) && line.envelope.session.as_ref().is_some_and(|session| native.contains(session)) {
             continue;
         }
         let namespace = line.body.namespace().unwrap_or(Namespace::Journal);
-        let encoded = stored.foreign_line(&line.head, &line.body, line.foreign.clone(), &mut redacted)?;
+        let encoded = stored.foreign_line(&line.envelope, &line.body, line.foreign.clone(), &mut redacted)?;
         new.push(NewRecord { line: line.clone(), pending: PendingRecord { namespace, on, line: encoded } });
     }
     let survey = stored.survey(new, &mut redacted)?;
@@ -139,7 +139,7 @@ fn native(context: &CommandContext<'_>) -> Result<BTreeSet<SessionId>> {
         Body::SessionStart(start) => start.worktree != convert::PLACE,
         _ => false,
     });
-    Ok(native.filter_map(|record| record.head.session.clone()).collect())
+    Ok(native.filter_map(|record| record.envelope.session.clone()).collect())
 }
 
 /// Reads all payloads of the Python tool; warns of refs without any.
@@ -216,7 +216,7 @@ fn copies(
     }
     let mut moved = BTreeSet::new();
     for line in lines {
-        let commit = line.head.commit.as_deref().and_then(parse_oid);
+        let commit = line.envelope.commit.as_deref().and_then(parse_oid);
         let name = line.foreign.get("ref").and_then(serde_json::Value::as_str);
         if let (Some(commit), Some(name)) = (commit, name)
             && let Some(to) = places.get(&commit)

@@ -38,10 +38,10 @@ impl Nearest {
         }
         let mut first: BTreeMap<Oid, u64> = BTreeMap::new();
         for line in lines {
-            let on = line.head.commit.as_deref().and_then(parse_oid);
+            let on = line.envelope.commit.as_deref().and_then(parse_oid);
             if let Some(on) = on.filter(|on| missing.contains_key(on)) {
                 let known = first.entry(on).or_insert(u64::MAX);
-                *known = (*known).min(line.head.id.ms());
+                *known = (*known).min(line.envelope.id.ms());
             }
         }
         Ok(Nearest { replaced, first, history })

@@ -42,14 +42,14 @@ impl Originals<'_> {
     /// The line of a record with the other tool's payload, secrets removed.
     pub fn foreign_line(
         &self,
-        head: &Envelope,
+        envelope: &Envelope,
         body: &Body,
         foreign: Value,
         redacted: &mut Vec<Replaced>,
     ) -> Result<Vec<u8>> {
         let mut keys = format::record::body_to_map(body);
         keys.insert("foreign".to_owned(), foreign);
-        self.store.writer().encode_line(head, body.kind(), keys, redacted)
+        self.store.writer().encode_line(envelope, body.kind(), keys, redacted)
     }
 
     /// Finds which records are already stored under their IDs, on any commit and with any content. If one is stored
@@ -63,9 +63,9 @@ impl Originals<'_> {
             let epoch = Tombstones::of(self.store.repo(), self.store.repo().find_ref(&data_ref(namespace))?)?;
             let of_namespace: Vec<&NewRecord> =
                 records.iter().filter(|record| record.pending.namespace == namespace).collect();
-            let own = of_namespace.iter().map(|record| record.line.head.id.clone());
+            let own = of_namespace.iter().map(|record| record.line.envelope.id.clone());
             let placeholders =
-                of_namespace.iter().filter_map(|record| Some(convert::placeholder(&record.line)?.head.id));
+                of_namespace.iter().filter_map(|record| Some(convert::placeholder(&record.line)?.envelope.id));
             let mut stored: HashMap<Id, Vec<(Oid, Vec<u8>)>> =
                 own.chain(placeholders).map(|id| (id, Vec::new())).collect();
             self.look_up(namespace, &mut stored)?;
@@ -78,7 +78,7 @@ impl Originals<'_> {
                     out.left_out += 1;
                     continue;
                 }
-                let lines = &stored[&line.head.id];
+                let lines = &stored[&line.envelope.id];
                 if lines.is_empty() {
                     found.push((pending.clone(), name, true));
                     continue;
@@ -91,7 +91,7 @@ impl Originals<'_> {
                 let records: Vec<Value> =
                     lines.iter().filter_map(|(_, line)| serde_json::from_slice(line).ok()).collect();
                 let ais: Vec<&str> = records.iter().filter_map(|record| record.get("ai")?.as_str()).collect();
-                if line.head.ai != convert::UNKNOWN && ais.iter().all(|ai| *ai == convert::UNKNOWN) {
+                if line.envelope.ai != convert::UNKNOWN && ais.iter().all(|ai| *ai == convert::UNKNOWN) {
                     found.push((PendingRecord { on: lines[0].0, ..pending.clone() }, name.clone(), false));
                 }
                 let encoded: Option<Value> = serde_json::from_slice(&pending.line).ok();
@@ -99,11 +99,11 @@ impl Originals<'_> {
                 let own = encoded.as_ref().and_then(original);
                 let is_kept = own.is_none() || records.iter().any(|record| original(record) == own);
                 if let Some(placeholder) = convert::placeholder(line).filter(|_| !is_kept) {
-                    let id = placeholder.head.id.as_str();
-                    let is_new = stored.get(&placeholder.head.id).is_none_or(Vec::is_empty);
+                    let id = placeholder.envelope.id.as_str();
+                    let is_new = stored.get(&placeholder.envelope.id).is_none_or(Vec::is_empty);
                     if is_new && found.iter().all(|(pending, ..)| lines::id(&pending.line) != Some(id)) {
                         let line =
-                            self.foreign_line(&placeholder.head, &placeholder.body, placeholder.foreign, redacted)?;
+                            self.foreign_line(&placeholder.envelope, &placeholder.body, placeholder.foreign, redacted)?;
                         found.push((PendingRecord { line, ..pending.clone() }, name, true));
                     }
                 }
@@ -167,7 +167,7 @@ impl Originals<'_> {
             let (from, target) = (from.to_string(), to.to_string());
             let mut parts = vec!["attach", namespace.name(), &from, &target];
             parts.extend(of.iter().map(Id::as_str));
-            let head = Envelope {
+            let envelope = Envelope {
                 v: empirica_notes::model::record::VERSION,
                 id: convert::derived_id(ms, &parts),
                 session: None,
@@ -177,7 +177,7 @@ impl Originals<'_> {
                 tree: self.store.repo().tree_of(to).ok().map(|id| id.to_string()),
             };
             let attach = Attach { of, from: from.clone(), to: target };
-            let line = format::record::encode(&Record { head, body: Body::Attach(attach) }).into_bytes();
+            let line = format::record::encode(&Record { envelope, body: Body::Attach(attach) }).into_bytes();
             out.extend(of_namespace.iter().map(|pending| PendingRecord { on: to, ..(**pending).clone() }));
             let places = [parse_oid(&from), Some(to)];
             out.extend(places.into_iter().flatten().map(|on| PendingRecord { namespace, on, line: line.clone() }));

@@ -95,10 +95,10 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
         let text = texts.get(db, note)?;
         for (one, line, record) in read_found(&text, &wanted) {
             if one.conflicting_ids {
-                out.conflicting_ids.insert(record.head.id.clone());
+                out.conflicting_ids.insert(record.envelope.id.clone());
             }
             if one.retracted {
-                out.retracted.insert(record.head.id.clone());
+                out.retracted.insert(record.envelope.id.clone());
             }
             let on = places(db, one.r)?;
             out.put(line, RecordEntry { record, on });
@@ -229,13 +229,16 @@ impl Index<'_> {
         out.merge(self.ids(&above)?);
         // records that refer to a goal, then to its steps
         for _ in 0..2 {
-            let ids: Vec<Id> = out.records().map(|record| record.head.id.clone()).collect();
+            let ids: Vec<Id> = out.records().map(|record| record.envelope.id.clone()).collect();
             out.merge(self.naming(&ids, &["subtask", "goal_done", "goal_drop", "goal_take"])?);
         }
         // a suggested goal closes with its session
         let suggested = |record: &Record| matches!(&record.body, Body::Goal(goal) if goal.vector.is_some());
-        let sessions: BTreeSet<SessionId> =
-            out.records().filter(|record| suggested(record)).filter_map(|record| record.head.session.clone()).collect();
+        let sessions: BTreeSet<SessionId> = out
+            .records()
+            .filter(|record| suggested(record))
+            .filter_map(|record| record.envelope.session.clone())
+            .collect();
         for session in &sessions {
             out.merge(self.kinds(&["session_end"], RecordQuery { session: Some(session), newest: None })?);
         }

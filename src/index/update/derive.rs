@@ -60,9 +60,9 @@ fn derive(
         found.iter().filter_map(move |one| Some(&ParsedLine::find(lines, &one.id, one.version)?.record))
     });
     let mut records: Vec<&Record> = parsed.chain(&read).collect();
-    records.sort_by(|a, b| a.head.id.cmp(&b.head.id));
+    records.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
     let all = || records.iter().copied();
-    let own = || all().filter(|record| record.head.session.as_ref() == Some(&id));
+    let own = || all().filter(|record| record.envelope.session.as_ref() == Some(&id));
     let Some(session) = sessions(own()).remove(&id) else { return Ok(None) };
     let superseded = superseded(all());
     let session_records = SessionRecords::collect(all(), &id);
@@ -74,13 +74,13 @@ fn derive(
         .map(|owned| owned.goal.id)
         .collect();
     let closed = own().filter_map(|record| match &record.body {
-        Body::Unknown(_) => Some((record.head.id.clone(), answered.contains_key(&record.head.id))),
-        Body::Goal(_) => Some((record.head.id.clone(), !open.contains(&record.head.id))),
+        Body::Unknown(_) => Some((record.envelope.id.clone(), answered.contains_key(&record.envelope.id))),
+        Body::Goal(_) => Some((record.envelope.id.clone(), !open.contains(&record.envelope.id))),
         _ => None,
     });
     let handoffs = own().filter(|record| matches!(record.body, Body::Handoff(_)));
     Ok(Some(DerivedSession {
-        newest: own().next_back().map(|record| record.head.id.clone()),
+        newest: own().next_back().map(|record| record.envelope.id.clone()),
         // numbers and texts only: serializing cannot fail
         summary: session_records
             .as_ref()
@@ -88,7 +88,9 @@ fn derive(
         know: learned(Vector::Know),
         uncertainty: learned(Vector::Uncertainty),
         closed: closed.collect(),
-        superseded: handoffs.map(|record| (record.head.id.clone(), superseded.contains(&record.head.id))).collect(),
+        superseded: handoffs
+            .map(|record| (record.envelope.id.clone(), superseded.contains(&record.envelope.id)))
+            .collect(),
         session,
     }))
 }
@@ -98,7 +100,7 @@ fn write(db: &Connection, s: i64, derived: Option<&DerivedSession>, is_new: bool
     let session = derived.map(|derived| &derived.session);
     db.prepare_cached(
         "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
-         external_id = ?, head = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, summary = ?, know = ?, uncertainty = ? WHERE s = ?",
+         external_id = ?, envelope = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, summary = ?, know = ?, uncertainty = ? WHERE s = ?",
     )?
     .execute(params![
         session.map(|session| schema::id(&session.began)),

@@ -253,7 +253,7 @@ impl<'f> RowInserter<'f> {
     }
 
     fn line_added(&mut self, n: i64, line: &ParsedLine) -> Result<(), IndexError> {
-        let id = &line.record.head.id;
+        let id = &line.record.envelope.id;
         let Some((r, version)) = self.record(id)? else { return self.insert(n, line) };
         let add = "INSERT OR IGNORE INTO attached(r, n) SELECT r, ?2 FROM record WHERE r = ?1 AND note <> ?2";
         let added = self.db.prepare_cached(add)?.execute([r, n])?;

@@ -90,11 +90,11 @@ impl RowInserter<'_> {
     pub(crate) fn insert(&mut self, n: i64, line: &ParsedLine) -> Result<(), IndexError> {
         let ParsedLine { version, record, words } = line;
         self.last.0 += 1;
-        let (r, head) = (self.last.0, &record.head);
-        let id = schema::id(&head.id);
+        let (r, envelope) = (self.last.0, &record.envelope);
+        let id = schema::id(&envelope.id);
         let is_retracted = self.is_retracted(&id)?;
         let kind = if is_retracted { schema::RETRACTED } else { record.body.kind() };
-        let s = head.session.as_ref().map(|session| self.session(session)).transpose()?;
+        let s = envelope.session.as_ref().map(|session| self.session(session)).transpose()?;
         let add =
             "INSERT INTO record(r, id, short, tail, kind, ai, s, note, version) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
         self.db.prepare_cached(add)?.execute(params![
@@ -103,7 +103,7 @@ impl RowInserter<'_> {
             schema::short(&id),
             schema::tail(&id),
             kind,
-            head.ai,
+            envelope.ai,
             s,
             n,
             version
@@ -111,13 +111,13 @@ impl RowInserter<'_> {
         if let Some(bulk) = &mut self.bulk {
             bulk.rows.insert(id, (r, *version));
             let ais = bulk.tally.entry(kind).or_default();
-            match ais.get_mut(&head.ai) {
+            match ais.get_mut(&envelope.ai) {
                 Some(n) => *n += 1,
-                None => drop(ais.insert(head.ai.clone(), 1)),
+                None => drop(ais.insert(envelope.ai.clone(), 1)),
             }
         }
         self.touched.extend(s);
-        for session in record.concerns().filter(|session| Some(*session) != head.session.as_ref()) {
+        for session in record.concerns().filter(|session| Some(*session) != envelope.session.as_ref()) {
             let s = self.session(session)?;
             match &mut self.bulk {
                 Some(bulk) => bulk.concerns.push((s, r)),
@@ -147,7 +147,7 @@ impl RowInserter<'_> {
         match &record.body {
             Body::Handoff(handoff) => {
                 self.sessionless |= s.is_none();
-                self.handoff(r, head, handoff)?;
+                self.handoff(r, envelope, handoff)?;
             }
             Body::Finding(Finding { memory: Some(word), .. }) => {
                 self.db.prepare_cached("INSERT INTO memory(word, r) VALUES(?, ?)")?.execute(params![word, r])?;
@@ -162,15 +162,15 @@ impl RowInserter<'_> {
         Ok(())
     }
 
-    fn handoff(&mut self, r: i64, head: &Envelope, handoff: &Handoff) -> Result<(), IndexError> {
+    fn handoff(&mut self, r: i64, envelope: &Envelope, handoff: &Handoff) -> Result<(), IndexError> {
         let add = "INSERT INTO handoff_reports(r, id, session_id, ai_id, timestamp, task_id, task_summary, calibration_status, type) \
                    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
         self.db.prepare_cached(add)?.execute(params![
             r,
-            schema::id(&head.id),
-            head.session.as_ref().map(schema::session),
-            head.ai,
-            chrono::DateTime::parse_from_rfc3339(&head.at).ok().map(|time| time.timestamp()),
+            schema::id(&envelope.id),
+            envelope.session.as_ref().map(schema::session),
+            envelope.ai,
+            chrono::DateTime::parse_from_rfc3339(&envelope.at).ok().map(|time| time.timestamp()),
             handoff.task_id,
             handoff.task,
             handoff.calibration_status.name(),

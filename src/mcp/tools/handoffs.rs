@@ -174,10 +174,10 @@ impl Call for Resume {
         let sessions = answer.json.get_mut("sessions").and_then(Value::as_array_mut).into_iter().flatten();
         for (session, resumed) in sessions.zip(&outcome.sessions) {
             // the client reads the handoff as a resource
-            if let (Some(head), Some(Value::Object(omitted))) = (&resumed.head, session.get_mut("omitted"))
+            if let (Some(envelope), Some(Value::Object(omitted))) = (&resumed.envelope, session.get_mut("omitted"))
                 && omitted.shift_remove("command").is_some()
             {
-                omitted.insert("resource".to_owned(), format!("{PREFIX}{}", head.id.short()).into());
+                omitted.insert("resource".to_owned(), format!("{PREFIX}{}", envelope.id.short()).into());
             }
         }
         Ok(answer)

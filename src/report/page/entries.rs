@@ -60,16 +60,16 @@ impl<'o> PageEntries<'o> {
         self.here.contains(session)
     }
 
-    fn entry(&self, head: &Envelope, text: &str) -> PageEntry {
+    fn entry(&self, envelope: &Envelope, text: &str) -> PageEntry {
         PageEntry {
-            full: Some(head.id.clone()),
-            id: head.id.short().to_owned(),
+            full: Some(envelope.id.clone()),
+            id: envelope.id.short().to_owned(),
             text: shown(text),
-            ai: safe::line(&head.ai),
-            at: format::date(&head.at),
-            commit: head.commit.as_deref().map(|commit| safe::line(commit).chars().take(8).collect()),
-            session: head.session.clone(),
-            is_here: head.session.as_ref().is_some_and(|session| self.has(session)),
+            ai: safe::line(&envelope.ai),
+            at: format::date(&envelope.at),
+            commit: envelope.commit.as_deref().map(|commit| safe::line(commit).chars().take(8).collect()),
+            session: envelope.session.clone(),
+            is_here: envelope.session.as_ref().is_some_and(|session| self.has(session)),
             ..PageEntry::default()
         }
     }
@@ -77,16 +77,16 @@ impl<'o> PageEntries<'o> {
     /// Entries of questions, runs of checks, and handoffs.
     pub(crate) fn records(&self, records: &[Record]) -> Vec<PageEntry> {
         let entry = |record: &Record| match &record.body {
-            Body::Unknown(unknown) => Some(self.entry(&record.head, &unknown.text)),
+            Body::Unknown(unknown) => Some(self.entry(&record.envelope, &unknown.text)),
             Body::Evidence(run) => {
                 let notes = vec![format!("exit {}", run.exit)];
-                Some(PageEntry { notes, ..self.entry(&record.head, &run.command) })
+                Some(PageEntry { notes, ..self.entry(&record.envelope, &run.command) })
             }
             Body::Handoff(handoff) => {
                 let notes = handoff.to.iter().map(|to| format!("for {}", safe::line(to))).collect();
                 let kind = (handoff.kind != "epistemic").then(|| safe::line(&handoff.kind).replace('_', " "));
                 let more = handoff.next_steps.first().map(|step| shown(step));
-                Some(PageEntry { notes, kind, more, ..self.entry(&record.head, &handoff.task) })
+                Some(PageEntry { notes, kind, more, ..self.entry(&record.envelope, &handoff.task) })
             }
             _ => None,
         };
@@ -94,10 +94,10 @@ impl<'o> PageEntries<'o> {
     }
 
     pub(crate) fn stale(&self) -> Vec<PageEntry> {
-        let stale = self.outcome.attention.stale.iter().map(|(head, stale)| {
+        let stale = self.outcome.attention.stale.iter().map(|(envelope, stale)| {
             let notes = stale.files.iter().map(|file| safe::line(file)).collect();
             let more = Some("passed before these files changed".to_owned());
-            PageEntry { notes, more, ..self.entry(head, &stale.command) }
+            PageEntry { notes, more, ..self.entry(envelope, &stale.command) }
         });
         stale.collect()
     }
@@ -118,9 +118,9 @@ impl<'o> PageEntries<'o> {
     }
 
     pub(crate) fn goals(&self) -> Vec<PageEntry> {
-        let goals = self.outcome.attention.goals.iter().map(|(head, goal)| {
+        let goals = self.outcome.attention.goals.iter().map(|(envelope, goal)| {
             let notes = [Some(format!("{} priority", goal.priority.name())), goal.progress()];
-            PageEntry { notes: notes.into_iter().flatten().collect(), ..self.entry(head, &goal.text) }
+            PageEntry { notes: notes.into_iter().flatten().collect(), ..self.entry(envelope, &goal.text) }
         });
         goals.collect()
     }
@@ -133,9 +133,9 @@ impl<'o> PageEntries<'o> {
                 more: fact.more.as_deref().map(shown),
                 kind: Some(fact.kind.name().to_owned()),
                 notes: fact.files.iter().skip(1).map(|file| safe::line(file)).collect(),
-                ..self.entry(&fact.head, &fact.text)
+                ..self.entry(&fact.envelope, &fact.text)
             };
-            let key = match (fact.files.first(), fact.head.commit.as_deref()) {
+            let key = match (fact.files.first(), fact.envelope.commit.as_deref()) {
                 (Some(file), _) => (false, file.as_str()),
                 (None, commit) => (true, commit.unwrap_or_default()),
             };

@@ -29,7 +29,7 @@ pub fn graph(facts: &[Fact], subjects: &BTreeMap<String, String>) -> Option<Stri
     let mut of_commit: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, fact) in facts.iter().enumerate() {
         fact.files.iter().for_each(|file| of_file.entry(file).or_default().push(at));
-        fact.head.commit.iter().for_each(|commit| of_commit.entry(commit).or_default().push(at));
+        fact.envelope.commit.iter().for_each(|commit| of_commit.entry(commit).or_default().push(at));
     }
     let (files, commits) = (spread(of_file, row, height), spread(of_commit, row, height));
     let mut body = String::new();

@@ -32,12 +32,12 @@ pub fn run(context: &CommandContext<'_>, taken: &Taken) -> Result<CompactionOutc
     let index = context.index()?;
     let scan = index.ids(&taken.checkpoint.compared_with)?;
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {
-        Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&entry.record.head, checkpoint)),
+        Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&entry.record.envelope, checkpoint)),
         _ => None,
     });
     let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, project }) };
     let goals = gather(context, &taken.session_id).map(|records| records.goals).unwrap_or_default();
-    let b = Operand::taken(&taken.head, &taken.checkpoint, &goals);
+    let b = Operand::taken(&taken.envelope, &taken.checkpoint, &goals);
     let comparison = compared(context, &a, &b, true)?;
     Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), project })
 }
@@ -61,12 +61,12 @@ pub struct SinceSnapshot {
 pub(crate) fn since(
     context: &CommandContext<'_>,
     records: &SessionRecords,
-    head: &Envelope,
+    envelope: &Envelope,
     assessment: &Assessment,
 ) -> Result<Option<SinceSnapshot>> {
-    let last = records.last().map(|(head, _)| &head.id);
-    let after = |(head, checkpoint): &&(Envelope, Checkpoint)| {
-        checkpoint.trigger == Trigger::PostCompact && last.is_none_or(|last| head.id > *last)
+    let last = records.last().map(|(envelope, _)| &envelope.id);
+    let after = |(envelope, checkpoint): &&(Envelope, Checkpoint)| {
+        checkpoint.trigger == Trigger::PostCompact && last.is_none_or(|last| envelope.id > *last)
     };
     let Some((post, checkpoint)) = records.checkpoints.iter().rev().find(after) else { return Ok(None) };
     // a checkpoint's own vectors were compared when it was taken
@@ -81,8 +81,8 @@ pub(crate) fn since(
         return Ok(None);
     };
     // the rest was compared when the checkpoint was taken
-    let a = Operand { vectors, session: head.session.clone(), ..Operand::default() };
-    let b = Operand { vectors: assessment.vectors.clone(), session: head.session.clone(), ..Operand::default() };
+    let a = Operand { vectors, session: envelope.session.clone(), ..Operand::default() };
+    let b = Operand { vectors: assessment.vectors.clone(), session: envelope.session.clone(), ..Operand::default() };
     let Comparison { summary, vector_deltas, .. } = compare(&a, &b, &HistoryBetween::default(), &|_| true);
     Ok(Some(SinceSnapshot { pre_checkpoint_id: pre, post_checkpoint_id: post.id.clone(), summary, vector_deltas }))
 }

@@ -67,7 +67,7 @@ mod tests {
     fn record(ms: u64, body: Body) -> Record {
         let id = Id::at(ms);
         Record {
-            head: Envelope { v: 1, id, session: None, ai: "ada".into(), at: "".into(), commit: None, tree: None },
+            envelope: Envelope { v: 1, id, session: None, ai: "ada".into(), at: "".into(), commit: None, tree: None },
             body,
         }
     }

@@ -44,7 +44,7 @@ pub fn run(context: &CommandContext<'_>, own: Option<SessionId>) -> Result<Proje
     };
     let scan = overview_records(&index, own.as_ref())?;
     let mut sessions = BTreeMap::new();
-    for id in scan.records().filter_map(|record| record.head.session.as_ref()) {
+    for id in scan.records().filter_map(|record| record.envelope.session.as_ref()) {
         if !sessions.contains_key(id)
             && let Some(row) = index.session_row(id)?
         {
@@ -56,7 +56,7 @@ pub fn run(context: &CommandContext<'_>, own: Option<SessionId>) -> Result<Proje
     (overview.sessions, overview.agents) = (index.count_sessions()?, index.agents()?.len());
     for handoff in &mut overview.handoffs {
         if let Some(placed) = index.placed(std::slice::from_ref(&handoff.handoff_id))?.pop() {
-            handoff.commit = placed.head.commit;
+            handoff.commit = placed.envelope.commit;
         }
     }
     let memory = load_memory(&index, &overview)?;
@@ -79,7 +79,7 @@ fn overview_records(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> 
     }
     for (ai, _) in newest {
         let last = HandoffQuery { ai: Some(ai), ..HandoffQuery::default() };
-        out.merge(index.ids(newest_handoff(index, &last)?.iter().map(|listed| &listed.head.id))?);
+        out.merge(index.ids(newest_handoff(index, &last)?.iter().map(|listed| &listed.envelope.id))?);
     }
     Ok(out)
 }

@@ -271,7 +271,7 @@ pub fn importance(impact: Option<f64>, newer: usize) -> f64 {
 pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Option<&SessionId>) -> Overview {
     let mut states: BTreeMap<&SessionId, SessionState<'_>> = BTreeMap::new();
     for record in records {
-        if let Some(id) = &record.head.session {
+        if let Some(id) = &record.envelope.session {
             states.entry(id).or_default().add(record);
         }
     }
@@ -297,8 +297,8 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
     let handoffs = in_force(records);
     // the first of each session
     let mut steps: BTreeMap<Option<&SessionId>, Option<&String>> = BTreeMap::new();
-    for (head, handoff) in &handoffs {
-        steps.entry(head.session.as_ref()).or_insert(handoff.next_steps.first());
+    for (envelope, handoff) in &handoffs {
+        steps.entry(envelope.session.as_ref()).or_insert(handoff.next_steps.first());
     }
     let next_step = |session: &Session| {
         let goal = || open.iter().find(|goal| goal.session_id.as_ref() == Some(&session.id)).map(|goal| &goal.text);
@@ -335,7 +335,7 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
             records,
             own_id,
             |record| match &record.body {
-                Body::Unknown(unknown) if !answered.contains_key(&record.head.id) => {
+                Body::Unknown(unknown) if !answered.contains_key(&record.envelope.id) => {
                     Some(OpenQuestion { text: unknown.text.clone() })
                 }
                 _ => None,
@@ -392,7 +392,7 @@ struct SessionState<'a> {
 
 impl<'a> SessionState<'a> {
     fn add(&mut self, record: &'a Record) {
-        (self.last, self.last_seen) = (Some(&record.head.id), &record.head.at);
+        (self.last, self.last_seen) = (Some(&record.envelope.id), &record.envelope.at);
         if let Body::Assessment(assessment) = &record.body {
             self.newest = Some(assessment);
             self.first_preflight = self.first_preflight.or(Some(&**assessment).filter(|a| a.phase == Phase::Preflight));
@@ -441,15 +441,15 @@ fn open_goals(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Opti
 /// The claims of a kind, newest first, with repetitions.
 fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record) -> Option<T>) -> Vec<DatedClaim<T>> {
     let claim = |record: &&Record| {
-        let head = &record.head;
+        let envelope = &record.envelope;
         Some(DatedClaim {
-            id: head.id.clone(),
-            ai_id: head.ai.clone(),
-            session_id: head.session.clone(),
-            timestamp: head.at.clone(),
+            id: envelope.id.clone(),
+            ai_id: envelope.ai.clone(),
+            session_id: envelope.session.clone(),
+            timestamp: envelope.at.clone(),
             count: 1,
             body: kind(record)?,
-            own: own.is_some() && head.session.as_ref() == own,
+            own: own.is_some() && envelope.session.as_ref() == own,
         })
     };
     let mut out: Vec<DatedClaim<T>> = records.iter().filter_map(claim).collect();
@@ -476,7 +476,7 @@ fn findings(records: &[&Record], own: Option<&SessionId>) -> Vec<DatedClaim<Lear
             text: finding.text.clone(),
             impact: finding.impact,
             importance: 0.0,
-            commit: record.head.commit.clone(),
+            commit: record.envelope.commit.clone(),
         }),
         _ => None,
     });
@@ -492,7 +492,7 @@ fn findings(records: &[&Record], own: Option<&SessionId>) -> Vec<DatedClaim<Lear
 fn in_force<'a>(records: &[&'a Record]) -> Vec<(&'a Envelope, &'a Handoff)> {
     let superseded = superseded(records.iter().copied());
     let handoff = |record: &&'a Record| match &record.body {
-        Body::Handoff(handoff) if !superseded.contains(&record.head.id) => Some((&record.head, &**handoff)),
+        Body::Handoff(handoff) if !superseded.contains(&record.envelope.id) => Some((&record.envelope, &**handoff)),
         _ => None,
     };
     records.iter().rev().filter_map(handoff).collect()
@@ -506,17 +506,17 @@ fn last_of_each(
     // the sort is stable: newest first among equals
     handoffs.sort_by_key(|(_, handoff)| Substance::of(handoff) < Substance::Work);
     let mut seen = BTreeSet::new();
-    handoffs.retain(|(head, _)| seen.insert(&head.ai));
-    handoffs.sort_by_key(|(head, _)| (!is_own(head.session.as_ref()), Reverse(&head.id)));
-    let line = |(head, handoff): (&Envelope, &Handoff)| HandoffLine {
-        handoff_id: head.id.clone(),
-        session_id: head.session.clone(),
-        ai_id: head.ai.clone(),
-        timestamp: head.at.clone(),
-        commit: head.commit.clone(),
+    handoffs.retain(|(envelope, _)| seen.insert(&envelope.ai));
+    handoffs.sort_by_key(|(envelope, _)| (!is_own(envelope.session.as_ref()), Reverse(&envelope.id)));
+    let line = |(envelope, handoff): (&Envelope, &Handoff)| HandoffLine {
+        handoff_id: envelope.id.clone(),
+        session_id: envelope.session.clone(),
+        ai_id: envelope.ai.clone(),
+        timestamp: envelope.at.clone(),
+        commit: envelope.commit.clone(),
         task: handoff.task.clone(),
         calibration_status: handoff.calibration_status,
-        own: is_own(head.session.as_ref()),
+        own: is_own(envelope.session.as_ref()),
     };
     handoffs.into_iter().map(line).collect()
 }

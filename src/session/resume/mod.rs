@@ -21,7 +21,7 @@ pub struct ResumedSession {
     pub session_id: SessionId,
     pub ai_id: String,
     /// The handoff's envelope; `None` if the session wrote none, and this is a summary made now.
-    pub head: Option<Envelope>,
+    pub envelope: Option<Envelope>,
     /// The time of the handoff, or of the session's last record.
     pub timestamp: String,
     /// The handoff as it was written, else the summary.
@@ -38,8 +38,8 @@ pub struct ResumedSession {
 impl ResumedSession {
     /// The handoff as it is stored; `None` for a summary.
     fn listed(&self) -> Option<ListedHandoff> {
-        let head = self.head.clone()?;
-        Some(ListedHandoff { head, handoff: self.handoff.clone() })
+        let envelope = self.envelope.clone()?;
+        Some(ListedHandoff { envelope, handoff: self.handoff.clone() })
     }
 
     /// The handoff without the questions answered since.
@@ -74,7 +74,7 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
         if named || Substance::of(&session.handoff) == Substance::Work {
             out.push(session);
         } else if out.is_empty() {
-            let silent = silent && session.head.is_none();
+            let silent = silent && session.envelope.is_none();
             without_work.push((session, silent));
         }
         Ok(out.len() < last)
@@ -107,7 +107,7 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
     let handed_over: Vec<ListedHandoff> = out.iter().filter_map(ResumedSession::listed).collect();
     let (arrivals, arrival_warnings) = arrival::changes_since(context, &handed_over.iter().collect::<Vec<_>>())?;
     warnings.extend(arrival_warnings);
-    let with_handoff = out.iter_mut().filter(|resumed: &&mut ResumedSession| resumed.head.is_some());
+    let with_handoff = out.iter_mut().filter(|resumed: &&mut ResumedSession| resumed.envelope.is_some());
     with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));
     Ok(ResumeOutcome { sessions: out, assessed_since, ai: context.selection.ai.clone(), warnings })
 }
@@ -122,7 +122,7 @@ pub(crate) fn resumed(
     let transcripts = records.transcripts.iter().filter_map(CollectedTranscript::stands_for);
     let transcript_tokens = transcripts.reduce(u64::saturating_add);
     let (ai_id, timestamp, handed_over) = match handoff {
-        Some(listed) => (listed.head.ai.clone(), listed.head.at.clone(), listed.handoff.clone()),
+        Some(listed) => (listed.envelope.ai.clone(), listed.envelope.at.clone(), listed.handoff.clone()),
         None => {
             let at = chrono::DateTime::parse_from_rfc3339(&records.last_at).map(|t| t.with_timezone(&chrono::Utc));
             let until = at.unwrap_or_else(|_| context.store.now());
@@ -132,10 +132,10 @@ pub(crate) fn resumed(
         }
     };
     ResumedSession {
-        since_handoff: handoff.map_or(0, |listed| records.entries_after(&listed.head.id)),
+        since_handoff: handoff.map_or(0, |listed| records.entries_after(&listed.envelope.id)),
         session_id: records.session.id,
         ai_id,
-        head: handoff.map(|listed| listed.head.clone()),
+        envelope: handoff.map(|listed| listed.envelope.clone()),
         timestamp,
         handoff: handed_over,
         arrival: None,

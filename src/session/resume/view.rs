@@ -410,8 +410,8 @@ fn measured(shown: &Shown<'_>, form: OutputForm, terminal: &mut Templates) -> Re
 }
 
 fn full_markdown(session: &ResumedSession) -> Result<String> {
-    let Some(head) = &session.head else { return Ok(String::new()) };
-    let record = Record { head: head.clone(), body: Body::Handoff(Box::new(session.handoff.clone())) };
+    let Some(envelope) = &session.envelope else { return Ok(String::new()) };
+    let record = Record { envelope: envelope.clone(), body: Body::Handoff(Box::new(session.handoff.clone())) };
     markdown(&mut Templates::built_in(), &record)
 }
 
@@ -427,8 +427,8 @@ fn place_markdown(shown: &mut Shown<'_>, markdown: String, room: usize, session:
 }
 
 fn command(session: &ResumedSession) -> Command {
-    match &session.head {
-        Some(head) => empirica("show").arg(head.id.short()),
+    match &session.envelope {
+        Some(envelope) => empirica("show").arg(envelope.id.short()),
         None => empirica("session show").arg(session.session_id.short()),
     }
 }
@@ -452,20 +452,20 @@ fn assembled<'a>(
     // the brief head leaves out the keys that `omitted.command` shows
     let brief = is_shortening && options.form == OutputForm::Json;
     let whole = !brief;
-    let (head, handoff) = (session.head.as_ref(), &session.handoff);
+    let (envelope, handoff) = (session.envelope.as_ref(), &session.handoff);
     // where texts are cut, the duration in words suffices
     let is_cut = options.form == OutputForm::Json && matches!(how, Shortening::Texts(_) | Shortening::Musts(..));
     let mut view = ResumedView {
         session_id: &session.session_id,
         ai_id: shortened(&session.ai_id),
-        handoff_id: whole.then(|| head.map(|head| &head.id)),
+        handoff_id: whole.then(|| envelope.map(|envelope| &envelope.id)),
         timestamp: &session.timestamp,
         duration: duration(handoff.duration_seconds),
         duration_seconds: (!is_cut).then_some(handoff.duration_seconds),
         session_status: whole.then_some(if session.active { "active" } else { "ended" }),
-        source: (whole || head.is_none()).then_some(if head.is_some() { "handoff" } else { "summary" }),
+        source: (whole || envelope.is_none()).then_some(if envelope.is_some() { "handoff" } else { "summary" }),
         since_handoff: (whole || session.since_handoff > 0).then_some(session.since_handoff),
-        commit: whole.then(|| head.and_then(|head| head.commit.as_deref())),
+        commit: whole.then(|| envelope.and_then(|envelope| envelope.commit.as_deref())),
         task: shortened(&handoff.task),
         calibration_status: handoff.calibration_status,
         lists: ListsView::new(&lists, brief),

@@ -138,9 +138,9 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
                 .provided(name)
                 .reason(format!("a record of the kind {} only names other records", record.body.kind()))
                 .suggest("Redact the record with the text to remove.")
-                .command(empirica("show").arg(record.head.id.as_str())))
+                .command(empirica("show").arg(record.envelope.id.as_str())))
         }
-        _ => Ok(record.head.id),
+        _ => Ok(record.envelope.id),
     }
 }
 

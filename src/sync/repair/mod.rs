@@ -113,7 +113,7 @@ pub(crate) fn find_repairs(context: &CommandContext<'_>, request: &RepairRequest
                 }
                 many => RepairVerdict::Ambiguous(*rule, many.iter().map(|to| Candidate::new(context, *to)).collect()),
             },
-            Some(CommitFate::Lost) if entries.iter().any(|entry| !superseded.contains(&entry.record.head.id)) => {
+            Some(CommitFate::Lost) if entries.iter().any(|entry| !superseded.contains(&entry.record.envelope.id)) => {
                 RepairVerdict::Lost
             }
             Some(CommitFate::Beyond) => {
@@ -172,8 +172,8 @@ fn lost_commit(context: &CommandContext<'_>, handoffs: &Scan, commit: Oid, entri
     let mut trees = BTreeSet::new();
     if !context.repo.has_object(commit) {
         let hex = commit.to_string();
-        let written_there = handoffs.records().filter(|record| record.head.commit.as_ref() == Some(&hex));
-        trees.extend(written_there.filter_map(|record| parse_oid(record.head.tree.as_deref()?)));
+        let written_there = handoffs.records().filter(|record| record.envelope.commit.as_ref() == Some(&hex));
+        trees.extend(written_there.filter_map(|record| parse_oid(record.envelope.tree.as_deref()?)));
     }
     LostCommit { also, trees }
 }
@@ -218,7 +218,7 @@ fn choice(context: &CommandContext<'_>, all: &Scan, from: &str, to: &str) -> Res
         })
         .flatten()
         .collect();
-    let done = entries().all(|entry| entry.on.contains(&to) && attached.contains(&entry.record.head.id));
+    let done = entries().all(|entry| entry.on.contains(&to) && attached.contains(&entry.record.envelope.id));
     let verdict = RepairVerdict::Attach { to: Candidate::new(context, to), rule: None, done };
     Ok(Repair { from, subject: context.repo.subject(from), verdict, records })
 }

@@ -141,9 +141,9 @@ impl<'a> From<&'a Repair> for RepairView<'a> {
             command: command(repair.from, one.commit),
         };
         let record = |record: &'a Record| StrandedView {
-            id: &record.head.id,
+            id: &record.envelope.id,
             kind: record.body.kind(),
-            ai_id: &record.head.ai,
+            ai_id: &record.envelope.ai,
             task: task(record),
         };
         RepairView {
@@ -184,9 +184,9 @@ fn text_of(repair: &Repair) -> String {
         let task = task(record).map(safe::line).filter(|task| !task.is_empty());
         let task = task.map_or_else(String::new, |task| format!(": {task}"));
         let kind = record.body.kind().replace('_', " ");
-        lines.push(format!("  {kind} {} by {}{task}", record.head.id.short(), safe::line(&record.head.ai)));
+        lines.push(format!("  {kind} {} by {}{task}", record.envelope.id.short(), safe::line(&record.envelope.ai)));
         if repair.verdict == RepairVerdict::Lost {
-            lines.push(format!("    {}", empirica("show").arg(record.head.id.short())));
+            lines.push(format!("    {}", empirica("show").arg(record.envelope.id.short())));
         }
     }
     lines.join("\n") + "\n"

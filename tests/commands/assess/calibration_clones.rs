@@ -69,7 +69,7 @@ fn session(n: usize) -> SessionId {
 }
 
 fn record(n: usize, of: usize, body: Body) -> Record {
-    let head = Envelope {
+    let envelope = Envelope {
         v: 1,
         id: id(n),
         session: Some(session(of)),
@@ -78,7 +78,7 @@ fn record(n: usize, of: usize, body: Body) -> Record {
         commit: None,
         tree: None,
     };
-    Record { head, body }
+    Record { envelope, body }
 }
 
 fn assessment(phase: Phase, know: f64, uncertainty: f64, confidence: Option<f64>) -> Body {

@@ -28,12 +28,12 @@ fn keys(value: serde_json::Result<Value>) -> Map<String, Value> {
 
 /// The record as one line, without the final LF.
 pub fn encode(record: &Record) -> String {
-    encode_with(&record.head, record.body.kind(), body_to_map(&record.body))
+    encode_with(&record.envelope, record.body.kind(), body_to_map(&record.body))
 }
 
 /// As [`encode`], from an envelope and the keys of a body.
-pub fn encode_with(head: &Envelope, kind: &str, body: Map<String, Value>) -> String {
-    let mut line = keys(serde_json::to_value(head));
+pub fn encode_with(envelope: &Envelope, kind: &str, body: Map<String, Value>) -> String {
+    let mut line = keys(serde_json::to_value(envelope));
     line.shift_insert(2, "kind".to_owned(), kind.into());
     line.extend(body);
     Value::Object(line).to_string()
@@ -54,13 +54,13 @@ pub fn read_json(json: &[u8]) -> Result<Record, String> {
     // without the position, which is relative to the record, not the file
     let reason = |error: serde_json::Error| error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
     let envelope = || -> serde_json::Result<(Envelope, String)> { Ok((serde_json::from_slice(json)?, kind(json)?)) };
-    let (head, kind) = envelope().map_err(|error| format!("it is not a record: {}", reason(error)))?;
-    if head.v != VERSION {
-        return Err(format!("it is a record of version {}", head.v));
+    let (envelope, kind) = envelope().map_err(|error| format!("it is not a record: {}", reason(error)))?;
+    if envelope.v != VERSION {
+        return Err(format!("it is a record of version {}", envelope.v));
     }
     let body = Body::read(&kind, &mut serde_json::Deserializer::from_slice(json));
     match body.map_err(|error| format!("it is not a valid {kind}: {}", reason(error)))? {
-        Some(body) => Ok(Record { head, body }),
+        Some(body) => Ok(Record { envelope, body }),
         None => Err(format!("unknown kind '{kind}'")),
     }
 }
@@ -99,13 +99,14 @@ impl<'de> Visitor<'de> for InOrder {
             }};
         }
         let (v, id, kind): (u32, Id, String) = (value!(), value!(), value!());
-        let head = Envelope { v, id, session: value!(), ai: value!(), at: value!(), commit: value!(), tree: value!() };
-        if head.v != VERSION {
+        let envelope =
+            Envelope { v, id, session: value!(), ai: value!(), at: value!(), commit: value!(), tree: value!() };
+        if envelope.v != VERSION {
             return Err(A::Error::custom("another version"));
         }
         let body = Body::read(&kind, MapAccessDeserializer::new(Rest(map)))?;
         let body = body.ok_or_else(|| A::Error::custom("another kind"))?;
-        Ok(Record { head, body })
+        Ok(Record { envelope, body })
     }
 }
 
@@ -142,7 +143,7 @@ mod tests {
     #[test]
     fn a_record_has_a_fixed_key_order_and_round_trips() {
         let record = Record {
-            head: Envelope {
+            envelope: Envelope {
                 v: 1,
                 id: Id::parse("019ab000-0000-7000-8000-00000000000a").unwrap(),
                 session: SessionId::parse("11111111-2222-4333-8444-555555555555"),

@@ -274,7 +274,7 @@ impl Body {
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub struct Record {
-    pub head: Envelope,
+    pub envelope: Envelope,
     pub body: Body,
 }
 
@@ -311,6 +311,6 @@ impl Record {
             Body::Answer(r) => &r.concerns,
             _ => &[],
         };
-        self.head.session.iter().chain(others)
+        self.envelope.session.iter().chain(others)
     }
 }

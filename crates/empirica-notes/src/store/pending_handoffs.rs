@@ -41,9 +41,9 @@ impl PendingHandoff {
 impl PendingHandoffs<'_> {
     /// Records that a handoff was written while `paths` were uncommitted. No-op on an unborn HEAD, whose records are
     /// attached anyway.
-    pub fn add(&self, head: &Envelope, paths: Vec<String>) {
+    pub fn add(&self, envelope: &Envelope, paths: Vec<String>) {
         if let Some(on) = self.store.head.commit {
-            let (id, session) = (head.id.clone(), head.session.clone());
+            let (id, session) = (envelope.id.clone(), envelope.session.clone());
             self.append(&[PendingHandoff { id, on: on.to_string(), paths, session }]);
         }
     }

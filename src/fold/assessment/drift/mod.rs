@@ -247,9 +247,9 @@ pub fn steps<'r>(
     for record in records {
         learned = learned.and(evidence_of(record, session, &mut evidence));
         if let Body::Assessment(assessment) = &record.body
-            && record.head.session.as_ref() == Some(session)
+            && record.envelope.session.as_ref() == Some(session)
         {
-            out.push((&record.head, &**assessment, learned));
+            out.push((&record.envelope, &**assessment, learned));
             learned = EvidenceGained::default();
         }
     }
@@ -263,7 +263,7 @@ pub fn last_learned<'r>(records: impl IntoIterator<Item = &'r Record>, session: 
     records
         .into_iter()
         .filter(|r| !evidence_of(r, session, &mut evidence).is_nothing())
-        .map(|record| &record.head.id)
+        .map(|record| &record.envelope.id)
         .max()
 }
 
@@ -277,7 +277,7 @@ struct SessionEvidence<'r> {
 /// Evidence of a record for a session: a finding, an answer to its question, a decision or a source with a new text, or a
 /// passed check.
 fn evidence_of<'r>(record: &'r Record, session: &SessionId, evidence: &mut SessionEvidence<'r>) -> EvidenceGained {
-    let own = record.head.session.as_ref() == Some(session);
+    let own = record.envelope.session.as_ref() == Some(session);
     let text = match &record.body {
         // any session may answer its question
         Body::Resolve(answer) if own || evidence.questions.contains(&answer.of) => &answer.text,
@@ -286,7 +286,7 @@ fn evidence_of<'r>(record: &'r Record, session: &SessionId, evidence: &mut Sessi
         Body::Source(source) if own => &source.location,
         Body::Evidence(evidence) => return EvidenceGained { claims: 0, passed: own && evidence.exit == 0 },
         Body::Unknown(_) if own => {
-            evidence.questions.insert(&record.head.id);
+            evidence.questions.insert(&record.envelope.id);
             return EvidenceGained::default();
         }
         _ => return EvidenceGained::default(),

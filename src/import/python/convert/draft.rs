@@ -26,7 +26,7 @@ pub struct Original {
 /// A record made of an original.
 #[derive(Debug, Clone)]
 pub struct ConvertedLine {
-    pub head: Envelope,
+    pub envelope: Envelope,
     pub body: Body,
     /// Its origin and original values: the key `foreign`.
     pub foreign: Value,

@@ -101,7 +101,7 @@ pub fn convert(originals: &[Original]) -> Converted {
         }
     }
     out.lines.extend(sessions.lines());
-    out.lines.sort_by(|a, b| (&a.head.id, &a.head.commit).cmp(&(&b.head.id, &b.head.commit)));
+    out.lines.sort_by(|a, b| (&a.envelope.id, &a.envelope.commit).cmp(&(&b.envelope.id, &b.envelope.commit)));
     out.refused.sort();
     out
 }
@@ -189,8 +189,8 @@ fn placeholder_body(name: &str, ms: u64, kept: &Value) -> (Id, Body) {
 /// none.
 pub fn placeholder(line: &ConvertedLine) -> Option<ConvertedLine> {
     let name = line.foreign.get("ref")?.as_str()?;
-    let (id, body) = placeholder_body(name, line.head.id.ms(), line.foreign.get("original")?);
-    Some(ConvertedLine { head: Envelope { id, ..line.head.clone() }, body, foreign: line.foreign.clone() })
+    let (id, body) = placeholder_body(name, line.envelope.id.ms(), line.foreign.get("original")?);
+    Some(ConvertedLine { envelope: Envelope { id, ..line.envelope.clone() }, body, foreign: line.foreign.clone() })
 }
 
 /// The record of a draft. The first draft of an entry stores its payload.
@@ -206,6 +206,6 @@ fn line(notes: &RefPayloads<'_>, draft: RecordDraft, first: bool, sessions: &Ses
     let session = sessions::of(notes, &draft);
     let ai = sessions::ai(&entry.value).map(str::to_owned);
     let ai = ai.or_else(|| sessions.ai(session.as_ref()?)).unwrap_or_else(|| sessions::UNKNOWN.to_owned());
-    let head = head(draft.id, draft.ms, session, ai, &entry.original.commit);
-    ConvertedLine { head, body: draft.body, foreign }
+    let envelope = head(draft.id, draft.ms, session, ai, &entry.original.commit);
+    ConvertedLine { envelope, body: draft.body, foreign }
 }

@@ -100,7 +100,7 @@ impl Sessions {
                 let made = derive::id(*ms, &["session", id.as_str(), role]);
                 let foreign = json!({"tool": TOOL, "session": parts.external.as_deref().unwrap_or(id.as_str())});
                 let head = head(made, *ms, Some(id.clone()), ai.to_owned(), commit);
-                out.push(ConvertedLine { head, body, foreign });
+                out.push(ConvertedLine { envelope: head, body, foreign });
             }
         }
         out

@@ -13,11 +13,11 @@ pub fn superseded<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet
     let mut substance: BTreeMap<&Id, Substance> = BTreeMap::new();
     let mut named: Vec<(&Id, &Id)> = Vec::new();
     for record in records {
-        match (&record.body, &record.head.session) {
+        match (&record.body, &record.envelope.session) {
             (Body::Supersede(supersede), _) => named.push((&supersede.of, &supersede.by)),
             (Body::Handoff(handoff), Some(session)) if handoff.kind == "epistemic" => {
-                substance.insert(&record.head.id, Substance::of(handoff));
-                of_session.entry(session).or_default().insert(&record.head.id);
+                substance.insert(&record.envelope.id, Substance::of(handoff));
+                of_session.entry(session).or_default().insert(&record.envelope.id);
             }
             _ => {}
         }

@@ -51,13 +51,13 @@ impl Scan {
         if let Body::Retract(retract) = &entry.record.body {
             self.retracted.extend(retract.of.iter().cloned());
         }
-        match self.entries.entry(entry.record.head.id.clone()) {
+        match self.entries.entry(entry.record.envelope.id.clone()) {
             btree_map::Entry::Vacant(free) => drop(free.insert((line, entry))),
             btree_map::Entry::Occupied(mut taken) => {
                 let (stored, existing) = taken.get_mut();
                 existing.on.extend(entry.on);
                 if *stored != line {
-                    self.conflicting_ids.insert(entry.record.head.id.clone());
+                    self.conflicting_ids.insert(entry.record.envelope.id.clone());
                     if line > *stored {
                         (*stored, existing.record) = (line, entry.record);
                     }
@@ -73,7 +73,10 @@ impl Scan {
 
     /// The records with their annotated objects, oldest first, without retracted ones.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &RecordEntry> {
-        self.entries.values().map(|(_, entry)| entry).filter(|entry| !self.retracted.contains(&entry.record.head.id))
+        self.entries
+            .values()
+            .map(|(_, entry)| entry)
+            .filter(|entry| !self.retracted.contains(&entry.record.envelope.id))
     }
 
     /// The retracted records, oldest first.
@@ -394,21 +397,21 @@ pub fn resolve_note(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
         // nothing here can supersede it
         return Some(found.into_iter().filter_map(|(_, record)| placed_on(on, record)).collect());
     }
-    found.sort_by(|(a, x), (b, y)| x.head.id.cmp(&y.head.id).then_with(|| b.cmp(a)));
+    found.sort_by(|(a, x), (b, y)| x.envelope.id.cmp(&y.envelope.id).then_with(|| b.cmp(a)));
     // of two lines with one id the greater bytes are used
-    found.dedup_by(|(_, next), (_, kept)| next.head.id == kept.head.id);
+    found.dedup_by(|(_, next), (_, kept)| next.envelope.id == kept.envelope.id);
     let mut hidden = superseded(found.iter().map(|(_, record)| record));
     let retracts = found.iter().filter(|(_, record)| matches!(record.body, Body::Retract(_)));
     hidden.extend(retracts.flat_map(|(_, record)| record.referenced_ids()).cloned());
-    let is_in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.head.id);
+    let is_in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.envelope.id);
     let records = found.into_iter().map(|(_, record)| record).filter(is_in_force);
     Some(records.filter_map(|record| placed_on(on, record)).collect())
 }
 
 /// The record, if it was made on the annotated commit or on none; it was never attached elsewhere.
 fn placed_on(on: Oid, mut record: Record) -> Option<Record> {
-    let made_on = record.head.commit.as_deref().and_then(parse_oid);
-    record.head.commit = Some(on.to_string());
+    let made_on = record.envelope.commit.as_deref().and_then(parse_oid);
+    record.envelope.commit = Some(on.to_string());
     made_on.is_none_or(|made_on| made_on == on).then_some(record)
 }
 
@@ -427,7 +430,7 @@ impl Placements {
                 && let Some(to) = parse_oid(&attach.to)
             {
                 for id in &attach.of {
-                    attached.entry(id.clone()).or_default().push((record.head.id.clone(), to));
+                    attached.entry(id.clone()).or_default().push((record.envelope.id.clone(), to));
                 }
             }
         }
@@ -439,7 +442,7 @@ impl Placements {
         let commit = self.of(store, entry);
         let mut record = entry.record.clone();
         if commit != store.repo.empty_tree() {
-            record.head.commit = Some(commit.to_string());
+            record.envelope.commit = Some(commit.to_string());
         }
         record
     }
@@ -448,13 +451,13 @@ impl Placements {
     /// was made on if that is reachable (an amend was undone), else the newest existing attachment, else the commit it
     /// was made on. For a record made on no commit and never attached: an annotated commit, else the empty tree.
     pub fn of(&self, store: &Store<'_>, entry: &RecordEntry) -> Oid {
-        let head = &entry.record.head;
+        let envelope = &entry.record.envelope;
         let made_on = || {
             let empty = store.repo.empty_tree();
             let annotated = || entry.on.iter().copied().find(|on| *on != empty).unwrap_or(empty);
-            head.commit.as_deref().and_then(parse_oid).unwrap_or_else(annotated)
+            envelope.commit.as_deref().and_then(parse_oid).unwrap_or_else(annotated)
         };
-        let Some(attached) = self.attached.get(&head.id) else { return made_on() };
+        let Some(attached) = self.attached.get(&envelope.id) else { return made_on() };
         let mut existing: Vec<&(Id, Oid)> = attached.iter().filter(|(_, to)| store.repo.has_object(*to)).collect();
         existing.sort();
         let mut reach = store.reach.borrow_mut();
@@ -462,7 +465,7 @@ impl Placements {
         if let Some((_, to)) = existing.iter().rev().find(|(_, to)| reaches(*to)) {
             return *to;
         }
-        let own = head.commit.as_deref().and_then(parse_oid).filter(|own| store.repo.has_object(*own));
+        let own = envelope.commit.as_deref().and_then(parse_oid).filter(|own| store.repo.has_object(*own));
         match (own, existing.last()) {
             // an amend was undone; a record that moved from a parent to its child was not undone, though the parent is
             // reachable

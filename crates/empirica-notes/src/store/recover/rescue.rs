@@ -223,7 +223,7 @@ impl Recovery<'_> {
         for (on, blob) in notes {
             let Ok(Some(note)) = repo.read_blob(blob) else { continue };
             for line in lines::split(&note).filter(is_new) {
-                let made_on = || record::decode(line)?.head.commit.as_deref().and_then(parse_oid);
+                let made_on = || record::decode(line)?.envelope.commit.as_deref().and_then(parse_oid);
                 let on = on.or_else(made_on).unwrap_or_else(|| repo.empty_tree());
                 taken.entry(on).or_default().push(line.to_vec());
             }

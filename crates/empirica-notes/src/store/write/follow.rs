@@ -168,11 +168,11 @@ impl Writer<'_> {
         if of.is_empty() {
             return Ok(());
         }
-        let (session, ai) = last.map_or((None, "git-empirica".to_owned()), |r| (r.head.session, r.head.ai));
-        let mut head = self.new_envelope(session.as_ref(), &ai);
-        head.commit = Some(pair.1.clone());
-        head.tree = self.store.repo.tree_of(step.to).ok().map(|id| id.to_string());
-        let attach = Record { head, body: Body::Attach(Attach { of, from: pair.0, to: pair.1 }) };
+        let (session, ai) = last.map_or((None, "git-empirica".to_owned()), |r| (r.envelope.session, r.envelope.ai));
+        let mut envelope = self.new_envelope(session.as_ref(), &ai);
+        envelope.commit = Some(pair.1.clone());
+        envelope.tree = self.store.repo.tree_of(step.to).ok().map(|id| id.to_string());
+        let attach = Record { envelope, body: Body::Attach(Attach { of, from: pair.0, to: pair.1 }) };
         let line = record::encode(&attach).into_bytes();
         pending.push(PendingRecord { namespace, on: step.from, line: line.clone() });
         pending.push(PendingRecord { namespace, on: step.to, line });

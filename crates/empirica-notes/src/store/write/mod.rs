@@ -39,7 +39,7 @@ impl Writer<'_> {
 
     /// A new record on HEAD.
     pub fn new_record(&self, session: &SessionId, ai: &str, body: Body) -> Record {
-        Record { head: self.new_envelope(Some(session), ai), body }
+        Record { envelope: self.new_envelope(Some(session), ai), body }
     }
 
     /// Stores records on their commits. Fails only if no log can be written.
@@ -49,12 +49,12 @@ impl Writer<'_> {
 
     /// Stores a handoff and flushes it, with a supersede record on every object that has an `older` one.
     pub fn append_handoff(&self, handoff: Record, older: Vec<(Id, BTreeSet<Oid>)>) -> Result<WriteOutcome> {
-        let by = handoff.head.id.clone();
-        let (session, ai) = (handoff.head.session.clone(), handoff.head.ai.clone());
+        let by = handoff.envelope.id.clone();
+        let (session, ai) = (handoff.envelope.session.clone(), handoff.envelope.ai.clone());
         let mut records = vec![(handoff, None)];
         for (of, places) in older {
             let body = Body::Supersede(Supersede { of, by: by.clone() });
-            let record = Record { head: self.new_envelope(session.as_ref(), &ai), body };
+            let record = Record { envelope: self.new_envelope(session.as_ref(), &ai), body };
             records.extend(places.into_iter().map(|on| (record.clone(), Some((Namespace::Handoffs, on)))));
         }
         self.append_on(records, FlushTiming::Now)
@@ -122,7 +122,7 @@ impl Writer<'_> {
 
     /// The annotated object of a new record: its commit, or the empty tree on an unborn HEAD.
     fn commit_of_new(&self, record: &Record) -> Oid {
-        let commit = record.head.commit.as_deref().and_then(crate::git::parse_oid);
+        let commit = record.envelope.commit.as_deref().and_then(crate::git::parse_oid);
         commit.unwrap_or_else(|| self.store.repo.empty_tree())
     }
 
@@ -136,7 +136,7 @@ impl Writer<'_> {
     fn encode(&self, record: Record, redacted: &mut Vec<Replaced>) -> Result<(Record, Vec<u8>)> {
         let keys = format::record::body_to_map(&record.body);
         let before = redacted.len();
-        let line = self.encode_line(&record.head, record.body.kind(), keys, redacted)?;
+        let line = self.encode_line(&record.envelope, record.body.kind(), keys, redacted)?;
         if redacted.len() == before || self.store.allow_secrets {
             return Ok((record, line));
         }
@@ -147,18 +147,18 @@ impl Writer<'_> {
     /// The line of an envelope and the keys of a body, with secrets replaced, or marked as allowed.
     pub fn encode_line(
         &self,
-        head: &Envelope,
+        envelope: &Envelope,
         kind: &str,
         mut keys: serde_json::Map<String, serde_json::Value>,
         redacted: &mut Vec<Replaced>,
     ) -> Result<Vec<u8>> {
-        let mut head = head.clone();
+        let mut envelope = envelope.clone();
         let mut clean = serde_json::Value::Object(keys.clone());
         let mut found = Vec::new();
         if self.store.scan_secrets || self.store.allow_secrets {
-            if let Some((ai, rules)) = empirica_secrets::redact_text(&head.ai) {
+            if let Some((ai, rules)) = empirica_secrets::redact_text(&envelope.ai) {
                 found.extend(rules.into_iter().map(|rule| Replaced { field: "ai".to_owned(), rule }));
-                head.ai = if self.store.allow_secrets { head.ai } else { ai };
+                envelope.ai = if self.store.allow_secrets { envelope.ai } else { ai };
             }
             // a signature is made by git, and invalid with a character changed
             if kind != "signature" || self.store.allow_secrets {
@@ -171,15 +171,15 @@ impl Writer<'_> {
             keys = clean;
         }
         redacted.append(&mut found);
-        Ok(format::record::encode_with(&head, kind, keys).into_bytes())
+        Ok(format::record::encode_with(&envelope, kind, keys).into_bytes())
     }
 
     /// Updates derived state for a new record.
     fn note_new(&self, record: &Record, pending: &PendingRecord) {
-        if record.head.commit.is_none() && pending.on == self.store.repo.empty_tree() {
+        if record.envelope.commit.is_none() && pending.on == self.store.repo.empty_tree() {
             unborn::remember(&self.store.paths, pending, self.store.repo.reflog_len());
         }
-        if let (Body::SessionStart(_), Some(session)) = (&record.body, &record.head.session) {
+        if let (Body::SessionStart(_), Some(session)) = (&record.body, &record.envelope.session) {
             session_notes::begin(&self.store.paths, session, &BTreeSet::new());
         }
     }

@@ -13,7 +13,8 @@ use crate::store::{Lookup, Writer};
 /// The records of lines, oldest first, without duplicates.
 fn records<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Vec<Record> {
     let canonical = lines::canonical(lines);
-    let records = lines::split(&canonical).filter_map(record::decode).map(|record| (record.head.id.clone(), record));
+    let records =
+        lines::split(&canonical).filter_map(record::decode).map(|record| (record.envelope.id.clone(), record));
     // of two lines with one id the greater bytes come last
     records.collect::<BTreeMap<Id, Record>>().into_values().collect()
 }
@@ -53,7 +54,7 @@ impl Writer<'_> {
     ) -> Result<Vec<String>> {
         let all = records(lines);
         let left = self.continued(on, &all)?;
-        let shown: Vec<Record> = all.into_iter().filter(|record| !earlier.contains(&record.head.id)).collect();
+        let shown: Vec<Record> = all.into_iter().filter(|record| !earlier.contains(&record.envelope.id)).collect();
         let whole = self.store.repo.config("empirica.note").is_some_and(|note| note == "full");
         self.store.render.blocks(&shown, &left.into_keys().collect(), whole)
     }
