@@ -100,7 +100,7 @@ fn write(db: &Connection, s: i64, derived: Option<&DerivedSession>, is_new: bool
     let session = derived.map(|derived| &derived.session);
     db.prepare_cached(
         "UPDATE session SET began = ?, newest = ?, ai = ?, started_at = ?, ended_at = ?, task = ?, kind = ?, \
-         external_id = ?, envelope = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, summary = ?, know = ?, uncertainty = ? WHERE s = ?",
+         external_id = ?, head = ?, worktree = ?, place = ?, origin = ?, origin_handoff = ?, summary = ?, know = ?, uncertainty = ? WHERE s = ?",
     )?
     .execute(params![
         session.map(|session| schema::id(&session.began)),

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_line_is_read() {
-        let text = "# branch.oid abc\0# branch.envelope main\0# branch.ab +2 -1\0\
+        let text = "# branch.oid abc\0# branch.head main\0# branch.ab +2 -1\0\
             1 .M N... 100644 100644 100644 aa bb a file with spaces\0\
             1 A. N... 000000 100644 100644 00 bb new\0\
             1 AD N... 000000 100644 000000 00 bb brief\0\
