@@ -23,7 +23,7 @@ CREATE TABLE note(n INTEGER PRIMARY KEY, namespace INTEGER NOT NULL, target BLOB
 CREATE TABLE session(s INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, began BLOB, newest BLOB, ai TEXT, started_at TEXT,
   ended_at TEXT, task TEXT, kind TEXT, external_id TEXT, head TEXT, worktree TEXT, place TEXT, origin BLOB, origin_handoff BLOB, summary TEXT, know REAL, uncertainty REAL);
 CREATE TABLE record(r INTEGER PRIMARY KEY, id BLOB NOT NULL, short INTEGER NOT NULL, tail INTEGER NOT NULL, kind TEXT NOT NULL,
-  ai TEXT NOT NULL, s INTEGER, note INTEGER NOT NULL, version INTEGER NOT NULL, conflicting_ids INTEGER NOT NULL DEFAULT 0,
+  ai TEXT NOT NULL, s INTEGER, note INTEGER NOT NULL, version INTEGER NOT NULL, doubled INTEGER NOT NULL DEFAULT 0,
   superseded INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE attached(r INTEGER, n INTEGER, PRIMARY KEY(r, n)) WITHOUT ROWID;
 CREATE TABLE concerns(s INTEGER, r INTEGER, PRIMARY KEY(s, r)) WITHOUT ROWID;
@@ -36,7 +36,7 @@ CREATE INDEX memory_r ON memory(r);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE TABLE tally(kind TEXT, ai TEXT, superseded INTEGER, closed INTEGER, n INTEGER NOT NULL, PRIMARY KEY(kind, ai, superseded, closed)) WITHOUT ROWID;
 CREATE TABLE sums(name TEXT PRIMARY KEY, n INTEGER NOT NULL, total INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX record_doubled ON record(id) WHERE conflicting_ids = 1;
+CREATE INDEX record_doubled ON record(id) WHERE doubled = 1;
 CREATE INDEX note_extra ON note(extra) WHERE extra = 1;
 CREATE INDEX handoff_task ON handoff_reports(task_id, id) WHERE task_id IS NOT NULL;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='ascii');

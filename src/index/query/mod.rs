@@ -39,13 +39,13 @@ pub struct FoundRecord {
     note: i64,
     /// Hash of its line.
     pub version: i64,
-    conflicting_ids: bool,
+    is_conflicting: bool,
     pub retracted: bool,
 }
 
 /// The records that match a condition on the table `record`; ORDER BY and LIMIT may follow it.
 fn found(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<FoundRecord>, IndexError> {
-    let sql = format!("SELECT r, id, note, conflicting_ids, version, kind FROM record WHERE {condition}");
+    let sql = format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}");
     select(db, &sql, values, |row| {
         let id = schema::text(row.get_ref(1)?.as_blob()?);
         let retracted = row.get_ref(5)?.as_bytes() == Ok(schema::RETRACTED.as_bytes());
@@ -53,7 +53,7 @@ fn found(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<Fo
             r: row.get(0)?,
             id,
             note: row.get(2)?,
-            conflicting_ids: row.get(3)?,
+            is_conflicting: row.get(3)?,
             version: row.get(4)?,
             retracted,
         })
@@ -94,7 +94,7 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
     for (note, wanted) in by_note(found) {
         let text = texts.get(db, note)?;
         for (one, line, record) in read_found(&text, &wanted) {
-            if one.conflicting_ids {
+            if one.is_conflicting {
                 out.conflicting_ids.insert(record.envelope.id.clone());
             }
             if one.retracted {
@@ -260,7 +260,7 @@ impl Index<'_> {
 
     /// A warning for each ID stored in two different versions, oldest first.
     pub fn double_warnings(&self) -> Result<Vec<String>> {
-        let sql = "SELECT id FROM record WHERE conflicting_ids = 1 ORDER BY id";
+        let sql = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";
         let warning =
             |id: Id| format!("two versions of the record {id} are stored; the one with the greater bytes counts");
         self.select(sql, [], |row| Ok(warning(schema::id_in(row, 0)?)))

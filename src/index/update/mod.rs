@@ -328,7 +328,7 @@ impl<'f> RowInserter<'f> {
             }
         }
         self.delete(r)?;
-        let conflicting_ids = versions.len() > 1;
+        let is_conflicting = versions.len() > 1;
         let Some((line, n)) = versions.pop_last() else { return Ok(()) };
         let Some(line) = ParsedLine::read(&line) else { return Ok(()) };
         self.insert(n, &line)?;
@@ -336,8 +336,8 @@ impl<'f> RowInserter<'f> {
         for n in left.into_iter().filter(|other| *other != n) {
             self.db.prepare_cached("INSERT OR IGNORE INTO attached(r, n) VALUES(?, ?)")?.execute([r, n])?;
         }
-        if conflicting_ids {
-            self.db.prepare_cached("UPDATE record SET conflicting_ids = 1 WHERE r = ?")?.execute([r])?;
+        if is_conflicting {
+            self.db.prepare_cached("UPDATE record SET doubled = 1 WHERE r = ?")?.execute([r])?;
         }
         Ok(())
     }
