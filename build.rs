@@ -1,5 +1,7 @@
 //! Links the debug program at a fixed address. The tests start it tens of thousands of times, and relocating it is most of a start.
 
+// Cargo tells a build script everything in its environment.
+#[allow(clippy::disallowed_methods)]
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
