@@ -155,7 +155,7 @@ fn resolve(
         || !(query.kinds.is_empty() && query.ais.is_empty() && query.sessions.is_empty());
     if !has_words && !is_filtered {
         let (what, why) = match request.words.concat().trim() {
-            "" => ("cannot search: no words and no filter given", "neither a word nor a filter was given"),
+            "" => ("cannot search: no words and no filter given", "it would list everything"),
             _ => (
                 "cannot search: the query has no word to find",
                 "signs are not searched, and an exclusion alone finds nothing",

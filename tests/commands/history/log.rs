@@ -321,7 +321,7 @@ fn a_bad_revision_is_refused_in_gits_own_words() {
         let words = git.err.lines().next().unwrap_or_default().trim_start_matches("fatal: ").to_owned();
         let ran = repo.run(["log", bad]).code(1);
         assert!(ran.err.contains(&words) && ran.out.is_empty(), "{bad}: {words:?}: {}", ran.err);
-        assert_eq!(repo.fails(1, ["log", bad])["error"], format!("cannot run git: {words}"));
+        assert_eq!(repo.fails(1, ["log", bad])["error"], format!("git failed: {words}"));
     }
 }
 

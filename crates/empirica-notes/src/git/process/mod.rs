@@ -224,7 +224,7 @@ fn failure(stderr: &[u8]) -> Error {
     let text = String::from_utf8_lossy(stderr);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("git failed without a message");
     let line = line.trim_start_matches("fatal: ").trim_start_matches("error: ");
-    let out = Error::refused(format!("cannot run git: {line}"));
+    let out = Error::refused(format!("git failed: {line}"));
     if line.contains("unknown revision") || line.contains("bad revision") {
         return out
             .reason("this repository has no such revision")
