@@ -165,11 +165,15 @@ impl Sandbox {
 
     /// A command that knows nothing of the machine it runs on.
     pub fn command(&self, program: impl AsRef<OsStr>, cwd: &Path) -> Command {
-        let mut command = Command::new(program);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let bin = Path::new(env!("CARGO_BIN_EXE_git-empirica")).parent().expect("a folder");
         let first = self.first.iter().cloned().chain([bin.to_owned()]);
-        let paths = first.chain(std::env::split_paths(&path));
+        let paths: Vec<PathBuf> = first.chain(std::env::split_paths(&path)).collect();
+        // A name that is looked up in a changed PATH makes the standard library fork, and copying the pages of the runner was a third of
+        // the tests' time; a path is spawned.
+        let name = program.as_ref();
+        let found = paths.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
+        let mut command = Command::new(found.as_deref().map_or(name, Path::as_os_str));
         command
             .env_clear()
             .env("PATH", std::env::join_paths(paths).expect("a path"))
