@@ -201,6 +201,18 @@ fn no_source_tells_a_debug_build_from_a_release() {
 }
 
 #[test]
+fn only_the_mcp_server_needs_what_its_feature_brings() {
+    let switches = ["src/lib.rs", "src/main.rs"];
+    for (path, text) in below("src") {
+        let code = code(&text);
+        for forbidden in ["rmcp::", "tokio::", "crate::mcp", "git_empirica::mcp"] {
+            let is_allowed = path.starts_with("src/mcp") || switches.iter().any(|switch| path.ends_with(switch));
+            assert!(is_allowed || !code.contains(forbidden), "{} names {forbidden}", path.display());
+        }
+    }
+}
+
+#[test]
 fn a_command_has_its_arguments_and_its_call_in_one_file() {
     let shared = ["commands/prelude.rs", "assess/assessment.rs", "journal/entry.rs"];
     let commands = below("src/cli/commands");

@@ -28,9 +28,4 @@ impl Bytes<'_> {
         self.0 = self.0.get(1..).unwrap_or_default();
         byte
     }
-
-    /// Whether nothing is left.
-    pub fn is_over(&self) -> bool {
-        self.0.is_empty()
-    }
 }

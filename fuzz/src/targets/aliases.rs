@@ -1,13 +1,11 @@
 //! Session names: any input resolves to a matching session or to none, and then the error lists the choices.
-#![no_main]
 
 use std::sync::LazyLock;
 
+use crate::input::texts;
 use empirica_notes::model::session::Session;
 use empirica_notes::model::{Id, SessionId};
 use git_empirica::context::names::pick;
-use git_empirica_fuzz::texts;
-use libfuzzer_sys::fuzz_target;
 
 static SESSIONS: LazyLock<Vec<Session>> = LazyLock::new(|| {
     let session = |(at, (id, ai, external)): (usize, (&str, &str, Option<&str>))| Session {
@@ -35,7 +33,7 @@ static SESSIONS: LazyLock<Vec<Session>> = LazyLock::new(|| {
     all.into_iter().enumerate().map(session).collect()
 });
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let Some([given, ai]) = texts(data) else { return };
     let mut all = SESSIONS.clone();
     all[2].ai = ai.to_owned();
@@ -60,4 +58,4 @@ fuzz_target!(|data: &[u8]| {
     for session in &all {
         assert_eq!(pick(&all, session.id.as_str()).expect("there").id, session.id);
     }
-});
+}

@@ -1,7 +1,5 @@
 //! An entry added to a file has the right value, and removing it restores the file to the byte.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
 use git_empirica::setup::agents::edit::spot::EntryPath;
@@ -27,7 +25,7 @@ fn at<'v>(value: &'v Value, spot: &EntryPath) -> Option<&'v Value> {
     if spot.list { found.as_array()?.last() } else { Some(found) }
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for (form, spot, value) in entries() {
         let Ok((with, entry)) = form.put(text, &spot, &value) else { continue };
@@ -47,4 +45,4 @@ fuzz_target!(|data: &[u8]| {
         let back = marked::take(&put.text, put.before, put.after, put.former.as_deref());
         assert_eq!(back.as_deref(), Ok(text));
     }
-});
+}

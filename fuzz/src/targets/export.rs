@@ -1,11 +1,9 @@
 //! Lines of an export round-trip, and every line that is read can be written.
-#![no_main]
 
 use empirica_notes::format::export::{ExportEntry, ExportLine, decode, encode, encode_tombstones, namespace_of};
 use empirica_notes::model::Namespace;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let commit = "0123456789012345678901234567890123456789";
         let namespace = namespace_of(line).unwrap_or(Namespace::ALL[line.len() % Namespace::ALL.len()]);
@@ -27,4 +25,4 @@ fuzz_target!(|data: &[u8]| {
             Err(why) => assert!(!why.is_empty()),
         }
     }
-});
+}

@@ -1,10 +1,8 @@
 //! Any hook payload: it is read or refused; the answer keeps to its bounds.
-#![no_main]
 
+use crate::input::first;
 use empirica_transcripts::model::Agent;
 use git_empirica::hooks::agent::event::{HookKind, answer, payload, read, running};
-use git_empirica_fuzz::first;
-use libfuzzer_sys::fuzz_target;
 
 const EVENTS: [&str; 24] = [
     "SessionStart",
@@ -33,7 +31,7 @@ const EVENTS: [&str; 24] = [
     "message.part.updated",
 ];
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let [given, context, name] = first(data);
     let Ok(payload) = payload(given) else { return };
     assert!(payload.is_object());
@@ -52,4 +50,4 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     }
-});
+}

@@ -1,13 +1,11 @@
 //! The union of notes of lines is commutative, associative and idempotent, and loses no line.
-#![no_main]
 
 use std::collections::BTreeSet;
 
+use crate::input::first;
 use empirica_notes::format::lines::{canonical, split, union};
-use git_empirica_fuzz::first;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let [a, b, c] = first(data);
     let ab = union(a, b);
     assert_eq!(ab, union(b, a), "commutative");
@@ -18,4 +16,4 @@ fuzz_target!(|data: &[u8]| {
     let set = |note| split(note).collect::<BTreeSet<&[u8]>>();
     assert_eq!(set(&ab), set(a).union(&set(b)).copied().collect(), "no line is lost, none is new");
     assert!(ab.is_empty() || ab.ends_with(b"\n"));
-});
+}

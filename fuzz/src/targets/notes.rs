@@ -1,19 +1,17 @@
 //! Arbitrary notes trees: listed, looked up, normalized and merged without losing a line.
-#![no_main]
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use crate::input::Bytes;
 use empirica_notes::env::Env;
 use empirica_notes::error::Result;
 use empirica_notes::format::lines;
 use empirica_notes::git::{NotesTree, Oid, Repository, notes, parse_oid};
 use empirica_notes::model::{Id, Namespace, Record};
 use empirica_notes::store::{Render, Store, data_ref};
-use git_empirica_fuzz::Bytes;
 use gix::objs::{Kind, Write as _};
-use libfuzzer_sys::fuzz_target;
 
 struct Nothing;
 
@@ -120,13 +118,13 @@ fn lines_of(repo: &Repository, tree: Oid) -> Lines {
     out
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     PLACE.with_borrow_mut(|kept| {
         let place = kept.take().filter(|place| place.left > 0 && place.folder.path().is_dir()).unwrap_or_else(place);
         try_in(&place, data);
         *kept = Some(Place { left: place.left - 1, ..place });
     });
-});
+}
 
 fn try_in(place: &Place, data: &[u8]) {
     let Place { env, repo, raw, .. } = place;

@@ -1,8 +1,6 @@
 //! Any notes of the Python tool: the same records in any order, each payload kept, each record readable.
-#![no_main]
 
-use git_empirica_fuzz::parts;
-use libfuzzer_sys::fuzz_target;
+use crate::input::parts;
 use serde_json::{Map, Value};
 
 use empirica_notes::format::{export, record};
@@ -21,7 +19,7 @@ fn originals(data: &[u8]) -> Vec<Original> {
     pairs.collect()
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let mut given = originals(data);
     let made = convert(&given);
     let lines = |made: &git_empirica::import::python::convert::Converted| -> Vec<String> {
@@ -44,4 +42,4 @@ fuzz_target!(|data: &[u8]| {
     let again = convert(&given);
     assert_eq!(written, lines(&again), "in any order");
     assert_eq!((made.refused, made.sessions), (again.refused, again.sessions));
-});
+}

@@ -1,12 +1,10 @@
 //! Any bytes as a transcript: reading never panics and keeps to its bounds.
-#![no_main]
 
 use std::path::Path;
 
 use empirica_transcripts::read_from;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let Ok(read) = read_from(data, Some(Path::new("/home/dev/repo"))) else { return };
     assert!(read.size <= data.len() as u64, "it ends in what was given");
     assert!(read.tools.iter().all(|tool| tool.errors <= tool.count && tool.samples.len() <= 3), "{:?}", read.tools);
@@ -19,4 +17,4 @@ fuzz_target!(|data: &[u8]| {
     // the stored part can be read again
     let line = serde_json::to_string(&read).expect("JSON");
     assert_eq!(serde_json::from_str::<empirica_transcripts::model::Transcript>(&line).expect("a transcript"), read);
-});
+}

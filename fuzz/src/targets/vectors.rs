@@ -1,11 +1,9 @@
 //! Vectors in text: a set of values from 0 to 1 that round-trips, or an error that changes nothing.
-#![no_main]
 
+use crate::input::texts;
 use empirica_notes::model::Vectors;
-use git_empirica_fuzz::texts;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let Some([first, second]) = texts(data) else { return };
     let mut vectors = Vectors::default();
     for text in [first, second] {
@@ -26,4 +24,4 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(read) = serde_json::from_str::<Vectors>(first) {
         assert!(read.iter().all(|(_, value)| (0.0..=1.0).contains(&value)));
     }
-});
+}

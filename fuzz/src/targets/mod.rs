@@ -1,0 +1,32 @@
+//! What is fuzzed: each target takes any input and panics at a finding.
+
+mod aliases;
+mod blocks;
+mod edit;
+mod export;
+mod frames;
+mod hooks;
+mod lines;
+mod notes;
+mod python;
+mod records;
+mod secrets;
+mod transcript;
+mod vectors;
+
+/// The targets by name, which is also that of their folder in `corpus`.
+pub const ALL: [(&str, fn(&[u8])); 13] = [
+    ("aliases", aliases::fuzz),
+    ("blocks", blocks::fuzz),
+    ("edit", edit::fuzz),
+    ("export", export::fuzz),
+    ("frames", frames::fuzz),
+    ("hooks", hooks::fuzz),
+    ("lines", lines::fuzz),
+    ("notes", notes::fuzz),
+    ("python", python::fuzz),
+    ("records", records::fuzz),
+    ("secrets", secrets::fuzz),
+    ("transcript", transcript::fuzz),
+    ("vectors", vectors::fuzz),
+];
