@@ -11,7 +11,7 @@ import time
 from place import Repo
 
 # How long an answer may take, in seconds.
-LIMIT = 30
+LIMIT = 120
 CRASHES = {101, 134, 139, -signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL, -signal.SIGBUS}
 
 
