@@ -9,7 +9,7 @@ use crate::index::file::Files;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::store::Store;
 
-/// An up-to-date database, in a transaction that sees nothing of later writers.
+/// An up-to-date database, in a transaction that sees nothing of later writers until this process opens a newer one.
 #[derive(Debug)]
 pub struct OpenIndex {
     pub(crate) db: Connection,

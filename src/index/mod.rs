@@ -67,8 +67,10 @@ impl IndexCache {
         if let Some(opened) = self.opened.borrow().as_ref().filter(|opened| opened.key == key) {
             return Ok(Index { store, opened: opened.clone() });
         }
-        // an older snapshot must not block the writer
-        self.opened.replace(None);
+        if let Some(older) = self.opened.take() {
+            // use cases may still hold it, and an update waits for its lock; without a transaction it has none
+            let _ = older.db.execute_batch("COMMIT");
+        }
         let files = Files::within(store.paths());
         let db = IndexUpdate { store, files, wanted, key: &key, progress: &self.progress }.open()?;
         let opened = Rc::new(OpenIndex { db, key });

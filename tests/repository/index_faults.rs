@@ -241,6 +241,38 @@ fn a_kill_at_any_moment_of_a_refresh_or_a_rebuild_leaves_nothing_wrong() {
     assert!(killed > kills / 10, "only {killed} of {kills} were killed in time");
 }
 
+#[test]
+fn a_command_that_holds_an_older_index_updates_it() {
+    let place = Sandbox::new();
+    let repo = filled(&place, 2);
+    let finding = |text: &str| {
+        repo.json(["finding", text]);
+        repo.json(["flush"]);
+    };
+    let resume = |fault: String| {
+        let mut command = repo.program();
+        command.args(["resume", "--last", "2", "--json"]).env("EMPIRICA_FAULT", fault);
+        command.stdout(Stdio::piped()).spawn().expect("the program starts")
+    };
+    let (points, waiting) = (place.path().join("points"), place.path().join("waiting"));
+    finding("before the list");
+    assert!(resume(format!("list:{}", points.display())).wait().is_ok_and(|ended| ended.success()));
+    let points = fs::read_to_string(points).expect("a list");
+    let committed = points.lines().position(|line| line.ends_with("index: committed")).expect("an update") + 1;
+
+    finding("before the command");
+    let inode = fs::metadata(db(&repo)).expect("an index").ino();
+    let child = resume(format!("wait:{committed}:{}", waiting.display()));
+    while !waiting.exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    finding("while the command has its first index");
+    fs::remove_file(&waiting).expect("it waits");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert_eq!(fs::metadata(db(&repo)).expect("an index").ino(), inode, "rebuilt after waiting for its own lock");
+}
+
 /// The ids that an answer of `query` or `session show` tells.
 fn seen(json: &Value) -> BTreeSet<String> {
     let rows = json["reports"].as_array().into_iter().flatten().map(|report| &report["handoff_id"]);

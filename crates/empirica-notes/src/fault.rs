@@ -3,7 +3,7 @@
 //!
 //! `EMPIRICA_FAULT` arms a build that has the feature. Points are counted from 1, in the order they are reached:
 //! `kill:N` kills the process at the N-th, `fail:N:ERRNO` makes it fail with that errno, `list:FILE` appends each point
-//! reached to a file. A *point* precedes an operation and can fail or kill; a *step* follows one and can only kill.
+//! reached to a file, `wait:N:FILE` creates a file at the N-th and waits until it is removed. A *point* precedes an operation and can fail or kill; a *step* follows one and can only kill.
 
 use std::io;
 
@@ -63,6 +63,7 @@ mod armed {
         Kill(usize),
         Fail(usize, i32),
         List(String),
+        Wait(usize, String),
     }
 
     struct State {
@@ -80,6 +81,7 @@ mod armed {
         let action = match parts[..] {
             ["kill", n] => n.parse().ok().map(FaultAction::Kill),
             ["fail", n, errno] => n.parse().ok().zip(errno.parse().ok()).map(|(n, errno)| FaultAction::Fail(n, errno)),
+            ["wait", n, file] => n.parse().ok().map(|n| FaultAction::Wait(n, file.to_owned())),
             ["list", file] => Some(FaultAction::List(file.to_owned())),
             _ => None,
         };
@@ -102,6 +104,14 @@ mod armed {
                 let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
                 // the test that wants the list sees that it is missing
                 let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+                false
+            }
+            Some(FaultAction::Wait(n, file)) => {
+                if *n == now && std::fs::write(file, "").is_ok() {
+                    while std::path::Path::new(file).exists() {
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                    }
+                }
                 false
             }
             None => false,
