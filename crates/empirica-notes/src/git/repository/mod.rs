@@ -169,12 +169,14 @@ impl Repository {
         self.inner.config_snapshot().boolean(key)
     }
 
-    /// The committer of notes commits: as configured, else a fallback that names this program.
+    /// The committer of notes commits: as configured or in the environment, else a fallback that names this program.
+    /// Not by gix's `committer()`, which also asks for the local time and so lists the system's time zones.
     pub fn identity(&self) -> Identity {
-        let configured = self.inner.committer().and_then(|committer| committer.ok());
-        let (name, email) =
-            configured.map_or((FALLBACK.0.into(), FALLBACK.1.into()), |committer| (committer.name, committer.email));
-        Identity { name: name.to_str_lossy().into_owned(), email: email.to_str_lossy().into_owned() }
+        let first = |keys: &[&str]| keys.iter().find_map(|key| self.config(key));
+        let name = first(&["committer.name", "user.name"]);
+        let email = first(&["committer.email", "user.email", "gitoxide.user.emailFallback"]);
+        let (name, email) = name.zip(email).unwrap_or_else(|| (FALLBACK.0.to_owned(), FALLBACK.1.to_owned()));
+        Identity { name, email }
     }
 
     /// The object a ref points to; `None` if it does not exist.
