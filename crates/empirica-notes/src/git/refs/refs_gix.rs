@@ -25,13 +25,14 @@ impl GixRefs {
     }
 }
 
-/// The object that a ref points to, peeled; unpeeled if it cannot be read.
+/// The object that a ref points to, peeled; unpeeled if it cannot be read, or if it is a notes ref: these point to
+/// commits, and are looked up often.
 fn named(mut reference: gix::Reference<'_>) -> gix::error::Result<Oid> {
     let direct = reference.try_id().map(|id| id.detach());
-    match (reference.peel_to_id(), direct) {
-        (Ok(id), _) => Ok(id.detach()),
-        (Err(_), Some(id)) => Ok(id),
-        (Err(error), None) => Err(error),
+    match direct {
+        Some(id) if reference.name().as_bstr().starts_with_str("refs/notes/") => Ok(id),
+        Some(id) => Ok(reference.peel_to_id().map_or(id, |peeled| peeled.detach())),
+        None => Ok(reference.peel_to_id()?.detach()),
     }
 }
 

@@ -24,6 +24,9 @@ use crate::git::refs::refs_gix::GixRefs;
 use crate::git::refs::{HeadState, Identity, PREFIX, RefUpdate, ReflogLine, Refs, UpdateError};
 use crate::git::repository::capabilities::{Capabilities, Sharing};
 
+/// Bytes of recently read objects kept in memory.
+const OBJECT_CACHE: usize = 256 << 10;
+
 /// The committer if none is configured: name and address.
 const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
 
@@ -54,6 +57,8 @@ impl Repository {
     /// Refuses repositories that git would refuse (another owner, an unknown extension).
     pub fn discover(env: &Env) -> Result<Self> {
         let mut inner = crate::git::repository::open::open(env)?;
+        // a command looks up the same tips and trees of notes again and again
+        inner.object_cache_size(OBJECT_CACHE);
         let cwd = env.cwd.clone();
         let capabilities = Capabilities::of(&inner, &cwd);
         let backend = |by_git: bool| -> Box<dyn Refs> {
