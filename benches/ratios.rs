@@ -172,7 +172,7 @@ fn main() {
     let mut rows = Vec::new();
     for (repo, n) in repos.iter().zip(SIZES) {
         let pair = bench.pair(&|| fresh(repo), &|| bench.ours(repo, &handoff), &|| bench.git(repo, &add));
-        rows.push((format!("`handoff` beside `git notes add`, {n} notes"), pair, 4.0));
+        rows.push((format!("`handoff` beside `git notes add`, {n} notes"), pair, 5.5));
     }
     let both = || {
         fresh(&large);
