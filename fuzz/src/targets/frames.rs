@@ -39,7 +39,7 @@ pub fn fuzz(data: &[u8]) {
     let begin = if data.first().is_some_and(|byte| *byte == b'!') { "" } else { BEGIN };
     let input = [begin.as_bytes(), data.strip_prefix(b"!").unwrap_or(data)].concat();
     let output = SharedOutput::default();
-    let code = serve(&env, data.len() % 2 == 0, Cursor::new(input), output.clone());
+    let code = serve(&env, data.len().is_multiple_of(2), Cursor::new(input), output.clone());
     assert!(code == 0 || (code == 1 && begin.is_empty()), "it ended with {code}");
     let output = output.0.lock().expect("not poisoned").clone();
     assert!(output.is_empty() || output.ends_with(b"\n"), "frames are whole");

@@ -14,8 +14,10 @@ mod secrets;
 mod transcript;
 mod vectors;
 
-/// The targets by name, which is also that of their folder in `corpus`.
-pub const ALL: [(&str, fn(&[u8])); 13] = [
+/// The name of a target, which is also that of its folder in `corpus`, and its function.
+pub type Target = (&'static str, fn(&[u8]));
+
+pub const ALL: [Target; 13] = [
     ("aliases", aliases::fuzz),
     ("blocks", blocks::fuzz),
     ("edit", edit::fuzz),
