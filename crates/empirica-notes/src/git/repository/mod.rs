@@ -10,7 +10,7 @@ pub mod signing;
 pub mod status;
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -23,9 +23,6 @@ use crate::git::refs::refs_cli::CliRefs;
 use crate::git::refs::refs_gix::GixRefs;
 use crate::git::refs::{HeadState, Identity, PREFIX, RefUpdate, ReflogLine, Refs, UpdateError};
 use crate::git::repository::capabilities::{Capabilities, Sharing};
-
-/// Bytes of recently read objects kept in memory.
-const OBJECT_CACHE: usize = 256 << 10;
 
 /// The committer if none is configured: name and address.
 const FALLBACK: (&str, &str) = ("git-empirica", "git-empirica@localhost");
@@ -43,6 +40,9 @@ pub struct Repository {
     pub(crate) is_offline: Cell<bool>,
     /// Whether missing trees were requested already.
     pub(crate) has_requested_trees: Cell<bool>,
+    /// The trees of commits, and the first trees read: a command looks up the same few again and again.
+    commit_trees: RefCell<HashMap<Oid, Oid>>,
+    first_trees: RefCell<HashMap<Oid, Vec<u8>>>,
     /// The notes that could not be read.
     unreadable: RefCell<BTreeSet<Oid>>,
     /// The time at which git is terminated in a ref update.
@@ -57,8 +57,6 @@ impl Repository {
     /// Refuses repositories that git would refuse (another owner, an unknown extension).
     pub fn discover(env: &Env) -> Result<Self> {
         let mut inner = crate::git::repository::open::open(env)?;
-        // a command looks up the same tips and trees of notes again and again
-        inner.object_cache_size(OBJECT_CACHE);
         let cwd = env.cwd.clone();
         let capabilities = Capabilities::of(&inner, &cwd);
         let backend = |by_git: bool| -> Box<dyn Refs> {
@@ -80,6 +78,8 @@ impl Repository {
             is_partial: OnceCell::new(),
             is_offline: Cell::default(),
             has_requested_trees: Cell::default(),
+            commit_trees: RefCell::default(),
+            first_trees: RefCell::default(),
             unreadable: RefCell::default(),
             deadline: Cell::default(),
             cwd,

@@ -11,6 +11,9 @@ use crate::git::refs::refs_gix::signature;
 use crate::git::remotes::is_partial;
 use crate::git::repository::{FALLBACK, Repository};
 
+/// Most trees kept in memory. More are read only by a command that reads many notes, most of them once.
+const FIRST_TREES: usize = 64;
+
 impl Repository {
     /// The content of a blob; `None` if it is missing.
     pub fn read_blob(&self, id: Oid) -> Result<Option<Vec<u8>>> {
@@ -48,8 +51,13 @@ impl Repository {
 
     /// The tree of a commit.
     pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
+        if let Some(tree) = self.commit_trees.borrow().get(&commit) {
+            return Ok(*tree);
+        }
         let read = || Ok(self.inner.find_commit(commit)?.tree_id()?.detach());
-        read().map_err(|error: gix::Error| unreadable(commit, error))
+        let tree = read().map_err(|error: gix::Error| unreadable(commit, error))?;
+        self.commit_trees.borrow_mut().insert(commit, tree);
+        Ok(tree)
     }
 
     /// Stores a commit of `tree` with `parents`, by `identity`, now, and checks that the objects exist.
@@ -138,8 +146,20 @@ impl Repository {
 impl gix::objs::Find for Repository {
     fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<gix::objs::Data<'a>>> {
         // only note trees are looked up here
+        if let Some(tree) = self.first_trees.borrow().get(id) {
+            buffer.clear();
+            buffer.extend_from_slice(tree);
+            return Ok(Some(gix::objs::Data { kind: gix::objs::Kind::Tree, object_hash: id.kind(), data: buffer }));
+        }
         fetch_trees(self, Some(id.to_owned()));
-        gix::objs::Find::try_find(&self.inner, id, buffer)
+        let found = gix::objs::Find::try_find(&self.inner, id, buffer)?;
+        let mut first = self.first_trees.borrow_mut();
+        if let Some(tree) = found.as_ref().filter(|found| found.kind == gix::objs::Kind::Tree)
+            && first.len() < FIRST_TREES
+        {
+            first.insert(id.to_owned(), tree.data.to_vec());
+        }
+        Ok(found)
     }
 }
 
