@@ -262,8 +262,9 @@ fn a_command_that_holds_an_older_index_updates_it() {
 
     finding("before the command");
     let inode = fs::metadata(db(&repo)).expect("an index").ino();
-    let child = resume(format!("wait:{committed}:{}", waiting.display()));
+    let mut child = resume(format!("wait:{committed}:{}", waiting.display()));
     while !waiting.exists() {
+        assert!(child.try_wait().is_ok_and(|ended| ended.is_none()), "it ended without updating the index");
         std::thread::sleep(Duration::from_millis(1));
     }
     finding("while the command has its first index");

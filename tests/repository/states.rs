@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, fed};
 
 /// A session with a finding and a handoff; returns the handoff's id.
 #[track_caller]
@@ -181,6 +181,33 @@ fn an_author_in_the_environment_does_not_leak_into_the_notes() {
     repo.run_with_env(&author, ["handoff"]).ok();
     let who = repo.git_out(["log", "-1", "--format=%an <%ae>", "refs/notes/empirica/data/handoffs"]);
     assert_eq!(who, "Test <test@example.com>");
+}
+
+#[test]
+fn the_committer_is_the_one_git_would_use() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.git(["config", "user.name", "User"]).ok();
+    repo.git(["config", "--unset", "user.email"]).ok();
+    let by_git = |env: &[(&str, &str)]| {
+        let mut command = repo.place.command("git", &repo.path);
+        command.args(["var", "GIT_COMMITTER_IDENT"]).envs(env.iter().copied());
+        let ident = fed(command, b"").ok().out;
+        ident[..=ident.find('>').expect("an address")].to_owned()
+    };
+    let committer = [("GIT_COMMITTER_NAME", "C"), ("GIT_COMMITTER_EMAIL", "c@example.com")];
+    let address = [("EMAIL", "address@example.com")];
+    for (key, env) in
+        [("", &address[..]), ("committer.name", &address), ("committer.email", &[]), ("user.email", &committer)]
+    {
+        if !key.is_empty() {
+            repo.git(["config", key, &format!("{key}@example.com")]).ok();
+        }
+        repo.run_with_env(env, ["finding", &format!("with {key}")]).ok();
+        repo.run_with_env(env, ["flush"]).ok();
+        let who = repo.git_out(["log", "-1", "--format=%cn <%ce>", "refs/notes/empirica/data/journal"]);
+        assert_eq!(who, by_git(env), "{key}");
+    }
 }
 
 #[test]

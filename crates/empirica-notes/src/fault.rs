@@ -2,8 +2,9 @@
 //! `fault-injection`.
 //!
 //! `EMPIRICA_FAULT` arms a build that has the feature. Points are counted from 1, in the order they are reached:
-//! `kill:N` kills the process at the N-th, `fail:N:ERRNO` makes it fail with that errno, `list:FILE` appends each point
-//! reached to a file, `wait:N:FILE` creates a file at the N-th and waits until it is removed. A *point* precedes an operation and can fail or kill; a *step* follows one and can only kill.
+//! `kill:N` kills the process at the N-th, `fail:N:ERRNO` makes it fail with that errno, `wait:N:FILE` creates a file
+//! there and waits until it is removed, `list:FILE` appends each point reached to a file. A *point* precedes an operation
+//! and can fail or kill; a *step* follows one and can only kill.
 
 use std::io;
 

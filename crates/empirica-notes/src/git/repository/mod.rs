@@ -40,8 +40,9 @@ pub struct Repository {
     pub(crate) is_offline: Cell<bool>,
     /// Whether missing trees were requested already.
     pub(crate) has_requested_trees: Cell<bool>,
-    /// The trees of commits, and the first trees read: a command looks up the same few again and again.
+    /// The trees of commits that were looked up: of the tips of notes, again and again.
     commit_trees: RefCell<HashMap<Oid, Oid>>,
+    /// The first trees that were read.
     first_trees: RefCell<HashMap<Oid, Vec<u8>>>,
     /// The notes that could not be read.
     unreadable: RefCell<BTreeSet<Oid>>,
