@@ -49,7 +49,7 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
             Err(error) => output.error(&error),
         };
     }
-    let cli = match Cli::quickly(&arguments).map_or_else(|| Cli::try_parse_from(&arguments), Ok) {
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) if !error.use_stderr() => {
             output.as_json = false;

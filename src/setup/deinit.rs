@@ -45,12 +45,12 @@ pub fn run(repo: &Repository, dry_run: bool) -> Result<InitOutcome> {
 fn unset(repo: &Repository, added: &AddedConfig) -> Result<Vec<SetupStep>> {
     let mut keys = vec![added.key.clone()];
     if added.key.starts_with("remote.") {
-        let others = remotes::list(repo.cwd())?.into_iter().map(|remote| format!("remote.{}.fetch", remote.name));
+        let others = remotes::list(repo)?.into_iter().map(|remote| format!("remote.{}.fetch", remote.name));
         keys.extend(others.filter(|key| *key != added.key));
     }
     let mut out = Vec::new();
     for key in keys {
-        if config::own(repo.cwd(), &ConfigFile::Local, &key)?.contains(&added.value) {
+        if config::own(repo, &ConfigFile::Local, &key)?.contains(&added.value) {
             out.push(SetupStep::UnsetValue { key, value: added.value.clone() });
         }
     }

@@ -166,7 +166,7 @@ fn choose(
 
 /// The remotes to fetch from: the one for records first.
 fn sources(repo: &Repository, remote: Option<&String>) -> Result<Vec<String>> {
-    let others = remotes::list(repo.cwd())?.into_iter().filter(remotes::Remote::is_source).map(|remote| remote.name);
+    let others = remotes::list(repo)?.into_iter().filter(remotes::Remote::is_source).map(|remote| remote.name);
     let mut out: Vec<String> = Vec::new();
     for name in remote.cloned().into_iter().chain(repo.config_all("empirica.remote")).chain(others) {
         if !out.contains(&name) {

@@ -65,7 +65,7 @@ impl InstalledHooks {
     /// A core.hooksPath that overrides ours, such as one in an included file: a message, and the value.
     pub fn overridden(&self, repo: &Repository) -> Result<Option<(String, ConfigValue)>> {
         let named = match self.placement {
-            HookPlacement::Folder => config::paths(repo.cwd(), r"^core\.hookspath$")?,
+            HookPlacement::Folder => config::paths(repo, "core.hookspath")?,
             _ => Vec::new(),
         };
         let other = named.into_iter().next_back().filter(|value| Path::new(&value.value) != self.folder);

@@ -87,7 +87,7 @@ impl SetupStep {
     }
 
     fn apply(&self, repo: &Repository) -> Result<()> {
-        let (cwd, sharing) = (repo.cwd(), repo.sharing());
+        let sharing = repo.sharing();
         match self {
             SetupStep::MakeFolder(path) => sharing.make_folder(path).map_err(|error| unwritten(path, error)),
             SetupStep::WriteScript { path, content } => {
@@ -116,9 +116,9 @@ impl SetupStep {
                 let _ = fs::remove_dir(path);
                 Ok(())
             }
-            SetupStep::AddValue { key, value } => config::add(cwd, &ConfigFile::Local, key, value),
-            SetupStep::UnsetValue { key, value } => config::remove(cwd, &ConfigFile::Local, key, value),
-            SetupStep::SetValues { file, key, values, .. } => config::set(cwd, file, key, values),
+            SetupStep::AddValue { key, value } => config::add(repo, &ConfigFile::Local, key, value),
+            SetupStep::UnsetValue { key, value } => config::remove(repo, &ConfigFile::Local, key, value),
+            SetupStep::SetValues { file, key, values, .. } => config::set(repo, file, key, values),
         }
     }
 }

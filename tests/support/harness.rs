@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -84,6 +85,34 @@ pub fn installed() -> (Vec<PathBuf>, PathBuf) {
     (folders, git)
 }
 
+/// The files and folders below a folder, by their paths in it; a folder is before what is in it.
+type Files = Vec<(PathBuf, Option<Vec<u8>>)>;
+
+fn read(folder: &Path, at: &Path, out: &mut Files) {
+    for entry in std::fs::read_dir(folder.join(at)).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let path = at.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            out.push((path.clone(), None));
+            read(folder, &path, out);
+        } else {
+            out.push((path, Some(std::fs::read(entry.path()).expect("a file"))));
+        }
+    }
+}
+
+fn begin(repo: &Repo<'_>) {
+    repo.git(["init", "-q", "-b", "main"]).ok();
+    for (key, value) in [("user.name", "Test"), ("user.email", "test@example.com"), ("maintenance.auto", "false")] {
+        repo.git(["config", key, value]).ok();
+    }
+}
+
+fn begin_with_commit(repo: &Repo<'_>) {
+    begin(repo);
+    repo.commit("README.md", "hello\n", "Begin");
+}
+
 impl Sandbox {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
@@ -121,19 +150,43 @@ impl Sandbox {
 
     /// A new repository `name` with an identity, and no commit.
     pub fn init(&self, name: &str) -> Repo<'_> {
-        let path = self.path().join(name);
-        std::fs::create_dir_all(&path).expect("a folder");
-        let repo = Repo { place: self, path };
-        repo.git(["init", "-q", "-b", "main"]).ok();
-        repo.git(["config", "user.name", "Test"]).ok();
-        repo.git(["config", "user.email", "test@example.com"]).ok();
-        repo
+        static FILES: OnceLock<Files> = OnceLock::new();
+        self.made(name, &FILES, begin)
     }
 
     /// A new repository with one commit.
     pub fn repo(&self, name: &str) -> Repo<'_> {
-        let repo = self.init(name);
-        repo.commit("README.md", "hello\n", "Begin");
+        static FILES: OnceLock<Files> = OnceLock::new();
+        let repo = self.made(name, &FILES, begin_with_commit);
+        // the times of a copy are other ones
+        repo.git(["update-index", "-q", "--refresh"]).ok();
+        repo
+    }
+
+    /// What `make` makes: copied, if the user has no settings for git.
+    fn made(&self, name: &str, files: &OnceLock<Files>, make: fn(&Repo<'_>)) -> Repo<'_> {
+        let repo = self.at(name);
+        std::fs::create_dir_all(&repo.path).expect("a folder");
+        let has_settings = std::fs::read_dir(self.path().join("home")).expect("a home").next().is_some();
+        if has_settings || repo.path.join(".git").exists() {
+            make(&repo);
+            return repo;
+        }
+        let files = files.get_or_init(|| {
+            let place = Sandbox::new();
+            let path = place.path();
+            make(&Repo { place: &place, path: path.clone() });
+            let mut files = Files::new();
+            read(&path, Path::new(""), &mut files);
+            files
+        });
+        for (path, content) in files.iter().filter(|(path, _)| !path.starts_with("home")) {
+            let path = repo.path.join(path);
+            match content {
+                None => std::fs::create_dir_all(path).expect("a folder"),
+                Some(content) => std::fs::write(path, content).expect("a file"),
+            }
+        }
         repo
     }
 

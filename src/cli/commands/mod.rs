@@ -59,7 +59,6 @@ use schemars::SchemaGenerator;
 
 use crate::cli::reference::Document;
 use crate::render::answer::{CountedView, StoredView};
-use journal::entry::EntryCommand;
 use prelude::*;
 
 /// Keep what AI agents learned, doubted, tried and decided inside the repository, as git notes
@@ -82,7 +81,7 @@ pub struct Cli {
 /// in the crate, and common views. A type of several commands lists their names.
 macro_rules! commands {
     ($($heading:literal {
-        $($(#[$attribute:meta])* $command:ident($arguments:ty) $(as $names:expr)? => {
+        $($(#[command($($attribute:tt)*)])? $command:ident($arguments:ty) $(as $names:expr)? => {
             $($commands:expr, $when:literal: $($($view:ident)::+),+ $(+ $common:ident)*;)*
         })*
     })*) => {
@@ -90,10 +89,23 @@ macro_rules! commands {
         #[derive(Debug, Subcommand)]
         #[allow(clippy::large_enum_variant)]
         pub enum Command {
-            $($($(#[$attribute])* $command($arguments),)*)*
+            $($($(#[command($($attribute)*)])? $command($arguments),)*)*
         }
 
         impl Command {
+            /// Parses the arguments by the definition of their command, without building the others.
+            ///
+            /// `None` for aliases, wrong arguments and help: the whole parser answers then.
+            fn alone(arguments: &[OsString]) -> Option<Self> {
+                let words = arguments.get(1..)?;
+                let name = words.first()?.to_str()?;
+                $($(if commands!(named $command($arguments) $($($attribute)*)?)(name) {
+                    let (add, words) = commands!(definition $arguments, words, arguments, $($($attribute)*)?);
+                    return parsed(add, words).map(Command::$command);
+                })*)*
+                None
+            }
+
             fn answer(self, context: &mut Invocation) -> Result<u8> {
                 match self {
                     $($(Command::$command(command) => command.run(context)?.finish(context),)*)*
@@ -113,6 +125,17 @@ macro_rules! commands {
                 $(SchemaGenerator::root_schema_for::<$common>,)*
             ],
         },)*)*)*];
+    };
+    (named $command:ident($arguments:ty) flatten) => { <$arguments as Subcommand>::has_subcommand };
+    (named $command:ident($arguments:ty) $($attribute:tt)*) => { |name| stringify!($command).to_lowercase() == name };
+    (definition $arguments:ty, $words:ident, $all:ident, flatten) => {
+        (<$arguments as Subcommand>::augment_subcommands as Define, $all)
+    };
+    (definition $arguments:ty, $words:ident, $all:ident, subcommand) => {
+        (<$arguments as Subcommand>::augment_subcommands as Define, $words)
+    };
+    (definition $arguments:ty, $words:ident, $all:ident, $($attribute:tt)*) => {
+        (<$arguments as Args>::augment_args as Define, $words)
     };
     (names $command:ident) => { &[stringify!($command)] };
     (names $command:ident as $names:expr) => { &$names };
@@ -262,7 +285,25 @@ impl CommandFactory for Cli {
     }
 }
 
-impl Parser for Cli {}
+impl Parser for Cli {
+    fn try_parse_from<I: IntoIterator<Item = T>, T: Into<OsString> + Clone>(arguments: I) -> Result<Self, clap::Error> {
+        let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+        match Command::alone(&arguments) {
+            Some(command) => Ok(Cli { no_pager: false, command }),
+            None => Cli::from_arg_matches(&Cli::command().try_get_matches_from(arguments)?),
+        }
+    }
+}
+
+/// Adds the arguments of a command to its definition.
+type Define = fn(clap::Command) -> clap::Command;
+
+fn parsed<A: FromArgMatches>(add: Define, words: &[OsString]) -> Option<A> {
+    let name = words.first()?.to_str()?.to_owned();
+    // the process ends soon: freeing the parser would only cost time
+    let mut command = std::mem::ManuallyDrop::new(with_answer_arguments(add(clap::Command::new(name))));
+    A::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
+}
 
 /// The result of a command: an answer, or an exit code if the command wrote its own.
 trait Finish {
@@ -293,64 +334,51 @@ impl Command {
     }
 }
 
-impl Cli {
-    /// Parses the most frequent commands of agents and hooks without building the others.
-    ///
-    /// `None` for other commands, and for wrong arguments or help: the whole parser answers then.
-    pub fn quickly(arguments: &[OsString]) -> Option<Self> {
-        fn parsed<A: FromArgMatches>(add: fn(clap::Command) -> clap::Command, words: &[OsString]) -> Option<A> {
-            let name = words.first()?.to_str()?.to_owned();
-            // the process ends soon: freeing the parser would only cost time
-            let mut command = std::mem::ManuallyDrop::new(with_answer_arguments(add(clap::Command::new(name))));
-            A::from_arg_matches(&command.try_get_matches_from_mut(words).ok()?).ok()
-        }
-        let words = arguments.get(1..)?;
-        let command = match words.first()?.to_str()? {
-            "handoff" => Command::Handoff(parsed(handoff::Handoff::augment_args, words)?),
-            "hook" => Command::Hook(parsed(install::hook::Hook::augment_args, words)?),
-            name if EntryCommand::has_subcommand(name) => {
-                Command::Entry(parsed(EntryCommand::augment_subcommands, arguments)?)
-            }
-            _ => return None,
-        };
-        Some(Cli { no_pager: false, command })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn words(line: &str) -> Vec<OsString> {
+        std::iter::once("git-empirica").chain(line.split(' ')).map(OsString::from).collect()
+    }
+
+    fn whole(line: &str) -> Result<String, clap::Error> {
+        let matches = Cli::command().try_get_matches_from(words(line))?;
+        Cli::from_arg_matches(&matches).map(|cli| format!("{cli:?}"))
+    }
+
     #[test]
-    fn the_quick_parser_understands_what_the_whole_one_does() {
-        let words = |line: &str| -> Vec<OsString> {
-            std::iter::once("git-empirica").chain(line.split(' ')).map(OsString::from).collect()
-        };
+    fn a_command_is_parsed_alone_as_the_whole_parser_would() {
         for line in [
             "finding text --impact 0.5 --as pattern --led-from abcd --ai a --session latest --json",
             "finding text of more words --impact 0.5",
-            "resolve abcd text of more",
             "finding -- --text",
-            "unknown text --json",
-            "resolve abcd text",
-            "deadend text --why because",
-            "mistake text --prevention next",
+            "resolve abcd text of more",
             "decision text --why because --alternative one --alternative=two",
-            "source README.md",
-            "evidence cargo --exit 0 --file a --file b",
             "activity testing text --file a",
             "handoff -m task --finding f --next n --dry-run",
             "handoff list --json",
             "hook post-rewrite amend",
+            "session start --ai a",
+            "goal add a goal",
+            "task list --json",
+            "checkpoint list",
+            "log --json HEAD -- a b",
+            "status --all -q",
+            "mcp --tools core",
         ] {
-            let words = words(line);
-            let whole = Cli::try_parse_from(&words).map(|cli| format!("{cli:?}")).map_err(|error| error.to_string());
-            let quick = Cli::quickly(&words).map(|cli| format!("{cli:?}"));
-            assert_eq!(quick, whole.ok(), "{line}");
-            assert!(quick.is_some(), "{line}");
+            let alone = Command::alone(&words(line)).map(|command| format!("{:?}", Cli { no_pager: false, command }));
+            assert_eq!(alone, Some(whole(line).expect(line)));
         }
-        for line in ["finding", "finding --help", "finding text --impact 2", "status", "", "-h"] {
-            assert!(Cli::quickly(&words(line)).is_none(), "{line}");
+        for line in
+            ["finding", "finding --help", "finding text --impact 2", "session", "Status", "checkpoint-create", ""]
+        {
+            assert!(Command::alone(&words(line)).is_none(), "{line}");
+            let parsed = Cli::try_parse_from(words(line));
+            assert_eq!(
+                parsed.map(|cli| format!("{cli:?}")).map_err(|error| error.to_string()),
+                whole(line).map_err(|error| error.to_string())
+            );
         }
     }
 }

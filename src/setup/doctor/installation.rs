@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::context::CommandContext;
 use crate::setup::doctor::check::DoctorCheck;
 use crate::setup::doctor::settings::unset;
-use crate::setup::git_hooks::scripts::shell_path;
+use crate::setup::git_hooks::scripts::{self, shell_path};
 use crate::setup::record::{HookPlacement, SetupRecord};
 use crate::setup::steps::SetupStep;
 use crate::setup::{git_hooks, init, settings};
@@ -131,8 +131,11 @@ fn script(path: &Path, content: &[u8]) -> String {
 
 /// Hooks in the configuration that are disabled.
 fn disabled(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
-    let pattern = r"^hook\.(empirica-)?(post-commit|post-applypatch|post-merge|post-rewrite|pre-push)\.enabled$";
-    let off = config::matching(context.repo.cwd(), pattern).unwrap_or_default();
+    let is_ours = |key: &str| {
+        let name = key.strip_prefix("hook.").and_then(|key| key.strip_suffix(".enabled"));
+        name.is_some_and(|name| scripts::names().any(|hook| hook == name.strip_prefix("empirica-").unwrap_or(name)))
+    };
+    let off = config::matching(context.repo, is_ours).unwrap_or_default();
     let off = off.iter().filter(|value| matches!(value.value.as_str(), "false" | "no" | "off" | "0"));
     let check = |value: &ConfigValue| {
         DoctorCheck::wrong("hooks", format!("{} is off", value.key)).command(unset(context.repo, value))

@@ -38,7 +38,7 @@ pub fn checks(context: &CommandContext<'_>, ours: bool) -> Vec<DoctorCheck> {
 
 /// The command that unsets a value in its file.
 pub fn unset(repo: &Repository, value: &ConfigValue) -> String {
-    let own = config::own(repo.cwd(), &ConfigFile::Local, &value.key).unwrap_or_default();
+    let own = config::own(repo, &ConfigFile::Local, &value.key).unwrap_or_default();
     let file = match value.origin.strip_prefix("file:") {
         _ if value.scope == "local" && own.contains(&value.value) => String::new(),
         Some(path) => {
@@ -52,7 +52,8 @@ pub fn unset(repo: &Repository, value: &ConfigValue) -> String {
 
 /// Refspecs that force our refs to the other side's value.
 fn refspecs(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
-    let values = config::matching(context.repo.cwd(), r"^remote\..*\.(fetch|push)$")?;
+    let is_refspec = |key: &str| key.starts_with("remote.") && (key.ends_with(".fetch") || key.ends_with(".push"));
+    let values = config::matching(context.repo, is_refspec)?;
     let mut out = Vec::new();
     for value in &values {
         let fetch = value.key.ends_with(".fetch");
@@ -89,7 +90,7 @@ fn glob(side: &str, name: &str) -> bool {
 /// Settings by which git itself copies our notes on rewrites: without compare-and-swap, and in modes that garble
 /// them.
 fn rewrites(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
-    let values = config::matching(context.repo.cwd(), r"^notes\.rewriteref$")?;
+    let values = config::matching(context.repo, |key| key == "notes.rewriteref")?;
     let ours = |value: &&ConfigValue| own_refs().iter().any(|name| matches(&value.value, name));
     let wrong = values.iter().filter(ours).map(|value| {
         let what = format!("notes.rewriteRef = {}: git copies our notes beside us, and can lose some", value.value);
@@ -99,11 +100,10 @@ fn rewrites(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
 }
 
 fn values(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
-    let cwd = context.repo.cwd();
-    let remotes = remotes::list(cwd)?;
-    let templates = config::paths(cwd, r"^empirica\.templatedir$")?;
+    let remotes = remotes::list(context.repo)?;
+    let templates = config::paths(context.repo, "empirica.templatedir")?;
     let mut out = Vec::new();
-    for value in config::matching(cwd, r"^empirica\.")? {
+    for value in config::matching(context.repo, |key| key.starts_with("empirica."))? {
         let text = value.value.as_str();
         let expected = match value.key.as_str() {
             "empirica.locktimeout" | "empirica.synctimeout" if parse_duration(text).is_none() => {

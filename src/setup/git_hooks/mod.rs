@@ -61,7 +61,7 @@ fn target(site: &HookPaths<'_>, record: &SetupRecord) -> Result<InstalledHooks> 
     if config::runs_hooks(cwd) {
         return Ok(InstalledHooks::new(HookPlacement::Config, PathBuf::new()));
     }
-    let configured = config::paths(cwd, r"^core\.hookspath$")?;
+    let configured = config::paths(site.repo, "core.hookspath")?;
     let default = site.common.join("hooks");
     // do not write to a folder that is a symlink into the worktree
     let own_default = default.canonicalize().map_or(true, |path| path.starts_with(&site.common));
@@ -91,7 +91,7 @@ fn target(site: &HookPaths<'_>, record: &SetupRecord) -> Result<InstalledHooks> 
                 _ => (Vec::new(), outer.map_or(default, |value| value.value.clone())),
             }
         }
-        Some(value) => (config::own(cwd, &hooks.file(), "core.hooksPath")?, value.value.clone()),
+        Some(value) => (config::own(site.repo, &hooks.file(), "core.hooksPath")?, value.value.clone()),
         None => (Vec::new(), default),
     };
     (hooks.former, hooks.theirs) = (former, Some(theirs));
@@ -248,7 +248,7 @@ fn in_folder(site: &HookPaths<'_>, plan: &mut HookPlan) -> Result<()> {
     // last: until then git runs theirs
     let values = vec![folder.to_string_lossy().into_owned()];
     let file = plan.hooks.file();
-    let now = config::own(site.repo.cwd(), &file, "core.hooksPath")?;
+    let now = config::own(site.repo, &file, "core.hooksPath")?;
     if now != values {
         plan.steps.push(SetupStep::SetValues { file, key: "core.hooksPath".to_owned(), former: now, values });
     }
@@ -268,7 +268,7 @@ pub fn revert(
         let ours = hooks.folder.to_string_lossy().into_owned();
         // the setting was removed with its worktree
         let gone = hooks.config.as_ref().is_some_and(|path| !path.exists());
-        let now = if gone { Vec::new() } else { config::own(repo.cwd(), &file, "core.hooksPath")? };
+        let now = if gone { Vec::new() } else { config::own(repo, &file, "core.hooksPath")? };
         if now == [ours] {
             let (former, values) = (now, hooks.former.clone());
             steps.push(SetupStep::SetValues { file, key: "core.hooksPath".to_owned(), former, values });

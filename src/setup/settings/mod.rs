@@ -54,13 +54,12 @@ pub fn is_displayed(values: &[ConfigValue]) -> bool {
 
 /// Plans the configuration for hooks in this placement.
 pub fn plan(repo: &Repository, record: &SetupRecord, placement: HookPlacement) -> Result<SettingsPlan> {
-    let cwd = repo.cwd();
     let mut plan = SettingsPlan { added: record.config.clone(), ..Default::default() };
     hooks(repo, &mut plan, placement)?;
-    if !is_displayed(&config::matching(cwd, r"^notes\.displayref$")?) {
+    if !is_displayed(&config::matching(repo, |key| key == "notes.displayref")?) {
         plan.add("notes.displayRef", DISPLAY);
     }
-    let remotes = remotes::list(cwd)?;
+    let remotes = remotes::list(repo)?;
     for remote in remotes.iter().filter(|remote| remote.is_local) {
         let key = format!("remote.{}.fetch", remote.name);
         if remote.mirror {
@@ -105,7 +104,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
         for AddedConfig { key, value } in
             plan.added.clone().into_iter().rev().filter(|added| added.key.starts_with("hook."))
         {
-            if config::own(repo.cwd(), &ConfigFile::Local, &key)?.contains(&value) {
+            if config::own(repo, &ConfigFile::Local, &key)?.contains(&value) {
                 plan.unset(&key, &value);
             } else {
                 plan.added.retain(|added| (&added.key, &added.value) != (&key, &value));
@@ -116,7 +115,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
     for name in scripts::hook_names(repo) {
         let key = format!("hook.empirica-{name}.command");
         let command = scripts::command(name);
-        let now = config::own(repo.cwd(), &ConfigFile::Local, &key)?;
+        let now = config::own(repo, &ConfigFile::Local, &key)?;
         let ours = |value: &String| plan.added.iter().any(|added| added.key == key && added.value == *value);
         match now.as_slice() {
             [] => plan.add(&key, &command),
@@ -134,7 +133,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
             }
         }
         let key = format!("hook.empirica-{name}.event");
-        let now = config::own(repo.cwd(), &ConfigFile::Local, &key)?;
+        let now = config::own(repo, &ConfigFile::Local, &key)?;
         if now.iter().all(|event| event != name) {
             plan.add(&key, name);
         }
@@ -145,7 +144,7 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
 /// `empirica.remote`: the remote for records.
 fn remote(repo: &Repository, plan: &mut SettingsPlan, remotes: &[Remote]) -> Result<()> {
     let key = "empirica.remote";
-    let now = config::matching(repo.cwd(), r"^empirica\.remote$")?.pop();
+    let now = config::matching(repo, |key| key == "empirica.remote")?.pop();
     if let Some(now) = now {
         let exists = remotes.iter().any(|remote| remote.name == now.value);
         let ours = plan.added.iter().any(|added| added.key == key && added.value == now.value);

@@ -1,9 +1,9 @@
 //! The remotes of the repository, and the refspecs that fetch their notes into tracking refs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use empirica_notes::error::Result;
+use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::{refspecs, tracking};
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::{ConfigValue, valid_ref};
@@ -57,12 +57,12 @@ impl Remote {
 }
 
 /// Remotes with a URL, by name.
-pub fn list(cwd: &Path) -> Result<Vec<Remote>> {
+pub fn list(repo: &Repository) -> Result<Vec<Remote>> {
     let mut out: BTreeMap<String, Remote> = BTreeMap::new();
     let mut with_url = Vec::new();
-    for value in config::matching(cwd, r"^remote\..*\.(url|mirror|fetch)$")? {
+    for value in config::matching(repo, |key| key.starts_with("remote."))? {
         let key = value.key.trim_start_matches("remote.").to_owned();
-        let Some((name, what)) = key.rsplit_once('.') else { continue };
+        let Some((name, what @ ("url" | "mirror" | "fetch"))) = key.rsplit_once('.') else { continue };
         let remote = out.entry(name.to_owned()).or_default();
         remote.name = name.to_owned();
         match what {

@@ -167,7 +167,7 @@ fn lost_commit(context: &CommandContext<'_>, handoffs: &Scan, commit: Oid, entri
     let empty = context.repo.empty_tree();
     let also: BTreeSet<Oid> = entries.iter().flat_map(|entry| &entry.on).copied().collect();
     // written on a parent and attached here later: a replacement of the parent says nothing about this commit
-    let before = |on: &Oid| is_ancestor(context.repo, *on, &commit.to_string());
+    let before = |on: &Oid| is_ancestor(context.repo, *on, commit);
     let also = also.into_iter().filter(|on| *on != commit && *on != empty && !before(on)).collect();
     let mut trees = BTreeSet::new();
     if !context.repo.has_object(commit) {

@@ -10,6 +10,9 @@ use crate::git::repository::Repository;
 /// The clock skew allowed between a commit and its descendants, in seconds.
 const SKEW: i64 = 5 * 24 * 3600;
 
+/// The commits to look at before git is asked.
+const NEAR: usize = 200;
+
 /// The commits found reachable from HEAD, the frontier of the walk, and commits found unreachable.
 #[derive(Debug, Default)]
 pub struct Reach {
@@ -32,17 +35,26 @@ impl Reach {
             let head = repo.head().ok().and_then(|head| head.commit);
             self.add(repo, head);
         }
-        while !self.reached.contains(&commit) && self.pending.peek().is_some_and(|(newest, _)| *newest >= time - SKEW) {
+        self.walk(repo, commit, time - SKEW, usize::MAX);
+        let reached =
+            self.reached.contains(&commit) || (!self.pending.is_empty() && is_ancestor_by_git(repo, commit, "HEAD"));
+        if !reached {
+            self.unreachable.insert(commit);
+        }
+        reached
+    }
+
+    /// Goes back at most `steps` commits: to `commit`, or to commits older than `until`.
+    fn walk(&mut self, repo: &Repository, commit: Oid, until: i64, steps: usize) {
+        for _ in 0..steps {
+            if self.reached.contains(&commit) || self.pending.peek().is_none_or(|(newest, _)| *newest < until) {
+                return;
+            }
             let next = self.pending.pop().and_then(|(_, id)| repo.gix().find_commit(id).ok());
             for parent in next.iter().flat_map(|commit| commit.parent_ids()) {
                 self.add(repo, Some(parent.detach()));
             }
         }
-        let reached = self.reached.contains(&commit) || (!self.pending.is_empty() && is_ancestor(repo, commit, "HEAD"));
-        if !reached {
-            self.unreachable.insert(commit);
-        }
-        reached
     }
 
     fn add(&mut self, repo: &Repository, commit: Option<Oid>) {
@@ -60,8 +72,17 @@ fn time(repo: &Repository, commit: Oid) -> Option<i64> {
     Some(repo.gix().find_commit(commit).ok()?.time().ok()?.seconds)
 }
 
-/// Whether `ancestor` is reachable from a revision, by git.
-pub fn is_ancestor(repo: &Repository, ancestor: Oid, of: &str) -> bool {
+/// Whether `ancestor` is reachable from a commit; asks git if it is not near.
+pub fn is_ancestor(repo: &Repository, ancestor: Oid, of: Oid) -> bool {
+    let mut near = Reach::default();
+    near.add(repo, Some(of));
+    if let Some(time) = time(repo, ancestor) {
+        near.walk(repo, ancestor, time - SKEW, NEAR);
+    }
+    near.reached.contains(&ancestor) || is_ancestor_by_git(repo, ancestor, &of.to_string())
+}
+
+fn is_ancestor_by_git(repo: &Repository, ancestor: Oid, of: &str) -> bool {
     let mut command = git(repo.cwd());
     command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), of]);
     output(&mut command).is_ok()

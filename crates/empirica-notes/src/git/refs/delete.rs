@@ -31,8 +31,12 @@ pub fn expire_damaged(repo: &Repository, names: &[String]) -> Result<()> {
 fn expire(repo: &Repository, names: &[String], options: &[&str]) -> Result<()> {
     let mut with_log = Vec::new();
     for name in names {
-        let exists = git(repo.cwd()).args(["reflog", "exists", name]).output();
-        if exists.map_err(not_started)?.status.success() {
+        let exists = if repo.capabilities.reftable {
+            git(repo.cwd()).args(["reflog", "exists", name]).output().map_err(not_started)?.status.success()
+        } else {
+            repo.gix().refs.reflog_exists(name.as_str()).unwrap_or(false)
+        };
+        if exists {
             with_log.push(name.as_str());
         }
     }

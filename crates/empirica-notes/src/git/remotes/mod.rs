@@ -56,7 +56,7 @@ pub fn tracking_of(tracking: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Resolves a remote's name, a URL or a path. Asks git for the URLs.
+/// Resolves a remote's name, a URL or a path.
 pub fn target(repo: &Repository, remote: &str) -> Result<RemoteTarget> {
     if remote.is_empty() || remote.starts_with('-') {
         return Err(unknown(remote, &names(repo)));
@@ -70,14 +70,26 @@ pub fn target(repo: &Repository, remote: &str) -> Result<RemoteTarget> {
         let tracking = derived("url", remote);
         return Ok(RemoteTarget { name: remote.to_owned(), fetch: url.clone(), push: url, tracking });
     };
-    let url = |option: &[&str]| -> Result<String> {
-        let urls = text(git(repo.cwd()).args(["remote", "get-url"]).args(option).arg(remote))?;
-        Ok(urls.lines().next().unwrap_or_default().to_owned())
-    };
-    let (fetch, push) = (url(&[])?, url(&["--push"])?);
+    let (fetch, push) = (url(repo, remote, &[])?, url(repo, remote, &["--push"])?);
     // both directions use the push URL; by name if that is the fetch URL, for the remote's other settings
     let fetch = if fetch == push { remote.to_owned() } else { push.clone() };
     Ok(RemoteTarget { name: remote.to_owned(), fetch, push, tracking: tracking(remote) })
+}
+
+/// The first URL of a remote, for pushes with the option `--push`: as configured, by git if a setting can rewrite it.
+fn url(repo: &Repository, remote: &str, option: &[&str]) -> Result<String> {
+    let urls = repo.config_all(&format!("remote.{remote}.url"));
+    let pushed = repo.config_all(&format!("remote.{remote}.pushurl"));
+    let is_plain = |urls: &[String]| urls.iter().all(|url| !url.is_empty());
+    let is_rewritten = repo.gix().config_snapshot().plumbing().sections_by_name("url").is_some();
+    let configured = if option.is_empty() || pushed.is_empty() { &urls } else { &pushed };
+    match configured.first() {
+        Some(url) if !is_rewritten && is_plain(&urls) && is_plain(&pushed) => Ok(url.clone()),
+        _ => {
+            let urls = text(git(repo.cwd()).args(["remote", "get-url"]).args(option).arg(remote))?;
+            Ok(urls.lines().next().unwrap_or_default().to_owned())
+        }
+    }
 }
 
 /// The remote of a push, from the arguments of its hook: the remote's name (the URL without one) and the URL. Each of

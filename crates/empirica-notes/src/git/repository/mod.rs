@@ -44,6 +44,8 @@ pub struct Repository {
     commit_trees: RefCell<HashMap<Oid, Oid>>,
     /// The first trees that were read.
     first_trees: RefCell<HashMap<Oid, Vec<u8>>>,
+    /// The configuration as git lists it, once it was asked.
+    pub(crate) config_listing: RefCell<Option<Vec<u8>>>,
     /// The notes that could not be read.
     unreadable: RefCell<BTreeSet<Oid>>,
     /// The time at which git is terminated in a ref update.
@@ -81,6 +83,7 @@ impl Repository {
             has_requested_trees: Cell::default(),
             commit_trees: RefCell::default(),
             first_trees: RefCell::default(),
+            config_listing: RefCell::default(),
             unreadable: RefCell::default(),
             deadline: Cell::default(),
             cwd,

@@ -223,7 +223,7 @@ impl<'a> Search<'a> {
     fn later(&self, matches: impl Iterator<Item = (Oid, Oid)>) -> Vec<Oid> {
         let mut out = Vec::new();
         for (of, candidate) in matches {
-            if !out.contains(&candidate) && !is_ancestor(self.repo, candidate, &of.to_string()) {
+            if !out.contains(&candidate) && !is_ancestor(self.repo, candidate, of) {
                 out.push(candidate);
             }
         }

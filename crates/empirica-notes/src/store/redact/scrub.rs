@@ -74,7 +74,7 @@ impl Redaction<'_> {
     fn scrubbed(&self, name: &str, tip: Oid) -> Result<Option<(Scrubbed, Oid, Vec<Oid>)>> {
         let published =
             self.store.tracking().into_iter().filter(|(tracking, _)| tracked(tracking).as_deref() == Some(name));
-        let published_tip = published.map(|(_, id)| id).find(|id| is_ancestor(self.store.repo, *id, &tip.to_string()));
+        let published_tip = published.map(|(_, id)| id).find(|id| is_ancestor(self.store.repo, *id, tip));
         let (tree, notes) = self.clean_tree(name, tip)?;
         let history =
             self.store.secret_scan().all_in_push(name, tip, published_tip)?.iter().any(|leak| match &leak.part {

@@ -192,7 +192,7 @@ impl Remotes<'_> {
         let mut lease = None;
         if let Some(theirs) = comparison.theirs {
             let (ours, remote) = (Tombstones::of(repo, Some(new))?, Tombstones::of(repo, Some(theirs))?);
-            let is_cut_off = remote.lacks(&ours) && !is_ancestor(repo, theirs, &new.to_string());
+            let is_cut_off = remote.lacks(&ours) && !is_ancestor(repo, theirs, new);
             lease = is_cut_off.then_some(theirs);
         }
         Ok(Some(Update { name: comparison.name.clone(), new, lease }))

@@ -43,7 +43,7 @@ impl Writer<'_> {
         let sides = ours.into_iter().zip([&union.tombstones[0]]).chain([(theirs, &union.tombstones[1])]);
         let parents: Vec<Oid> = sides.filter(has_all).map(|(tip, _)| tip).collect();
         if let Some(ours) = ours.filter(|_| union.equals[0])
-            && (first == second || !publish || parents == [ours] || is_ancestor(repo, theirs, &ours.to_string()))
+            && (first == second || !publish || parents == [ours] || is_ancestor(repo, theirs, ours))
         {
             return Ok(ours);
         }
