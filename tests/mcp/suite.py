@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import inspect
+import os
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
 
+# Whether tests run in their long form.
+LONG = bool(os.environ.get("EMPIRICA_TEST_LONG"))
 # The longest that one test function may take, in seconds.
 LIMIT = 400
 TESTS: list[Callable] = []

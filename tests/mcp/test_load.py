@@ -6,9 +6,11 @@ from pathlib import Path
 
 from place import Sandbox
 from raw import Raw
-from suite import test
+from suite import LONG, test
 
-CALLS, WARM = 1_000, 100
+CALLS, WARM = (1_000, 100) if LONG else (300, 100)
+# How often everything is read, and how often before it is measured.
+READS, FIRST = (60, 15) if LONG else (30, 15)
 # How much resident memory may grow after the warm-up, in KiB.
 MAY_GROW = 6 << 10
 
@@ -23,7 +25,7 @@ def state(folder: Path) -> dict[str, int]:
 
 
 @test
-def a_thousand_findings(case) -> None:
+def many_findings(case) -> None:
     with Sandbox() as place:
         repo = place.repo()
         with Raw(repo) as raw:
@@ -49,7 +51,7 @@ def a_thousand_findings(case) -> None:
             with case("all are found again by the server"):
                 found = raw.call("get_session_summary", session_id=own)["structuredContent"]["findings"]
                 assert found == [{"id": identity, "text": text} for identity, text in zip(ids, texts, strict=True)]
-            for number in [0, 499, 999]:
+            for number in [0, CALLS // 2, CALLS - 1]:
                 with case(f"finding {number} is searched"):
                     hits = raw.call("search_history", query=f"word{number}")["structuredContent"]["hits"]
                     assert [hit["id"] for hit in hits] == [ids[number]]
@@ -69,20 +71,20 @@ def a_thousand_findings(case) -> None:
 
 @test
 def reads_over_and_over(case) -> None:
-    """Reading tools, lists, resources and prompts, 60 times each: nothing grows."""
+    """Reading tools, lists, resources and prompts, again and again: nothing grows."""
     with Sandbox() as place, Raw(place.repo()) as raw:
         raw.initialize()
         raw.call("bootstrap_session", ai_id="a", task="t")
         raw.call("submit_preflight_assessment", vectors={"know": 0.5})
         handoff = raw.call("generate_handoff_report", task_summary="t")["structuredContent"]["report_id"]
         measured = []
-        for number in range(60):
+        for number in range(READS):
             for tool in ["bootstrap_project", "resume_previous_session", "get_epistemic_state", "query_handoff_reports", "list_sessions"]:
                 assert raw.call(tool)["isError"] is False
             assert raw.call("nonsense")["isError"] is True
             assert raw.ask("tools/list")["result"] and raw.ask("prompts/get", {"name": "resume"})["result"]
             assert raw.ask("resources/list")["result"] and raw.ask("resources/read", {"uri": f"empirica://handoff/{handoff}"})["result"]
-            if number >= 15 and Path("/proc").is_dir():
+            if number >= FIRST and Path("/proc").is_dir():
                 measured.append(state(server_of(raw)))
         if measured:
             for key, more in [("files", 1), ("threads", 1), ("memory", MAY_GROW)]:
