@@ -363,7 +363,7 @@ mod tests {
             "goal add a goal",
             "task list --json",
             "checkpoint list",
-            "log --json HEAD -- a b",
+            "log --json",
             "status --all -q",
             "mcp --tools core",
         ] {
