@@ -16,8 +16,8 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 const MAX_INPUT: usize = 8192;
 
 /// Inputs derived for each target, unless a single one takes milliseconds.
-const INPUTS: usize = 5_000;
-const FEW: usize = 500;
+const INPUTS: usize = 2_000;
+const FEW: usize = 200;
 const SLOW: [&str; 5] = ["frames", "notes", "python", "secrets", "transcript"];
 
 struct Deriver {

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 # Whether tests run in their long form.
 LONG = bool(os.environ.get("EMPIRICA_TEST_LONG"))
@@ -21,6 +21,16 @@ def test(function: Callable) -> Callable:
     """Marks a test."""
     TESTS.append(function)
     return function
+
+
+def some(of_all: Iterable, number: int) -> list:
+    """All in the long form, else every third, so that three numbers have them all."""
+    return [one for at, one in enumerate(of_all) if LONG or at % 3 == number % 3]
+
+
+def long_test(function: Callable) -> Callable:
+    """Marks a test that runs in the long form only."""
+    return test(function) if LONG else function
 
 
 class Hang(BaseException):

@@ -2,7 +2,7 @@
 
 from client import Client, alone, connected
 from place import Sandbox
-from suite import LONG, test
+from suite import some, test
 
 # What else a call needs; ids are filled in.
 NEEDS: dict[str, dict] = {
@@ -92,11 +92,6 @@ async def every_tool_and_form(case) -> None:
         with case("all tools that work in a session take session_id"):
             assert len(takes) >= 34, takes
         invalid = ["latest:nobody", "latest:active:old", "latest:", "newest", "ffffffff", "abc", "", "latest:active:"]
-
-        def some(all_of_them, number):
-            """All in the long form, else every third, so that three tools have them all."""
-            return [one for at, one in enumerate(all_of_them) if LONG or at % 3 == number % 3]
-
         for number, name in enumerate(takes):
             if name == "end_session":
                 continue

@@ -5,7 +5,7 @@ import time
 
 from place import Sandbox, Repo
 from raw import LIMIT, Raw
-from suite import test
+from suite import long_test, test
 
 PARSE, INVALID, NO_METHOD, WRONG_PARAMS = -32700, -32600, -32601, -32602
 LONGEST = 16 << 20
@@ -197,7 +197,7 @@ def before_the_conversation(case) -> None:
             assert raw.end() == 0
 
 
-@test
+@long_test
 def long_frames(case) -> None:
     with Sandbox() as place:
         repo = place.repo()

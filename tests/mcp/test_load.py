@@ -6,11 +6,9 @@ from pathlib import Path
 
 from place import Sandbox
 from raw import Raw
-from suite import LONG, test
+from suite import long_test
 
-CALLS, WARM = (1_000, 100) if LONG else (300, 100)
-# How often everything is read, and how often before it is measured.
-READS, FIRST = (60, 15) if LONG else (30, 15)
+CALLS, WARM = 1_000, 100
 # How much resident memory may grow after the warm-up, in KiB.
 MAY_GROW = 6 << 10
 
@@ -24,8 +22,8 @@ def state(folder: Path) -> dict[str, int]:
     return {"files": len(os.listdir(folder / "fd")), "threads": int(lines["Threads"]), "memory": int(lines["VmRSS"].split()[0])}
 
 
-@test
-def many_findings(case) -> None:
+@long_test
+def a_thousand_findings(case) -> None:
     with Sandbox() as place:
         repo = place.repo()
         with Raw(repo) as raw:
@@ -51,7 +49,7 @@ def many_findings(case) -> None:
             with case("all are found again by the server"):
                 found = raw.call("get_session_summary", session_id=own)["structuredContent"]["findings"]
                 assert found == [{"id": identity, "text": text} for identity, text in zip(ids, texts, strict=True)]
-            for number in [0, CALLS // 2, CALLS - 1]:
+            for number in [0, 499, 999]:
                 with case(f"finding {number} is searched"):
                     hits = raw.call("search_history", query=f"word{number}")["structuredContent"]["hits"]
                     assert [hit["id"] for hit in hits] == [ids[number]]
@@ -69,22 +67,22 @@ def many_findings(case) -> None:
                 assert len(raw.call("get_session_summary", session_id=own)["structuredContent"]["findings"]) == CALLS
 
 
-@test
+@long_test
 def reads_over_and_over(case) -> None:
-    """Reading tools, lists, resources and prompts, again and again: nothing grows."""
+    """Reading tools, lists, resources and prompts, 60 times each: nothing grows."""
     with Sandbox() as place, Raw(place.repo()) as raw:
         raw.initialize()
         raw.call("bootstrap_session", ai_id="a", task="t")
         raw.call("submit_preflight_assessment", vectors={"know": 0.5})
         handoff = raw.call("generate_handoff_report", task_summary="t")["structuredContent"]["report_id"]
         measured = []
-        for number in range(READS):
+        for number in range(60):
             for tool in ["bootstrap_project", "resume_previous_session", "get_epistemic_state", "query_handoff_reports", "list_sessions"]:
                 assert raw.call(tool)["isError"] is False
             assert raw.call("nonsense")["isError"] is True
             assert raw.ask("tools/list")["result"] and raw.ask("prompts/get", {"name": "resume"})["result"]
             assert raw.ask("resources/list")["result"] and raw.ask("resources/read", {"uri": f"empirica://handoff/{handoff}"})["result"]
-            if number >= FIRST and Path("/proc").is_dir():
+            if number >= 15 and Path("/proc").is_dir():
                 measured.append(state(server_of(raw)))
         if measured:
             for key, more in [("files", 1), ("threads", 1), ("memory", MAY_GROW)]:
