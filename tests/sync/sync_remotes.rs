@@ -139,6 +139,23 @@ fn five_clones_converge_over_smart_http() {
 }
 
 #[test]
+fn a_url_that_git_rewrites_leads_where_git_goes() {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    let repo = place.repo("project");
+    let base = format!("url.{}/", place.path().display());
+    for (key, url) in [("insteadOf", "team:hub.git"), ("pushInsteadOf", "review:hub.git")] {
+        repo.git(["config", &format!("{base}.{key}"), url.trim_end_matches("hub.git")]).ok();
+        repo.git(["remote", "remove", "origin"]);
+        repo.git(["remote", "add", "origin", url]).ok();
+        let id = repo.json(["finding", url, "--ai", "ada"])["id"].as_str().expect("an id").to_owned();
+        let sent = repo.json(["sync", "origin"]);
+        assert_eq!(sent["ok"], true, "{sent}");
+        assert!(hub.run(["export", "--jsonl"]).ok().out.contains(&id), "{key}");
+    }
+}
+
+#[test]
 fn a_server_that_refuses_notes_is_named_with_its_own_words_and_the_records_stay() {
     let place = Sandbox::new();
     let hub = hub(&place);
