@@ -191,6 +191,16 @@ fn a_remote_that_cannot_have_refspecs_gets_none() {
 }
 
 #[test]
+fn a_remote_whose_name_begins_as_its_keys_do_gets_its_refspecs() {
+    let place = Sandbox::older_git();
+    let repo = place.repo("project");
+    repo.git(["remote", "add", "remote.hub", "../hub.git"]).ok();
+    repo.run(["init"]).ok();
+    assert!(repo.git_out(["config", "--get-all", "remote.remote.hub.fetch"]).contains("remotes/remote.hub/data/*"));
+    assert_eq!(repo.git(["config", "--get-all", "remote.hub.fetch"]).out, "");
+}
+
+#[test]
 fn a_renamed_remote_is_followed() {
     let place = Sandbox::older_git();
     let repo = with_origin(&place);

@@ -61,7 +61,8 @@ pub fn list(repo: &Repository) -> Result<Vec<Remote>> {
     let mut out: BTreeMap<String, Remote> = BTreeMap::new();
     let mut with_url = Vec::new();
     for value in config::matching(repo, |key| key.starts_with("remote."))? {
-        let key = value.key.trim_start_matches("remote.").to_owned();
+        // a remote's own name can begin so, too
+        let key = value.key.strip_prefix("remote.").unwrap_or_default().to_owned();
         let Some((name, what @ ("url" | "mirror" | "fetch"))) = key.rsplit_once('.') else { continue };
         let remote = out.entry(name.to_owned()).or_default();
         remote.name = name.to_owned();
