@@ -1,6 +1,6 @@
 //! Records and Markdown follow rewritten commits, whatever git's own copying of notes did before.
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, is_long};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
@@ -97,7 +97,7 @@ fn a_rebase_of_many_commits_costs_one_batch() {
     let place = Sandbox::new();
     let repo = place.set_up("r");
     repo.git(["switch", "-q", "-c", "topic"]).ok();
-    let count = if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 100 } else { 12 };
+    let count = if is_long() { 100 } else { 12 };
     let mut ids = Vec::new();
     for n in 0..count {
         repo.commit(&format!("t{n}.txt"), "t\n", &format!("T{n}"));

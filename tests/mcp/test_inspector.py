@@ -12,7 +12,7 @@ NODE = os.environ["EMPIRICA_NODE"]
 
 def inspect(repo: Repo, *arguments: str) -> tuple[int, str, str]:
     """Runs the inspector on the server in a repository."""
-    command = ["npx", "--prefix", NODE, "--offline", "mcp-inspector", "--cli", PROGRAM, "mcp", *arguments]
+    command = [f"{NODE}/node_modules/.bin/mcp-inspector", "--cli", PROGRAM, "mcp", *arguments]
     env = {**repo.place.env, "npm_config_cache": str(repo.place.path / "npm"), "npm_config_update_notifier": "false"}
     ran = subprocess.run(command, cwd=repo.path, env=env, capture_output=True, text=True, timeout=60)
     return ran.returncode, ran.stdout, ran.stderr

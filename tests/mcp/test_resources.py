@@ -73,7 +73,6 @@ async def pages(case) -> None:
             for arguments in [
                 ["session", "start", "--ai", "ada", "--task", f"Task {number}"],
                 ["handoff", "-m", f"Task {number}", "--context", "c", "--next", "n"],
-                ["session", "end"],
             ]:
                 subprocess.run([PROGRAM, *arguments], cwd=repo.path, env=place.env, check=True, capture_output=True)
         async with connected(repo) as client:

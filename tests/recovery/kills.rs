@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, is_long};
 
 /// SplitMix64: the same moments in every run.
 struct Moments(u64);
@@ -52,9 +52,7 @@ fn a_kill_at_any_moment_loses_and_truncates_nothing() {
     let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("a", "t");
-    #[expect(clippy::disallowed_methods, reason = "a switch of this test, not of the program")]
-    let long = std::env::var_os("EMPIRICA_TEST_LONG").is_some();
-    let kills = if long { 1500 } else { 60 };
+    let kills = if is_long() { 1500 } else { 60 };
     let mut moments = Moments(7);
     let mut acknowledged: Vec<String> = Vec::new();
     let mut killed = 0;

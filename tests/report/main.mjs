@@ -9,7 +9,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { lines } from "./data.mjs";
 
-const { EMPIRICA_PROGRAM: program, EMPIRICA_BROWSER: browserPath, EMPIRICA_KEPT: kept } = process.env;
+const { EMPIRICA_PROGRAM: program, EMPIRICA_BROWSER: browserPath, EMPIRICA_KEPT: kept, EMPIRICA_TEST_LONG } = process.env;
 const require = createRequire(path.join(kept, "node", "package.json"));
 const { chromium } = require("playwright-core");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -264,7 +264,7 @@ const tests = {
   },
 };
 
-const places = [place("empty", 0), place("small", 5), place("hostile", 9, HOSTILE), place("large", 500)];
+const places = [place("empty", 0), place("small", 5), place("hostile", 9, HOSTILE), place("large", EMPIRICA_TEST_LONG ? 500 : 60)];
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const browser = await chromium.launch({ executablePath: browserPath, headless: true, args: flags });
 let failed = 0;

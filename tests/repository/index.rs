@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, each};
 use crate::sync::team::{clones, hub, sync};
 
 /// The folder of the index.
@@ -132,17 +132,16 @@ fn particular(records: &[Value]) -> Vec<String> {
     out
 }
 
-/// The answers of reading commands, as text and as JSON, each with its exit code. The first one may repair something.
+/// The answers of reading commands, as text and as JSON (in the short form as one of them), each with its exit code. The first one may
+/// repair something.
 pub fn answers(repo: &Repo<'_>, general: &[&str], records: &[Value]) -> Vec<(String, i32, String)> {
     repo.run(["status"]);
     forget_lists(repo);
     let mut out = Vec::new();
-    for command in general.iter().map(|command| (*command).to_owned()).chain(particular(records)) {
-        for json in [None, Some("--json")] {
+    for (nth, command) in general.iter().map(|command| (*command).to_owned()).chain(particular(records)).enumerate() {
+        for json in [None, Some("--json")].into_iter().skip(nth % each(2)).step_by(each(2)) {
             let is_itself = command.contains("export") || command.contains("--format");
-            if json.is_some() && is_itself {
-                continue;
-            }
+            let json = json.filter(|_| !is_itself);
             let ran = repo.run(command.split(' ').chain(json));
             out.push((format!("{command} {}", json.unwrap_or_default()), ran.code, ran.out));
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::repository::index::{answers, equal, folder, forget_lists, remove};
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, is_long};
 
 const ASKED: [&str; 5] = ["session list", "query", "calibration", "resume --last 2", "session show latest"];
 
@@ -216,8 +216,7 @@ fn spawn(repo: &Repo<'_>, arguments: &[&str]) -> Child {
 fn a_kill_at_any_moment_of_a_refresh_or_a_rebuild_leaves_nothing_wrong() {
     let place = Sandbox::new();
     let repo = filled(&place, 5);
-    #[expect(clippy::disallowed_methods, reason = "a switch of this test, not of the program")]
-    let kills = if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 800 } else { 40 };
+    let kills = if is_long() { 800 } else { 24 };
     let mut killed = 0;
     for round in 0..kills {
         match round % 3 {

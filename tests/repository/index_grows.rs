@@ -11,7 +11,7 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::repository::index::{answers, equal, folder, ids, records, remove, sessions};
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, is_long};
 use crate::sync::sync_epochs::{redact, stub};
 use crate::sync::team::{REFS, clones, hub, sync};
 
@@ -297,9 +297,8 @@ const ASKED: [&str; 8] = [
     "log --handoffs --journal",
 ];
 
-#[expect(clippy::disallowed_methods, reason = "a switch of this test, not of the program")]
 fn cases() -> u32 {
-    if std::env::var_os("EMPIRICA_TEST_LONG").is_some() { 60 } else { 1 }
+    if is_long() { 60 } else { 1 }
 }
 
 proptest! {

@@ -7,6 +7,17 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+/// Whether tests that have a long form are to take it (`.ci/run --long`).
+#[expect(clippy::disallowed_methods, reason = "a switch of the tests, not of the program")]
+pub fn is_long() -> bool {
+    std::env::var_os("EMPIRICA_TEST_LONG").is_some()
+}
+
+/// The step through a list of cases: each `short`-th one, or every one in the long form.
+pub fn each(short: usize) -> usize {
+    if is_long() { 1 } else { short }
+}
+
 /// What a run of a program left.
 #[derive(Debug)]
 pub struct RunOutput {
@@ -86,7 +97,7 @@ pub fn installed() -> (Vec<PathBuf>, PathBuf) {
 }
 
 /// The files and folders below a folder, by their paths in it; a folder is before what is in it.
-type Files = Vec<(PathBuf, Option<Vec<u8>>)>;
+pub type Files = Vec<(PathBuf, Option<Vec<u8>>)>;
 
 fn read(folder: &Path, at: &Path, out: &mut Files) {
     for entry in std::fs::read_dir(folder.join(at)).expect("a folder") {
@@ -101,6 +112,22 @@ fn read(folder: &Path, at: &Path, out: &mut Files) {
     }
 }
 
+/// Copies a folder with all that is below it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).expect("a new folder");
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type().expect("a type") {
+            kind if kind.is_dir() => copy(&from, &to),
+            kind if kind.is_symlink() => {
+                std::os::unix::fs::symlink(std::fs::read_link(&from).expect("a link"), to).expect("a link");
+            }
+            _ => drop(std::fs::copy(from, to).expect("a copy")),
+        }
+    }
+}
+
 fn begin(repo: &Repo<'_>) {
     repo.git(["init", "-q", "-b", "main"]).ok();
     for (key, value) in [("user.name", "Test"), ("user.email", "test@example.com"), ("maintenance.auto", "false")] {
@@ -108,7 +135,7 @@ fn begin(repo: &Repo<'_>) {
     }
 }
 
-fn begin_with_commit(repo: &Repo<'_>) {
+pub fn begin_with_commit(repo: &Repo<'_>) {
     begin(repo);
     repo.commit("README.md", "hello\n", "Begin");
 }
@@ -164,7 +191,7 @@ impl Sandbox {
     }
 
     /// What `make` makes: copied, if the user has no settings for git.
-    fn made(&self, name: &str, files: &OnceLock<Files>, make: fn(&Repo<'_>)) -> Repo<'_> {
+    pub fn made(&self, name: &str, files: &OnceLock<Files>, make: fn(&Repo<'_>)) -> Repo<'_> {
         let repo = self.at(name);
         std::fs::create_dir_all(&repo.path).expect("a folder");
         let has_settings = std::fs::read_dir(self.path().join("home")).expect("a home").next().is_some();
@@ -318,7 +345,18 @@ impl Repo<'_> {
     }
 
     pub fn head(&self) -> String {
-        self.git_out(["rev-parse", "HEAD"])
+        let in_file = |name: &str| std::fs::read_to_string(self.path.join(".git").join(name)).ok();
+        let branch = in_file("HEAD").and_then(|head| in_file(head.strip_prefix("ref: ")?.trim_end()));
+        // packed, in a table, of a linked worktree, or detached
+        branch.map_or_else(|| self.git_out(["rev-parse", "HEAD"]), |commit| commit.trim_end().to_owned())
+    }
+
+    /// A copy of the folder, at `name` beside it, in place of what is there.
+    pub fn copied(&self, name: &str) -> Self {
+        let path = self.path.parent().expect("a folder").join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        copy(&self.path, &path);
+        Repo { place: self.place, path }
     }
 
     /// Starts a session and returns its id.
@@ -366,7 +404,9 @@ impl Repo<'_> {
     /// `git fsck --strict` must be content.
     #[track_caller]
     pub fn fsck(&self) {
-        let ran = self.git(["fsck", "--strict", "--no-dangling"]).ok();
+        // what it would start a process for that finds none of them
+        let none = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
+        let ran = self.git(none.into_iter().chain(["fsck", "--strict", "--no-dangling"])).ok();
         assert!(!ran.err.contains("error") && !ran.err.contains("warning"), "{}", ran.err);
     }
 

@@ -99,11 +99,11 @@ fn serve(place: &Sandbox, stream: TcpStream) -> Option<()> {
 }
 
 #[test]
-fn five_clones_converge_over_git_daemon() {
+fn clones_converge_over_git_daemon() {
     let place = Sandbox::new();
     let hub = hub(&place);
     let (_served, port) = daemon(&place);
-    let repos = clones(&place, &hub, 5);
+    let repos = clones(&place, &hub, 3);
     for repo in &repos {
         repo.git(["remote", "set-url", "origin", &format!("git://127.0.0.1:{port}/hub.git")]).ok();
     }
@@ -111,10 +111,10 @@ fn five_clones_converge_over_git_daemon() {
 }
 
 #[test]
-fn five_clones_converge_over_smart_http() {
+fn clones_converge_over_smart_http() {
     let place = Sandbox::new();
     let hub = hub(&place);
-    let repos = clones(&place, &hub, 5);
+    let repos = clones(&place, &hub, 3);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     for repo in &repos {

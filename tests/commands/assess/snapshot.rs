@@ -190,7 +190,7 @@ fn a_snapshot_is_bounded_for_any_records() {
     let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start(&"agent ".repeat(400), &"task 任務 ".repeat(3000));
-    let long = |n: usize| format!("{n} {}", "ein Text \u{1}任務".repeat(900));
+    let long = |n: usize| format!("{n} {}", "ein Text \u{1}任務".repeat(300));
     for n in 0..7 {
         repo.json(["finding", &long(n)]);
         repo.json(["unknown", &long(n)]);

@@ -160,7 +160,8 @@ fn a_note_of_megabytes_beside_small_ones_is_in_the_index_line_by_line() {
     for index in ["true", "false"] {
         repo.git(["config", "empirica.index", index]).ok();
         assert_eq!(repo.json(["search", "kind:finding"])["total_found"], 4_001, "{index}");
-        for n in [0, 1_234, 3_999] {
+        // without an index each question reads all notes
+        for n in [0, 1_234, 3_999].into_iter().skip(if index == "true" { 0 } else { 2 }) {
             let found = repo.json(["search", &format!("long{n}")]);
             assert_eq!(
                 (&found["total_found"], &found["hits"][0]["id"]),

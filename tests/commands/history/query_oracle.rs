@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, is_long};
 
 const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
 const AGENTS: [&str; 3] = ["ada", "bob", "cyd"];
@@ -258,7 +258,7 @@ fn question(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 4, max_shrink_iters: 16, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: if is_long() { 64 } else { 2 }, max_shrink_iters: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn a_query_answers_what_a_plain_scan_of_the_notes_does(

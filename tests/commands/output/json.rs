@@ -313,11 +313,7 @@ impl<'p> World<'p> {
 
     /// A repository of its own in the same state: no row may live on what another one left.
     fn copy(&self, name: &str) -> Self {
-        let place = self.repo.place;
-        let path = place.path();
-        let copied = place.command("cp", &path).arg("-R").arg(&self.repo.path).arg(path.join(name)).status();
-        assert!(copied.is_ok_and(|status| status.success()));
-        World { repo: place.at(name), names: self.names.clone() }
+        World { repo: self.repo.copied(name), names: self.names.clone() }
     }
 
     fn arguments(&self, given: &[&str]) -> Vec<String> {

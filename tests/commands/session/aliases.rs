@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, each};
 
 fn id(json: &Value, key: &str) -> String {
     json[key].as_str().unwrap_or_else(|| panic!("no {key}: {json}")).to_owned()
@@ -56,23 +56,28 @@ fn every_command_resolves_an_alias_to_the_same_session() {
     let repo = place.repo("a");
     let sessions = three(&repo);
     let taker = start_at(&repo, 0, &["--ai", "taker"]);
-    for (name, at) in names(&sessions) {
-        let meant = &sessions[at];
-        assert_eq!(repo.json(["session", "show", &name])["session_id"], **meant, "{name}");
-        assert_eq!(repo.json(["show", &name])["session_id"], **meant, "{name}");
-        assert_eq!(repo.json(["resume", "--session", &name])["sessions"][0]["session_id"], **meant, "{name}");
-        let list = repo.json(["handoff", "list", "--session", &name]);
-        assert_eq!(
-            (&list["total_found"], &list["handoffs"][0]["session_id"]),
-            (&1.into(), &(**meant).into()),
-            "{name}"
-        );
-        for given in [&["finding", "F"][..], &["unknown", "U"], &["source", "s"], &["activity", "shell", "ls"]] {
-            assert_eq!(repo.json([given, &["--session", &name]].concat())["session_id"], **meant, "{name} {given:?}");
+    // a way to the session, and where the document names it
+    let paths: [(&[&str], &str); 11] = [
+        (&["session", "show", "NAME"], "/session_id"),
+        (&["show", "NAME"], "/session_id"),
+        (&["resume", "--session", "NAME"], "/sessions/0/session_id"),
+        (&["handoff", "list", "--session", "NAME"], "/handoffs/0/session_id"),
+        (&["finding", "F", "--session", "NAME"], "/session_id"),
+        (&["unknown", "U", "--session", "NAME"], "/session_id"),
+        (&["source", "s", "--session", "NAME"], "/session_id"),
+        (&["activity", "shell", "ls", "--session", "NAME"], "/session_id"),
+        (&["goal", "list", "--session", "NAME"], "/goals/0/session_id"),
+        (&["checkpoint", "--session", "NAME"], "/session_id"),
+        (&["handoff", "--dry-run", "--session", "NAME"], "/session_id"),
+    ];
+    for (nth, (name, at)) in names(&sessions).into_iter().enumerate() {
+        for (command, path) in paths.iter().skip(nth % each(4)).step_by(each(4)) {
+            let json = repo.json(command.iter().map(|word| if *word == "NAME" { &name[..] } else { word }));
+            assert_eq!(json.pointer(path), Some(&sessions[at].clone().into()), "{name} {command:?}: {json}");
+            if command[..2] == ["handoff", "list"] {
+                assert_eq!(json["total_found"], 1, "{name}: {json}");
+            }
         }
-        assert_eq!(repo.json(["goal", "list", "--session", &name])["goals"][0]["session_id"], **meant, "{name}");
-        assert_eq!(repo.json(["checkpoint", "--session", &name])["session_id"], **meant, "{name}");
-        assert_eq!(repo.json(["handoff", "--dry-run", "--session", &name])["session_id"], **meant, "{name}");
     }
     for (name, at) in [("tool-1", 0), ("latest:active:ada", 1), (&sessions[2][..8], 2)] {
         let json = repo.json(["goal", "take", name, "--session", &taker]);

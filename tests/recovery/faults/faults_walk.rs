@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 use crate::recovery::faults::faults_writes::{WRITES, Write};
-use crate::support::harness::{Repo, RunOutput, Sandbox, fed};
+use crate::support::harness::{Repo, RunOutput, Sandbox, fed, is_long};
 
 const SHELVES: [&str; 3] = ["journal", "checkpoints", "handoffs"];
 /// No room, no permission, a broken disk.
@@ -284,18 +284,12 @@ fn walk(jobs: Vec<(String, Box<dyn Fn() + Send + Sync + '_>)>) {
     println!("{} faults", jobs.len());
 }
 
-/// Whether all of it is to be walked.
-fn is_long() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "a switch of this test, not of the program")]
-    std::env::var_os("EMPIRICA_TEST_LONG").is_some()
-}
-
-/// Whether the `n`-th point of a write is tried: in the short walk every second one, the even ones of every second write. Most points are
+/// Whether the `n`-th point of a write is tried: in the short walk every fourth one, other ones for each write. Most points are
 /// those of several writes. Not if it lies among objects that are written one after the other: nothing names them yet, so that it is there
 /// as before the first and after the last of them.
 fn is_tried(write: usize, points: &[(bool, String)], n: usize) -> bool {
     let is_object = |at: usize| points.get(at).is_some_and(|(_, name)| name.starts_with("object: "));
-    is_long() || ((n + write).is_multiple_of(2) && !(n >= 2 && (n - 2..=n).all(is_object)))
+    is_long() || ((n + write).is_multiple_of(4) && !(n >= 2 && (n - 2..=n).all(is_object)))
 }
 
 fn templates() -> Vec<(Template, Vec<(bool, String)>)> {
@@ -341,7 +335,7 @@ fn every_step_that_fails_is_answered_and_loses_nothing() {
                 continue;
             }
             // each error at each point in the long walk, else in turn
-            let errors = ERRORS.iter().enumerate().filter(|(at, _)| long || *at == n / 2 % ERRORS.len());
+            let errors = ERRORS.iter().enumerate().filter(|(at, _)| long || *at == n / 4 % ERRORS.len());
             for (_, (error, errno)) in errors {
                 let name = format!("{} failed at {n} with {error}, {point}", template.write.name);
                 jobs.push((name, Box::new(move || template.failed(n, *errno))));
