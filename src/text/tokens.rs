@@ -219,7 +219,8 @@ impl Meter {
     }
 
     fn letter(&mut self, c: char) {
-        let lower = c.to_lowercase().next().map_or(0, |c| c as usize);
+        let lower =
+            if c.is_ascii() { c.to_ascii_lowercase() } else { c.to_lowercase().next().unwrap_or_default() } as usize;
         let accent = lower.wrapping_sub('ß' as usize);
         let latin = c.is_ascii() || accent < PLAIN.len();
         if self.run != Run::Word || (c.is_uppercase() && self.last.is_lowercase()) {
@@ -267,6 +268,9 @@ fn of_sign(table: &[u8; 32], sign: char, wide: u64) -> u64 {
 }
 
 fn range_of(c: char) -> usize {
+    if c.is_ascii() {
+        return 0;
+    }
     let found = RANGES.iter().position(|r| (r.0..=r.1).contains(&c));
     let common = c >= '\u{2600}' && COMMON.contains(c);
     if common { 1 } else { found.unwrap_or_default() }

@@ -206,12 +206,13 @@ fn every_reading_command_answers_the_same_with_and_without_the_index() {
     let place = Sandbox::new();
     let repo = history(&place);
     let stored = records(&repo);
-    let grown = answers(&repo, &GENERAL, &stored);
+    let general: Vec<&str> = GENERAL.into_iter().step_by(each(2)).collect();
+    let grown = answers(&repo, &general, &stored);
     let failed: Vec<_> = grown.iter().filter(|(_, code, _)| ![0, 3].contains(code)).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     assert!(folder(&repo).join("index.db").exists());
     remove(&repo);
-    equal(&grown, &answers(&repo, &GENERAL, &stored), "made anew");
+    equal(&grown, &answers(&repo, &general, &stored), "made anew");
     assert!(folder(&repo).join("index.db").exists());
     let few: Vec<&str> = GENERAL.into_iter().step_by(5).collect();
     let grown = answers(&repo, &few, &[]);
