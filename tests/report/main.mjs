@@ -266,7 +266,7 @@ const tests = {
 };
 
 // what a small page shows a hostile one shows, too
-const places = [place("empty", 0), ...(LONG ? [place("small", 5)] : []), place("hostile", 9, HOSTILE), place("large", LONG ? 500 : 60)];
+const places = [place("empty", 0), ...(LONG ? [place("small", 5)] : []), place("hostile", 9, HOSTILE), place("large", LONG ? 500 : 40)];
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const browser = await chromium.launch({ executablePath: browserPath, headless: true, args: flags });
 let failed = 0;
