@@ -6,10 +6,10 @@ use crate::handoff::managed::payload::*;
 
 /// An example of each format, in which `A|B` stands for one of several words.
 const EXAMPLES: [(&str, &str); 4] = [
-    ("initialization", include_str!("../../../../tests/fixtures/documents/initialization.json")),
-    ("progress", include_str!("../../../../tests/fixtures/documents/progress.json")),
-    ("error_recovery", include_str!("../../../../tests/fixtures/documents/error_recovery.json")),
-    ("escalation", include_str!("../../../../tests/fixtures/documents/escalation.json")),
+    ("initialization", include_str!("../../../../../tests/fixtures/documents/initialization.json")),
+    ("progress", include_str!("../../../../../tests/fixtures/documents/progress.json")),
+    ("error_recovery", include_str!("../../../../../tests/fixtures/documents/error_recovery.json")),
+    ("escalation", include_str!("../../../../../tests/fixtures/documents/escalation.json")),
 ];
 
 /// The same with the `at`th word of each choice; of fewer the last.

@@ -19,9 +19,9 @@ use crate::report::gather::{FACTS, ReportOutcome, SESSIONS};
 use crate::report::page::entries::{Omitted, PageEntries, group};
 use empirica_notes::error::{Command, Error, Result, empirica};
 
-const TEMPLATE: &str = include_str!("../../../templates/report.html");
-const CSS: &str = include_str!("../../../templates/report.css");
-const JS: &str = include_str!("../../../templates/report.js");
+const TEMPLATE: &str = include_str!("../../../../templates/report.html");
+const CSS: &str = include_str!("../../../../templates/report.css");
+const JS: &str = include_str!("../../../../templates/report.js");
 
 #[derive(Debug)]
 pub struct Page {

@@ -247,7 +247,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
             traces: &[".opencode", "opencode.json", "opencode.jsonc"],
             plugin: Some(Plugin {
                 file: ".opencode/plugins/git-empirica.ts",
-                content: include_str!("../../../hooks/opencode-plugin.ts"),
+                content: include_str!("../../../../hooks/opencode-plugin.ts"),
             }),
             server: Server {
                 files: &["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"],

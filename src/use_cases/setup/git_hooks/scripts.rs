@@ -8,13 +8,13 @@ use empirica_notes::error::quote;
 use empirica_notes::git::Repository;
 
 const SCRIPTS: [(&str, &str); 5] = [
-    ("post-commit", include_str!("../../../hooks/post-commit")),
-    ("post-applypatch", include_str!("../../../hooks/post-applypatch")),
-    ("post-merge", include_str!("../../../hooks/post-merge")),
-    ("post-rewrite", include_str!("../../../hooks/post-rewrite")),
-    ("pre-push", include_str!("../../../hooks/pre-push")),
+    ("post-commit", include_str!("../../../../hooks/post-commit")),
+    ("post-applypatch", include_str!("../../../../hooks/post-applypatch")),
+    ("post-merge", include_str!("../../../../hooks/post-merge")),
+    ("post-rewrite", include_str!("../../../../hooks/post-rewrite")),
+    ("pre-push", include_str!("../../../../hooks/pre-push")),
 ];
-const CHAIN: &str = include_str!("../../../hooks/chain");
+const CHAIN: &str = include_str!("../../../../hooks/chain");
 
 /// Prefix of the line that marks a file as ours.
 const MARK: &str = "# git-empirica ";
