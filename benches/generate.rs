@@ -16,7 +16,7 @@ use empirica_notes::model::{Assessment, Body, Envelope, Id, Namespace, Phase, Re
 use empirica_notes::store::Render;
 use git_empirica::fold::handoff_report::{GitWork, HandoffInput, report};
 use git_empirica::fold::session_records::SessionRecords;
-use git_empirica::handoff::note::BuiltIn;
+use git_empirica::use_cases::handoff::note::BuiltIn;
 
 use super::common::{Bench, run};
 use super::words::Words;

@@ -1,6 +1,6 @@
 //! The user's editor, chosen as git does.
 
-use crate::handoff::build::draft;
+use crate::use_cases::handoff::build::draft;
 use empirica_notes::error::{Error, Kind, Result, empirica, quote};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::{shell, variable};

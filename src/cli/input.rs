@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::import::lines::unread;
+use crate::use_cases::import::lines::unread;
 use empirica_notes::error::{Error, Result};
 
 /// Reads the texts of one command; standard input at most once.

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use crate::context::{CommandContext, Selection};
-use crate::handoff::note::BuiltIn;
 use crate::mcp::tools::schema::Alias;
 use crate::render::template::Templates;
-use crate::session::lifecycle;
+use crate::use_cases::handoff::note::BuiltIn;
+use crate::use_cases::session::lifecycle;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Repository;

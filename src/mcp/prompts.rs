@@ -5,15 +5,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::handoff;
-use crate::handoff::managed;
-use crate::handoff::pack::Detail;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments;
 use crate::mcp::tools::handoffs::NO_EDITOR;
 use crate::mcp::tools::schema::Alias;
 use crate::render::budget::OutputForm;
-use crate::session::resume;
+use crate::use_cases::handoff;
+use crate::use_cases::handoff::managed;
+use crate::use_cases::handoff::pack::Detail;
+use crate::use_cases::session::resume;
 use empirica_notes::error::{Error, Result};
 
 const HAND_OVER: &str = "hand-over";

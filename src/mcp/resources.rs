@@ -1,16 +1,16 @@
 //! Handoffs as resources: `empirica://handoff/<id>`, as Markdown.
 
-use crate::search::{self, SearchResults};
+use crate::use_cases::search::{self, SearchResults};
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
 
 use crate::context::handoffs::ListedHandoff;
-use crate::handoff::receive::accept;
-use crate::history::show;
-use crate::history::show::view::{self, Format};
 use crate::mcp::call_context::CallContext;
 use crate::render::{format, safe};
+use crate::use_cases::handoff::receive::accept;
+use crate::use_cases::history::show;
+use crate::use_cases::history::show::view::{self, Format};
 use empirica_notes::error::{Error, Result};
 
 /// The prefix of all URIs.

@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use clap::CommandFactory;
 use git_empirica::cli::Cli;
-use git_empirica::setup::agents::marked::{BEGIN, END};
 use git_empirica::text::tokens::CAN_COUNT;
+use git_empirica::use_cases::setup::agents::marked::{BEGIN, END};
 use serde_json::Value;
 
 use crate::setup::init::listing;

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use git_empirica::setup::record::hash;
+use git_empirica::use_cases::setup::record::hash;
 use serde_json::Value;
 
 use crate::support::harness::{Repo, Sandbox};

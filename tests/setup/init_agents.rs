@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use empirica_transcripts::model::Agent;
-use git_empirica::setup::agents::entries;
+use git_empirica::use_cases::setup::agents::entries;
 use serde_json::{Value, json};
 
 use crate::setup::init::{listing, script};

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use empirica_notes::env::Env;
 use empirica_notes::git::Repository;
 use git_empirica::context::{CommandContext, Selection};
-use git_empirica::handoff::note::BuiltIn;
-use git_empirica::sync::run::{BeforePush, before_push};
+use git_empirica::use_cases::handoff::note::BuiltIn;
+use git_empirica::use_cases::sync::run::{BeforePush, before_push};
 
 use crate::setup::init::script;
 use crate::support::harness::{Repo, RunOutput, Sandbox};

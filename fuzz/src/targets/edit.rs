@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use git_empirica::setup::agents::edit::spot::EntryPath;
-use git_empirica::setup::agents::edit::{FileFormat, MARK};
-use git_empirica::setup::agents::marked;
+use git_empirica::use_cases::setup::agents::edit::spot::EntryPath;
+use git_empirica::use_cases::setup::agents::edit::{FileFormat, MARK};
+use git_empirica::use_cases::setup::agents::marked;
 
 fn entries() -> [(FileFormat, EntryPath, Value); 5] {
     let hook = json!({"type": "command", "command": format!("{MARK}x Stop 2>/dev/null || true"), "timeout": 5});

@@ -2,7 +2,7 @@
 
 use crate::input::first;
 use empirica_transcripts::model::Agent;
-use git_empirica::hooks::agent::event::{HookKind, answer, payload, read, running};
+use git_empirica::use_cases::hooks::agent::event::{HookKind, answer, payload, read, running};
 
 const EVENTS: [&str; 24] = [
     "SessionStart",

@@ -4,8 +4,8 @@ use crate::input::parts;
 use serde_json::{Map, Value};
 
 use empirica_notes::format::{export, record};
-use git_empirica::import::python::convert::draft::Original;
-use git_empirica::import::python::convert::{PREFIXES, convert};
+use git_empirica::use_cases::import::python::convert::draft::Original;
+use git_empirica::use_cases::import::python::convert::{PREFIXES, convert};
 
 /// Pairs of a name and a payload.
 fn originals(data: &[u8]) -> Vec<Original> {
@@ -22,8 +22,8 @@ fn originals(data: &[u8]) -> Vec<Original> {
 pub fn fuzz(data: &[u8]) {
     let mut given = originals(data);
     let made = convert(&given);
-    let lines = |made: &git_empirica::import::python::convert::Converted| -> Vec<String> {
-        let line = |line: &git_empirica::import::python::convert::draft::ConvertedLine| {
+    let lines = |made: &git_empirica::use_cases::import::python::convert::Converted| -> Vec<String> {
+        let line = |line: &git_empirica::use_cases::import::python::convert::draft::ConvertedLine| {
             let mut keys: Map<String, Value> = record::body_to_map(&line.body);
             keys.insert("foreign".to_owned(), line.foreign.clone());
             record::encode_with(&line.envelope, line.body.kind(), keys)

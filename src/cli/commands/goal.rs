@@ -1,7 +1,7 @@
 //! `goal`, and the commands below it.
 
-use crate::claim::goal::{self, GoalRequest, view};
 use crate::cli::commands::prelude::*;
+use crate::use_cases::claim::goal::{self, GoalRequest, view};
 use empirica_notes::model::goal::Priority;
 
 /// Set goals, divide them, finish them, take them over

@@ -121,7 +121,7 @@ macro_rules! commands {
             commands: &$commands,
             when: $when,
             parts: &[
-                $(SchemaGenerator::root_schema_for::<$crate::$($view)::+>,)+
+                $(SchemaGenerator::root_schema_for::<$crate::use_cases::$($view)::+>,)+
                 $(SchemaGenerator::root_schema_for::<$common>,)*
             ],
         },)*)*)*];

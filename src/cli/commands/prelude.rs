@@ -5,8 +5,8 @@ pub use clap::{Args, Subcommand};
 
 pub use crate::cli::invocation::Invocation;
 pub use crate::context::Selection;
-use crate::handoff::managed::HandoffType;
 pub use crate::render::answer::Answer;
+use crate::use_cases::handoff::managed::HandoffType;
 pub use empirica_notes::error::{Error, Result, empirica};
 
 /// The agent and the session of a command.

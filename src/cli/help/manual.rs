@@ -3,7 +3,7 @@
 use clap::Command;
 use clap_complete::Shell;
 
-use crate::setup::user::{UserFile, UserPlace};
+use crate::use_cases::setup::user::{UserFile, UserPlace};
 
 /// Sections of the first page that the help lacks.
 const SECTIONS: &str = r#".SH "EVERY COMMAND"

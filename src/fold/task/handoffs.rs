@@ -139,7 +139,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::handoff::managed::payload::put_in;
+    use crate::use_cases::handoff::managed::payload::put_in;
 
     fn handoff(document: Value) -> Handoff {
         let kind = document["handoff_type"].as_str().expect("a type").to_owned();

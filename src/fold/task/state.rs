@@ -251,7 +251,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::handoff::managed::payload;
+    use crate::use_cases::handoff::managed::payload;
 
     fn head(number: u64) -> Envelope {
         let id = Id::parse(&format!("01900000-0000-7000-8000-{number:012}")).unwrap();

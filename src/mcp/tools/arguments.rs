@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::assess::submit::vectors_of;
 use crate::mcp::tools::schema::{Values, of_arguments};
+use crate::use_cases::assess::submit::vectors_of;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::Vectors;
 

@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::checkpoint::snapshot::SnapshotRequest;
-use crate::checkpoint::{diff, save, view};
-use crate::history::show::record;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::vectors;
 use crate::mcp::tools::schema::{Alias, Values, Word};
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
+use crate::use_cases::checkpoint::snapshot::SnapshotRequest;
+use crate::use_cases::checkpoint::{diff, save, view};
+use crate::use_cases::history::show::record;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 use empirica_notes::model::assessment::Trigger;

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::assess::{self, goal_suggestions};
-use crate::claim::goal::{self, view};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::schema::{Alias, Word};
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands, also};
 use crate::render::answer::Answer;
+use crate::use_cases::assess::{self, goal_suggestions};
+use crate::use_cases::claim::goal::{self, view};
 use empirica_notes::error::{Error, Result};
 use empirica_notes::model::goal::Priority;
 

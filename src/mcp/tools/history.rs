@@ -4,17 +4,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::assess::calibration;
-use crate::history::metrics;
-use crate::history::metrics::fold::Period;
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
-use crate::search;
-use crate::sync;
 use crate::text::query::{KINDS, kind};
+use crate::use_cases::assess::calibration;
+use crate::use_cases::history::metrics;
+use crate::use_cases::history::metrics::fold::Period;
+use crate::use_cases::search;
+use crate::use_cases::sync;
 use empirica_notes::error::{Error, Result};
 
 // A searchable kind.

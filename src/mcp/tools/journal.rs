@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::claim::{add, view};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::unit;
 use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands, Tool, tool};
 use crate::render::answer::Answer;
+use crate::use_cases::claim::{add, view};
 use empirica_notes::error::Result;
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, MEMORY, Mistake, Unknown};

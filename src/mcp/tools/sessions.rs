@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::history::show::{committer, trust};
 use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::arguments::least;
 use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
-use crate::session::{lifecycle, project_overview, view};
+use crate::use_cases::history::show::{committer, trust};
+use crate::use_cases::session::{lifecycle, project_overview, view};
 use empirica_notes::error::Result;
 
 /// Start a session: first call of new work.

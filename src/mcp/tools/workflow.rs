@@ -4,9 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::assess::submit::{self, AssessRequest};
-use crate::assess::{drift, guide, view};
-use crate::claim::add;
 use crate::context::CommandContext;
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::handoff_report::HandoffInput;
@@ -15,6 +12,9 @@ use crate::mcp::tools::arguments::{least, unit, vectors};
 use crate::mcp::tools::schema::{Alias, Values};
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
+use crate::use_cases::assess::submit::{self, AssessRequest};
+use crate::use_cases::assess::{drift, guide, view};
+use crate::use_cases::claim::add;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::assess::drift::DriftOutcome;
-use crate::assess::goal_suggestions::{GoalSuggestions, SuggestedGoal};
-use crate::assess::submit::AssessOutcome;
 use crate::fold::assessment::drift::Drift;
-use crate::handoff::view::{WrittenView, hint_missing, outcome_json};
 use crate::render::answer::Answer;
 use crate::render::drift::drift_line;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
+use crate::use_cases::assess::drift::DriftOutcome;
+use crate::use_cases::assess::goal_suggestions::{GoalSuggestions, SuggestedGoal};
+use crate::use_cases::assess::submit::AssessOutcome;
+use crate::use_cases::handoff::view::{WrittenView, hint_missing, outcome_json};
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 

@@ -1,10 +1,10 @@
 //! Takes, lists and finds checkpoints.
 
-use crate::checkpoint::snapshot::{PendingGit, SnapshotRequest, take};
 use crate::context::CommandContext;
 use crate::context::records::gather;
 use crate::context::stored::StoreReport;
 use crate::index::RecordQuery;
+use crate::use_cases::checkpoint::snapshot::{PendingGit, SnapshotRequest, take};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Checkpoint, Envelope, Namespace, Phase, Record, SessionId};
 use empirica_notes::store::FlushTiming;

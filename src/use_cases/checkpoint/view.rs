@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::checkpoint::save::CheckpointOutcome;
 use crate::fold::assessment::confidence::overall;
 use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
+use crate::use_cases::checkpoint::save::CheckpointOutcome;
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::snapshot::{Chain, GitState, RecentCommit, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Checkpoint, Envelope, Id, Phase, Vectors};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::assess::goal_suggestions;
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
+use crate::use_cases::assess::goal_suggestions;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::record::Retract;
 use empirica_notes::model::{Assessment, Body, Id, Namespace, Record, SessionId};

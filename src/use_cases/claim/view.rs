@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::claim;
-use crate::claim::undo;
-use crate::history::record_line;
 use crate::render::answer::Answer;
 use crate::render::format;
+use crate::use_cases::claim;
+use crate::use_cases::claim::undo;
+use crate::use_cases::history::record_line;
 use empirica_notes::model::{Body, Id, SessionId};
 
 /// The answer of a journal command.

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::collect::{CollectOutcome, Collection};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use crate::use_cases::collect::{CollectOutcome, Collection};
 use empirica_notes::error::{blank, empirica, text};
 use empirica_notes::model::SessionId;
 use empirica_notes::model::collected::Collected;

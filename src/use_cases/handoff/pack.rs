@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::handoff::build::next_steps;
-use crate::handoff::managed;
-use crate::handoff::view::{accomplished, delta_map, settled, tools};
 use crate::render::budget::{BudgetEntry, BudgetList, brief, entry, list, must, plain};
 use crate::render::{format, safe};
+use crate::use_cases::handoff::build::next_steps;
+use crate::use_cases::handoff::managed;
+use crate::use_cases::handoff::view::{accomplished, delta_map, settled, tools};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::{Assessed, Gap, HandoffEvidence, Item};
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};

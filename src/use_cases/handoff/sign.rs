@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
-use crate::handoff::receive::accept::named;
+use crate::use_cases::handoff::receive::accept::named;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::repository::signing::{self, Verified};
 use empirica_notes::git::{Oid, Repository};

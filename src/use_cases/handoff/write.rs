@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::collect::{self, CollectRequest};
 use crate::context::records::gather;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, paths};
 use crate::fold::handoff_report::HandoffInput;
-use crate::handoff::build::uncommitted::WorkTreeState;
-use crate::handoff::build::{HandoffParts, compose, draft, revise, since_last, uncommitted, work};
-use crate::handoff::check::missing::missing_parts;
-use crate::handoff::check::reported;
-use crate::handoff::check::rules::{Check, Level};
-use crate::handoff::{check, managed};
+use crate::use_cases::collect::{self, CollectRequest};
+use crate::use_cases::handoff::build::uncommitted::WorkTreeState;
+use crate::use_cases::handoff::build::{HandoffParts, compose, draft, revise, since_last, uncommitted, work};
+use crate::use_cases::handoff::check::missing::missing_parts;
+use crate::use_cases::handoff::check::reported;
+use crate::use_cases::handoff::check::rules::{Check, Level};
+use crate::use_cases::handoff::{check, managed};
 use empirica_notes::error::{Command, Error, Result, blank, empirica};
 use empirica_notes::git::Oid;
 use empirica_notes::git::repository::status;
@@ -164,7 +164,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
 /// Signs a stored handoff. A failure is only a warning, with the command that signs it later.
 pub fn sign(context: &CommandContext<'_>, session: &WorkingSession, outcome: &mut HandoffOutcome) {
     let id = outcome.record.envelope.id.clone();
-    match crate::handoff::sign::sign(context, &id, &session.ai) {
+    match crate::use_cases::handoff::sign::sign(context, &id, &session.ai) {
         Ok(signed) => {
             outcome.signature = Some(signed.signature_id);
             outcome.stored.warnings.extend(signed.stored.warnings);

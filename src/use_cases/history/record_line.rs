@@ -1,8 +1,8 @@
 //! The content of a record as one text.
 
 use crate::fold::task::questions;
-use crate::handoff::receive::acceptance::accepted;
 use crate::render::format::{count, decision, vectors};
+use crate::use_cases::handoff::receive::acceptance::accepted;
 use empirica_notes::model::{Body, Digest, Record};
 
 pub fn text(record: &Record) -> String {
@@ -48,7 +48,7 @@ pub fn text(record: &Record) -> String {
 
 /// The entries of a digest, a text each.
 pub fn digest(digest: &Digest) -> Vec<String> {
-    let lists = crate::handoff::note::lists::NoteLists::of(None, &[digest]);
+    let lists = crate::use_cases::handoff::note::lists::NoteLists::of(None, &[digest]);
     lists
         .all()
         .flat_map(|(label, list)| list.iter().map(move |text| format!("{}: {text}", label.to_lowercase())))

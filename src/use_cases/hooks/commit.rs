@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::context::CommandContext;
 use crate::context::active::{ActiveSession, cached};
-use crate::hooks::digest::digest;
-use crate::hooks::errors::{errors_of, in_one_line};
-use crate::sync::flush::flush_pending;
+use crate::use_cases::hooks::digest::digest;
+use crate::use_cases::hooks::errors::{errors_of, in_one_line};
+use crate::use_cases::sync::flush::flush_pending;
 use empirica_notes::error::Result;
 use empirica_notes::git::history::head_move::{HeadMove, changed_paths};
 use empirica_notes::git::{Oid, parse_oid};

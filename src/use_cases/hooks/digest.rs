@@ -1,7 +1,7 @@
 //! Digests of a session since its last report.
 
 use crate::fold::session_records::SessionRecords;
-use crate::handoff::build::next_steps::unfinished;
+use crate::use_cases::handoff::build::next_steps::unfinished;
 use empirica_notes::model::handoff::Assessed;
 use empirica_notes::model::handoff::digest::Reply;
 use empirica_notes::model::{Body, Digest, Id, Record, SessionId};

@@ -7,8 +7,8 @@ pub mod errors;
 mod rewrite;
 
 use crate::context::{CommandContext, Selection};
-use crate::hooks::errors::in_one_line;
-use crate::sync;
+use crate::use_cases::hooks::errors::in_one_line;
+use crate::use_cases::sync;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Kind, Result};
 use empirica_notes::git::Repository;

@@ -1,7 +1,7 @@
 //! After an amend or a rebase: copies notes to the rewritten commits, in one batch.
 
 use crate::context::CommandContext;
-use crate::hooks::errors::errors_of;
+use crate::use_cases::hooks::errors::errors_of;
 use empirica_notes::error::Result;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::store::Follow;

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::context::handoffs::ListedHandoff;
-use crate::handoff::view::{compact, markdown};
-use crate::import::lines::ImportOutcome;
-use crate::import::markdown::{MarkdownFile, MarkdownOutcome};
 use crate::render::answer::Answer;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
+use crate::use_cases::handoff::view::{compact, markdown};
+use crate::use_cases::import::lines::ImportOutcome;
+use crate::use_cases::import::markdown::{MarkdownFile, MarkdownOutcome};
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Record};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fold::journal::answers;
-use crate::session::project_overview::overview::importance;
+use crate::use_cases::session::project_overview::overview::importance;
 use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
 
 /// Weights beside the impact of findings.

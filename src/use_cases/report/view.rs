@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::report::gather::{ReportOutcome, ReportTotals};
-pub use crate::report::page::entries::Omitted;
-pub use crate::report::page::{Page, page};
+use crate::use_cases::report::gather::{ReportOutcome, ReportTotals};
+pub use crate::use_cases::report::page::entries::Omitted;
+pub use crate::use_cases::report::page::{Page, page};
 use empirica_notes::error::{empirica, text};
 
 /// The page that was written. The numbers are of the selected sessions, shown or not.

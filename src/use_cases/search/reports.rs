@@ -6,10 +6,10 @@ use serde_json::json;
 
 use crate::context::handoffs::ListedHandoff;
 use crate::fold::assessment::trajectory::alone;
-use crate::handoff::view::{BriefView, growth, texts};
 use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use crate::text::width::{cut, measure};
+use crate::use_cases::handoff::view::{BriefView, growth, texts};
 use empirica_notes::error::empirica;
 
 /// Format of matching handoffs.

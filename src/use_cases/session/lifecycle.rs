@@ -11,10 +11,10 @@ use crate::context::{CommandContext, WorkingSession, active, handoffs, names, se
 use crate::fold::handoff_report::HandoffInput;
 use crate::fold::session_records::SessionRecords;
 use crate::fold::task::state::TaskStatus;
-use crate::handoff;
-use crate::handoff::build::HandoffParts;
-use crate::handoff::managed::CheckedHandoff;
 use crate::render::format::{duration, seconds_between};
+use crate::use_cases::handoff;
+use crate::use_cases::handoff::build::HandoffParts;
+use crate::use_cases::handoff::managed::CheckedHandoff;
 use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};

@@ -1,13 +1,13 @@
 //! Removes what `init` and `instructions --write` recorded, unless it was edited since.
 
-use crate::setup::agents::files;
-use crate::setup::git_hooks::revert;
-use crate::setup::init::InitOutcome;
-use crate::setup::record;
-use crate::setup::record::{AddedConfig, SetupRecord};
-use crate::setup::settings::remotes;
-use crate::setup::steps;
-use crate::setup::steps::SetupStep;
+use crate::use_cases::setup::agents::files;
+use crate::use_cases::setup::git_hooks::revert;
+use crate::use_cases::setup::init::InitOutcome;
+use crate::use_cases::setup::record;
+use crate::use_cases::setup::record::{AddedConfig, SetupRecord};
+use crate::use_cases::setup::settings::remotes;
+use crate::use_cases::setup::steps;
+use crate::use_cases::setup::steps::SetupStep;
 use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;

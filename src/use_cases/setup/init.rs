@@ -6,12 +6,12 @@
 use std::path::PathBuf;
 
 use crate::context::CommandContext;
-use crate::setup::record::{HookPlacement, SetupRecord};
-use crate::setup::settings::remotes;
-use crate::setup::steps::{SetupStep, SetupWarning};
-use crate::setup::{agents, git_hooks, settings, steps};
-use crate::sync;
-use crate::sync::exchange::RemoteSync;
+use crate::use_cases::setup::record::{HookPlacement, SetupRecord};
+use crate::use_cases::setup::settings::remotes;
+use crate::use_cases::setup::steps::{SetupStep, SetupWarning};
+use crate::use_cases::setup::{agents, git_hooks, settings, steps};
+use crate::use_cases::sync;
+use crate::use_cases::sync::exchange::RemoteSync;
 use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 use empirica_notes::model::Namespace;

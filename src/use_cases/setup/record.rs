@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::setup::agents::edit::AddedEntry;
-use crate::setup::steps;
+use crate::use_cases::setup::agents::edit::AddedEntry;
+use crate::use_cases::setup::steps;
 use empirica_notes::error::{Error, Result, empirica, move_aside};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::setup::steps::unwritten;
+use crate::use_cases::setup::steps::unwritten;
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, empirica};
 

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::setup::agents::entries;
-use crate::setup::init::InitOutcome;
-use crate::setup::record::HookPlacement;
-use crate::setup::steps::SetupStep;
-use crate::setup::user::UserSetupOutcome;
-use crate::sync::exchange::{RemoteSync, Transfer};
+use crate::use_cases::setup::agents::entries;
+use crate::use_cases::setup::init::InitOutcome;
+use crate::use_cases::setup::record::HookPlacement;
+use crate::use_cases::setup::steps::SetupStep;
+use crate::use_cases::setup::user::UserSetupOutcome;
+use crate::use_cases::sync::exchange::{RemoteSync, Transfer};
 use empirica_notes::error::{Command, blank, empirica};
 use empirica_notes::git::repository::config::ConfigFile;
 use empirica_transcripts::model::Agent;

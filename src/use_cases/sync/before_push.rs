@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
-use crate::sync::exchange::RemoteSync;
-use crate::sync::flush;
-use crate::sync::policy::{SyncPolicy, destinations, is_nested};
-use crate::sync::remote::RemoteSyncRun;
+use crate::use_cases::sync::exchange::RemoteSync;
+use crate::use_cases::sync::flush;
+use crate::use_cases::sync::policy::{SyncPolicy, destinations, is_nested};
+use crate::use_cases::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::parent;
 use empirica_notes::git::remotes::RemoteTarget;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::sync::exchange::{RefStatus, RefSync, RemoteSync, Transfer};
-use crate::sync::policy::SyncPolicy;
+use crate::use_cases::sync::exchange::{RefStatus, RefSync, RemoteSync, Transfer};
+use crate::use_cases::sync::policy::SyncPolicy;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::fault;
 use empirica_notes::git::Oid;

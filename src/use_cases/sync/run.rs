@@ -6,16 +6,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
-use crate::sync::exchange::RemoteSync;
-use crate::sync::policy::{SyncPolicy, destinations};
-use crate::sync::{before_push, flush};
+use crate::use_cases::sync::exchange::RemoteSync;
+use crate::use_cases::sync::policy::{SyncPolicy, destinations};
+use crate::use_cases::sync::{before_push, flush};
 use empirica_notes::error::{Error, Result, blank, empirica, text};
 use empirica_notes::git::remotes::RemoteTarget;
 use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::{Repository, remotes};
 
-pub use crate::sync::before_push::{BeforePush, before_push};
-pub(crate) use crate::sync::remote::RemoteSyncRun;
+pub use crate::use_cases::sync::before_push::{BeforePush, before_push};
+pub(crate) use crate::use_cases::sync::remote::RemoteSyncRun;
 
 #[derive(Debug, Clone, Default)]
 pub struct SyncRequest {

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::sync::exchange::{RemoteSync, Transfer};
-use crate::sync::flush::FlushOutcome;
-use crate::sync::run::SyncOutcome;
+use crate::use_cases::sync::exchange::{RemoteSync, Transfer};
+use crate::use_cases::sync::flush::FlushOutcome;
+use crate::use_cases::sync::run::SyncOutcome;
 use empirica_notes::error::Command;
 use empirica_notes::store::Rescued;
 

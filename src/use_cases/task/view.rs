@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use crate::context::tasks::resolve_command;
 use crate::fold::task::state::{TaskAction, TaskEvent, TaskState, TaskStatus};
 use crate::fold::task::{handoffs, questions};
-use crate::handoff::managed::payload;
-use crate::handoff::receive::acceptance;
-use crate::handoff::receive::view::{AcceptView, QuestionView, question_lines};
 use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::{format, safe};
-use crate::task::list::Task;
+use crate::use_cases::handoff::managed::payload;
+use crate::use_cases::handoff::receive::acceptance;
+use crate::use_cases::handoff::receive::view::{AcceptView, QuestionView, question_lines};
+use crate::use_cases::task::list::Task;
 use empirica_notes::model::{Id, Verdict};
 
 /// A task.

@@ -247,7 +247,8 @@ fn schemas() -> BTreeMap<String, String> {
         _ => serde_json::json!({"anyOf": schemas}),
     };
     let text = |schema: Value| serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
-    let managed = ("handoff-document.json".to_owned(), text(git_empirica::handoff::managed::payload::schema()));
+    let managed =
+        ("handoff-document.json".to_owned(), text(git_empirica::use_cases::handoff::managed::payload::schema()));
     all.into_iter().map(|(command, schemas)| (file(command), text(one(schemas)))).chain([managed]).collect()
 }
 

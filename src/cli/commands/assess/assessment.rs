@@ -1,9 +1,9 @@
 //! Arguments of assessments and checkpoints, and their request.
 
-use crate::assess::submit::{self, AssessRequest};
-use crate::assess::view;
 use crate::cli::commands::prelude::*;
 use crate::cli::input::Input;
+use crate::use_cases::assess::submit::{self, AssessRequest};
+use crate::use_cases::assess::view;
 use empirica_notes::model::{self, Phase};
 
 /// The vectors of an assessment.

@@ -1,9 +1,9 @@
 //! `check`.
 
-use crate::assess::drift;
-use crate::assess::view;
 use crate::cli::commands::assess::assessment::{AssessmentArguments, ClaimArguments, assess};
 use crate::cli::commands::prelude::*;
+use crate::use_cases::assess::drift;
+use crate::use_cases::assess::view;
 use empirica_notes::model::Phase;
 
 /// Assess your confidence before you act

@@ -1,9 +1,9 @@
 //! `postflight`.
 
-use crate::assess::{submit, view};
 use crate::cli::commands::assess::assessment::AssessmentArguments;
 use crate::cli::commands::handoff::HandoffArguments;
 use crate::cli::commands::prelude::*;
+use crate::use_cases::assess::{submit, view};
 
 /// Assess your confidence after the work, and hand over
 ///

@@ -1,8 +1,8 @@
 //! `checkpoint list`.
 
-use crate::checkpoint::save;
 use crate::cli::commands::prelude::*;
-use crate::history::show::record;
+use crate::use_cases::checkpoint::save;
+use crate::use_cases::history::show::record;
 
 /// List checkpoints and assessments, newest first
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
 //! `checkpoint`, and the commands below it.
 
-use crate::checkpoint::{save, snapshot, view};
 use crate::cli::commands::assess::assessment::AssessmentArguments;
 use crate::cli::commands::prelude::*;
-use crate::session::compaction;
+use crate::use_cases::checkpoint::{save, snapshot, view};
+use crate::use_cases::session::compaction;
 use empirica_notes::model::{Phase, Trigger};
 
 mod list;

@@ -1,8 +1,8 @@
 //! `checkpoint show`.
 
-use crate::checkpoint::save;
 use crate::cli::commands::prelude::*;
-use crate::history::show::record;
+use crate::use_cases::checkpoint::save;
+use crate::use_cases::history::show::record;
 
 /// Show one checkpoint or assessment
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::cli::commands::prelude::*;
 use crate::cli::progress::Progress;
-use crate::import::{lines, markdown, view};
+use crate::use_cases::import::{lines, markdown, view};
 
 /// Export all records as lines of JSON, or handoffs as Markdown files
 ///

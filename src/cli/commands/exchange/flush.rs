@@ -1,7 +1,7 @@
 //! `flush`.
 
 use crate::cli::commands::prelude::*;
-use crate::sync::{flush, view};
+use crate::use_cases::sync::{flush, view};
 
 /// Write pending records to the notes
 ///

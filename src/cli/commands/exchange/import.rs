@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::cli::commands::prelude::*;
 use crate::cli::input;
 use crate::cli::progress::Progress;
-use crate::import::{lines, python, view};
+use crate::use_cases::import::{lines, python, view};
 
 /// Import an export, or the notes of the Python tool empirica
 ///

@@ -1,7 +1,7 @@
 //! `redact`.
 
 use crate::cli::commands::prelude::*;
-use crate::sync::redact::{self, view};
+use crate::use_cases::sync::redact::{self, view};
 
 /// Remove records from the notes and their history, here and on the remotes
 ///

@@ -2,7 +2,7 @@
 
 use crate::cli::commands::prelude::*;
 use crate::render::safe;
-use crate::sync::{run, view};
+use crate::use_cases::sync::{run, view};
 
 /// Exchange the notes with a remote: fetch, merge, push
 ///

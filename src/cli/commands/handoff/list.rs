@@ -1,7 +1,7 @@
 //! `handoff list`.
 
 use crate::cli::commands::prelude::*;
-use crate::handoff::{list, view};
+use crate::use_cases::handoff::{list, view};
 
 /// List the handoffs in force, newest first
 #[derive(Debug, Args)]

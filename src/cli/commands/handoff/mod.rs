@@ -4,8 +4,8 @@ use crate::cli::commands::prelude::*;
 use crate::cli::editor;
 use crate::cli::input::Input;
 use crate::fold::handoff_report;
-use crate::handoff::pack::Detail;
-use crate::handoff::{managed, view, write};
+use crate::use_cases::handoff::pack::Detail;
+use crate::use_cases::handoff::{managed, view, write};
 
 mod list;
 mod sign;

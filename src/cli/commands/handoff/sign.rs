@@ -1,8 +1,8 @@
 //! `handoff sign`.
 
 use crate::cli::commands::prelude::*;
-use crate::handoff::sign;
-use crate::history::show::trust;
+use crate::use_cases::handoff::sign;
+use crate::use_cases::history::show::trust;
 
 /// Sign a stored handoff with your git signing key; show --verify checks it
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! `deinit`.
 
 use crate::cli::commands::prelude::*;
-use crate::setup::{deinit, view};
+use crate::use_cases::setup::{deinit, view};
 
 /// Revert the changes of init and instructions --write; the records stay
 ///

@@ -2,7 +2,7 @@
 
 use crate::cli::commands::prelude::*;
 use crate::render::template::Templates;
-use crate::setup::demo::{self, view};
+use crate::use_cases::setup::demo::{self, view};
 
 /// Show the main workflow in a temporary repository: two agents, a handoff, git log, a resume
 #[derive(Debug, Args)]

@@ -2,8 +2,8 @@
 
 use crate::cli::commands::prelude::*;
 use crate::cli::progress::Progress;
-use crate::setup::doctor::{self, view};
-use crate::sync::repair;
+use crate::use_cases::setup::doctor::{self, view};
+use crate::use_cases::sync::repair;
 
 /// Find faults of the setup and the records; --fix repairs them
 ///

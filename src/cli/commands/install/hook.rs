@@ -3,9 +3,9 @@
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::commands::prelude::*;
-use crate::handoff::note::BuiltIn;
-use crate::hooks::{self, GitHook};
 use crate::render::safe;
+use crate::use_cases::handoff::note::BuiltIn;
+use crate::use_cases::hooks::{self, GitHook};
 
 /// Run an installed hook of git or, with agent NAME EVENT, of an agent
 ///

@@ -3,8 +3,8 @@
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::commands::prelude::*;
-use crate::setup::init::Agents;
-use crate::setup::{init, view};
+use crate::use_cases::setup::init::Agents;
+use crate::use_cases::setup::{init, view};
 use empirica_transcripts::model::Agent;
 
 /// Set the clone up: git hooks, what git log shows, the remotes and what they have, the files of agents

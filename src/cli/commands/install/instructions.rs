@@ -1,8 +1,8 @@
 //! `instructions`.
 
 use crate::cli::commands::prelude::*;
-use crate::setup::agents::readers::Reader;
-use crate::setup::agents::{instructions, view};
+use crate::use_cases::setup::agents::readers::Reader;
+use crate::use_cases::setup::agents::{instructions, view};
 
 /// Print instructions for an agent, or write them to the files that agents read
 ///

@@ -4,7 +4,7 @@ use clap_complete::Shell;
 
 use crate::cli::commands::prelude::*;
 use crate::cli::help::manual;
-use crate::setup::{user, view};
+use crate::use_cases::setup::{user, view};
 
 /// Install the manual pages and shell completions for you
 #[derive(Debug, Args)]

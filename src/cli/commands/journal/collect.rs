@@ -1,7 +1,7 @@
 //! `collect`.
 
 use crate::cli::commands::prelude::*;
-use crate::collect::{self, view};
+use crate::use_cases::collect::{self, view};
 use empirica_transcripts::model::Agent;
 
 /// Log from an agent's transcript: tools, files, todos, decisions, tokens

@@ -2,8 +2,8 @@
 
 use clap::builder::PossibleValuesParser;
 
-use crate::claim::{add, view};
 use crate::cli::commands::prelude::*;
+use crate::use_cases::claim::{add, view};
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::{self, MEMORY};
 use empirica_transcripts::model::CATEGORIES;

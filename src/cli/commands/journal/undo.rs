@@ -1,7 +1,7 @@
 //! `undo`.
 
-use crate::claim::{undo, view};
 use crate::cli::commands::prelude::*;
+use crate::use_cases::claim::{undo, view};
 
 /// Undo the last entry of this session
 ///

@@ -1,7 +1,7 @@
 //! `calibration`.
 
-use crate::assess::calibration::{self, view};
 use crate::cli::commands::prelude::*;
+use crate::use_cases::assess::calibration::{self, view};
 
 /// Compare confidence with outcomes: forecasts, results, bias by vector
 ///

@@ -1,7 +1,7 @@
 //! `diff`.
 
-use crate::checkpoint::diff::{self, view};
 use crate::cli::commands::prelude::*;
+use crate::use_cases::checkpoint::diff::{self, view};
 
 /// Compare two checkpoints or handoffs, and list the losses
 ///

@@ -2,8 +2,8 @@
 
 use crate::cli::commands::prelude::*;
 use crate::cli::output::ColorWord;
-use crate::history::log::reader::{AnnotatedCommit, RecordFilter};
-use crate::history::log::{self, view};
+use crate::use_cases::history::log::reader::{AnnotatedCommit, RecordFilter};
+use crate::use_cases::history::log::{self, view};
 
 /// Show history with the records beside the commits
 ///

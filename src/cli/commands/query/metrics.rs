@@ -1,8 +1,8 @@
 //! `metrics`.
 
 use crate::cli::commands::prelude::*;
-use crate::history::metrics::fold::Period;
-use crate::history::metrics::{self, view};
+use crate::use_cases::history::metrics::fold::Period;
+use crate::use_cases::history::metrics::{self, view};
 
 /// Measure the quality of handoffs, by agent, over time, or of one handoff
 ///

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::commands::prelude::*;
-use crate::report::{file, gather, view};
+use crate::use_cases::report::{file, gather, view};
 
 /// Write an HTML page of the project: open work, knowledge, sessions over time
 ///

@@ -1,8 +1,8 @@
 //! `resume`.
 
 use crate::cli::commands::prelude::*;
-use crate::handoff::pack::Detail;
-use crate::session::resume::{self, view};
+use crate::use_cases::handoff::pack::Detail;
+use crate::use_cases::session::resume::{self, view};
 
 /// Show the handoffs of earlier sessions, and later changes
 ///

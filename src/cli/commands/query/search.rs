@@ -3,10 +3,10 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::commands::prelude::*;
-use crate::search::filter::FilterInput;
-use crate::search::reports::Format;
-use crate::search::{self, view};
 use crate::text::query::{KINDS, kind, name};
+use crate::use_cases::search::filter::FilterInput;
+use crate::use_cases::search::reports::Format;
+use crate::use_cases::search::{self, view};
 use empirica_notes::model::handoff::Calibration;
 
 /// The parser of kinds.

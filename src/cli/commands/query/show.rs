@@ -1,8 +1,8 @@
 //! `show`.
 
 use crate::cli::commands::prelude::*;
-use crate::history::show::view::Format;
-use crate::history::show::{self, view};
+use crate::use_cases::history::show::view::Format;
+use crate::use_cases::history::show::{self, view};
 
 /// Show a whole handoff, record, session, or the records of a commit
 #[derive(Debug, Args)]

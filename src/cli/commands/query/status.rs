@@ -1,7 +1,7 @@
 //! `status`.
 
 use crate::cli::commands::prelude::*;
-use crate::session::{project_overview, status};
+use crate::use_cases::session::{project_overview, status};
 
 /// Show the state of the project and the next step; the default command
 ///

@@ -1,7 +1,7 @@
 //! `accept`.
 
 use crate::cli::commands::prelude::*;
-use crate::handoff::receive::{accept, view};
+use crate::use_cases::handoff::receive::{accept, view};
 use empirica_notes::model::Verdict;
 
 /// Accept a handoff: your understanding, decision and questions

@@ -1,7 +1,7 @@
 //! `answer`.
 
 use crate::cli::commands::prelude::*;
-use crate::handoff::receive::{answer, view};
+use crate::use_cases::handoff::receive::{answer, view};
 
 /// Answer a question of a handoff's receiver
 ///

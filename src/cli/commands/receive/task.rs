@@ -1,7 +1,7 @@
 //! `task`.
 
 use crate::cli::commands::prelude::*;
-use crate::task::{list, view};
+use crate::use_cases::task::{list, view};
 
 /// Show a task: its handoffs, agents, decisions and questions
 #[derive(Debug, Subcommand)]

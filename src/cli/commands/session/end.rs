@@ -1,7 +1,7 @@
 //! `session end`.
 
 use crate::cli::commands::prelude::*;
-use crate::session::{lifecycle, view};
+use crate::use_cases::session::{lifecycle, view};
 
 /// End the session, and write pending records to the notes
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! `session list`.
 
 use crate::cli::commands::prelude::*;
-use crate::session::{lifecycle, view};
+use crate::use_cases::session::{lifecycle, view};
 
 /// List sessions, newest first
 #[derive(Debug, Args)]

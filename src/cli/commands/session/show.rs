@@ -1,8 +1,8 @@
 //! `session show`.
 
 use crate::cli::commands::prelude::*;
-use crate::history::show::{committer, trust};
-use crate::session::{lifecycle, view};
+use crate::use_cases::history::show::{committer, trust};
+use crate::use_cases::session::{lifecycle, view};
 
 /// Show all records of a session
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! `session start`.
 
 use crate::cli::commands::prelude::*;
-use crate::session::{lifecycle, view};
+use crate::use_cases::session::{lifecycle, view};
 
 /// Start a session
 ///

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::assess::calibration::{CalibrationOutcome, CalibrationSummary, SessionCalibration};
 use crate::fold::assessment::belief::{Belief, FEWEST, Tendency};
 use crate::fold::assessment::track_record::{ExclusionReason, ForecastSource, ReliabilityBin, Score, ScoreTrend};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use crate::use_cases::assess::calibration::{CalibrationOutcome, CalibrationSummary, SessionCalibration};
 use empirica_notes::model::SessionId;
 use empirica_notes::model::handoff::Calibration;
 

@@ -5,7 +5,6 @@ pub mod rules;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::assess::goal_suggestions::rules::{EarlierAttempt, EarlierSession, SuggestionInput, goals};
 use crate::context::records::gather;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession};
@@ -14,6 +13,7 @@ use crate::fold::assessment::gate;
 use crate::fold::journal::{self, answers};
 use crate::fold::session_records::SessionRecords;
 use crate::index::RecordQuery;
+use crate::use_cases::assess::goal_suggestions::rules::{EarlierAttempt, EarlierSession, SuggestionInput, goals};
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::model::goal::{GoalDone, GoalDrop, GoalState, GoalStatus, Priority};
 use empirica_notes::model::session::Session;

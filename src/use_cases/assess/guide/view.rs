@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::assess::guide::GuideOutcome;
 use crate::fold::assessment::confidence::overall;
 use crate::fold::assessment::drift::Drift;
 use crate::fold::assessment::gate::GateDecision;
 use crate::render::answer::Answer;
 use crate::render::safe;
+use crate::use_cases::assess::guide::GuideOutcome;
 use empirica_notes::model::goal::{GoalState, GoalStatus, Priority};
 use empirica_notes::model::handoff::Item;
 use empirica_notes::model::journal::DeadEnd;

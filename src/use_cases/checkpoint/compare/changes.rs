@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::checkpoint::compare::operand::{JournalItems, Operand};
-use crate::checkpoint::snapshot::fold::STEPS;
 use crate::fold::assessment::confidence::round4;
 use crate::text::shorten::short;
+use crate::use_cases::checkpoint::compare::operand::{JournalItems, Operand};
+use crate::use_cases::checkpoint::snapshot::fold::STEPS;
 use empirica_notes::model::snapshot::UncommittedChanges;
 use empirica_notes::model::{Id, Vector};
 

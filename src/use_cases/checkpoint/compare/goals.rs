@@ -1,7 +1,7 @@
 //! The goals of two operands: which are missing, done, taken over, and which made progress.
 
-use crate::checkpoint::compare::changes::{ChangeKind, Changes, HistoryBetween, Noun, counted};
-use crate::checkpoint::compare::operand::{Operand, OperandGoal, OperandGoals};
+use crate::use_cases::checkpoint::compare::changes::{ChangeKind, Changes, HistoryBetween, Noun, counted};
+use crate::use_cases::checkpoint::compare::operand::{Operand, OperandGoal, OperandGoals};
 use empirica_notes::model::Id;
 
 const DIMENSION: &str = "goals";

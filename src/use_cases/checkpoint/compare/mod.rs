@@ -8,8 +8,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::checkpoint::compare::changes::{Change, ChangeKind, Changes, HistoryBetween};
-use crate::checkpoint::compare::operand::Operand;
+use crate::use_cases::checkpoint::compare::changes::{Change, ChangeKind, Changes, HistoryBetween};
+use crate::use_cases::checkpoint::compare::operand::Operand;
 use empirica_notes::model::{Id, Vector};
 
 /// The dimensions, in the order in which they are reported.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::checkpoint::compare::operand::{JournalItems, OperandGoal, OperandGoals};
-use crate::checkpoint::compare::*;
+use crate::use_cases::checkpoint::compare::operand::{JournalItems, OperandGoal, OperandGoals};
+use crate::use_cases::checkpoint::compare::*;
 use empirica_notes::model::snapshot::{GitState, UncommittedChanges};
 use empirica_notes::model::{SessionId, Vectors};
 
@@ -146,7 +146,7 @@ fn what_is_named_and_stored_nowhere_is_missing_whatever_the_numbers_say() {
     let a = Operand { findings: items(2, 9, &[2, 1]), goals: goals(1, 0, &[(7, None)]), ..operand() };
     let b = Operand { findings: items(3, 9, &[3, 1]), goals: goals(1, 0, &[]), ..operand() };
     let comparison =
-        compare(&a, &b, &same_clone(), &|id| [1, 3].map(crate::checkpoint::compare::tests::id).contains(id));
+        compare(&a, &b, &same_clone(), &|id| [1, 3].map(crate::use_cases::checkpoint::compare::tests::id).contains(id));
     assert_eq!(comparison.summary, "1 finding is missing, 1 goal is missing");
     assert_eq!(comparison.changes[0].items, ["text 2"]);
     assert_eq!(comparison.changes[1].items, ["goal 7"]);
@@ -208,7 +208,7 @@ fn vectors_are_reported_from_fifteen_hundredths_on_and_only_when_assessed_again(
     // work goes on from it: an assessment can follow
     let a = Operand { vectors: vectors("know=0.8"), vectors_from: Some(id(1)), ..operand() };
     let now = Operand { is_present: true, ..a.clone() };
-    let waits = crate::checkpoint::compare::tests::of(&a, &now, &same_clone());
+    let waits = crate::use_cases::checkpoint::compare::tests::of(&a, &now, &same_clone());
     assert_eq!(waits.summary, "Nothing changed; the vectors are compared at the next assessment");
 }
 

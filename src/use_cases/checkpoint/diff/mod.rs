@@ -2,15 +2,15 @@
 
 pub mod view;
 
-use crate::checkpoint::compare::changes::HistoryBetween;
-use crate::checkpoint::compare::operand::Operand;
-use crate::checkpoint::compare::{Comparison, compare};
-use crate::checkpoint::snapshot::{PendingGit, SnapshotRequest, take};
 use crate::context::names::NamedObject;
 use crate::context::records::gather;
 use crate::context::{CommandContext, names};
 use crate::fold::journal::{OwnedGoal, goals, sessions};
 use crate::index::{Index, RecordQuery};
+use crate::use_cases::checkpoint::compare::changes::HistoryBetween;
+use crate::use_cases::checkpoint::compare::operand::Operand;
+use crate::use_cases::checkpoint::compare::{Comparison, compare};
+use crate::use_cases::checkpoint::snapshot::{PendingGit, SnapshotRequest, take};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::commit_comparison::compare_commits;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use similar::TextDiff;
 
-use crate::checkpoint::compare::Comparison;
-use crate::checkpoint::compare::changes::{Change, ChangeKind};
-use crate::checkpoint::compare::operand::Operand;
-use crate::checkpoint::diff::DiffOutcome;
 use crate::render::answer::Answer;
 use crate::render::format::{moves, short_commit};
 use crate::render::{format, safe};
+use crate::use_cases::checkpoint::compare::Comparison;
+use crate::use_cases::checkpoint::compare::changes::{Change, ChangeKind};
+use crate::use_cases::checkpoint::compare::operand::Operand;
+use crate::use_cases::checkpoint::diff::DiffOutcome;
 use empirica_notes::model::{Id, SessionId, Vector, Vectors};
 use std::collections::BTreeMap;
 

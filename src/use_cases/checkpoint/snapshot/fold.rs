@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use crate::checkpoint::snapshot::chains::{chains, path};
 use crate::fold::assessment::{drift, gate};
 use crate::fold::journal::answers;
 use crate::fold::session_records::SessionRecords;
+use crate::use_cases::checkpoint::snapshot::chains::{chains, path};
 use empirica_notes::model::assessment::{Checkpoint, Trigger};
 use empirica_notes::model::goal::{GoalState, GoalStatus, completion_rate};
 use empirica_notes::model::snapshot::*;

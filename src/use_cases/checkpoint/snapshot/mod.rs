@@ -4,14 +4,14 @@ pub mod chains;
 pub mod fold;
 pub mod truncate;
 
-pub use crate::checkpoint::snapshot::fold::SnapshotRequest;
-use crate::checkpoint::snapshot::fold::{JournalTotals, RECENT, last_given, newest_state};
-use crate::checkpoint::snapshot::truncate::{MAX_CHECKPOINT_BYTES, bound};
 use crate::context::{CommandContext, handoffs};
 use crate::fold::assessment::confidence::round4;
 use crate::fold::session_records::SessionRecords;
 use crate::index::{HandoffQuery, Index, RecordQuery};
-use crate::search;
+pub use crate::use_cases::checkpoint::snapshot::fold::SnapshotRequest;
+use crate::use_cases::checkpoint::snapshot::fold::{JournalTotals, RECENT, last_given, newest_state};
+use crate::use_cases::checkpoint::snapshot::truncate::{MAX_CHECKPOINT_BYTES, bound};
+use crate::use_cases::search;
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::repository::{project, status};
 use empirica_notes::git::{Oid, history, parse_oid};

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::claim::goal;
 use crate::fold::journal::OwnedGoal;
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use crate::use_cases::claim::goal;
 use empirica_notes::model::goal::{GoalStatus, completion_rate, reached};
 
 /// The goals that fit.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::CommandContext;
 use crate::context::handoffs::ListedHandoff;
-use crate::handoff::arrival::fold::{Arrival, CommitState, FileState, arrival};
+use crate::use_cases::handoff::arrival::fold::{Arrival, CommitState, FileState, arrival};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::reach;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::handoff::arrival::fold::{AnsweredQuestion, Arrival, StaleCheck};
-use crate::handoff::pack::Detail;
 use crate::render::answer::Answer;
 use crate::render::budget::{OutputForm, Shortening, shorten};
 use crate::render::{format, safe};
+use crate::use_cases::handoff::arrival::fold::{AnsweredQuestion, Arrival, StaleCheck};
+use crate::use_cases::handoff::pack::Detail;
 use empirica_notes::error::{empirica, quote};
 
 /// Changes since a handoff, as in `show`: at most 3, 5 or 10 entries a list by `--detail`, fewer if the budget is short. When shortened,

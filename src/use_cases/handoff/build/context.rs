@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::fold::session_records::SessionRecords;
-use crate::handoff::managed::payload::context::{Context, Message, ToolSummary};
-use crate::handoff::managed::payload::text::{Time, text, texts};
-use crate::handoff::managed::payload::without_nulls;
 use crate::render::format::count;
 use crate::text::list::add_new;
 use crate::text::shorten::short;
+use crate::use_cases::handoff::managed::payload::context::{Context, Message, ToolSummary};
+use crate::use_cases::handoff::managed::payload::text::{Time, text, texts};
+use crate::use_cases::handoff::managed::payload::without_nulls;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_transcripts::model::{self, Role, Transcript};

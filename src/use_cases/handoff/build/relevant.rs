@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::context::CommandContext;
 use crate::fold::task::handoffs;
-use crate::handoff::build::relevance::{TaskProfile, relevant};
 use crate::index::by_rare_words;
+use crate::use_cases::handoff::build::relevance::{TaskProfile, relevant};
 use empirica_notes::error::Result;
 use empirica_notes::model::goal::GoalStatus;
 use empirica_notes::model::handoff::Relevant;

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::context::{CommandContext, WorkingSession};
-use crate::handoff::managed::{CheckedHandoff, HandoffType, ManagedInput, payload, prepare as check_document};
-use crate::handoff::receive::accept;
-use crate::handoff::receive::accept::ReceivedHandoff;
+use crate::use_cases::handoff::managed::{
+    CheckedHandoff, HandoffType, ManagedInput, payload, prepare as check_document,
+};
+use crate::use_cases::handoff::receive::accept;
+use crate::use_cases::handoff::receive::accept::ReceivedHandoff;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Oid;
 use empirica_notes::model::handoff::CONTEXT;

@@ -9,8 +9,8 @@ pub mod view;
 use std::collections::BTreeSet;
 
 use crate::context::{CommandContext, tasks};
-use crate::handoff::build::DraftHandoff;
-use crate::handoff::check::rules::{Check, CheckFacts, PathState};
+use crate::use_cases::handoff::build::DraftHandoff;
+use crate::use_cases::handoff::check::rules::{Check, CheckFacts, PathState};
 use empirica_notes::error::Result;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
 use empirica_notes::model::Handoff;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::context::CommandContext;
 use crate::context::handoffs::in_force;
-use crate::handoff::check::gaps::{self, ReportedGap};
 use crate::index::{HandoffQuery, RecordQuery};
+use crate::use_cases::handoff::check::gaps::{self, ReportedGap};
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Handoff, Id};
 

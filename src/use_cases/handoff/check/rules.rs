@@ -7,8 +7,8 @@ mod tests;
 use std::collections::BTreeSet;
 
 use crate::fold::task::handoffs;
-use crate::handoff::check::gaps::{self, ReportedGap};
 use crate::text::imperative::{can_judge, has_imperative, steps};
+use crate::use_cases::handoff::check::gaps::{self, ReportedGap};
 use empirica_notes::model::Handoff;
 use empirica_notes::model::goal::GoalStatus;
 use schemars::JsonSchema;

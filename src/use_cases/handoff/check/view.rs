@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::handoff::check::rules::{Check, Level};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use crate::use_cases::handoff::check::rules::{Check, Level};
 use empirica_notes::error::{Error, empirica, text};
 
 fn count(checks: &[Check], level: Level) -> usize {

@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 
 use crate::fold::task::handoffs;
 use crate::fold::task::state::{TaskAction, TaskEvent};
-use crate::handoff::managed::payload::escalation::Round;
-use crate::handoff::managed::payload::text::text as non_blank;
+use crate::use_cases::handoff::managed::payload::escalation::Round;
+use crate::use_cases::handoff::managed::payload::text::text as non_blank;
 
 /// The rounds from steps in effective order: one for each report, recovery attempt and escalation, with the decisions, questions,
 /// gaps and resolutions of their receivers.
@@ -65,7 +65,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::handoff::managed::payload;
+    use crate::use_cases::handoff::managed::payload;
     use empirica_notes::model::{Accept, Envelope, Handoff, Id, Verdict};
 
     fn step(number: u64, action: TaskAction) -> TaskEvent {

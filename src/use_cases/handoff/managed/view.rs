@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::handoff::managed::{example_command, payload, without_fields};
 use crate::render::answer::Answer;
+use crate::use_cases::handoff::managed::{example_command, payload, without_fields};
 use empirica_notes::error::Result;
 use empirica_notes::model::Handoff;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::handoff::build::next_steps::unfinished;
-use crate::handoff::view::settled;
 use crate::render::format;
+use crate::use_cases::handoff::build::next_steps::unfinished;
+use crate::use_cases::handoff::view::settled;
 use empirica_notes::model::handoff::{Assessed, HandoffEvidence};
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Digest, Handoff, Vector};

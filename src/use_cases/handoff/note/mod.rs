@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::handoff::note::lists::NoteLists;
-use crate::handoff::view::markdown;
 use crate::render::template::Templates;
 use crate::render::{fill, format, safe};
 use crate::text::width::measure;
+use crate::use_cases::handoff::note::lists::NoteLists;
+use crate::use_cases::handoff::view::markdown;
 use empirica_notes::error::Result;
 use empirica_notes::format::blocks::{REVISIONS, footer};
 use empirica_notes::model::handoff::substance::Substance;

@@ -3,7 +3,7 @@
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
 use crate::fold::task::questions::Question;
-use crate::handoff::receive::accept;
+use crate::use_cases::handoff::receive::accept;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::handoff::accept::Answer;
 use empirica_notes::model::{Body, Envelope, Namespace, Record, SessionId};

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::fold::task::questions::{self, Question};
-use crate::handoff::receive::accept::{AcceptOutcome, ReceivedHandoff};
-use crate::handoff::receive::{acceptance, answer};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use crate::use_cases::handoff::receive::accept::{AcceptOutcome, ReceivedHandoff};
+use crate::use_cases::handoff::receive::{acceptance, answer};
 use empirica_notes::model::{Accept, Envelope, Id, SessionId, Verdict};
 
 /// An acknowledgement of a handoff.

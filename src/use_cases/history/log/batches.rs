@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::history::log::reader::{AnnotatedCommit, CommitReader, NotedCommit, RecordFilter};
+use crate::use_cases::history::log::reader::{AnnotatedCommit, CommitReader, NotedCommit, RecordFilter};
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
 use empirica_notes::git::history::commit::Listed;

@@ -5,8 +5,8 @@ pub mod reader;
 pub mod view;
 
 use crate::context::CommandContext;
-use crate::history::log::batches::{Render, Renderer, Show};
-use crate::history::log::reader::{CommitReader, RecordFilter};
+use crate::use_cases::history::log::batches::{Render, Renderer, Show};
+use crate::use_cases::history::log::reader::{CommitReader, RecordFilter};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::{Selection, select};
 use empirica_notes::git::remotes::is_partial;

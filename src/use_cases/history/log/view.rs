@@ -6,19 +6,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::handoff::note::lists::NoteLists;
-use crate::handoff::pack::each_text;
-use crate::handoff::receive::acceptance;
-use crate::handoff::view::HandoffView;
-use crate::handoff::view::growth;
-use crate::history::log::reader::AnnotatedCommit;
-use crate::history::record_line;
-use crate::history::show::record::point_name;
 use crate::render::answer::Answer;
 use crate::render::color::Paint;
 use crate::render::format::duration;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
+use crate::use_cases::handoff::note::lists::NoteLists;
+use crate::use_cases::handoff::pack::each_text;
+use crate::use_cases::handoff::receive::acceptance;
+use crate::use_cases::handoff::view::HandoffView;
+use crate::use_cases::handoff::view::growth;
+use crate::use_cases::history::log::reader::AnnotatedCommit;
+use crate::use_cases::history::record_line;
+use crate::use_cases::history::show::record::point_name;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
@@ -48,7 +48,7 @@ impl<'a> From<&'a Record> for PointView<'a> {
             session_id: envelope.session.as_ref(),
             ai_id: &envelope.ai,
             timestamp: &envelope.at,
-            keys: crate::checkpoint::view::brief_keys(body),
+            keys: crate::use_cases::checkpoint::view::brief_keys(body),
         }
     }
 }

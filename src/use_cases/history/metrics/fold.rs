@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::fold::assessment::confidence::round4;
 use crate::fold::facts::{AcceptFacts, HandoffFacts, Inquiry, InquiryKind, SessionFacts};
-use crate::history::metrics::duplicates::{SessionText, repeats};
+use crate::use_cases::history::metrics::duplicates::{SessionText, repeats};
 use empirica_notes::model::{Id, SessionId, Verdict};
 
 empirica_notes::named_enum! {

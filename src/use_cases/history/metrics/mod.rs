@@ -10,13 +10,15 @@ use crate::context::handoffs::ListedHandoff;
 use crate::context::records::gather_from;
 use crate::context::{CommandContext, handoffs};
 use crate::fold::facts::SessionFacts;
-use crate::handoff::arrival;
-use crate::handoff::receive::accept;
-use crate::history::metrics::fold::{HandoffMetrics, Metrics, MetricsQuery, Period, Reception, metrics, reception};
 use crate::index::Index;
-use crate::search::filter::date;
-use crate::session::resume::{ResumedSession, resumed};
 use crate::text::tokens;
+use crate::use_cases::handoff::arrival;
+use crate::use_cases::handoff::receive::accept;
+use crate::use_cases::history::metrics::fold::{
+    HandoffMetrics, Metrics, MetricsQuery, Period, Reception, metrics, reception,
+};
+use crate::use_cases::search::filter::date;
+use crate::use_cases::session::resume::{ResumedSession, resumed};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::dates::DayBoundary;
 use empirica_notes::model::SessionId;

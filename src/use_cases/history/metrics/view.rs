@@ -3,23 +3,23 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::handoff::pack::Detail;
-use crate::handoff::receive;
-use crate::handoff::receive::view::{AcceptView, QuestionView};
-use crate::history::metrics::fold::{
-    DatedInquiry, Duplicate, HandoffMetrics, HandoverMetrics, Period, Ratio, Receiver,
-};
-use crate::history::metrics::{HandoffWorth, MetricsOutcome};
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::render::format::duration;
 use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::resume;
-use crate::session::resume::view::ResumeForm;
-use crate::session::resume::{ResumeOutcome, ResumedSession};
 use crate::text::tokens;
+use crate::use_cases::handoff::pack::Detail;
+use crate::use_cases::handoff::receive;
+use crate::use_cases::handoff::receive::view::{AcceptView, QuestionView};
+use crate::use_cases::history::metrics::fold::{
+    DatedInquiry, Duplicate, HandoffMetrics, HandoverMetrics, Period, Ratio, Receiver,
+};
+use crate::use_cases::history::metrics::{HandoffWorth, MetricsOutcome};
+use crate::use_cases::session::resume;
+use crate::use_cases::session::resume::view::ResumeForm;
+use crate::use_cases::session::resume::{ResumeOutcome, ResumedSession};
 use empirica_notes::error::{Result, Shell};
 use empirica_notes::model::{Id, SessionId};
 

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::checkpoint;
-use crate::checkpoint::view::StoredCheckpointView;
 use crate::fold::assessment::confidence::overall;
-use crate::history::record_line;
 use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::{format, safe};
+use crate::use_cases::checkpoint;
+use crate::use_cases::checkpoint::view::StoredCheckpointView;
+use crate::use_cases::history::record_line;
 use empirica_notes::format::record::body_to_map;
 use empirica_notes::model::{Assessment, Body, Id, Phase, Record};
 

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::handoff::sign::{CheckedSignature, SignOutcome, SignatureState, Verification};
-use crate::history::show::committer::{Committed, Committers};
 use crate::render::answer::Answer;
 use crate::render::safe;
+use crate::use_cases::handoff::sign::{CheckedSignature, SignOutcome, SignatureState, Verification};
+use crate::use_cases::history::show::committer::{Committed, Committers};
 use empirica_notes::error::{Error, empirica};
 use empirica_notes::model::Id;
 use empirica_notes::store::LineOrigin;

@@ -5,15 +5,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::handoffs::ListedHandoff;
-use crate::handoff::view::{HandoffView, compact, markdown, template};
-use crate::handoff::{arrival, receive};
-use crate::history::record_line;
-use crate::history::show::record::PointView;
-use crate::history::show::{ShowOutcome, record, trust};
 use crate::render::answer::Answer;
 use crate::render::safe;
 use crate::render::template::Templates;
-use crate::session;
+use crate::use_cases::handoff::view::{HandoffView, compact, markdown, template};
+use crate::use_cases::handoff::{arrival, receive};
+use crate::use_cases::history::record_line;
+use crate::use_cases::history::show::record::PointView;
+use crate::use_cases::history::show::{ShowOutcome, record, trust};
+use crate::use_cases::session;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Record};
 

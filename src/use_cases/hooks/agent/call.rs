@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::hooks::agent;
-use crate::hooks::agent::event::{self, HookEvent, HookKind};
-use crate::hooks::agent::view;
 use crate::render::template::Templates;
-use crate::setup::agents::entries::entry;
+use crate::use_cases::hooks::agent;
+use crate::use_cases::hooks::agent::event::{self, HookEvent, HookKind};
+use crate::use_cases::hooks::agent::view;
+use crate::use_cases::setup::agents::entries::entry;
 use empirica_notes::env::Env;
 use empirica_notes::git::Repository;
 use empirica_notes::store::Render;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::setup::agents::entries::{Dialect, EventKind, entry};
+use crate::use_cases::setup::agents::entries::{Dialect, EventKind, entry};
 use empirica_transcripts::category;
 use empirica_transcripts::model::Agent;
 

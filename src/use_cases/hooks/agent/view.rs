@@ -1,16 +1,16 @@
 //! Text of an agent's hook for the model.
 
 use crate::fold::assessment::gate::Gate;
-use crate::handoff::arrival;
-use crate::handoff::arrival::fold::remaining;
-use crate::handoff::pack::Detail;
-use crate::hooks::agent::{Injection, SessionBrief};
 use crate::render::budget::{self, BudgetList, Keep, LEAST, OutputForm, Shortening};
 use crate::render::drift::drift_line;
 use crate::render::safe;
 use crate::render::template::Templates;
-use crate::session::project_overview::sections;
-use crate::session::{compaction, project_overview, resume};
+use crate::use_cases::handoff::arrival;
+use crate::use_cases::handoff::arrival::fold::remaining;
+use crate::use_cases::handoff::pack::Detail;
+use crate::use_cases::hooks::agent::{Injection, SessionBrief};
+use crate::use_cases::session::project_overview::sections;
+use crate::use_cases::session::{compaction, project_overview, resume};
 use empirica_notes::error::{Result, empirica};
 
 /// The text for the model; may be empty.

@@ -13,12 +13,12 @@ use serde::Serialize;
 
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
-use crate::import::python::convert::draft::{ConvertedLine, Original};
-use crate::import::python::convert::{PREFIXES, Unreadable};
-use crate::import::python::nearest::Nearest;
-use crate::import::python::originals::{NewRecord, Originals};
 use crate::render::counts;
 use crate::render::counts::KindCount;
+use crate::use_cases::import::python::convert::draft::{ConvertedLine, Original};
+use crate::use_cases::import::python::convert::{PREFIXES, Unreadable};
+use crate::use_cases::import::python::nearest::Nearest;
+use crate::use_cases::import::python::originals::{NewRecord, Originals};
 use empirica_notes::error::Result;
 use empirica_notes::git::notes::foreign;
 use empirica_notes::git::{Oid, parse_oid};

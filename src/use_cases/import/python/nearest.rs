@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::context::CommandContext;
-use crate::import::python::convert::draft::ConvertedLine;
+use crate::use_cases::import::python::convert::draft::ConvertedLine;
 use empirica_notes::error::Result;
 use empirica_notes::git::notes::foreign;
 use empirica_notes::git::rewrites::{CommitFate, LostCommit, find};

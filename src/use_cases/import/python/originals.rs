@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use crate::import::python::convert;
-use crate::import::python::convert::draft::ConvertedLine;
+use crate::use_cases::import::python::convert;
+use crate::use_cases::import::python::convert::draft::ConvertedLine;
 use empirica_notes::error::Result;
 use empirica_notes::format;
 use empirica_notes::format::lines;

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::import::python::convert::Unreadable;
-use crate::import::python::{MovedNote, PythonOutcome};
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use crate::use_cases::import::python::convert::Unreadable;
+use crate::use_cases::import::python::{MovedNote, PythonOutcome};
 use empirica_notes::error::{empirica, text};
 
 /// How many entries a text lists.

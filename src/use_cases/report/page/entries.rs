@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::render::{format, safe};
-use crate::report::gather::ReportOutcome;
 use crate::text::shorten::short;
+use crate::use_cases::report::gather::ReportOutcome;
 use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
 
 /// Most characters of a text.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::knowledge::{Fact, FactKind};
-use crate::report::page::svg::{at, curve, label, number, picture, scrolling, tail, text};
 use crate::text::shorten::short;
+use crate::use_cases::report::knowledge::{Fact, FactKind};
+use crate::use_cases::report::page::svg::{at, curve, label, number, picture, scrolling, tail, text};
 
 /// Most facts, the newest.
 const MAX_FACTS: usize = 36;

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::render::{format, safe};
-use crate::report::attention::LISTED;
-use crate::report::gather::{FACTS, ReportOutcome, SESSIONS};
-use crate::report::page::entries::{Omitted, PageEntries, group};
+use crate::use_cases::report::attention::LISTED;
+use crate::use_cases::report::gather::{FACTS, ReportOutcome, SESSIONS};
+use crate::use_cases::report::page::entries::{Omitted, PageEntries, group};
 use empirica_notes::error::{Command, Error, Result, empirica};
 
 const TEMPLATE: &str = include_str!("../../../../templates/report.html");

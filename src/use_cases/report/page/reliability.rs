@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::fold::assessment::belief::{Belief, Tendency};
 use crate::fold::assessment::track_record::{ReliabilityBin, Score};
 use crate::render::format;
-use crate::report::page::svg::{at, line, number, picture};
+use crate::use_cases::report::page::svg::{at, line, number, picture};
 
 /// Left and top of the plot, and its width and height.
 const LEFT: f64 = 64.0;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fold::handover_graph::Handover;
-use crate::report::gather::SessionStory;
-use crate::report::page::svg::{at, label, line, number, picture, scrolling, text};
 use crate::text::shorten::short;
+use crate::use_cases::report::gather::SessionStory;
+use crate::use_cases::report::page::svg::{at, label, line, number, picture, scrolling, text};
 use empirica_notes::model::{Id, SessionId};
 
 /// Most sessions, the newest.

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::fold::assessment::confidence::{alone, series};
 use crate::fold::session_records::SessionRecords;
 use crate::render::format;
-use crate::report::gather::SessionStory;
-use crate::report::page::svg::{at, line, number, picture, scrolling};
+use crate::use_cases::report::gather::SessionStory;
+use crate::use_cases::report::page::svg::{at, line, number, picture, scrolling};
 use empirica_notes::model::Vector;
 use empirica_notes::model::vectors::Tier;
 

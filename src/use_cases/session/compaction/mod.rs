@@ -2,16 +2,16 @@
 
 pub mod view;
 
-use crate::checkpoint::compare::changes::HistoryBetween;
-use crate::checkpoint::compare::operand::Operand;
-use crate::checkpoint::compare::{Comparison, compare};
-use crate::checkpoint::diff;
-use crate::checkpoint::diff::compared;
-use crate::checkpoint::save::CheckpointOutcome as Taken;
 use crate::context::CommandContext;
 use crate::context::records::gather;
 use crate::fold::session_records::SessionRecords;
-use crate::session::project_overview;
+use crate::use_cases::checkpoint::compare::changes::HistoryBetween;
+use crate::use_cases::checkpoint::compare::operand::Operand;
+use crate::use_cases::checkpoint::compare::{Comparison, compare};
+use crate::use_cases::checkpoint::diff;
+use crate::use_cases::checkpoint::diff::compared;
+use crate::use_cases::checkpoint::save::CheckpointOutcome as Taken;
+use crate::use_cases::session::project_overview;
 use empirica_notes::error::Result;
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::{Assessment, Body, Checkpoint, Envelope, Id, Vector};

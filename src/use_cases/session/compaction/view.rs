@@ -4,18 +4,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::checkpoint;
-use crate::checkpoint::compare::operand::Operand;
-use crate::checkpoint::diff::view::{DiffView, details, sentence};
-use crate::checkpoint::save::CheckpointOutcome as Taken;
 use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::compaction::CompactionOutcome;
-use crate::session::project_overview;
 use crate::text::shorten::short;
 use crate::text::tokens;
+use crate::use_cases::checkpoint;
+use crate::use_cases::checkpoint::compare::operand::Operand;
+use crate::use_cases::checkpoint::diff::view::{DiffView, details, sentence};
+use crate::use_cases::checkpoint::save::CheckpointOutcome as Taken;
+use crate::use_cases::session::compaction::CompactionOutcome;
+use crate::use_cases::session::project_overview;
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::model::Id;
 

@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use crate::render::budget::{BudgetEntry, BudgetList, OutputForm, brief, entry, list};
 use crate::render::format::short_commit;
 use crate::render::{budget, format, safe};
-use crate::session::project_overview::memory::Memory;
-use crate::session::project_overview::overview::{
+use crate::text::tokens;
+use crate::use_cases::session::project_overview::memory::Memory;
+use crate::use_cases::session::project_overview::overview::{
     AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, Overview, PastDecision, PastMistake,
     RecentSession, never, status,
 };
-use crate::text::tokens;
 use empirica_notes::model::journal::DeadEnd;
 
 /// The entries that each list gets in a round, most important list first; `true` if those of the first round are dropped last.

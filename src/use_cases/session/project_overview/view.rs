@@ -10,12 +10,14 @@ use crate::render::budget::{self, BudgetList, Entries, Keep, LEAST, OutputForm, 
 use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
-use crate::session::project_overview::ProjectOverviewOutcome;
-use crate::session::project_overview::overview::{
+use crate::text::tokens;
+use crate::use_cases::session::project_overview::ProjectOverviewOutcome;
+use crate::use_cases::session::project_overview::overview::{
     AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, PastDecision, PastMistake, RecentSession,
 };
-use crate::session::project_overview::sections::{self, EntryView, LongTermMemoryView, WorkingMemoryView, lists};
-use crate::text::tokens;
+use crate::use_cases::session::project_overview::sections::{
+    self, EntryView, LongTermMemoryView, WorkingMemoryView, lists,
+};
 use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
 use empirica_notes::model::SessionId;
 use empirica_notes::model::journal::DeadEnd;
@@ -346,7 +348,7 @@ impl Project<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::project_overview::overview::Overview;
+    use crate::use_cases::session::project_overview::overview::Overview;
     use empirica_notes::model::Id;
 
     fn outcome(mistakes: u64) -> ProjectOverviewOutcome {

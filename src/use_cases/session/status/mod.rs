@@ -13,8 +13,8 @@ use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
 use crate::fold::session_records::SessionRecords;
-use crate::session::status::pending::{PendingRecords, Unsynced};
-use crate::setup::record::SetupRecord;
+use crate::use_cases::session::status::pending::{PendingRecords, Unsynced};
+use crate::use_cases::setup::record::SetupRecord;
 use empirica_notes::error::{Command, Result, blank, empirica};
 
 /// An active session.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
-use crate::sync::policy::{SyncPolicy, destinations};
+use crate::use_cases::sync::policy::{SyncPolicy, destinations};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::format;
 use empirica_notes::git::remotes::tracking_name;

@@ -3,7 +3,7 @@
 use empirica_transcripts::model::Agent;
 use serde_json::{Value, json};
 
-use crate::setup::agents::entries::EventKind::*;
+use crate::use_cases::setup::agents::entries::EventKind::*;
 
 #[derive(Debug, Clone, Copy)]
 pub struct AgentEntry {

@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::setup::agents::edit::FileFormat;
-use crate::setup::agents::edit::spot::EditError;
-use crate::setup::agents::marked;
-use crate::setup::agents::marked::BrokenMarks;
-use crate::setup::record::{EditedFile, Insertion, hash};
-use crate::setup::steps::{SetupStep, SetupWarning};
+use crate::use_cases::setup::agents::edit::FileFormat;
+use crate::use_cases::setup::agents::edit::spot::EditError;
+use crate::use_cases::setup::agents::marked;
+use crate::use_cases::setup::agents::marked::BrokenMarks;
+use crate::use_cases::setup::record::{EditedFile, Insertion, hash};
+use crate::use_cases::setup::steps::{SetupStep, SetupWarning};
 use empirica_notes::error::{Error, Result, move_aside, quote};
 use empirica_notes::git::Repository;
 

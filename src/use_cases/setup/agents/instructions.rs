@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::setup::agents::files::{EditableWorkTree, LocatedFile, broken};
-use crate::setup::agents::marked;
-use crate::setup::agents::readers;
-use crate::setup::agents::readers::{InstructionFile, Reader};
-use crate::setup::record::{EditedFile, Insertion, SetupRecord, hash};
-use crate::setup::steps;
-use crate::setup::steps::SetupStep;
+use crate::use_cases::setup::agents::files::{EditableWorkTree, LocatedFile, broken};
+use crate::use_cases::setup::agents::marked;
+use crate::use_cases::setup::agents::readers;
+use crate::use_cases::setup::agents::readers::{InstructionFile, Reader};
+use crate::use_cases::setup::record::{EditedFile, Insertion, SetupRecord, hash};
+use crate::use_cases::setup::steps;
+use crate::use_cases::setup::steps::SetupStep;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::git::Repository;
 

@@ -13,13 +13,13 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use crate::setup::agents::edit::spot::EntryPath;
-use crate::setup::agents::edit::{AddedEntry, FileFormat, MARK};
-use crate::setup::agents::entries::{AgentEntry, Dialect, HookFile, Plugin, SERVER, Server};
-use crate::setup::agents::files::{EditableWorkTree, LocatedFile, faulty};
-use crate::setup::git_hooks::scripts::shell_path;
-use crate::setup::record::{EditedFile, Insertion, SetupRecord, hash};
-use crate::setup::steps::{SetupStep, SetupWarning};
+use crate::use_cases::setup::agents::edit::spot::EntryPath;
+use crate::use_cases::setup::agents::edit::{AddedEntry, FileFormat, MARK};
+use crate::use_cases::setup::agents::entries::{AgentEntry, Dialect, HookFile, Plugin, SERVER, Server};
+use crate::use_cases::setup::agents::files::{EditableWorkTree, LocatedFile, faulty};
+use crate::use_cases::setup::git_hooks::scripts::shell_path;
+use crate::use_cases::setup::record::{EditedFile, Insertion, SetupRecord, hash};
+use crate::use_cases::setup::steps::{SetupStep, SetupWarning};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;

@@ -2,7 +2,7 @@
 
 use empirica_transcripts::model::Agent;
 
-use crate::setup::agents::entries;
+use crate::use_cases::setup::agents::entries;
 
 /// The file that most agents read.
 const COMMON: &str = "AGENTS.md";

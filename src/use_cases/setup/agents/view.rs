@@ -7,10 +7,10 @@ use serde::Serialize;
 use crate::render::answer::Answer;
 use crate::render::format;
 use crate::render::template::Templates;
-use crate::setup;
-use crate::setup::agents::instructions::InstructionsOutcome;
-use crate::setup::agents::readers::{InstructionFile, Reader};
-use crate::setup::view::ChangeView;
+use crate::use_cases::setup;
+use crate::use_cases::setup::agents::instructions::InstructionsOutcome;
+use crate::use_cases::setup::agents::readers::{InstructionFile, Reader};
+use crate::use_cases::setup::view::ChangeView;
 use empirica_notes::error::{Result, empirica};
 
 /// The instructions in a file: Markdown from the template `instructions.md`; generic without a file.

@@ -5,7 +5,7 @@ use minijinja::{Value, context};
 use crate::render::answer::Answer;
 use crate::render::safe;
 use crate::render::template::Templates;
-use crate::setup::demo::DemoOutcome;
+use crate::use_cases::setup::demo::DemoOutcome;
 use empirica_notes::error::{Result, empirica};
 
 pub fn answer(outcome: &DemoOutcome, terminal: &mut Templates) -> Result<Answer> {

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::context::CommandContext;
-use crate::setup::doctor::check::DoctorCheck;
-use crate::setup::doctor::settings::unset;
-use crate::setup::git_hooks::scripts::{self, shell_path};
-use crate::setup::record::{HookPlacement, SetupRecord};
-use crate::setup::steps::SetupStep;
-use crate::setup::{git_hooks, init, settings};
+use crate::use_cases::setup::doctor::check::DoctorCheck;
+use crate::use_cases::setup::doctor::settings::unset;
+use crate::use_cases::setup::git_hooks::scripts::{self, shell_path};
+use crate::use_cases::setup::record::{HookPlacement, SetupRecord};
+use crate::use_cases::setup::steps::SetupStep;
+use crate::use_cases::setup::{git_hooks, init, settings};
 use empirica_notes::error::empirica;
 use empirica_notes::git::process;
 use empirica_notes::git::process::version;

@@ -8,13 +8,13 @@ mod settings;
 pub mod view;
 
 use crate::context::CommandContext;
-use crate::setup::doctor::check::DoctorCheck;
-use crate::setup::init;
-use crate::setup::steps::SetupStep;
-use crate::sync::{flush, repair};
+use crate::use_cases::setup::doctor::check::DoctorCheck;
+use crate::use_cases::setup::init;
+use crate::use_cases::setup::steps::SetupStep;
+use crate::use_cases::sync::{flush, repair};
 use empirica_notes::error::Result;
 
-pub use crate::setup::doctor::secrets::secrets;
+pub use crate::use_cases::setup::doctor::secrets::secrets;
 
 #[derive(Debug)]
 pub struct DoctorOutcome {

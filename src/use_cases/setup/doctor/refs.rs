@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::context::CommandContext;
 use crate::render::format;
-use crate::setup::doctor::check::DoctorCheck;
-use crate::setup::git_hooks::scripts::shell_path;
-use crate::sync::policy::{SyncPolicy, destinations};
+use crate::use_cases::setup::doctor::check::DoctorCheck;
+use crate::use_cases::setup::git_hooks::scripts::shell_path;
+use crate::use_cases::sync::policy::{SyncPolicy, destinations};
 use empirica_notes::error::empirica;
 use empirica_notes::error::quote;
 use empirica_notes::git::history::reach::check_reachable;

@@ -1,7 +1,7 @@
 //! Scans everything stored for secrets; never prints them.
 
 use crate::context::CommandContext;
-use crate::setup::doctor::check::DoctorCheck;
+use crate::use_cases::setup::doctor::check::DoctorCheck;
 use empirica_notes::store::{Leak, LeakPart};
 
 /// A check per stored secret, with the command that removes it. `progress` receives the notes done and their total.

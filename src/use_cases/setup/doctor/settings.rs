@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::context::CommandContext;
-use crate::setup::doctor::check::DoctorCheck;
-use crate::setup::settings::remotes::sides;
-use crate::setup::settings::{choice, remotes};
-use crate::sync::policy::SyncPolicy;
+use crate::use_cases::setup::doctor::check::DoctorCheck;
+use crate::use_cases::setup::settings::remotes::sides;
+use crate::use_cases::setup::settings::{choice, remotes};
+use crate::use_cases::sync::policy::SyncPolicy;
 use empirica_notes::error::Result;
 use empirica_notes::error::quote;
 use empirica_notes::git::Repository;

@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::setup;
-use crate::setup::doctor::DoctorOutcome;
-use crate::setup::doctor::check::DoctorCheck;
-use crate::setup::view::ChangeView;
-use crate::sync::repair;
-use crate::sync::repair::view::RepairView;
+use crate::use_cases::setup;
+use crate::use_cases::setup::doctor::DoctorOutcome;
+use crate::use_cases::setup::doctor::check::DoctorCheck;
+use crate::use_cases::setup::view::ChangeView;
+use crate::use_cases::sync::repair;
+use crate::use_cases::sync::repair::view::RepairView;
 use empirica_notes::error::{Command, Error};
 
 /// The state of the setup and the records. If something is wrong, the exit code is 1 and the document is a failure that has these

@@ -4,9 +4,9 @@ pub mod scripts;
 
 use std::path::{Path, PathBuf};
 
-use crate::setup::git_hooks::scripts::{BEFORE, HookFile, found, shell_path};
-use crate::setup::record::{HookPlacement, InstalledHooks, SetupRecord, hash};
-use crate::setup::steps::{SetupStep, SetupWarning};
+use crate::use_cases::setup::git_hooks::scripts::{BEFORE, HookFile, found, shell_path};
+use crate::use_cases::setup::record::{HookPlacement, InstalledHooks, SetupRecord, hash};
+use crate::use_cases::setup::steps::{SetupStep, SetupWarning};
 use empirica_notes::env::is_executable;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Repository;

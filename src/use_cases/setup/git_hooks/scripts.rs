@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::setup::record::hash;
+use crate::use_cases::setup::record::hash;
 use empirica_notes::env::is_executable;
 use empirica_notes::error::quote;
 use empirica_notes::git::Repository;

@@ -2,10 +2,10 @@
 
 pub mod remotes;
 
-use crate::setup::git_hooks::scripts;
-use crate::setup::record::{AddedConfig, HookPlacement, SetupRecord};
-use crate::setup::settings::remotes::Remote;
-use crate::setup::steps::{SetupStep, SetupWarning};
+use crate::use_cases::setup::git_hooks::scripts;
+use crate::use_cases::setup::record::{AddedConfig, HookPlacement, SetupRecord};
+use crate::use_cases::setup::settings::remotes::Remote;
+use crate::use_cases::setup::steps::{SetupStep, SetupWarning};
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::remotes::preferred;

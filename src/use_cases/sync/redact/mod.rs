@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::{CommandContext, active, names};
-use crate::sync::policy::{SyncPolicy, destinations};
-use crate::sync::remote::RemoteSyncRun;
+use crate::use_cases::sync::policy::{SyncPolicy, destinations};
+use crate::use_cases::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Kind, Result, empirica, quote};
 use empirica_notes::format::redact::Attribution;
 use empirica_notes::git::remotes;

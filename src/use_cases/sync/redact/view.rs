@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::sync::redact::{RedactOutcome, RemoteRedaction, RemoteState, ScrubOutcome};
+use crate::use_cases::sync::redact::{RedactOutcome, RemoteRedaction, RemoteState, ScrubOutcome};
 use empirica_notes::error::quote;
 use empirica_notes::error::{Error, empirica, text};
 use empirica_notes::model::Id;

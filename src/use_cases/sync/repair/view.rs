@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::sync::repair::{Candidate, Repair, RepairOutcome, RepairVerdict};
+use crate::use_cases::sync::repair::{Candidate, Repair, RepairOutcome, RepairVerdict};
 use empirica_notes::error::{Command, empirica, text};
 use empirica_notes::git::Oid;
 use empirica_notes::git::rewrites::Rule;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::handoff::check::rules::*;
-use crate::handoff::managed::payload;
+use crate::use_cases::handoff::check::rules::*;
+use crate::use_cases::handoff::managed::payload;
 use empirica_notes::model::goal::{GoalState, Priority};
 use empirica_notes::model::handoff::{HandoffEvidence, Item};
 use empirica_notes::model::{Id, Phase};

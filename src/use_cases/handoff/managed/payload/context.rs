@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::handoff::managed::payload::text::{Text, Time};
+use crate::use_cases::handoff::managed::payload::text::{Text, Time};
 
 /// The state of a session for its successor; by default, every field comes from the session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

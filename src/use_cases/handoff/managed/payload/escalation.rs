@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::handoff::managed::payload::text::{Text, Time};
+use crate::use_cases::handoff::managed::payload::text::{Text, Time};
 
 /// A problem that needs a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

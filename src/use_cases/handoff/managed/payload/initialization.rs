@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::handoff::managed::payload::text::{Text, Time};
+use crate::use_cases::handoff::managed::payload::text::{Text, Time};
 
 /// A request as instructions for a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -17,11 +17,11 @@ use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::handoff::managed::payload::context::Context;
-use crate::handoff::managed::payload::error_recovery::ErrorRecovery;
-use crate::handoff::managed::payload::escalation::Escalation;
-use crate::handoff::managed::payload::initialization::Initialization;
-use crate::handoff::managed::payload::progress::Progress;
+use crate::use_cases::handoff::managed::payload::context::Context;
+use crate::use_cases::handoff::managed::payload::error_recovery::ErrorRecovery;
+use crate::use_cases::handoff::managed::payload::escalation::Escalation;
+use crate::use_cases::handoff::managed::payload::initialization::Initialization;
+use crate::use_cases::handoff::managed::payload::progress::Progress;
 use empirica_notes::model::Handoff;
 use empirica_notes::model::handoff::CONTEXT;
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::handoff::managed::payload::*;
+use crate::use_cases::handoff::managed::payload::*;
 
 /// An example of each format, in which `A|B` stands for one of several words.
 const EXAMPLES: [(&str, &str); 4] = [

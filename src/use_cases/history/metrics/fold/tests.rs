@@ -1,6 +1,6 @@
 //! Metrics of constructed facts, compared with manual computation.
 
-use crate::history::metrics::fold::*;
+use crate::use_cases::history::metrics::fold::*;
 
 /// Midnight, in UTC, this many days after the first of March 2026.
 fn day(days: i64) -> i64 {

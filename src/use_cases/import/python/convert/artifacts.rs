@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use crate::import::python::convert::draft::{RecordDraft, RefPayloads};
-use crate::import::python::convert::read::{flag, moment, share, text, texts, words};
+use crate::use_cases::import::python::convert::draft::{RecordDraft, RefPayloads};
+use crate::use_cases::import::python::convert::read::{flag, moment, share, text, texts, words};
 use empirica_notes::model::journal::{DeadEnd, Decision, Finding, Mistake, Resolve, Source, Unknown};
 use empirica_notes::model::{Body, Id};
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::import::python::convert::draft::{RecordDraft, RefPayloads};
-use crate::import::python::convert::other::{done, gist};
-use crate::import::python::convert::read;
-use crate::import::python::convert::read::{share, text, texts, words};
+use crate::use_cases::import::python::convert::draft::{RecordDraft, RefPayloads};
+use crate::use_cases::import::python::convert::other::{done, gist};
+use crate::use_cases::import::python::convert::read;
+use crate::use_cases::import::python::convert::read::{share, text, texts, words};
 use empirica_notes::model::{Assessment, Body, Checkpoint, Phase, Trigger, Vector, Vectors};
 
 /// Key for values outside our vectors.

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::import::python::convert::derive;
-use crate::import::python::convert::family::PythonRef;
-use crate::import::python::convert::read::rfc3339;
+use crate::use_cases::import::python::convert::derive;
+use crate::use_cases::import::python::convert::family::PythonRef;
+use crate::use_cases::import::python::convert::read::rfc3339;
 use empirica_notes::model::record::VERSION;
 use empirica_notes::model::{Body, Envelope, Id, SessionId};
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::import::python::convert::artifacts::main_text;
-use crate::import::python::convert::draft::{KnownGoals, RecordDraft, RefPayloads};
-use crate::import::python::convert::other;
-use crate::import::python::convert::read::{flag, moment, text, texts, words};
+use crate::use_cases::import::python::convert::artifacts::main_text;
+use crate::use_cases::import::python::convert::draft::{KnownGoals, RecordDraft, RefPayloads};
+use crate::use_cases::import::python::convert::other;
+use crate::use_cases::import::python::convert::read::{flag, moment, text, texts, words};
 use empirica_notes::model::Body;
 use empirica_notes::model::goal::{Goal, GoalDone, GoalDrop, Priority, Subtask};
 

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::fold::assessment::trajectory::{OVERALL, word};
-use crate::import::python::convert::artifacts::MISSING;
-use crate::import::python::convert::draft::{ParsedPayload, RecordDraft, RefPayloads};
-use crate::import::python::convert::read::{flag, rfc3339, text, texts};
+use crate::use_cases::import::python::convert::artifacts::MISSING;
+use crate::use_cases::import::python::convert::draft::{ParsedPayload, RecordDraft, RefPayloads};
+use crate::use_cases::import::python::convert::read::{flag, rfc3339, text, texts};
 use empirica_notes::model::handoff::{Calibration, Gap, Handoff, Item, ToolUse, Trajectory};
 use empirica_notes::model::{Body, Vector};
 

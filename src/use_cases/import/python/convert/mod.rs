@@ -17,16 +17,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use crate::import::python::convert::derive::id as derived_id;
-pub use crate::import::python::convert::family::{PREFIXES, is_ours};
-pub use crate::import::python::convert::read::rfc3339;
-pub use crate::import::python::convert::sessions::{PLACE, UNKNOWN};
+pub use crate::use_cases::import::python::convert::derive::id as derived_id;
+pub use crate::use_cases::import::python::convert::family::{PREFIXES, is_ours};
+pub use crate::use_cases::import::python::convert::read::rfc3339;
+pub use crate::use_cases::import::python::convert::sessions::{PLACE, UNKNOWN};
 
-use crate::import::python::convert::draft::{
+use crate::use_cases::import::python::convert::draft::{
     ConvertedLine, KnownGoals, Original, ParsedPayload, RecordDraft, RefPayloads, TOOL, head,
 };
-use crate::import::python::convert::family::{PythonRef, family};
-use crate::import::python::convert::sessions::Sessions;
+use crate::use_cases::import::python::convert::family::{PythonRef, family};
+use crate::use_cases::import::python::convert::sessions::Sessions;
 use empirica_notes::model::{Body, Envelope, Id};
 
 /// A payload that cannot be converted, and why.

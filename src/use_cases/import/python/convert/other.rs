@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::import::python::convert::draft::{RecordDraft, RefPayloads};
-use crate::import::python::convert::read::{text, words};
+use crate::use_cases::import::python::convert::draft::{RecordDraft, RefPayloads};
+use crate::use_cases::import::python::convert::read::{text, words};
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::Activity;
 

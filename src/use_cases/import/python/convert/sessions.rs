@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::import::python::convert::draft::{ConvertedLine, RecordDraft, RefPayloads, TOOL, head};
-use crate::import::python::convert::{derive, read};
+use crate::use_cases::import::python::convert::draft::{ConvertedLine, RecordDraft, RefPayloads, TOOL, head};
+use crate::use_cases::import::python::convert::{derive, read};
 use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::{Body, SessionId};
 

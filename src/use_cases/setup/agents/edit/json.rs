@@ -4,7 +4,7 @@ use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRoo
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use crate::setup::agents::edit::spot::{EditError, EntryPath};
+use crate::use_cases::setup::agents::edit::spot::{EditError, EntryPath};
 
 /// Extensions of JSON that agents accept.
 const OPTIONS: ParseOptions = ParseOptions {

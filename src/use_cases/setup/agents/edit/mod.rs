@@ -9,7 +9,7 @@ pub mod toml;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::setup::agents::edit::spot::{EditError, EntryPath};
+use crate::use_cases::setup::agents::edit::spot::{EditError, EntryPath};
 
 /// Part of every command line the program enters as a hook.
 pub const MARK: &str = "git-empirica hook agent ";

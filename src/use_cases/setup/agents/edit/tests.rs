@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::setup::agents::edit::*;
+use crate::use_cases::setup::agents::edit::*;
 
 fn hook(event: &str) -> Value {
     json!({"hooks": [{"type": "command", "command": format!("{MARK}x {event} || true"), "timeout": 5}]})

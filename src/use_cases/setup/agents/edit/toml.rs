@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toml_edit::{Document, Item, Table, TableLike};
 
-use crate::setup::agents::edit::spot::{EditError, EntryPath};
+use crate::use_cases::setup::agents::edit::spot::{EditError, EntryPath};
 
 fn parsed(text: &str) -> Result<Document<&str>, EditError> {
     Document::parse(text).map_err(|error| {
