@@ -88,7 +88,7 @@ impl CollectedTranscript {
         self.tools = self.tools.iter().filter_map(|tool| more(tool, &before.tools)).collect();
         self.files.retain(|file| !before.files.contains(file));
         self.decisions.retain(|text| !before.decisions.contains(text));
-        self.tokens = less(self.tokens, before.tokens);
+        self.tokens = self.tokens.minus(before.tokens);
     }
 
     /// Tokens that a resume replaces: its context at the end, otherwise its input and output.
@@ -214,7 +214,7 @@ pub fn added(transcript: &Transcript, id: &str, collected: &CollectedTranscript)
         files_outside: transcript.files_outside.saturating_sub(collected.files_outside),
         pending_tasks: (transcript.pending_tasks != collected.pending_tasks).then(|| transcript.pending_tasks.clone()),
         decisions: new(&transcript.decisions, &collected.decisions),
-        tokens: less(transcript.tokens, collected.tokens),
+        tokens: transcript.tokens.minus(collected.tokens),
         context_tokens: transcript.context_tokens.filter(|now| Some(*now) != collected.context_tokens),
         subagents: subagents
             .map(|(at, subagent)| NumberedSubagent { at: at as u64, subagent: subagent.clone() })
@@ -237,15 +237,6 @@ fn more(tool: &ToolSummary, collected: &[ToolSummary]) -> Option<ToolSummary> {
     let free = SAMPLES.saturating_sub(collected.samples.len());
     let samples = tool.samples.iter().filter(|text| !collected.samples.contains(text)).take(free).cloned().collect();
     (count + errors > 0).then(|| ToolSummary { category: tool.category.clone(), count, errors, samples })
-}
-
-fn less(now: Tokens, collected: Tokens) -> Tokens {
-    Tokens {
-        input: now.input.saturating_sub(collected.input),
-        output: now.output.saturating_sub(collected.output),
-        cache_read: now.cache_read.saturating_sub(collected.cache_read),
-        cache_write: now.cache_write.saturating_sub(collected.cache_write),
-    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,10 @@ mod text;
 
 #[cfg(feature = "read")]
 pub use crate::agents::category;
+#[cfg(feature = "read")]
+pub use crate::agents::codex::exit_code;
 pub use crate::error::{Error, Result};
+#[cfg(feature = "read")]
+pub use crate::read::exit::exit_line;
 #[cfg(feature = "read")]
 pub use crate::reader::{detect, read, read_from};

@@ -104,6 +104,16 @@ impl Tokens {
         }
     }
 
+    /// The difference of two counts; zero where the other is larger.
+    pub fn minus(self, other: Tokens) -> Tokens {
+        Tokens {
+            input: self.input.saturating_sub(other.input),
+            output: self.output.saturating_sub(other.output),
+            cache_read: self.cache_read.saturating_sub(other.cache_read),
+            cache_write: self.cache_write.saturating_sub(other.cache_write),
+        }
+    }
+
     /// The sum of all four kinds.
     pub fn sum(self) -> u64 {
         [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
@@ -163,6 +173,9 @@ pub struct Transcript {
     pub agent: Agent,
     /// The agent's own id of the session, which is data and never a file name.
     pub session_id: Option<String>,
+    /// The agent's own id of the session it was forked from. What was copied from there counts only there: except for
+    /// the pending tasks, everything here was added after the fork.
+    pub parent: Option<String>,
     /// The folder the agent was started in, as written.
     pub cwd: Option<String>,
     /// The last branch named.
@@ -217,6 +230,7 @@ impl Transcript {
         Transcript {
             agent,
             session_id: None,
+            parent: None,
             cwd: None,
             branch: None,
             commit: None,

@@ -190,13 +190,13 @@ pub fn stored_id(agent: Agent, id: &str) -> String {
     }
 }
 
-/// Replaces the secrets of a transcript except in its ID.
+/// Replaces the secrets of a transcript except in its ID and its parent's.
 fn without_secrets(transcript: Transcript) -> Result<Transcript> {
-    let id = transcript.session_id.clone();
+    let (id, parent) = (transcript.session_id.clone(), transcript.parent.clone());
     let mut json = serde_json::to_value(transcript).map_err(|error| unreadable_notes().caused_by(error))?;
     redact_value(&mut json);
     let clean: Transcript = serde_json::from_value(json).map_err(|error| unreadable_notes().caused_by(error))?;
-    Ok(Transcript { session_id: id, ..clean })
+    Ok(Transcript { session_id: id, parent, ..clean })
 }
 
 fn unreadable_notes() -> Error {

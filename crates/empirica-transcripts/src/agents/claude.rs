@@ -5,23 +5,24 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 
-use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions, read_rows};
+use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions, read_subagent};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::block::{Block, Blocks};
-use crate::read::call::Call;
-use crate::read::files::{entries, modified};
+use crate::read::call::{Call, Entry, TODO, Todos};
+use crate::read::files::entries;
 use crate::read::keys::Keys;
 use crate::read::lenient::{Count, Flag, Text, lenient};
 use crate::read::rows;
 use crate::summary::answers;
-use crate::summary::fold::{Fold, Owner};
+use crate::summary::fold::{Fold, Owner, parsed};
 use crate::text::words;
 
 pub(crate) static FORMAT: Format = Format {
     agent: Agent::ClaudeCode,
-    tools: &[],
+    tools: &[("TaskCreate", TODO), ("TaskUpdate", TODO), ("TaskGet", TODO), ("TaskList", TODO)],
     data: (Some("CLAUDE_CONFIG_DIR"), ".claude"),
     sessions: Sessions::Rows(RowFormat {
         files: &["projects/*/*.jsonl"],
@@ -78,6 +79,22 @@ lenient! {
         is_summary: Flag = "isCompactSummary",
         is_failure: Flag = "isApiErrorMessage",
         result: Option<&'a RawValue> = "toolUseResult",
+        forked: Fork<'a> = "forkedFrom",
+    }
+
+    /// The origin of a copied row.
+    Fork {
+        session: Text<'a> = "sessionId",
+    }
+
+    /// The result of a tool that added an entry to the task list.
+    Added {
+        task: Task<'a> = "task",
+    }
+
+    Task {
+        id: Text<'a> = "id",
+        subject: Text<'a> = "subject",
     }
 }
 
@@ -92,23 +109,48 @@ pub struct Claude {
     nameless: Option<Owner>,
     /// The id of the subagent whose file is being read.
     file: Option<String>,
+    /// The time of the first row, if that is none of the conversation.
+    start: Option<DateTime<Utc>>,
+    /// The ids of the first row of the conversation, and of the last one that was copied without its origin.
+    first: Option<String>,
+    copied: Option<(String, DateTime<Utc>)>,
 }
 
 impl Claude {
     /// Reads the file of a subagent.
     fn subagent(&mut self, path: &Path, fold: &mut Fold) -> Option<()> {
         let id = path.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
-        modified(path)?;
-        let (_, mut rows) = rows::rows(BufReader::new(File::open(path).ok()?)).ok()?;
-        let torn = std::mem::take(&mut fold.out.torn);
         self.file = Some(id.to_owned());
-        // a read error ends it
-        let _ = read_rows(self, &mut rows, fold);
-        if std::mem::replace(&mut fold.out.torn, torn) {
-            fold.out.skipped_rows -= 1;
+        read_subagent(self, path, fold)
+    }
+
+    /// Whether a row was copied from another session: it names that one, or is older than the first row of this one.
+    fn is_copy(&mut self, row: &Row, fold: &mut Fold) -> bool {
+        if row.forked.session.get().is_some() {
+            row.forked.session.set(&mut fold.out.parent);
+            return true;
         }
-        fold.out.size = fold.out.size.saturating_add(rows.size);
-        Some(())
+        let at = row.timestamp.get().and_then(parsed);
+        let Some(uuid) = row.uuid.get() else {
+            self.start = self.start.or(at.filter(|_| self.first.is_none()));
+            return false;
+        };
+        self.first.get_or_insert_with(|| uuid.to_owned());
+        let Some(at) = at.filter(|at| self.start.is_some_and(|start| *at < start)) else { return false };
+        self.copied = Some((uuid.to_owned(), at));
+        true
+    }
+
+    /// The session that the last copied row is from, if it is in the folder: of those that have it and began before it,
+    /// the newest.
+    fn parent(&self, path: &Path) -> Option<String> {
+        let (first, (uuid, at)) = (self.first.as_deref()?, self.copied.as_ref()?);
+        let files = entries(path.parent()?).into_iter().filter(|file| file != path && file.is_file());
+        let relatives = files.filter_map(|file| {
+            let (session, start) = head(&file, first)?;
+            (start <= *at && has(&file, uuid)).then_some((start, session))
+        });
+        relatives.max().map(|(_, session)| session)
     }
 
     fn owner(&mut self, row: &Row, fold: &mut Fold) -> Owner {
@@ -136,7 +178,7 @@ impl Claude {
         let meta = row.is_meta.is_true() || row.is_hidden.is_true();
         let parts = row.message.content.texts();
         for block in row.message.content.of_kind("tool_result") {
-            result(block, row.result, fold);
+            result(block, row.result, owner, fold);
         }
         if owner.is_some() {
             parts.first().inspect(|text| fold.name_after_prompt(owner, text));
@@ -174,9 +216,51 @@ impl Claude {
     }
 }
 
-fn result(block: &Block, whole: Option<&RawValue>, fold: &mut Fold) {
+/// The session in a file and the time of its first row, if its conversation begins with the row `first`.
+fn head(path: &Path, first: &str) -> Option<(String, DateTime<Utc>)> {
+    let (_, mut rows) = rows::rows(BufReader::new(File::open(path).ok()?)).ok()?;
+    let mut start = None;
+    loop {
+        rows.next().ok()??;
+        let keys = |row: &Keys| {
+            start = start.or(row.text("timestamp").as_deref().and_then(parsed));
+            Some((row.text("uuid")?, row.text("sessionId")?))
+        };
+        if let Some((uuid, session)) = Keys::with(&rows.row, keys).flatten() {
+            return start.filter(|_| uuid == first).map(|start| (session, start));
+        }
+    }
+}
+
+/// Whether a file has a row with this id.
+fn has(path: &Path, uuid: &str) -> bool {
+    let Some((_, mut rows)) = File::open(path).ok().and_then(|file| rows::rows(BufReader::new(file)).ok()) else {
+        return false;
+    };
+    let wanted = format!("\"uuid\":\"{uuid}\"");
+    while let Ok(Some(_)) = rows.next() {
+        if String::from_utf8_lossy(&rows.row).contains(&wanted) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Adds the entry that a tool added to the main agent's task list; it has an id only in the result.
+fn add_task(whole: Option<&RawValue>, fold: &mut Fold) {
+    let added = whole.and_then(|raw| serde_json::from_str::<Added>(raw.get()).ok()).unwrap_or_default();
+    if let (Some(id), Some(subject)) = (added.task.id.get(), added.task.subject.get()) {
+        let entry = Entry { id: Some(id.to_owned()), text: subject.to_owned(), status: String::new() };
+        fold.update_todos(Todos { entries: vec![entry], merge: true });
+    }
+}
+
+fn result(block: &Block, whole: Option<&RawValue>, owner: Owner, fold: &mut Fold) {
     let Some(id) = block.of.get() else { return };
     let failed = block.is_error.is_true();
+    if !failed && owner.is_none() {
+        add_task(whole, fold);
+    }
     let Some(open) = fold.end_call(id, failed) else { return };
     if failed || open.questions.is_empty() {
         return;
@@ -198,6 +282,7 @@ impl Reader for Claude {
         {
             return true;
         }
+        fold.is_copy = self.is_copy(&row, fold);
         fold.add_time(row.timestamp.get());
         fold.set_cwd(row.cwd.get());
         let owner = self.owner(&row, fold);
@@ -215,6 +300,10 @@ impl Reader for Claude {
     }
 
     fn read_adjacent(&mut self, path: &Path, fold: &mut Fold) {
+        fold.is_copy = false;
+        if fold.out.parent.is_none() {
+            fold.out.parent = self.parent(path);
+        }
         for file in entries(&path.with_extension("").join("subagents")) {
             self.subagent(&file, fold);
         }

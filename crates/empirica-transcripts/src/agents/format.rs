@@ -1,14 +1,17 @@
 //! The format of an agent's transcripts: their places, how they are detected, and their reader.
 
-use std::io::{self, BufRead};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::error::Result;
 use crate::model::{Agent, Transcript};
 use crate::read::call::Tools;
+use crate::read::files::modified;
 use crate::read::keys::Keys;
 use crate::read::lenient::is_read;
+use crate::read::rows;
 use crate::read::rows::{Piece, Rows};
 use crate::summary::fold::Fold;
 
@@ -83,6 +86,28 @@ pub(crate) fn read_rows<R: BufRead>(reader: &mut dyn Reader, rows: &mut Rows<R>,
         rows.row = row;
     }
     Ok(())
+}
+
+/// Reads the rows of a subagent's file. A torn end is not counted. `None` if it is no file that can be read.
+pub(crate) fn read_subagent(reader: &mut dyn Reader, path: &Path, fold: &mut Fold) -> Option<()> {
+    modified(path)?;
+    let (_, mut rows) = rows::rows(BufReader::new(File::open(path).ok()?)).ok()?;
+    let torn = std::mem::take(&mut fold.out.torn);
+    // a read error ends it
+    let _ = read_rows(reader, &mut rows, fold);
+    if std::mem::replace(&mut fold.out.torn, torn) {
+        fold.out.skipped_rows -= 1;
+    }
+    fold.out.size = fold.out.size.saturating_add(rows.size);
+    Some(())
+}
+
+/// The value that `value` gives for the first row of a file that is JSON and not blank.
+pub(crate) fn in_first_row<T>(path: &Path, value: impl Fn(&Keys) -> Option<T>) -> Option<T> {
+    modified(path)?;
+    let (_, mut rows) = rows::rows(BufReader::new(File::open(path).ok()?)).ok()?;
+    rows.next().ok()??;
+    Keys::with(&rows.row, value).flatten()
 }
 
 /// Reads a row, repaired if necessary, and counts it; members of a document are not counted.

@@ -1,35 +1,60 @@
 //! Chats of Gemini CLI, as one JSON document or rows: messages can be replaced by id, and rewound.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions};
+use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions, in_first_row, read_subagent};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::block::Blocks;
-use crate::read::call::{Call, category_index};
-use crate::read::files::{ancestor_name, names, small};
+use crate::read::call::{Call, Sample, TODO, Todos, category_index};
+use crate::read::exit;
+use crate::read::files::{ancestor_name, entries, names, small};
+use crate::read::input::Todo;
 use crate::read::keys::Keys;
-use crate::read::lenient::{Count, List, Text, is_read, lenient};
+use crate::read::lenient::{Content, Count, List, Text, is_read, lenient};
 use crate::read::paths;
-use crate::summary::fold::Fold;
+use crate::summary::fold::{Fold, Owner};
 use crate::text::limits::{MESSAGE, with_margin};
 use crate::text::words;
 
 pub(crate) static FORMAT: Format = Format {
     agent: Agent::Gemini,
-    tools: &[("read_many_files", "read"), ("google_web_search", "search")],
+    tools: &[
+        ("read_many_files", "read"),
+        ("google_web_search", "search"),
+        ("ask_user", "ask"),
+        ("invoke_agent", "task"),
+        ("generalist", "task"),
+        ("codebase_investigator", "task"),
+        ("tracker_create_task", TODO),
+        ("tracker_update_task", TODO),
+        ("tracker_get_task", TODO),
+        ("tracker_list_tasks", TODO),
+        ("tracker_add_dependency", TODO),
+        ("tracker_visualize", TODO),
+    ],
     data: (None, ".gemini"),
     sessions: Sessions::Rows(RowFormat {
         files: &["tmp/*/chats/*.json", "tmp/*/chats/*.jsonl"],
         matches,
         reader: || Box::<Gemini>::default(),
-        folder_by_path: |path, folder| project_root(path).or_else(|| with_hash(folder?, ancestor_name(path, 2)?)),
-        folder_in_row: |row, folder| with_hash(folder, &row.text("projectHash")?),
+        folder_by_path: |path, folder| {
+            let is_subagent = in_first_row(path, |row| row.text("kind")).is_some_and(|kind| kind == SUBAGENT);
+            let by_path = || project_root(path).or_else(|| with_hash(folder?, ancestor_name(path, 2)?));
+            if is_subagent { None } else { by_path() }
+        },
+        folder_in_row: |row, folder| {
+            with_hash(folder, &row.text("projectHash")?)
+                .filter(|_| row.text("kind").is_none_or(|kind| kind != SUBAGENT))
+        },
     }),
 };
+
+/// The kind of a chat that a subagent wrote.
+const SUBAGENT: &str = "subagent";
 
 fn matches(row: &Keys) -> Match {
     let kind = row.text("type").unwrap_or_default();
@@ -74,6 +99,20 @@ lenient! {
     /// The displayed part of a result.
     Display {
         file_path: Text<'a> = "filePath",
+        todos: Content<'a, Todo<'a>> = "todos",
+    }
+
+    /// The result for the model.
+    Outcome {
+        function: Function<'a> = "functionResponse",
+    }
+
+    Function {
+        response: Response<'a> = "response",
+    }
+
+    Response {
+        output: Text<'a> = "output",
     }
 
     /// A call of a tool, with its result.
@@ -83,6 +122,8 @@ lenient! {
         args: Option<&'a RawValue> = "args",
         status: Text<'a> = "status",
         display: Display<'a> = "resultDisplay",
+        result: List<Outcome<'a>> = "result",
+        agent: Text<'a> = "agentId",
     }
 
     /// A row: session data, a message, or a change to earlier rows.
@@ -115,13 +156,22 @@ struct GeminiMessage {
     decisions: Vec<String>,
     model: Option<String>,
     tokens: Option<Tokens>,
-    /// The calls, and whether they failed, if they ended.
-    calls: Vec<(Call, Option<bool>)>,
+    calls: Vec<GeminiCall>,
+}
+
+#[derive(Debug)]
+struct GeminiCall {
+    call: Call,
+    /// Whether it failed, if it ended.
+    failed: Option<bool>,
+    /// The id of the subagent that it started.
+    agent: Option<String>,
 }
 
 /// Reads the rows of a chat.
 #[derive(Debug, Default)]
 pub struct Gemini {
+    owner: Owner,
     messages: Vec<GeminiMessage>,
     indices: HashMap<u64, usize>,
     /// The index of the first message with text by the user.
@@ -130,10 +180,12 @@ pub struct Gemini {
 
 impl Gemini {
     fn session(&mut self, row: &Row, fold: &mut Fold) {
-        row.session.set(&mut fold.out.session_id);
         fold.add_time(row.start.get());
         fold.add_time(row.updated.get());
-        fold.set_summary(row.summary.get().unwrap_or_default());
+        if self.owner.is_none() {
+            row.session.set(&mut fold.out.session_id);
+            fold.set_summary(row.summary.get().unwrap_or_default());
+        }
         if fold.folder.is_none() {
             fold.set_cwd(row.folders.0.first().and_then(Text::get));
         }
@@ -148,6 +200,14 @@ impl Gemini {
     fn message(&mut self, row: &Row, fold: &mut Fold) {
         let id = row.id.get().map(|id| fold.hash(id));
         fold.add_time(row.timestamp.get());
+        if self.owner.is_none() && row.kind.get() == Some("user") {
+            // the first message of a compressed chat
+            row.content
+                .texts()
+                .into_iter()
+                .filter(|text| text.contains("<state_snapshot>"))
+                .for_each(|text| fold.set_summary(text));
+        }
         let mut message = message(row, fold);
         message.id = id;
         let is_first = |index: usize, first: Option<usize>| first.is_none_or(|first| index < first);
@@ -157,7 +217,8 @@ impl Gemini {
             self.first = Some(index);
         }
         if existing.is_some() {
-            self.messages[index] = message;
+            let before = std::mem::take(&mut self.messages[index]);
+            self.messages[index] = message.after(before);
             self.drop_text(index);
             return;
         }
@@ -187,6 +248,21 @@ impl Gemini {
     }
 }
 
+impl GeminiMessage {
+    /// A message that comes again. As part of the model's context, it has neither tokens nor results.
+    fn after(self, before: GeminiMessage) -> GeminiMessage {
+        GeminiMessage {
+            at: before.at.or(self.at),
+            text: self.text.or(before.text),
+            decisions: if self.decisions.is_empty() { before.decisions } else { self.decisions },
+            model: self.model.or(before.model),
+            tokens: self.tokens.or(before.tokens),
+            calls: if self.calls.is_empty() { before.calls } else { self.calls },
+            ..self
+        }
+    }
+}
+
 fn message(row: &Row, fold: &Fold) -> GeminiMessage {
     let role = match row.kind.get() {
         Some("user") => Role::User,
@@ -198,7 +274,11 @@ fn message(row: &Row, fold: &Fold) -> GeminiMessage {
     let calls = row.calls.0.iter().map(|call| {
         let name = call.name.get().unwrap_or_default();
         let mut made = Call::of(FORMAT.tools, name, call.args, fold.folder.as_deref());
+        let outputs = || call.result.0.iter().filter_map(|result| result.function.response.output.get());
         let failed = match call.status.get() {
+            Some("success") if made.category == category_index("shell") => {
+                Some(outputs().any(|text| exit::in_gemini(text).is_some()))
+            }
             Some("success") => Some(false),
             Some("error" | "cancelled") => Some(true),
             _ => None,
@@ -210,7 +290,12 @@ fn message(row: &Row, fold: &Fold) -> GeminiMessage {
         if let Some(shown) = shown.and_then(|path| paths::normalized(path, fold.folder.as_deref())) {
             made.files = vec![shown];
         }
-        (made, failed)
+        if let Content::Parts(todos) = &call.display.todos
+            && !todos.is_empty()
+        {
+            made.todos = Some(Todos::of(todos));
+        }
+        GeminiCall { call: made, failed, agent: call.agent.get().map(str::to_owned) }
     });
     GeminiMessage {
         id: None,
@@ -251,20 +336,46 @@ impl Reader for Gemini {
         true
     }
 
+    /// Reads the chats of subagents, in a folder named after the session or after the subagent that started them.
+    fn read_adjacent(&mut self, path: &Path, fold: &mut Fold) {
+        let calls = self.messages.iter().flat_map(|message| &message.calls);
+        let mut names: HashMap<String, Sample> =
+            calls.filter_map(|one| Some((one.agent.clone()?, one.call.sample.clone()?))).collect();
+        let folders: Vec<PathBuf> = path.parent().map(entries).unwrap_or_default();
+        let mut sessions: Vec<String> = fold.out.session_id.iter().cloned().collect();
+        let mut seen = HashSet::new();
+        while let Some(session) = sessions.pop().filter(|session| seen.insert(session.clone())) {
+            let of = folders.iter().filter(|folder| folder.file_name().is_some_and(|name| *name == *session));
+            for file in of.flat_map(|folder| entries(folder)) {
+                let Some(id) = file.file_stem().and_then(|id| id.to_str()).map(str::to_owned) else { continue };
+                let owner = fold.add_subagent(Some(&id));
+                if let Some(Sample::Text(name)) = names.remove(&id) {
+                    fold.name(owner, &name);
+                }
+                let mut chat = Gemini { owner, ..Gemini::default() };
+                read_subagent(&mut chat, &file, fold);
+                chat.end(fold);
+                sessions.push(id);
+            }
+        }
+    }
+
     fn end(&mut self, fold: &mut Fold) {
         self.indices.clear();
         for message in std::mem::take(&mut self.messages) {
             let Some(role) = message.role else { continue };
-            message.decisions.into_iter().for_each(|decision| fold.add_decision(decision));
-            if let Some(text) = message.text {
-                fold.add_short_message(role, text, message.at.as_deref());
+            if self.owner.is_none() {
+                message.decisions.into_iter().for_each(|decision| fold.add_decision(decision));
+                if let Some(text) = message.text {
+                    fold.add_short_message(role, text, message.at.as_deref());
+                }
+                fold.out.model = message.model.or(fold.out.model.take());
             }
-            fold.out.model = message.model.or(fold.out.model.take());
             if let Some(tokens) = message.tokens {
-                fold.add_usage(None, None, tokens);
+                fold.add_usage(self.owner, None, tokens);
             }
-            for (call, failed) in message.calls {
-                fold.add_ended_call(None, call, failed);
+            for one in message.calls {
+                fold.add_ended_call(self.owner, one.call, one.failed);
             }
         }
     }

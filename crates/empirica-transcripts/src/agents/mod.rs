@@ -1,7 +1,7 @@
 //! The supported agents, a file or folder for each.
 
 mod claude;
-mod codex;
+pub mod codex;
 mod copilot;
 mod cursor;
 pub mod format;

@@ -25,6 +25,7 @@ pub struct Entry {
     pub id: Option<String>,
     /// The task; empty if only the status changes.
     pub text: String,
+    /// Empty if it does not change; then a new entry is pending.
     pub status: String,
 }
 
@@ -34,6 +35,13 @@ pub struct Todos {
     pub entries: Vec<Entry>,
     /// Whether to merge the entries into the existing list.
     pub merge: bool,
+}
+
+impl Todos {
+    /// A whole list.
+    pub fn of(list: &[Todo]) -> Todos {
+        Todos { entries: list.iter().filter_map(entry).collect(), merge: false }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,6 +58,9 @@ pub struct Call {
     /// The prompt and name of the subagent it starts.
     pub task: Option<(String, String)>,
 }
+
+/// Stands for a category in [`Tools`] if the tool is for task lists.
+pub const TODO: &str = "";
 
 /// The categories of tools, by name.
 pub type Tools = &'static [(&'static str, &'static str)];
@@ -74,12 +85,15 @@ pub fn category(own: Tools, name: &str) -> Option<&'static str> {
         "Glob" | "glob" | "list_directory" | "LS" | "FindFiles" => "glob",
         "WebSearch" | "web_search" => "search",
         "WebFetch" | "web_fetch" => "fetch",
-        "Task" => "task",
+        "Task" | "Agent" => "task",
         "AskUserQuestion" | "request_user_input" => "ask",
         "TodoWrite" | "todo_write" | "update_plan" | "todowrite" | "todoread" | "update_todo" | "write_todos" => {
             return None;
         }
-        name => own.iter().find(|(own, _)| *own == name).map_or("mcp", |(_, category)| category),
+        name => match own.iter().find(|(own, _)| *own == name) {
+            Some((_, TODO)) => return None,
+            own => own.map_or("mcp", |(_, category)| category),
+        },
     })
 }
 
@@ -102,7 +116,7 @@ impl Call {
 
     fn with(tools: Tools, name: &str, input: &Input, cwd: Option<&str>) -> Call {
         let Some(mut category) = category(tools, name) else {
-            return Call { todos: todos(input), ..Default::default() };
+            return Call { todos: change(input).or_else(|| todos(input)), ..Default::default() };
         };
         if name == "str_replace_editor" && matches!(&input.command, Content::Text(command) if command.trim() == "view")
         {
@@ -129,7 +143,7 @@ impl Call {
             "grep" | "glob" => texts(&[&input.pattern, &input.glob_pattern, &input.query]).or(file.map(Sample::Path)),
             "search" => texts(&[&input.query, &input.search_term]),
             "fetch" => texts(&[&input.url, &input.prompt]),
-            "task" => texts(&[&input.description, &input.prompt]),
+            "task" => texts(&[&input.description, &input.task_name, &input.prompt, &input.message]).or(line(name)),
             "ask" => input.questions.0.iter().find_map(|one| line(one.question.get()?)).or(texts(&[&input.question])),
             _ => line(name),
         };
@@ -139,7 +153,7 @@ impl Call {
             files,
             questions: if category == "ask" { questions(input) } else { Vec::new() },
             todos: None,
-            task: if category == "task" || name == "Agent" { task(input) } else { None },
+            task: if category == "task" { task(input) } else { None },
         }
     }
 }
@@ -169,8 +183,9 @@ fn questions(input: &Input) -> Vec<(Option<String>, String)> {
 }
 
 fn task(input: &Input) -> Option<(String, String)> {
-    let name = input.description.get().or(input.subagent_type.get())?;
-    Some((input.prompt.get()?.to_owned(), line_with_margin(name, SAMPLE)))
+    let names = [&input.description, &input.subagent_type, &input.task_name, &input.agent_name];
+    let name = names.into_iter().find_map(Text::get)?;
+    Some((input.prompt.get().or(input.message.get())?.to_owned(), line_with_margin(name, SAMPLE)))
 }
 
 fn todos(input: &Input) -> Option<Todos> {
@@ -181,7 +196,7 @@ fn todos(input: &Input) -> Option<Todos> {
     let merge = input.merge.is_true();
     match list {
         Some(Content::Text(text)) => Some(Todos { entries: markdown_todos(text), merge }),
-        Some(Content::Parts(parts)) => Some(Todos { entries: parts.iter().filter_map(entry).collect(), merge }),
+        Some(Content::Parts(parts)) => Some(Todos { merge, ..Todos::of(parts) }),
         None => None,
     }
 }
@@ -192,8 +207,16 @@ fn entry(todo: &Todo) -> Option<Entry> {
     if text.is_none() && id.is_none() {
         return None;
     }
-    let status = todo.status.get().unwrap_or("pending").to_owned();
+    let status = todo.status.get().unwrap_or_default().to_owned();
     Some(Entry { id, text: text.unwrap_or_default().to_owned(), status })
+}
+
+/// The change of the entry that the input names.
+fn change(input: &Input) -> Option<Todos> {
+    let id = input.task_id.get()?.to_owned();
+    let text = input.subject.get().unwrap_or_default().to_owned();
+    let status = input.status.get().unwrap_or_default().to_owned();
+    Some(Todos { entries: vec![Entry { id: Some(id), text, status }], merge: true })
 }
 
 /// A task list in Markdown: `- [ ]` and `- [x]`.
@@ -275,10 +298,7 @@ mod tests {
     #[test]
     fn a_list_of_tasks_is_read_from_objects_and_from_markdown() {
         let plan = call("update_plan", r#"{"plan":[{"step":"a","status":"completed"},{"step":"b"},7]}"#).todos.unwrap();
-        assert_eq!(
-            plan.entries.iter().map(|entry| entry.status.as_str()).collect::<Vec<_>>(),
-            ["completed", "pending"]
-        );
+        assert_eq!(plan.entries.iter().map(|entry| entry.status.as_str()).collect::<Vec<_>>(), ["completed", ""]);
         let ticks = call("update_todo", r#"{"todos":"- [x] a\n- [ ] b"}"#).todos.unwrap();
         assert_eq!((ticks.entries[0].status.as_str(), ticks.entries[1].text.as_str()), ("completed", "b"));
     }

@@ -40,6 +40,11 @@ impl Keys<'_> {
         self.0.get(key).map(|raw| raw.get()).filter(|raw| *raw != "null")
     }
 
+    /// The keys and values, as JSON.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, raw)| (key.as_str(), raw.get()))
+    }
+
     /// Whether a key has a value other than null.
     pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()

@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod call;
+pub mod exit;
 pub mod files;
 pub mod input;
 pub mod keys;
@@ -9,3 +10,4 @@ pub mod lenient;
 pub mod patch;
 pub mod paths;
 pub mod rows;
+pub mod sqlite;

@@ -73,6 +73,8 @@ pub struct Fold {
     decisions: VecDeque<String>,
     /// The present folder, normalized.
     pub folder: Option<String>,
+    /// Whether the rows that follow were copied from another session, where they count: only their task lists are read.
+    pub is_copy: bool,
     times: Option<(DateTime<Utc>, DateTime<Utc>)>,
 }
 
@@ -80,7 +82,8 @@ fn written(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
-fn parsed(time: &str) -> Option<DateTime<Utc>> {
+/// Parses a time in RFC 3339.
+pub fn parsed(time: &str) -> Option<DateTime<Utc>> {
     DateTime::parse_from_rfc3339(time.trim()).ok().map(|time| time.to_utc())
 }
 
@@ -106,6 +109,7 @@ impl Fold {
             messages: VecDeque::new(),
             decisions: VecDeque::new(),
             folder: None,
+            is_copy: false,
             times: None,
         }
     }
@@ -124,7 +128,7 @@ impl Fold {
 
     /// Extends the time range; ignores invalid times.
     pub fn add_time(&mut self, time: Option<&str>) {
-        let Some(time) = time.and_then(parsed) else { return };
+        let Some(time) = time.filter(|_| !self.is_copy).and_then(parsed) else { return };
         let (first, last) = self.times.get_or_insert((time, time));
         (*first, *last) = (time.min(*first), time.max(*last));
     }
@@ -167,7 +171,7 @@ impl Fold {
     /// Adds a message of the main agent or its user.
     pub fn add_message(&mut self, role: Role, text: &str, at: Option<&str>) {
         let text = text.trim();
-        if text.is_empty() {
+        if text.is_empty() || self.is_copy {
             return;
         }
         if role == Role::Assistant {
@@ -207,7 +211,7 @@ impl Fold {
     /// Sets the summary, unless it is blank.
     pub fn set_summary(&mut self, text: &str) {
         let text = text.trim();
-        if !text.is_empty() {
+        if !text.is_empty() && !self.is_copy {
             self.out.summary = Some(with_margin(text, SUMMARY).to_owned());
         }
     }
@@ -221,6 +225,11 @@ impl Fold {
         let Call { category, sample, files, questions, todos, task } = call;
         if let Some(todos) = todos.filter(|_| owner.is_none()) {
             self.update_todos(todos);
+        }
+        if self.is_copy {
+            // a result is not read either
+            number.map(|number| self.calls.insert(number, None));
+            return;
         }
         if let Some((prompt, name)) = task {
             let number = self.hash(prompt.trim());
@@ -240,18 +249,24 @@ impl Fold {
         }
     }
 
+    /// Whether a call has this id.
+    pub fn has_call(&self, id: &str) -> bool {
+        self.calls.contains_key(&self.hash(id))
+    }
+
     /// Adds a call without an id, and whether it failed, if it ended.
     pub fn add_ended_call(&mut self, owner: Owner, mut call: Call, failed: Option<bool>) {
         let (category, files) = (call.category, std::mem::take(&mut call.files));
         self.add_call(owner, None, call);
-        match (failed, category) {
+        match (failed.filter(|_| !self.is_copy), category) {
             (Some(true), Some(category)) => self.add_failure(owner, category),
             (Some(false), _) => self.add_files(owner, files),
             _ => {}
         }
     }
 
-    fn update_todos(&mut self, todos: Todos) {
+    /// Sets or changes the task list.
+    pub fn update_todos(&mut self, todos: Todos) {
         if !todos.merge {
             self.todos.clear();
             self.todo_places.clear();
@@ -264,12 +279,17 @@ impl Fold {
             match index {
                 Some(index) => {
                     let existing = &mut self.todos[index];
-                    existing.status = entry.status;
+                    if !entry.status.is_empty() {
+                        existing.status = entry.status;
+                    }
                     if !entry.text.is_empty() {
                         existing.text = entry.text;
                     }
                 }
                 None if self.todos.len() < TODOS => {
+                    if entry.status.is_empty() {
+                        entry.status = "pending".to_owned();
+                    }
                     if let Some(id) = id {
                         self.todo_places.entry(id).or_insert(self.todos.len());
                     }
@@ -308,6 +328,9 @@ impl Fold {
 
     /// Adds modified files, by normalized path.
     pub fn add_files(&mut self, owner: Owner, files: Vec<String>) {
+        if self.is_copy {
+            return;
+        }
         let activity = self.activity(owner);
         for file in files {
             if activity.seen.insert(file.clone()) {
@@ -318,6 +341,9 @@ impl Fold {
 
     /// Sets the tokens of an API message by id; adds them if it has no id.
     pub fn add_usage(&mut self, owner: Owner, id: Option<&str>, tokens: Tokens) {
+        if self.is_copy {
+            return;
+        }
         if owner.is_none() && tokens.sum() > 0 {
             self.out.context_tokens = Some(tokens.sum());
         }

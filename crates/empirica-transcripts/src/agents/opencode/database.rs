@@ -1,85 +1,20 @@
-//! Reads OpenCode's database, and writes neither to it nor a WAL.
+//! Reads OpenCode's database.
 
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, Row};
 
 use crate::agents::opencode;
 use crate::agents::opencode::{OpenCode, SessionInfo, read_document};
 use crate::error::{Error, Result};
 use crate::model::Transcript;
 use crate::read::rows::LONGEST;
+use crate::read::sqlite::open;
 use crate::summary::fold::Fold;
-
-/// The first bytes of an SQLite file.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-
-/// The time SQLite waits for a writing process.
-const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
 
 fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
     Error::Database { path: path.to_owned(), source: error.into() }
-}
-
-/// The URI of a file for SQLite, with query parameters.
-fn uri(path: &Path, parameters: &str) -> String {
-    let mut out = "file:".to_owned();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' => out.push(*byte as char),
-            byte if byte.is_ascii_alphanumeric() => out.push(*byte as char),
-            byte => out.push_str(&format!("%{byte:02x}")),
-        }
-    }
-    out + "?" + parameters
-}
-
-fn connect(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(uri(path, parameters), flags)?;
-    db.busy_timeout(BUSY)?;
-    db.execute_batch("PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA query_only=ON;")?;
-    db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-    Ok(db)
-}
-
-/// Opens the database. If it is in WAL mode but has no WAL, SQLite would create one for reading: it is then opened as
-/// immutable.
-fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    let has_wal = std::fs::metadata(PathBuf::from(wal)).is_ok_and(|wal| wal.len() > 0);
-    if !has_wal && is_wal_mode(path) {
-        return connect(path, "mode=ro&immutable=1");
-    }
-    connect(path, "mode=ro").or_else(|error| match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly) => connect(path, "mode=ro&immutable=1"),
-        _ => Err(error),
-    })
-}
-
-/// Whether a file is an SQLite file.
-pub fn is_database(path: &Path) -> bool {
-    head(path).starts_with(MAGIC)
-}
-
-/// Whether the header of the database says WAL mode.
-fn is_wal_mode(path: &Path) -> bool {
-    head(path)[18..].contains(&2)
-}
-
-/// The first 20 bytes of a regular file; zeros if it has fewer.
-fn head(path: &Path) -> [u8; 20] {
-    let mut head = [0; 20];
-    let file = Some(path).filter(|path| path.is_file()).and_then(|path| File::open(path).ok());
-    match file.map(|mut file| file.read_exact(&mut head)) {
-        Some(Ok(())) => head,
-        _ => [0; 20],
-    }
 }
 
 fn text(row: &Row, column: usize) -> rusqlite::Result<Option<String>> {
@@ -91,18 +26,22 @@ fn text(row: &Row, column: usize) -> rusqlite::Result<Option<String>> {
 
 fn info(row: &Row) -> rusqlite::Result<Option<SessionInfo>> {
     let Some(id) = text(row, 0)? else { return Ok(None) };
-    let updated = match row.get_ref(4)? {
-        ValueRef::Integer(ms) => u64::try_from(ms).unwrap_or_default(),
-        ValueRef::Real(ms) => ms as u64,
-        _ => 0,
+    let millis = |column| {
+        row.get_ref(column).map(|value| match value {
+            ValueRef::Integer(ms) => u64::try_from(ms).unwrap_or_default(),
+            ValueRef::Real(ms) => ms as u64,
+            _ => 0,
+        })
     };
     let (parent, folder) = (text(row, 1)?.filter(|id| !id.is_empty()), text(row, 2)?.unwrap_or_default());
-    Ok(Some(SessionInfo { id, parent, folder, title: text(row, 3)?.unwrap_or_default(), updated }))
+    let title = text(row, 3)?.unwrap_or_default();
+    Ok(Some(SessionInfo { id, parent, folder, title, created: millis(4)?, updated: millis(5)? }))
 }
 
 fn sessions(db: &Connection) -> rusqlite::Result<Vec<SessionInfo>> {
-    let mut statement =
-        db.prepare("SELECT id, parent_id, directory, title, time_updated FROM session ORDER BY time_created, id")?;
+    let mut statement = db.prepare(
+        "SELECT id, parent_id, directory, title, time_created, time_updated FROM session ORDER BY time_created, id",
+    )?;
     let infos = statement.query_map([], info)?.filter_map(Result::transpose);
     infos.collect()
 }
@@ -117,8 +56,24 @@ pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
     let sessions = sessions(&db).map_err(|error| unreadable(path, error))?;
     let Some(main) = opencode::newest(&sessions, root) else { return Err(Error::no_session(path, root)) };
     opencode::read(&sessions, main, root, |session, reader, fold| {
-        messages(&db, session, reader, fold).map_err(|error| unreadable(path, error))
+        let read =
+            messages(&db, session, reader, fold).and_then(|()| match reader.copied.filter(|_| session == main) {
+                Some(at) => origin(&db, &sessions, session, at),
+                None => Ok(None),
+            });
+        fold.out.parent = read.map_err(|error| unreadable(path, error))?.or(fold.out.parent.take());
+        Ok(())
     })
+}
+
+/// The session that a copied message is from: of the others with a message of that time, the newest that is older.
+fn origin(db: &Connection, sessions: &[SessionInfo], of: &SessionInfo, at: u64) -> rusqlite::Result<Option<String>> {
+    let mut statement =
+        db.prepare("SELECT DISTINCT session_id FROM message WHERE time_created = ?1 AND session_id <> ?2")?;
+    let ids = statement.query_map((at as i64, &of.id), |row| text(row, 0))?.filter_map(Result::transpose);
+    let ids = ids.collect::<rusqlite::Result<Vec<String>>>()?;
+    let older = sessions.iter().filter(|session| session.created <= at && ids.contains(&session.id));
+    Ok(older.max_by_key(|session| session.created).map(|session| session.id.clone()))
 }
 
 /// Reads the column `data`, unless it is null or too long.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::model::{Agent, Role, Tokens, Transcript};
-use crate::read::call::{Call, Tools};
+use crate::read::call::{Call, Tools, category_index};
 use crate::read::lenient::{Count, Flag, List, Text, is_read, lenient};
 use crate::read::paths;
 use crate::summary::answers;
@@ -86,6 +86,11 @@ lenient! {
         time: Time<'a> = "time",
     }
 
+    /// What the shell adds to the state.
+    Exit {
+        code: Option<&'a RawValue> = "exit",
+    }
+
     Part {
         kind: Text<'a> = "type",
         text: Text<'a> = "text",
@@ -105,11 +110,15 @@ pub struct OpenCode {
     role: Option<Role>,
     is_summary: bool,
     at: Option<String>,
+    /// The creation of the session, in milliseconds since 1970.
+    began: u64,
+    /// That of the last message that is older: a fork begins with copies of its parent's.
+    copied: Option<u64>,
 }
 
 impl OpenCode {
-    pub fn new(owner: Owner) -> Self {
-        OpenCode { owner, role: None, is_summary: false, at: None }
+    pub fn new(owner: Owner, began: u64) -> Self {
+        OpenCode { owner, role: None, is_summary: false, at: None, began, copied: None }
     }
 
     /// Reads a message, whose parts follow. `id` is its key in the store. `false` if it is invalid.
@@ -122,6 +131,9 @@ impl OpenCode {
         };
         self.is_summary = message.summary.is_true();
         self.at = message.time.created.0.and_then(from_millis);
+        let copied = message.time.created.0.filter(|created| *created < self.began);
+        fold.is_copy = copied.is_some();
+        self.copied = copied.or(self.copied);
         add_times([message.time.created, message.time.completed], fold);
         fold.set_cwd(message.path.cwd.get());
         if self.owner.is_none() {
@@ -178,7 +190,7 @@ impl OpenCode {
         let name = part.tool.get().unwrap_or_default();
         let call = Call::of(TOOLS, name, state.input, fold.folder.as_deref());
         let failed = match state.status.get() {
-            Some("completed") => Some(false),
+            Some("completed") => Some(call.category == category_index("shell") && has_exited_with_error(state)),
             Some("error") => Some(true),
             _ => None,
         };
@@ -198,6 +210,11 @@ impl OpenCode {
     }
 }
 
+fn has_exited_with_error(state: &State) -> bool {
+    let exit = state.metadata.and_then(|raw| serde_json::from_str::<Exit>(raw.get()).ok()).unwrap_or_default();
+    exit.code.and_then(|raw| serde_json::from_str::<f64>(raw.get()).ok()).is_some_and(|code| code != 0.0)
+}
+
 fn add_times(times: [Count; 2], fold: &mut Fold) {
     for time in times.into_iter().filter_map(|count| count.0).filter(|ms| *ms > 0) {
         fold.add_time(from_millis(time).as_deref());
@@ -213,7 +230,8 @@ pub struct SessionInfo {
     /// Its folder, as written.
     pub folder: String,
     pub title: String,
-    /// The time of its last change, in milliseconds since 1970.
+    /// The times of its creation and last change, in milliseconds since 1970.
+    pub created: u64,
     pub updated: u64,
 }
 
@@ -226,6 +244,7 @@ impl SessionInfo {
             parent: session.parent.get().map(str::to_owned),
             folder: session.folder.get()?.to_owned(),
             title: session.title.get().unwrap_or_default().to_owned(),
+            created: session.time.created.get(),
             updated: session.time.updated.0.or(session.time.created.0).unwrap_or_default(),
         })
     }
@@ -249,7 +268,8 @@ fn read(
     for (number, session) in std::iter::once(main).chain(subagents_of(sessions, &main.id)).enumerate() {
         let owner = if number == 0 { None } else { fold.add_subagent(Some(&session.id)) };
         fold.set_cwd(Some(&session.folder));
-        messages(session, &mut OpenCode::new(owner), &mut fold)?;
+        messages(session, &mut OpenCode::new(owner, session.created), &mut fold)?;
+        fold.is_copy = false;
         if !session.title.trim().is_empty() {
             fold.name(owner, &session.title);
         }

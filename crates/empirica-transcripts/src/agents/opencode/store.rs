@@ -9,6 +9,7 @@ use crate::agents::opencode::{TOOLS, database, storage};
 use crate::error::Result;
 use crate::model::{Agent, Transcript};
 use crate::read::files::modified;
+use crate::read::sqlite::is_database;
 
 pub(crate) static FORMAT: Format = Format {
     agent: Agent::OpenCode,
@@ -24,12 +25,12 @@ fn is_store(path: &Path) -> bool {
     let is_storage = storage::is_storage(path) || storage::is_storage(&path.join("storage"));
     let database = if path.is_dir() { path.join(DATABASE) } else { path.to_owned() };
     is_storage
-        || database::is_database(&database) && database::list(&database).is_ok()
+        || is_database(&database) && database::list(&database).is_ok()
         || storage::storage_of(path).is_some() && storage::session(path).is_some()
 }
 
 fn read(path: &Path, root: Option<&Path>) -> Option<Result<Transcript>> {
-    if database::is_database(path) {
+    if is_database(path) {
         return Some(database::read(path, root));
     }
     if let (Some(storage), Some(info)) = (storage::storage_of(path), storage::session(path)) {
