@@ -85,6 +85,12 @@ const quietly = (f) => async (...given) => {
   } catch {}
 }
 
+// How a call failed. A command that ends with an error is completed to OpenCode.
+const failure = (state, error) => {
+  if (state?.status === "error") return error || "failed"
+  if (state?.status === "completed" && state.metadata?.exit) return `exit code ${state.metadata.exit}`
+}
+
 const texts = (parts) => (parts ?? []).filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\n")
 
 // OpenCode 1
@@ -97,8 +103,10 @@ const server = async ({ directory }) => {
       if (event.type === "session.compacted") await known.compacted(sessionID)
       if (event.type === "session.idle") await known.idle(sessionID)
       if (event.type === "session.deleted") await known.deleted(info.id)
-      if (event.type === "message.part.updated" && part?.type === "tool" && part.state?.status === "error")
-        await known.failed(part.sessionID, part.callID, part.tool, part.state.input, part.state.error)
+      if (event.type === "message.part.updated" && part?.type === "tool") {
+        const error = failure(part.state, part.state?.error)
+        if (error) await known.failed(part.sessionID, part.callID, part.tool, part.state.input, error)
+      }
     }),
     "chat.message": quietly(async ({ sessionID }, output) => known.prompted(sessionID, texts(output?.parts))),
     "experimental.chat.system.transform": quietly(async ({ sessionID }, output) => {
@@ -132,8 +140,8 @@ const setup = async (ctx) => {
   await quietly(() => ctx.session.hook("compaction", quietly(async (event) => push(event, await known.compacting(event.sessionID)))))()
   await quietly(() =>
     ctx.tool.hook("execute.after", quietly(async (event) => {
-      if (event.status === "error")
-        await known.failed(event.sessionID, event.callID ?? event, event.tool, event.input, event.error?.message)
+      const error = failure(event, event.error?.message)
+      if (error) await known.failed(event.sessionID, event.callID ?? event, event.tool, event.input, error)
     })),
   )()
   return async () => {

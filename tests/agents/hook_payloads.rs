@@ -356,6 +356,9 @@ const begun = await system();
 const part = {{ type: "tool", sessionID: "ses_1", callID: "c", tool: "bash", state: {{ status: "error", input: {{}}, error: "it failed" }} }};
 await tell("message.part.updated", {{ part }});
 await tell("message.part.updated", {{ part }});
+const ended = (callID, exit) => ({{ ...part, callID, state: {{ status: "completed", input: {{}}, metadata: {{ exit }} }} }});
+await tell("message.part.updated", {{ part: ended("d", 3) }});
+await tell("message.part.updated", {{ part: ended("e", 0) }});
 const compacting = {{ context: [] }};
 await hooks["experimental.session.compacting"]({{ sessionID: "ses_1" }}, compacting);
 await tell("session.compacted", {{ sessionID: "ses_1" }});
@@ -376,7 +379,7 @@ console.log(JSON.stringify({{ begun, after, compacting: compacting.context }}));
     assert_eq!((&sessions["total_sessions"], &sessions["sessions"][0]["external_id"]), (&json!(2), &json!("ses_1")));
     assert_eq!(sessions["sessions"][0]["active"], false);
     let shown = repo.json(["session", "show", "ses_1"]);
-    assert_eq!(shown["tool_summaries"][0]["errors"], 1, "{shown}");
+    assert_eq!(shown["tool_summaries"][0]["errors"], 2, "{shown}");
     assert_eq!(repo.json(["query"])["total_found"], 1);
 }
 

@@ -1,14 +1,14 @@
 //! Events of agents' hooks and our replies: a JSON document each way, in each agent's dialect.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::use_cases::setup::agents::entries::{Dialect, EventKind, entry};
-use empirica_transcripts::category;
 use empirica_transcripts::model::Agent;
+use empirica_transcripts::{category, exit_code, exit_line};
 
 /// Longest reply, in characters; agents truncate longer ones.
 const MAX_REPLY_CHARS: usize = 9_000;
@@ -108,7 +108,7 @@ fn failed(agent: Agent, payload: &Value, surely: bool) -> HookKind {
         texts.filter_map(Value::as_str).find(|text| !text.trim().is_empty()).map(str::to_owned)
     };
     let message = values(dialect, payload, "error").chain(response.get("error")).find_map(of);
-    let message = message.or_else(|| exited(response));
+    let message = message.or_else(|| exited(agent, &tool, payload, response));
     let Some(category) = category(agent, &tool).filter(|_| !interrupted && (surely || message.is_some())) else {
         return HookKind::Nothing;
     };
@@ -120,20 +120,20 @@ fn failed(agent: Agent, payload: &Value, surely: bool) -> HookKind {
     HookKind::ToolFailed { category, text: format!("{tool}: {line}") }
 }
 
-/// The nonzero exit code in a shell's output, if only the text has it.
-fn exited(response: &Value) -> Option<String> {
-    let whole = match response {
-        Value::String(text) => text.clone(),
-        Value::Object(map) => map.get("llmContent")?.as_str()?.to_owned(),
-        _ => return None,
-    };
-    whole.lines().find_map(|line| {
-        let code = line
-            .trim()
-            .strip_prefix("Exit Code: ")
-            .or_else(|| line.trim().strip_prefix("Process exited with code "))?;
-        (code.trim().parse::<i32>().ok()? != 0).then(|| line.trim().to_owned())
+/// The nonzero exit code of a shell's command, if only the text of the result or the transcript has it.
+fn exited(agent: Agent, tool: &str, payload: &Value, response: &Value) -> Option<String> {
+    category(agent, tool).filter(|category| *category == "shell")?;
+    let text = response.as_str().or_else(|| response.get("llmContent")?.as_str());
+    let in_text = text.and_then(|text| exit_line(agent, text)).map(str::to_owned);
+    in_text.or_else(|| {
+        let key = |key| text_of(agent, payload, key).filter(|_| agent == Agent::Codex);
+        let code = exit_code(Path::new(&key("transcript_path")?), &key("tool_use_id")?)?;
+        (code != 0).then(|| format!("exit code {code}"))
     })
+}
+
+fn text_of(agent: Agent, payload: &Value, key: &str) -> Option<String> {
+    text(&entry(agent).dialect, payload, key)
 }
 
 /// The agent that runs us, by keys or variables unique to it, since agents also run hooks of others. `None` if
@@ -147,8 +147,18 @@ pub fn running(payload: &Value, env: &dyn Fn(&str) -> bool) -> Option<Agent> {
 }
 
 /// The common keys of payloads.
-const KEYS: [&str; 9] =
-    ["session_id", "cwd", "transcript_path", "source", "reason", "tool_name", "error", "is_interrupt", "tool_response"];
+const KEYS: [&str; 10] = [
+    "session_id",
+    "cwd",
+    "transcript_path",
+    "source",
+    "reason",
+    "tool_name",
+    "tool_use_id",
+    "error",
+    "is_interrupt",
+    "tool_response",
+];
 
 /// Whether to read a key of a payload; others, such as the user's prompt, are skipped.
 fn is_read(key: &str) -> bool {
@@ -272,12 +282,37 @@ mod tests {
             of(Agent::Codex, "PostToolUse", json!({"tool_name": "Bash", "tool_response": "fine"})),
             HookKind::Nothing
         );
+        let read = json!({"tool_name": "read_file", "tool_response": {"llmContent": "Output: x\nExit Code: 2"}});
+        assert_eq!(of(Agent::Gemini, "AfterTool", read), HookKind::Nothing);
         let nameless = event_of(Agent::Copilot, "postToolUseFailure", json!({})).event;
         assert_eq!(nameless, fault("mcp", "tool: failed"));
         let lines = json!({"tool_name": "a\n b", "error": "boom"});
         assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", lines), fault("mcp", "a b: boom"));
         let plan = json!({"tool_name": "TodoWrite", "error": "x"});
         assert_eq!(of(Agent::ClaudeCode, "PostToolUseFailure", plan), HookKind::Nothing);
+    }
+
+    #[test]
+    fn the_exit_code_that_codex_does_not_tell_is_read_from_its_rollout() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rollout = folder.path().join("rollout.jsonl");
+        let item = |id: &str, code: i64| {
+            let item = json!({"type": "CommandExecution", "id": id, "exit_code": code});
+            json!({"type": "event_msg", "payload": {"type": "item_completed", "item": item}}).to_string() + "\n"
+        };
+        std::fs::write(&rollout, item("c1", 3) + &item("c2", 0) + "{\"torn\": \"c1").expect("a file");
+        let of = |id: &str, rollout: &Path| {
+            let payload =
+                json!({"tool_name": "Bash", "tool_response": "x", "tool_use_id": id, "transcript_path": rollout});
+            event_of(Agent::Codex, "PostToolUse", payload).event
+        };
+        assert_eq!(
+            of("c1", &rollout),
+            HookKind::ToolFailed { category: "shell", text: "Bash: exit code 3".to_owned() }
+        );
+        for (id, rollout) in [("c2", rollout.as_path()), ("c3", &rollout), ("c1", Path::new("/nowhere"))] {
+            assert_eq!(of(id, rollout), HookKind::Nothing, "{id}");
+        }
     }
 
     #[test]
