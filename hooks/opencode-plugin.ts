@@ -29,10 +29,10 @@ const contextOf = (out) => {
   }
 }
 
-// What is known of the sessions of one project. A session of a subagent has a parent and is left alone.
+// What is known of the sessions of one project. A session of a subagent counts toward its parent.
 const sessions = (cwd) => {
   const context = new Map()
-  const children = new Set()
+  const children = new Map()
   const failed = new Set()
   const begin = (id) => {
     if (!context.has(id)) context.set(id, hook(cwd, "session.created", id, {}, 10000))
@@ -41,7 +41,12 @@ const sessions = (cwd) => {
   return {
     // What the model is told of this session: asked for once, so that the text stays the same.
     context: async (id) => (id && !children.has(id) ? await begin(id) : ""),
-    created: (id, parent) => (parent ? children.add(id) : begin(id)),
+    created: (id, parent) => (parent ? children.set(id, parent) : begin(id)),
+    // The session that a tool call of this one counts toward.
+    of: (id) => {
+      while (children.has(id)) id = children.get(id)
+      return id
+    },
     prompted: async (id, prompt) => {
       if (!id || children.has(id)) return
       await begin(id)
@@ -64,7 +69,8 @@ const sessions = (cwd) => {
       await hook(cwd, "session.idle", id, {}, 10000)
     },
     failed: async (id, call, tool, input, error) => {
-      if (!id || children.has(id) || failed.has(call)) return
+      while (children.has(id)) id = children.get(id)
+      if (!id || failed.has(call)) return
       failed.add(call)
       await begin(id)
       await hook(cwd, "message.part.updated", id, { tool_name: tool, tool_input: input, error })
@@ -107,6 +113,13 @@ const server = async ({ directory }) => {
         const error = failure(part.state, part.state?.error)
         if (error) await known.failed(part.sessionID, part.callID, part.tool, part.state.input, error)
       }
+    }),
+    // A call of our server, and a command in the shell, go to the session that makes them.
+    "tool.execute.before": quietly(async ({ tool, sessionID }, output) => {
+      if (tool.startsWith("empirica_") && output.args) output.args._session = known.of(sessionID)
+    }),
+    "shell.env": quietly(async ({ sessionID }, output) => {
+      if (sessionID) output.env.OPENCODE_SESSION_ID = known.of(sessionID)
     }),
     "chat.message": quietly(async ({ sessionID }, output) => known.prompted(sessionID, texts(output?.parts))),
     "experimental.chat.system.transform": quietly(async ({ sessionID }, output) => {

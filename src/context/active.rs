@@ -21,6 +21,9 @@ pub struct ActiveSession {
     /// Whether an agent's hook started it; the agent may then set the task later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hook: bool,
+    /// The processes that it belongs to, nearest first: the MCP server that started it, if one did, and the agent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<String>,
     /// Task set after the start; the next assessment stores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -39,6 +42,7 @@ pub fn load(context: &CommandContext<'_>) -> Result<Vec<ActiveSession>> {
         ai: s.ai,
         external_id: s.external_id,
         by_hook: false,
+        processes: Vec::new(),
         task: None,
     });
     let active: Vec<ActiveSession> = derived.collect();

@@ -1,6 +1,7 @@
 //! The context of every use case: repository, store, and current session.
 
 pub mod active;
+pub mod caller;
 pub mod handoffs;
 pub mod names;
 pub mod paths;
@@ -11,6 +12,7 @@ pub mod tasks;
 
 use std::cell::RefCell;
 
+use crate::context::caller::Caller;
 use crate::context::stored::StoreReport;
 use crate::index::{Index, IndexCache};
 use empirica_notes::env::Env;
@@ -19,14 +21,15 @@ use empirica_notes::git::Repository;
 use empirica_notes::model::{Body, Record, SessionId};
 use empirica_notes::store::{FlushTiming, Render, Scan, Store};
 use empirica_secrets::Replaced;
+use empirica_transcripts::model::Agent;
 
 /// Agent and session named by the user.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     pub ai: Option<String>,
     pub session: Option<String>,
-    /// Name of the MCP client.
-    pub client: Option<String>,
+    /// The MCP client.
+    pub client: Option<Caller>,
     /// `--allow-secret`: stores secrets unchanged.
     pub allow_secret: bool,
 }
@@ -117,7 +120,12 @@ impl<'a> CommandContext<'a> {
 
     /// The agent that runs the command: the MCP client, otherwise according to the environment.
     fn running(&self) -> Option<&str> {
-        self.selection.client.as_deref().or(self.env.agent())
+        self.selection.client.as_ref().map(|client| client.name.as_str()).or(self.env.agent().map(Agent::name))
+    }
+
+    /// Whether an agent runs the command.
+    pub(crate) fn is_agent(&self) -> bool {
+        self.running().is_some()
     }
 
     /// Stores records of a session.

@@ -1,8 +1,9 @@
 //! The session of a command: the named one, otherwise the active one, otherwise a new one.
 
 use crate::context::active::ActiveSession;
+use crate::context::caller::OwnSession;
 use crate::context::stored::StoreReport;
-use crate::context::{CommandContext, WorkingSession, active, names};
+use crate::context::{CommandContext, WorkingSession, active, caller, names};
 use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::model::session::SessionStart;
 use empirica_notes::model::{Body, Record, SessionId};
@@ -10,17 +11,23 @@ use empirica_notes::store::FlushTiming;
 use empirica_transcripts::model::Agent;
 
 impl<'a> CommandContext<'a> {
-    /// The session to read: as named by `--session` or `EMPIRICA_SESSION`, otherwise the newest active one of the agent in this
-    /// worktree, otherwise that of the only active agent.
+    /// The session to read: as named by `--session` or `EMPIRICA_SESSION`, otherwise the agent's own active one in this
+    /// worktree, otherwise the only active one; for a person, the newest of the only active agent.
     pub fn working(&self) -> Result<WorkingSession> {
         if let Some(named) = self.named_session()? {
             return Ok(named);
         }
         let active = active::load(self)?;
-        if let Some(session) = self.own(&active).or_else(|| only_agent(&active)) {
-            return Ok(self.working_in(session));
+        match self.own(&active) {
+            OwnSession::Certain(session) | OwnSession::Likely(session) => Ok(self.working_in(session)),
+            OwnSession::Several(sessions) => Err(self.none_or_several(&sessions)),
+            OwnSession::None => {
+                let is_agent = self.named_ai().or(self.running()).is_some();
+                let only = only_agent(&active).filter(|_| active.len() == 1 || !is_agent || are_without_id(&active));
+                only.map(|session| self.working_in(session))
+                    .ok_or_else(|| self.none_or_several(&newest_of_each(&active)))
+            }
         }
-        Err(self.none_or_several(&active))
     }
 
     /// The session to write to: as for reading, but not another agent's. Without one, starts one.
@@ -42,7 +49,7 @@ impl<'a> CommandContext<'a> {
         let start = SessionStart {
             task: None,
             kind: None,
-            external_id: None,
+            external_id: self.external_id(),
             worktree: self.store.paths().worktree().to_owned(),
             place: self.store.paths().worktree_id(),
             from: None,
@@ -69,26 +76,35 @@ impl<'a> CommandContext<'a> {
         Ok(Some(WorkingSession { ai: self.author(Some(&session.ai)), id: session.id, note: None }))
     }
 
-    /// The newest session of the named or running agent.
-    fn own<'s>(&self, active: &'s [ActiveSession]) -> Option<&'s ActiveSession> {
-        newest_of(self.named_ai().or(self.running())?, active)
-    }
-
     /// The active session to write to: the agent's own, otherwise one that may be its own. A session is another's if the agent
     /// has another name, or if an agent runs the command and the session is the user's or that of a known agent.
     pub(crate) fn open(&self, active: &[ActiveSession]) -> Result<Option<ActiveSession>> {
-        let is_other = |session: &&ActiveSession| {
-            self.named_ai().is_some()
-                || self.running().is_some()
-                    && (Agent::parse(&session.ai).is_some()
-                        || self.repo.config("user.name").as_ref() == Some(&session.ai))
+        let own = match self.own(active) {
+            OwnSession::None if self.named_ai().is_some() => OwnSession::None,
+            OwnSession::None if self.is_agent() => match (only_agent(active), self.external_id()) {
+                (Some(last), id) if !self.is_other(last) && (id.is_none() || are_without_id(active)) => {
+                    caller::only(active.iter().collect())
+                }
+                _ => OwnSession::None,
+            },
+            OwnSession::None => match only_agent(active) {
+                Some(_) => caller::only(active.iter().collect()),
+                // a person's own, beside those of agents
+                None => caller::only(active.iter().filter(|session| session.ai == self.author(None)).collect()),
+            },
+            own => own,
         };
-        let own = self.own(active).or_else(|| only_agent(active).filter(|session| !is_other(session)));
-        if own.is_some() || active.is_empty() || self.named_ai().or(self.running()).is_some() {
-            return Ok(own.cloned());
+        match own {
+            OwnSession::Certain(session) | OwnSession::Likely(session) => Ok(Some(session.clone())),
+            OwnSession::Several(sessions) => Err(self.none_or_several(&sessions)),
+            OwnSession::None if active.is_empty() || self.named_ai().or(self.running()).is_some() => Ok(None),
+            OwnSession::None => Err(self.none_or_several(&newest_of_each(active))),
         }
-        let own = newest_of(&self.author(None), active);
-        own.cloned().map(Some).ok_or_else(|| self.none_or_several(active))
+    }
+
+    /// Whether a session is the user's or that of a known agent.
+    fn is_other(&self, session: &ActiveSession) -> bool {
+        Agent::parse(&session.ai).is_some() || self.repo.config("user.name").as_ref() == Some(&session.ai)
     }
 
     fn working_in(&self, session: &ActiveSession) -> WorkingSession {
@@ -100,12 +116,9 @@ impl<'a> CommandContext<'a> {
         WorkingSession { ai, id: session.id.clone(), note }
     }
 
-    /// Error: a worktree has no active session, or those of several agents.
-    fn none_or_several(&self, active: &[ActiveSession]) -> Error {
-        let mut agents: Vec<&str> = active.iter().map(|session| session.ai.as_str()).collect();
-        agents.sort_unstable();
-        agents.dedup();
-        if agents.is_empty() {
+    /// Error: a worktree has no active session, or several that it could be.
+    pub(crate) fn none_or_several(&self, sessions: &[&ActiveSession]) -> Error {
+        if sessions.is_empty() {
             return Error::not_found("cannot choose a session: no active session here")
                 .reason(format!(
                     "no session was started in the worktree '{}', or all have ended",
@@ -115,12 +128,13 @@ impl<'a> CommandContext<'a> {
                 .command(names::start_command(self.named_ai()))
                 .command(empirica("session list"));
         }
-        let newest: Vec<&ActiveSession> = agents.iter().filter_map(|agent| newest_of(agent, active)).collect();
         let label = |session: &&ActiveSession| format!("{} (session {})", session.ai, session.id.short());
-        let labels: Vec<String> = newest.iter().map(label).collect();
-        let named = self.named_ai().map(|named| format!("{named} has none, and ")).unwrap_or_default();
-        let mut error = Error::refused("cannot choose a session: several agents are active here")
-            .reason(format!("{named}{} are active in this worktree", labels.join(" and ")))
+        let labels: Vec<String> = sessions.iter().rev().take(SHOWN).map(label).collect();
+        let is_of_one = sessions.iter().all(|session| session.ai == sessions[0].ai);
+        let named = self.named_ai().filter(|_| !is_of_one).map(|named| format!("{named} has none, and "));
+        let title = if is_of_one { "several are active here" } else { "several agents are active here" };
+        let mut error = Error::refused(format!("cannot choose a session: {title}"))
+            .reason(format!("{}{} are active in this worktree", named.unwrap_or_default(), labels.join(" and ")))
             .suggest(text![
                 "Name the agent with ",
                 option("--ai"),
@@ -128,7 +142,7 @@ impl<'a> CommandContext<'a> {
                 option("--session"),
                 "; end sessions that are over."
             ]);
-        for session in newest {
+        for session in sessions.iter().rev().take(SHOWN) {
             error = error
                 .alternative(session.id.as_str())
                 .command(empirica("session end").option("--session", session.id.short()));
@@ -137,13 +151,28 @@ impl<'a> CommandContext<'a> {
     }
 }
 
-fn newest_of<'s>(ai: &str, active: &'s [ActiveSession]) -> Option<&'s ActiveSession> {
-    active.iter().rev().find(|session| session.ai == ai)
-}
+/// Most sessions shown by an error.
+const SHOWN: usize = 5;
 
 /// The newest session, if all are of one agent.
 fn only_agent(active: &[ActiveSession]) -> Option<&ActiveSession> {
     active.last().filter(|last| active.iter().all(|session| session.ai == last.ai))
+}
+
+/// Whether agents gave none of the sessions an id of their own.
+fn are_without_id(active: &[ActiveSession]) -> bool {
+    active.iter().all(|session| session.external_id.is_none())
+}
+
+/// The newest session of each agent.
+fn newest_of_each(active: &[ActiveSession]) -> Vec<&ActiveSession> {
+    let mut newest: Vec<&ActiveSession> = Vec::new();
+    for session in active {
+        newest.retain(|other| other.ai != session.ai);
+        newest.push(session);
+    }
+    newest.sort_by(|a, b| b.ai.cmp(&a.ai));
+    newest
 }
 
 /// Stores the start of a session and caches it as active in this worktree; `by_hook`: an agent's hook starts it. Returns the
@@ -163,7 +192,11 @@ pub fn begin(
             Body::SessionStart(start) => start.external_id.clone(),
             _ => None,
         };
-        let cached = active::begin(context, &ActiveSession { id, began, ai, external_id, by_hook, task: None });
+        // a person's commands are told apart by the name only
+        let is_agent = by_hook || context.is_agent();
+        let processes = if is_agent { context.processes() } else { Vec::new() };
+        let session = ActiveSession { id, began, ai, external_id, by_hook, processes, task: None };
+        let cached = active::begin(context, &session);
         if let Err(error) = cached {
             let id = &session.id;
             stored.warnings.push(format!("cannot remember the session in this worktree ({error}): name it, {id}"));

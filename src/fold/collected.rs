@@ -197,6 +197,9 @@ pub fn added(transcript: &Transcript, id: &str, collected: &CollectedTranscript)
     Some(Collected {
         agent: transcript.agent.name().to_owned(),
         transcript: id.to_owned(),
+        task: task_of(transcript).filter(|_| collected.rows == 0),
+        // which session has the parent's transcript is known to the caller
+        forked_from: None,
         from: collected.to,
         to: transcript.size.max(collected.to.saturating_add(1)),
         rows: transcript.rows.saturating_sub(collected.rows),
@@ -220,6 +223,15 @@ pub fn added(transcript: &Transcript, id: &str, collected: &CollectedTranscript)
             .map(|(at, subagent)| NumberedSubagent { at: at as u64, subagent: subagent.clone() })
             .collect(),
     })
+}
+
+/// Longest task, in characters.
+const MAX_TASK: usize = 200;
+
+/// The task of a transcript: the first line of the user's first message.
+pub fn task_of(transcript: &Transcript) -> Option<String> {
+    let line = transcript.task.as_deref()?.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().take(MAX_TASK).collect())
 }
 
 /// Whether a transcript ends after its collected part.

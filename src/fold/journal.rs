@@ -40,12 +40,14 @@ pub fn sessions<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeMap<S
                 session.external_id = start.external_id.clone();
                 session.worktree = Some(start.worktree.clone());
                 session.place = Some(start.place.clone());
-                session.from = start.from.clone();
+                session.from = start.from.clone().or_else(|| session.from.take());
                 session.from_handoff = start.from_handoff.clone();
             }
-            // the agent's session ID is known from its transcript at the latest
+            // the agent's session ID, its task and its parent are known from its transcript at the latest
             Body::Transcript(collected) => {
                 session.external_id = session.external_id.take().or_else(|| Some(collected.transcript.clone()));
+                session.task = session.task.take().or_else(|| collected.task.clone());
+                session.from = session.from.take().or_else(|| collected.forked_from.clone());
             }
             Body::SessionEnd(_) => session.ended_at = Some(record.envelope.at.clone()),
             Body::Assessment(assessment) => {

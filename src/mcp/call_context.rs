@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::context::{CommandContext, Selection};
+use crate::context::caller::{Caller, OwnSession, stored_id};
+use crate::context::{CommandContext, Selection, active};
 use crate::mcp::tools::schema::Alias;
 use crate::render::template::Templates;
 use crate::use_cases::handoff::note::BuiltIn;
@@ -16,12 +17,11 @@ use empirica_transcripts::model::Agent;
 /// State between the calls of a conversation, in memory only; no record depends on it.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationState {
-    /// Start of the server, in milliseconds since 1970.
-    pub began_ms: u64,
-    /// The session that the client started or continued: the default of `session_id`.
-    pub session: Option<String>,
-    /// The name that the client connected with.
-    pub client: Option<String>,
+    /// The session that the client started or continued, by its own id of the present session, if it gives one: the default of
+    /// `session_id`.
+    pub sessions: HashMap<Option<String>, String>,
+    /// The client's name, and its own id of the present session.
+    pub client: Caller,
     /// Input from guided assessments that are not yet submitted, by session and phase.
     pub inputs: HashMap<(String, &'static str), AssessmentInput>,
 }
@@ -46,19 +46,29 @@ pub struct CallContext<'a> {
 impl<'a> CallContext<'a> {
     /// A context for reading, filtered by the given agent and session only.
     pub fn reading(&self, ai: Option<String>, session: Option<Alias>) -> Result<CommandContext<'a>> {
-        let session = session.map(|alias| alias.0);
-        CommandContext::new(self.env, self.repo, &BuiltIn, Selection { ai, session, ..Default::default() })
+        self.context(ai, session.map(|alias| alias.0), None)
+    }
+
+    /// A context of the given agent, session and client.
+    pub fn context(
+        &self,
+        ai: Option<String>,
+        session: Option<String>,
+        client: Option<Caller>,
+    ) -> Result<CommandContext<'a>> {
+        CommandContext::new(self.env, self.repo, &BuiltIn, Selection { ai, session, client, ..Default::default() })
     }
 
     /// A context in a session: the given one, else the client's own, else the active one, of the client's agent if known.
     pub fn working(&self, ai: Option<String>, session: Option<Alias>) -> Result<CommandContext<'a>> {
-        let session = match (session, &self.state.session) {
-            (None, Some(own)) if ai.is_none() => Some(self.own(own)?),
-            (session, _) => session.map(|alias| alias.0),
-        };
+        let client = self.client();
+        let session =
+            match (session, self.state.sessions.get(&client.as_ref().and_then(|client| client.session.clone()))) {
+                (None, Some(own)) if ai.is_none() => self.own(own, client.as_ref())?,
+                (session, _) => session.map(|alias| alias.0),
+            };
         let is_named = session.is_some();
-        let selection = Selection { ai, session, client: self.client(), ..Default::default() };
-        let context = CommandContext::new(self.env, self.repo, &BuiltIn, selection)?;
+        let context = self.context(ai, session, client)?;
         if is_named {
             // report a wrong session before other wrong ids
             context.working()?;
@@ -66,28 +76,37 @@ impl<'a> CallContext<'a> {
         Ok(context)
     }
 
-    /// The client's session; an error if it has ended, since nobody would see later records in it.
-    fn own(&self, id: &str) -> Result<String> {
-        match lifecycle::is_active(&self.reading(None, None)?, id) {
-            true => Ok(id.to_owned()),
-            false => Err(Error::refused("cannot continue the session you began: it has ended")
-                .provided(id)
-                .reason("another command or client ended it, or it is no longer stored here")
-                .suggest("Start another one, or name it with session_id to add to it all the same.")
-                .command(empirica("session start"))
-                .command(empirica("session show").arg(id))),
+    /// The client's session. If it has ended: `None` if the client has another one; else an error, since nobody would see later
+    /// records in it.
+    fn own(&self, id: &str, client: Option<&Caller>) -> Result<Option<String>> {
+        if lifecycle::is_active(&self.reading(None, None)?, id) {
+            return Ok(Some(id.to_owned()));
         }
+        let context = self.context(None, None, client.cloned())?;
+        if let OwnSession::Certain(_) = context.own(&active::load(&context)?) {
+            return Ok(None);
+        }
+        Err(Error::refused("cannot continue the session you began: it has ended")
+            .provided(id)
+            .reason("another command or client ended it, or it is no longer stored here")
+            .suggest("Start another one, or name it with session_id to add to it all the same.")
+            .command(empirica("session start"))
+            .command(empirica("session show").arg(id)))
     }
 
-    /// The client's agent, by the name it connected with; `None` without a name, and if the user sets the agent.
-    pub fn client(&self) -> Option<String> {
-        if self.env.get("EMPIRICA_AI").is_some() || self.repo.config("empirica.ai").is_some() {
-            return None;
-        }
-        let name = self.state.client.as_deref().map(str::trim).filter(|name| !name.is_empty())?;
+    /// The client: the name that the user configured, else the agent's, else its own, and its own id of the session, as it tells or
+    /// as the environment of this server does. `None` without a name.
+    pub fn client(&self) -> Option<Caller> {
+        let Caller { name, session } = &self.state.client;
+        let name = Some(name.trim()).filter(|name| !name.is_empty())?;
         let lower = name.to_ascii_lowercase();
         let agent = Agent::ALL.into_iter().find(|agent| lower.contains(agent.name()));
-        Some(agent.map_or_else(|| name.to_owned(), |agent| agent.name().to_owned()))
+        let own = agent.map_or_else(|| name, |agent| agent.name());
+        let session = session.as_deref().or_else(|| agent.and_then(|agent| self.env.agent_session(agent)));
+        Some(Caller {
+            name: self.repo.config("empirica.ai").unwrap_or_else(|| own.to_owned()),
+            session: session.map(|id| stored_id(own, id)),
+        })
     }
 
     /// Keeps input for a later submission; later input overrides earlier input.

@@ -1,4 +1,4 @@
-//! Prompts for users: `hand-over` and `resume`.
+//! Prompts for users: `hand-over` and `take-up`.
 
 use rmcp::model::{GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
 use schemars::JsonSchema;
@@ -16,8 +16,9 @@ use crate::use_cases::handoff::pack::Detail;
 use crate::use_cases::session::resume;
 use empirica_notes::error::{Error, Result};
 
+// names that no agent has: Gemini CLI has a /resume of its own
 const HAND_OVER: &str = "hand-over";
-const RESUME: &str = "resume";
+const TAKE_UP: &str = "take-up";
 
 pub fn list() -> ListPromptsResult {
     let argument = |name: &str, about: &str| PromptArgument::new(name).with_description(about).with_required(false);
@@ -29,14 +30,14 @@ pub fn list() -> ListPromptsResult {
         )
         .with_title("Hand over"),
         Prompt::new(
-            RESUME,
-            Some("Resume from the handoff of an earlier session"),
+            TAKE_UP,
+            Some("Take up the work of an earlier session from its handoff"),
             Some(vec![
                 argument("ai_id", "the agent of the session"),
                 argument("session_id", "the session, by id or alias"),
             ]),
         )
-        .with_title("Resume"),
+        .with_title("Take up"),
     ])
 }
 
@@ -49,7 +50,7 @@ struct HandOver {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Resume {
+struct TakeUp {
     ai_id: Option<String>,
     session_id: Option<Alias>,
 }
@@ -73,8 +74,8 @@ pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) ->
             let answer = handoff::view::answer(&outcome, &mut call.templates)?;
             (session, json!({"to": to, "missing": missing, "draft": answer.text}))
         }
-        RESUME => {
-            let Resume { ai_id, session_id } = arguments::read(name, arguments)?;
+        TAKE_UP => {
+            let TakeUp { ai_id, session_id } = arguments::read(name, arguments)?;
             let outcome = resume::run(&call.reading(ai_id, session_id)?, 1)?;
             let newest = outcome.sessions.first();
             let session = newest.map(|resumed| resumed.session_id.clone());
@@ -86,7 +87,7 @@ pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) ->
         _ => {
             return Err(Error::usage(format!("cannot find prompt '{name}'"))
                 .provided(name)
-                .reason(format!("the prompts are {HAND_OVER} and {RESUME}"))
+                .reason(format!("the prompts are {HAND_OVER} and {TAKE_UP}"))
                 .suggest("Use one of them."));
         }
     };

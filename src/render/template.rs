@@ -24,7 +24,7 @@ const BUILT_IN: [(&str, &str); 13] = [
     ("instructions.md", include_str!("../../templates/instructions.md")),
     ("demo.txt", include_str!("../../templates/demo.txt")),
     ("prompt-hand-over.md", include_str!("../../templates/prompt-hand-over.md")),
-    ("prompt-resume.md", include_str!("../../templates/prompt-resume.md")),
+    ("prompt-take-up.md", include_str!("../../templates/prompt-take-up.md")),
 ];
 
 pub struct Templates {

@@ -5,9 +5,10 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::agents::whose_session::agent_program;
 use crate::commands::session::collect::here;
 use crate::mcp::server::Client;
-use crate::support::harness::{Repo, RunOutput, Sandbox};
+use crate::support::harness::{Repo, RunOutput, Sandbox, fed};
 
 const SESSION: &str = "0f5e0000-0000-4000-8000-000000000001";
 
@@ -150,7 +151,12 @@ fn the_session_of_a_hook_is_found_beside_one_that_was_left_behind() {
     {
         let repo = place.init("left");
         repo.commit("a", "a", "first");
-        hook(&repo, "SessionStart", json!({"session_id": "left-behind", "source": "startup"}));
+        // its agent's process is gone
+        let payload = json!({"session_id": "left-behind", "cwd": repo.path, "source": "startup"});
+        let mut command = place.command(agent_program(&place), &repo.path);
+        command.args(["-c", "git-empirica hook agent claude-code SessionStart; :"]);
+        fed(command, payload.to_string().as_bytes()).ok();
+        assert_eq!(sessions(&repo).len(), 1);
     }
     place.now = "2026-03-01T15:00:00.000Z".into();
     let repo = place.at("left");

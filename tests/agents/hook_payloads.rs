@@ -158,7 +158,12 @@ fn every_event_of_every_agent_has_its_effect() {
         let context = at.context(prompt, json!({"prompt": "go on"}));
         assert!(context.contains("was not safe to act on") && context.contains("severe"), "{agent}: {context}");
 
-        at.quiet(before, json!({"trigger": "auto"}));
+        if agent == "gemini" {
+            // it only looks whether to compress
+            at.quiet(before, json!({"trigger": "auto"}));
+            assert_ne!(repo.json(["checkpoint", "list"])["checkpoints"][0]["trigger"], "pre_compact");
+        }
+        at.quiet(before, json!({"trigger": "manual"}));
         let points = repo.json(["checkpoint", "list"]);
         assert_eq!(points["checkpoints"][0]["trigger"], "pre_compact", "{agent}");
         let context = match (agent, after) {
@@ -281,23 +286,6 @@ fn an_agent_running_hooks_of_another_agent_records_nothing() {
     assert_eq!(repo.json(["session", "list"])["total_sessions"], 1);
     assert_ne!(run("cursor", &cursor).out, "");
     assert_eq!(repo.json(["session", "list"])["total_sessions"], 2);
-}
-
-#[test]
-fn the_shell_of_claude_code_knows_its_session() {
-    let place = Sandbox::new();
-    let repo = place.init("shell");
-    let file = place.path().join("env.sh");
-    let payload =
-        payload("claude-code", "SessionStart", "s-9", &repo.path.to_string_lossy(), json!({"source": "startup"}));
-    let mut command = repo.program();
-    command.args(["hook", "agent", "claude-code", "SessionStart"]).env("CLAUDE_ENV_FILE", &file);
-    crate::support::harness::fed(command, payload.as_bytes()).ok();
-    let id = repo.json(["session", "list"])["sessions"][0]["session_id"].clone();
-    assert_eq!(
-        std::fs::read_to_string(&file).expect("the file"),
-        format!("export EMPIRICA_SESSION={}\n", id.as_str().expect("an id"))
-    );
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Agents: hooks, instructions, transcripts.
 
 pub mod agents_at_once;
+pub mod hook_faults;
 pub mod hook_payloads;
 pub mod instructions;
 pub mod transcripts_hostile;
+pub mod whose_session;

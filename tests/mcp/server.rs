@@ -1,7 +1,7 @@
 //! The MCP server as seen by a client on its pipes; the official clients are in `tests/mcp/`.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -17,8 +17,16 @@ pub struct Client {
 
 impl Client {
     pub fn new(repo: &Repo<'_>, arguments: &[&str]) -> Self {
-        let mut client = Self::silent(repo, arguments);
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "claude-code", "version": "1"}});
+        let mut command = repo.program();
+        command.arg("mcp").args(arguments);
+        Self::greeting(command, "claude-code")
+    }
+
+    /// A client of this name, of the server that a command starts.
+    pub fn greeting(command: Command, name: &str) -> Self {
+        let mut client = Self::of(command);
+        let hello =
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}});
         let answer = client.ask("initialize", hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "git-empirica", "{answer}");
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
@@ -28,7 +36,13 @@ impl Client {
     /// A client before initialization.
     pub fn silent(repo: &Repo<'_>, arguments: &[&str]) -> Self {
         let mut command = repo.program();
-        command.arg("mcp").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.arg("mcp").args(arguments);
+        Self::of(command)
+    }
+
+    /// A client of the server that a command starts, before initialization.
+    pub fn of(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -317,13 +331,13 @@ fn handoffs_are_resources_and_prompts_come_from_stored_records() {
     let texts_of = |answer: &Value| {
         answer["result"]["messages"][0]["content"]["text"].as_str().map(str::to_owned).expect("a text")
     };
-    let resume = texts_of(&client.ask("prompts/get", json!({"name": "resume"})));
+    let resume = texts_of(&client.ask("prompts/get", json!({"name": "take-up"})));
     assert!(resume.contains(&handoff) && resume.contains("Then wait"), "{resume}");
     let over = texts_of(
         &client.ask("prompts/get", json!({"name": "hand-over", "arguments": {"to": "bob", "session_id": "latest"}})),
     );
     assert!(over.contains("generate_handoff_report") && over.contains("bob"), "{over}");
-    for params in [json!({"name": "x"}), json!({"name": "resume", "arguments": {"too": "many"}})] {
+    for params in [json!({"name": "x"}), json!({"name": "take-up", "arguments": {"too": "many"}})] {
         assert_eq!(client.ask("prompts/get", params)["error"]["code"], -32602);
     }
 }

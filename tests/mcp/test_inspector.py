@@ -43,7 +43,7 @@ def inspector(case) -> None:
             with case("resources/list, nothing stored"):
                 assert asked(repo, "resources/list")["resources"] == []
             with case("prompts/list"):
-                assert [one["name"] for one in asked(repo, "prompts/list")["prompts"]] == ["hand-over", "resume"]
+                assert [one["name"] for one in asked(repo, "prompts/list")["prompts"]] == ["hand-over", "take-up"]
         with case("tools/call in success"):
             said = called(repo, "bootstrap_session", ai_id="ada", task="Make it so")["structuredContent"]
             assert said["ok"] is True and said["ai_id"] == "ada"
@@ -64,5 +64,5 @@ def inspector(case) -> None:
             with case("resources/templates/list"):
                 assert asked(repo, "resources/templates/list")["resourceTemplates"]
         with case("prompts/get"):
-            got = asked(repo, "prompts/get", "--prompt-name", "resume", "--prompt-args", "ai_id=ada")
+            got = asked(repo, "prompts/get", "--prompt-name", "take-up", "--prompt-args", "ai_id=ada")
             assert "Made" in got["messages"][0]["content"]["text"]

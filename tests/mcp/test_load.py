@@ -80,7 +80,7 @@ def reads_over_and_over(case) -> None:
             for tool in ["bootstrap_project", "resume_previous_session", "get_epistemic_state", "query_handoff_reports", "list_sessions"]:
                 assert raw.call(tool)["isError"] is False
             assert raw.call("nonsense")["isError"] is True
-            assert raw.ask("tools/list")["result"] and raw.ask("prompts/get", {"name": "resume"})["result"]
+            assert raw.ask("tools/list")["result"] and raw.ask("prompts/get", {"name": "take-up"})["result"]
             assert raw.ask("resources/list")["result"] and raw.ask("resources/read", {"uri": f"empirica://handoff/{handoff}"})["result"]
             if number >= 15 and Path("/proc").is_dir():
                 measured.append(state(server_of(raw)))

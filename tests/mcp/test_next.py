@@ -62,8 +62,8 @@ async def session(case, mode: str, client: Client) -> None:
         except MCPError as error:
             assert error.error.code in (-32002, -32602), error.error
     with case(f"{mode}: prompts"):
-        assert [one.name for one in (await client.list_prompts()).prompts] == ["hand-over", "resume"]
-        assert handoff[-8:] in (await client.get_prompt("resume", {"ai_id": "ada"})).messages[0].content.text
+        assert [one.name for one in (await client.list_prompts()).prompts] == ["hand-over", "take-up"]
+        assert handoff[-8:] in (await client.get_prompt("take-up", {"ai_id": "ada"})).messages[0].content.text
     with case(f"{mode}: what a client may keep is not what another call changed"):
         await ok("bootstrap_session", ai_id="bob", task="t")
         await ok("generate_handoff_report", task_summary="more")

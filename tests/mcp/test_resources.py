@@ -112,23 +112,23 @@ async def prompts(case) -> None:
     async with alone() as client:
         session = client.session
         listed = {one.name: one for one in (await session.list_prompts()).prompts}
-        with case("the prompts are hand-over and resume"):
-            assert list(listed) == ["hand-over", "resume"]
+        with case("the prompts are hand-over and take-up"):
+            assert list(listed) == ["hand-over", "take-up"]
             assert [one.name for one in listed["hand-over"].arguments or []] == ["to", "session_id"]
-            assert [one.name for one in listed["resume"].arguments or []] == ["ai_id", "session_id"]
+            assert [one.name for one in listed["take-up"].arguments or []] == ["ai_id", "session_id"]
             assert all(one.description and one.title for one in listed.values())
             assert not any(argument.required for one in listed.values() for argument in one.arguments or [])
         with case("hand-over without a session is refused"):
             error = await refuses(session.get_prompt("hand-over"))
             assert "no active session" in error.error.message and error.error.data["recovery_commands"], error.error
         with case("resume where nothing is stored says so"):
-            text = (await session.get_prompt("resume")).messages[0].content.text
+            text = (await session.get_prompt("take-up")).messages[0].content.text
             assert "Nothing" in text, text
         handoff = await handed_over(client)
         for name, arguments in [
             ("hand-over", None), ("hand-over", {}), ("hand-over", {"to": "bob"}), ("hand-over", {"to": "", "session_id": ""}),
-            ("hand-over", {"session_id": "latest:ada"}), ("resume", None), ("resume", {"ai_id": "ada"}),
-            ("resume", {"session_id": "latest"}), ("resume", {"ai_id": "ada", "session_id": "latest:active"}),
+            ("hand-over", {"session_id": "latest:ada"}), ("take-up", None), ("take-up", {"ai_id": "ada"}),
+            ("take-up", {"session_id": "latest"}), ("take-up", {"ai_id": "ada", "session_id": "latest:active"}),
         ]:
             with case(f"{name} with {arguments}"):
                 said = await session.get_prompt(name, arguments)
@@ -143,8 +143,8 @@ async def prompts(case) -> None:
             assert (await client.ok("query_handoff_reports"))["total_found"] == 1
         for name, arguments, word in [
             ("hand-over", {"nonsense": "x"}, "nonsense"),
-            ("resume", {"to": "bob"}, "to"),
-            ("resume", {"session_id": "latest:nobody"}, "nobody"),
+            ("take-up", {"to": "bob"}, "to"),
+            ("take-up", {"session_id": "latest:nobody"}, "nobody"),
             ("hand-over", {"session_id": "ffffffff"}, "ffffffff"),
             ("nonsense", {}, "nonsense"),
         ]:
@@ -163,16 +163,16 @@ async def templates_of_the_user(case) -> None:
         repo = place.repo()
         folder = place.path / "templates"
         folder.mkdir()
-        (folder / "prompt-resume.md").write_text("Own words for {{ handoff_id }}\n")
+        (folder / "prompt-take-up.md").write_text("Own words for {{ handoff_id }}\n")
         repo.git("config", "empirica.templateDir", str(folder))
         async with connected(repo) as client:
             handoff = await handed_over(client)
             with case("a template of the user's takes the place of ours"):
-                text = (await client.session.get_prompt("resume")).messages[0].content.text
+                text = (await client.session.get_prompt("take-up")).messages[0].content.text
                 assert text == f"Own words for {handoff}\n" or text == f"Own words for {handoff}", text
             with case("one that cannot be read is told"):
-                (folder / "prompt-resume.md").write_text("{% nonsense")
-                error = await refuses(client.session.get_prompt("resume"))
-                assert "prompt-resume.md" in error.error.message, error.error
+                (folder / "prompt-take-up.md").write_text("{% nonsense")
+                error = await refuses(client.session.get_prompt("take-up"))
+                assert "prompt-take-up.md" in error.error.message, error.error
             with case("a resource is in the words of the user's template, or ours"):
                 assert (await client.session.read_resource(AnyUrl(NAME + handoff))).contents[0].text

@@ -93,5 +93,5 @@ def typescript(case) -> None:
         with case("resources and prompts"):
             assert client.ask("listResources")["result"]["resources"][0]["uri"] == f"empirica://handoff/{handoff}"
             assert "Done" in client.ask("readResource", uri=f"empirica://handoff/{handoff[-8:]}")["result"]["contents"][0]["text"]
-            assert "Done" in client.ask("getPrompt", name="resume", arguments={"ai_id": "ada"})["result"]["messages"][0]["content"]["text"]
+            assert "Done" in client.ask("getPrompt", name="take-up", arguments={"ai_id": "ada"})["result"]["messages"][0]["content"]["text"]
             assert client.ask("readResource", uri="empirica://handoff/ffffffff")["refused"]["code"] in (-32002, -32602)

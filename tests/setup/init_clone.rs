@@ -92,6 +92,34 @@ fn init_prints_a_few_lines_with_results_and_next_steps() {
 }
 
 #[test]
+fn without_init_the_first_hook_of_an_agent_fetches_notes_and_names_init() {
+    let place = Sandbox::new();
+    hub(&place);
+    let start = |clone: &Repo<'_>, id: &str| {
+        let payload = json!({"session_id": id, "cwd": clone.path, "source": "startup"}).to_string();
+        clone.run_with_input(["hook", "agent", "claude-code", "SessionStart"], payload.as_bytes()).ok().out
+    };
+    let clone = cloned(&place, &[], "clone");
+    let told = start(&clone, "first");
+    assert!(told.contains("Fix the cache") && told.contains("the cache is per process"), "{told}");
+    assert!(told.contains("git push does not send") && told.contains("git empirica init"), "{told}");
+    // later ones fetch nothing, also without an answer
+    clone.git(["remote", "set-url", "origin", "../nowhere.git"]).ok();
+    assert!(start(&clone, "second").contains("git empirica init"));
+    assert!(!clone.run(["doctor"]).out.contains("nowhere"));
+    clone.run(["init"]).code(0);
+    assert!(!start(&clone, "third").contains("git push does not send"));
+    // a remote that never answers keeps the agent for a bounded time, and the trouble is told
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let silent = cloned(&place, &[], "silent");
+    let url = format!("http://{}/x.git", listener.local_addr().expect("an address"));
+    silent.git(["remote", "set-url", "origin", &url]).ok();
+    assert!(start(&silent, "first").contains("git empirica init"));
+    assert!(silent.run(["doctor"]).out.contains("cannot fetch from origin"));
+    assert_eq!(silent.json(["session", "list"])["total_sessions"], 1);
+}
+
+#[test]
 fn a_remote_that_is_dead_hangs_or_refuses_is_a_warning_and_the_others_are_fetched() {
     let place = Sandbox::new();
     hub(&place);

@@ -30,8 +30,13 @@ impl Env {
     }
 
     /// The agent running the command, by the variables it sets; `None` if none is set.
-    pub fn agent(&self) -> Option<&'static str> {
-        Agent::running(|name| self.get(name).is_some()).map(Agent::name)
+    pub fn agent(&self) -> Option<Agent> {
+        Agent::running(|name| self.get(name).is_some())
+    }
+
+    /// The own id of the session of an agent that runs the command, by its variables; `None` if none is set.
+    pub fn agent_session(&self, agent: Agent) -> Option<&str> {
+        agent.session_variables().iter().find_map(|name| self.get(name))
     }
 
     /// The executable that a shell would find in the absolute folders of `PATH`.

@@ -11,9 +11,10 @@ pub const MARGIN: usize = 1_000;
 pub const CATEGORIES: &[&str] =
     &["shell", "read", "write", "edit", "grep", "glob", "search", "fetch", "task", "ask", "mcp"];
 
-/// Defines the agents: of each its name, and the variables that it sets for the programs it runs.
+/// Defines the agents: of each its name, the variables that it sets for the programs it runs, and those of them with its
+/// own id of the session.
 macro_rules! agents {
-    ($($agent:ident $name:literal [$($variable:literal),*])*) => {
+    ($($agent:ident $name:literal [$($variable:literal),*] [$($session:literal),*])*) => {
         /// The supported agents.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         #[schemars(inline)]
@@ -39,17 +40,24 @@ macro_rules! agents {
                     $(Agent::$agent => &[$($variable),*],)*
                 }
             }
+
+            /// The variables with its own id of the session, the first that is set counts.
+            pub fn session_variables(self) -> &'static [&'static str] {
+                match self {
+                    $(Agent::$agent => &[$($session),*],)*
+                }
+            }
         }
     };
 }
 
 agents! {
-    ClaudeCode "claude-code" ["CLAUDECODE"]
-    Codex "codex" ["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"]
-    Gemini "gemini" ["GEMINI_CLI"]
-    Copilot "copilot" ["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"]
-    Cursor "cursor" ["CURSOR_AGENT"]
-    OpenCode "opencode" ["OPENCODE"]
+    ClaudeCode "claude-code" ["CLAUDECODE"] ["CLAUDE_CODE_SESSION_ID"]
+    Codex "codex" ["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"] ["CODEX_SESSION_ID", "CODEX_THREAD_ID"]
+    Gemini "gemini" ["GEMINI_CLI"] ["GEMINI_SESSION_ID"]
+    Copilot "copilot" ["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"] ["COPILOT_AGENT_SESSION_ID"]
+    Cursor "cursor" ["CURSOR_AGENT"] []
+    OpenCode "opencode" ["OPENCODE"] ["OPENCODE_SESSION_ID"]
 }
 
 impl Agent {

@@ -13,6 +13,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value, json};
 
+use crate::context::caller::Caller;
 use crate::mcp::call_context::{CallContext, ConversationState};
 use crate::mcp::tools::ToolTerms;
 use crate::mcp::{prompts, resources, tools};
@@ -44,15 +45,14 @@ pub struct Server {
 impl Server {
     /// Creates a server that lists all tools, or only the core ones.
     pub fn new(env: Env, all: bool) -> Self {
-        let began_ms = env.now().timestamp_millis().max(0) as u64;
-        let state = ConversationState { began_ms, ..ConversationState::default() };
-        Server { env: Arc::new(env), all, state: Arc::new(Mutex::new(state)), turn: Arc::default() }
+        Server { env: Arc::new(env), all, state: Arc::default(), turn: Arc::default() }
     }
 
     /// Runs a call on a blocking thread; one at a time, in order.
     async fn work<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
+        client: Caller,
         work: impl FnOnce(&mut CallContext<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let _turn = self.turn.lock().await;
@@ -60,7 +60,6 @@ impl Server {
             return Err(Error::refused("cannot run the call: it was canceled before it began"));
         }
         let (env, shared) = (self.env.clone(), self.state.clone());
-        let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
         let result = tokio::task::spawn_blocking(move || {
             let repo = Repository::discover(&env)?;
             let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -77,6 +76,19 @@ impl Server {
                 .command(empirica("session list"))
                 .caused_by(fault))
         })
+    }
+}
+
+/// The argument of any tool by which a plugin tells the agent's own id of the session, for agents whose requests do not.
+const SESSION_ARGUMENT: &str = "_session";
+
+/// The client that makes a request: its name, and its own id of the session, if it tells. Codex CLI tells the session of each call;
+/// a thread of a subagent is in that of its parent.
+fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    let told = |key: &str| context.meta.get(key).and_then(Value::as_str).map(str::to_owned);
+    Caller {
+        name: context.client_info().map(|client| client.name).unwrap_or_default(),
+        session: told("sessionId").or_else(|| told("threadId")),
     }
 }
 
@@ -126,11 +138,15 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
+        let mut arguments = request.arguments.unwrap_or_default();
+        let mut client = caller(&context);
+        if let Some(Value::String(session)) = arguments.remove(SESSION_ARGUMENT) {
+            client.session = Some(session);
+        }
         let tool = tools::find(&request.name, self.all);
         let terms = ToolTerms { all: self.all, called: tool.as_ref().ok().copied() };
         let result = match tool {
-            Ok(tool) => self.work(&context, move |call| (tool.run)(call, arguments)).await,
+            Ok(tool) => self.work(&context, client, move |call| (tool.run)(call, arguments)).await,
             Err(error) => Err(error),
         };
         let mut document = match result {
@@ -156,7 +172,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.work(&context, move |call| resources::list(call, cursor.as_deref())).await.map_err(protocol_error)
+        self.work(&context, caller(&context), move |call| resources::list(call, cursor.as_deref()))
+            .await
+            .map_err(protocol_error)
     }
 
     async fn list_resource_templates(
@@ -172,7 +190,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = self.work(&context, move |call| resources::read(call, &request.uri)).await;
+        let read = self.work(&context, caller(&context), move |call| resources::read(call, &request.uri)).await;
         read.map(ReadResourceResponse::from).map_err(protocol_error)
     }
 
@@ -190,7 +208,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
-        let prompt = self.work(&context, move |call| prompts::get(call, &name, arguments)).await;
+        let prompt = self.work(&context, caller(&context), move |call| prompts::get(call, &name, arguments)).await;
         prompt.map(GetPromptResponse::from).map_err(protocol_error)
     }
 }

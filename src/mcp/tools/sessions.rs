@@ -36,17 +36,18 @@ impl Call for BootstrapSession {
     const RETURNS: &'static str = "session_id ai_id started_at";
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        let ai = self.ai_id.or_else(|| call.client());
+        let client = call.client();
+        let ai = self.ai_id.or_else(|| client.as_ref().map(|client| client.name.clone()));
         let request = lifecycle::StartRequest {
             task: self.task,
             kind: self.session_type,
             external_id: self.external_id,
             by_hook: false,
-            since_ms: Some(call.state.began_ms),
             from: self.from,
         };
-        let started = lifecycle::start(&call.reading(ai, None)?, request)?;
-        call.state.session = Some(started.session_id.as_str().to_owned());
+        let own_id = client.as_ref().and_then(|client| client.session.clone());
+        let started = lifecycle::start(&call.context(ai, None, client)?, request)?;
+        call.state.sessions.insert(own_id, started.session_id.as_str().to_owned());
         Ok(view::started(&started))
     }
 }
@@ -68,7 +69,7 @@ impl Call for EndSession {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let ended = lifecycle::end(&call.working(self.ai_id, self.session_id)?, self.reason)?;
-        call.state.session.take_if(|own| *own == ended.session_id.as_str());
+        call.state.sessions.retain(|_, own| *own != ended.session_id.as_str());
         Ok(view::ended(&ended))
     }
 }

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::context::active;
+use crate::context::caller::{hashed_id, stored_id};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, names};
-use crate::fold::collected::{CollectedTranscript, added, by_transcript};
+use crate::fold::collected::{CollectedTranscript, added, by_transcript, task_of};
 use crate::index::RecordQuery;
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::git::{history, parse_oid};
@@ -17,12 +18,9 @@ use empirica_notes::model::hash::fnv;
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
 use empirica_notes::model::{Body, Record, SessionId};
 use empirica_notes::store::FlushTiming;
-use empirica_secrets::{redact_text, redact_value};
+use empirica_secrets::redact_value;
 use empirica_transcripts::find;
 use empirica_transcripts::model::{Agent, Transcript};
-
-/// Longest task of a session started for a transcript, in characters.
-const MAX_TASK: usize = 200;
 
 #[derive(Debug, Clone, Default)]
 pub struct CollectRequest {
@@ -107,7 +105,11 @@ pub fn prepare(context: &CommandContext<'_>, request: &CollectRequest) -> Result
     let chosen = choose(context, &transcript, &id, &with_id)?;
     let sessions = with_id.iter().map(|session| &session.id).chain(chosen.iter().map(|session| &session.id));
     let before = collected_before(context, sessions, &transcript, &id)?;
-    let added = added(&transcript, &id, &before);
+    let mut added = added(&transcript, &id, &before);
+    if let (Some(added), Some(parent), 0) = (&mut added, &transcript.parent, before.rows) {
+        let parent = stored_id(transcript.agent.name(), parent);
+        added.forked_from = sessions_with_external_id(context, &parent)?.pop().map(|session| session.id);
+    }
     let mut warnings: Vec<String> = chosen.iter().filter_map(|session| session.note.clone()).collect();
     if transcript.size < before.to {
         let text =
@@ -170,23 +172,11 @@ fn latest(context: &CommandContext<'_>, root: Option<&Path>, agent: Option<Agent
 /// The ID of a transcript in records: as [`stored_id`], or without an ID of its own, a hash of its path.
 fn id_of(transcript: &Transcript, path: &Path) -> String {
     match &transcript.session_id {
-        Some(id) => stored_id(transcript.agent, id),
-        None => hashed(
-            transcript.agent,
+        Some(id) => stored_id(transcript.agent.name(), id),
+        None => hashed_id(
+            transcript.agent.name(),
             path.canonicalize().unwrap_or_else(|_| path.to_owned()).as_os_str().as_encoded_bytes(),
         ),
-    }
-}
-
-fn hashed(agent: Agent, bytes: &[u8]) -> String {
-    format!("{}-{:016x}", agent.name(), fnv(bytes))
-}
-
-/// An agent's own ID as stored: unchanged, or hashed if it is blank, longer than 200 bytes, or has a secret.
-pub fn stored_id(agent: Agent, id: &str) -> String {
-    match id.trim().is_empty() || id.len() > 200 || redact_text(id).is_some() {
-        true => hashed(agent, id.as_bytes()),
-        false => id.to_owned(),
     }
 }
 
@@ -309,9 +299,8 @@ fn session_start(
         (None, Some(_)) => true,
         (_, None) => false,
     };
-    let task = transcript.task.as_deref().and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
     let start = SessionStart {
-        task: task.map(|line| line.chars().take(MAX_TASK).collect()),
+        task: task_of(transcript),
         kind: None,
         external_id: Some(id.to_owned()),
         from: None,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::active::ActiveSession;
+use crate::context::caller::OwnSession;
 use crate::context::names::NamedObject;
 use crate::context::records::{gather, nothing_of};
 use crate::context::stored::StoreReport;
@@ -19,6 +20,7 @@ use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
+use empirica_transcripts::model::Agent;
 
 /// Budget of the context handoff written for a continued session, in tokens, as for `handoff --type context`.
 const CONTEXT_BUDGET: usize = 1250;
@@ -30,9 +32,6 @@ pub struct StartRequest {
     pub external_id: Option<String>,
     /// Whether an agent's hook begins it.
     pub by_hook: bool,
-    /// Start time of the calling process, in milliseconds since 1970. If hooks of this agent began several sessions
-    /// here, the one begun at that time is resumed, else the newest. `None` if the caller is a hook.
-    pub since_ms: Option<u64>,
     /// The session or handoff it continues.
     pub from: Option<String>,
 }
@@ -85,11 +84,16 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     }
     context.stored_as_it_is("external id", request.external_id.as_deref())?;
     let current = active::load(context)?;
-    let ai = context.author(None);
-    let resumed = match (&request.external_id, request.since_ms) {
+    // a client of the MCP server may call itself by another name than its hooks do, but not by that of another agent
+    let is_agent = |name: &&str| context.selection.client.is_none() || Agent::parse(name).is_some();
+    let named = context.named_ai().filter(is_agent);
+    let resumed = match (&request.external_id, context.own_by_name(&current, named)) {
         (Some(external), _) => current.iter().find(|s| s.external_id.as_ref() == Some(external)),
-        (None, Some(since)) => session_of_hook(&current, &ai, since),
-        (None, None) => None,
+        (None, OwnSession::Certain(own) | OwnSession::Likely(own)) => {
+            Some(own).filter(|own| own.by_hook && !request.by_hook)
+        }
+        (None, OwnSession::Several(sessions)) if context.is_agent() => return Err(context.none_or_several(&sessions)),
+        (None, _) => None,
     };
     if let Some(resumed) = resumed {
         let session = match context.index()?.session_row(&resumed.id)? {
@@ -119,16 +123,29 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     }
     let session = WorkingSession { id: SessionId::random(), ai: context.author(None), note: None };
     let mut first = StoreReport::default();
-    let continues = match &request.from {
-        Some(name) => Some(continue_from(context, name, &session.ai, &mut first)?),
-        None => None,
-    };
+    let (mut task, mut from, mut from_handoff, mut continues) = (request.task, None, None, None);
+    match &request.from {
+        // a hook starts no session that depends on a handoff
+        Some(name) if request.by_hook => {
+            let continued = names::session(context, name)?.id;
+            task = task.or(context.index()?.session_row(&continued)?.and_then(|row| row.session.task));
+            from_handoff = handoffs::of_session(context, &continued)?.map(|listed| listed.envelope.id);
+            from = Some(continued);
+        }
+        Some(name) => {
+            let continued = continue_from(context, name, &session.ai, &mut first)?;
+            task = task.or_else(|| continued.task.clone());
+            (from, from_handoff) = (Some(continued.session_id.clone()), Some(continued.handoff_id.clone()));
+            continues = Some(continued);
+        }
+        None => {}
+    }
     let body = SessionStart {
-        task: request.task.or_else(|| continues.as_ref()?.task.clone()),
-        from: continues.as_ref().map(|from| from.session_id.clone()),
-        from_handoff: continues.as_ref().map(|from| from.handoff_id.clone()),
+        task,
+        from,
+        from_handoff,
         kind: request.kind,
-        external_id: request.external_id.clone(),
+        external_id: request.external_id.or_else(|| context.external_id()),
         worktree: context.store.paths().worktree().to_owned(),
         place: context.store.paths().worktree_id(),
     };
@@ -149,18 +166,6 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
         resumed: false,
         stored,
     })
-}
-
-/// Maximum time between the start of an agent's process and of the session its hook begins, in milliseconds.
-const TOGETHER_MS: u64 = 120_000;
-
-/// The session that the agent's hook began for a process started at `since_ms`: the one closest in time, else the newest.
-/// A session left behind by a killed agent is taken only if it is the only one.
-fn session_of_hook<'a>(active: &'a [ActiveSession], ai: &str, since_ms: u64) -> Option<&'a ActiveSession> {
-    let of_hooks = || active.iter().filter(|session| session.by_hook && session.ai == ai);
-    let apart = |session: &&ActiveSession| session.began.ms().abs_diff(since_ms);
-    let together = of_hooks().filter(|session| apart(session) <= TOGETHER_MS).min_by_key(apart);
-    together.or_else(|| of_hooks().max_by(|a, b| a.began.cmp(&b.began)))
 }
 
 /// Resolves the session or handoff to continue. If the session has no handoff, a context handoff is written in it.

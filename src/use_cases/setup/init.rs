@@ -4,6 +4,7 @@
 //! Changes are planned, recorded, then made: after an interruption, repeating or reverting them repairs the state.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::context::CommandContext;
 use crate::use_cases::setup::record::{HookPlacement, SetupRecord};
@@ -118,7 +119,7 @@ pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgent
     let overridden = hooks.hooks.overridden(repo)?.map(|(what, _)| format!("{what}: git runs none of our hooks"));
     outcome.warnings.extend(overridden.map(SetupWarning::new));
     let mut warnings = Vec::new();
-    for (name, received) in sync::run::receive(context, remotes, &mut warnings) {
+    for (name, received) in sync::run::receive(context, remotes, Duration::MAX, &mut warnings) {
         let received = received.map_err(|error| {
             let reason = error.reason_text().to_string();
             // the first part of git's message
@@ -165,7 +166,7 @@ fn choose(
 }
 
 /// The remotes to fetch from: the one for records first.
-fn sources(repo: &Repository, remote: Option<&String>) -> Result<Vec<String>> {
+pub fn sources(repo: &Repository, remote: Option<&String>) -> Result<Vec<String>> {
     let others = remotes::list(repo)?.into_iter().filter(remotes::Remote::is_source).map(|remote| remote.name);
     let mut out: Vec<String> = Vec::new();
     for name in remote.cloned().into_iter().chain(repo.config_all("empirica.remote")).chain(others) {

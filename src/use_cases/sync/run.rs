@@ -1,6 +1,6 @@
 //! Sync: fetch, merge, push what the policy allows; repeat if the remote changed meanwhile.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,13 +92,14 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     failed.map_or(Ok(outcome), Err)
 }
 
-/// Fetches from remotes and merges, without pushing. `empirica.syncTimeout` limits each; never prompts.
+/// Fetches from remotes and merges, without pushing. `empirica.syncTimeout` and `most` limit each; never prompts.
 pub fn receive(
     context: &CommandContext<'_>,
     names: Vec<String>,
+    most: Duration,
     warnings: &mut Vec<String>,
 ) -> Vec<(String, Result<RemoteSync>)> {
-    let (store, time) = (&context.store, before_push::time_limit(context.repo, warnings));
+    let (store, time) = (&context.store, before_push::time_limit(context.repo, warnings).min(most));
     let mut fetch = |name: &str, shown: &str| {
         let target = RemoteTarget { name: shown.to_owned(), ..remotes::target(context.repo, name)? };
         let deadline = Some(Instant::now() + time);

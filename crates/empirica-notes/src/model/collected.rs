@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::id::SessionId;
 use empirica_transcripts::model::{PendingTask, Subagent, Tokens, ToolSummary};
 
 fn is_zero(count: &u64) -> bool {
@@ -16,6 +17,12 @@ pub struct Collected {
     pub agent: String,
     /// The transcript: the agent's own id of its session, or a substitute for it.
     pub transcript: String,
+    /// The task: the first line of the user's first message; only in the first collection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The session that the transcript was forked from; only in the first collection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<SessionId>,
     /// The start offset, in bytes: the end of the previous collection, or 0.
     pub from: u64,
     /// The end offset, in bytes.

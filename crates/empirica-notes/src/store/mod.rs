@@ -275,7 +275,12 @@ impl<'a> Store<'a> {
     /// A lock for read-decide-write sequences. `None` after the lock timeout: the caller then continues without it, so
     /// that no record is lost.
     pub fn read_decide_write_lock(&self) -> Option<Lock> {
-        self.try_lock("turn", self.remaining_wait(self.lock_timeout))
+        self.need_read_decide_write_lock().ok()
+    }
+
+    /// As [`Self::read_decide_write_lock`]; an error if another process still holds it.
+    pub fn need_read_decide_write_lock(&self) -> Result<Lock> {
+        Lock::acquire(&self.paths, &self.paths.file("turn"), self.remaining_wait(self.lock_timeout))
     }
 
     /// The lock named `name`; `None` if another process still holds it after `patience`.

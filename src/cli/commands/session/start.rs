@@ -38,7 +38,6 @@ impl Start {
             kind: self.kind,
             external_id: self.external_id,
             by_hook: false,
-            since_ms: Some(context.env.now().timestamp_millis().max(0) as u64),
             from: self.from,
         };
         Ok(view::started(&lifecycle::start(&opened, request)?))

@@ -21,6 +21,8 @@ const FAULT: usize = 2_000;
 pub enum StartSource {
     Startup,
     Resume,
+    /// A copy of another session.
+    Fork,
     /// After a compaction of its context.
     Compact,
 }
@@ -54,8 +56,10 @@ pub struct HookEvent {
     /// The agent's name of the event.
     pub name: String,
     pub event: HookKind,
-    /// The agent's session ID, if given.
+    /// The agent's session ID, if given; of a subagent's event, that of its parent.
     pub session: Option<String>,
+    /// Whether a subagent causes the event.
+    pub is_of_subagent: bool,
     /// The agent's working folder, if given.
     pub folder: Option<PathBuf>,
     pub transcript: Option<PathBuf>,
@@ -83,11 +87,15 @@ fn event(agent: Agent, name: &str, payload: &Value) -> Option<HookKind> {
     Some(match kind(dialect, name)? {
         EventKind::Begins => HookKind::SessionStart(match text(dialect, payload, "source").as_deref() {
             Some("resume") => StartSource::Resume,
+            Some("fork") => StartSource::Fork,
             Some("compact") => StartSource::Compact,
             _ => StartSource::Startup,
         }),
         EventKind::Prompt => HookKind::Prompt,
-        EventKind::Compacts => HookKind::BeforeCompact,
+        EventKind::CompactsIfManual if text(dialect, payload, "trigger").as_deref() != Some("manual") => {
+            HookKind::Nothing
+        }
+        EventKind::Compacts | EventKind::CompactsIfManual => HookKind::BeforeCompact,
         EventKind::Compacted | EventKind::CompactedWithReply => HookKind::AfterCompact,
         EventKind::Stops => HookKind::TurnEnd,
         EventKind::Ends => HookKind::SessionEnd { reason: text(dialect, payload, "reason").unwrap_or_default() },
@@ -147,11 +155,14 @@ pub fn running(payload: &Value, env: &dyn Fn(&str) -> bool) -> Option<Agent> {
 }
 
 /// The common keys of payloads.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 13] = [
     "session_id",
+    "agent_id",
+    "parent_agent_id",
     "cwd",
     "transcript_path",
     "source",
+    "trigger",
     "reason",
     "tool_name",
     "tool_use_id",
@@ -185,7 +196,8 @@ pub fn read(agent: Agent, name: &str, payload: &Value) -> Option<HookEvent> {
         agent,
         name: name.to_owned(),
         event,
-        session: text("session_id"),
+        session: text("parent_agent_id").or_else(|| text("session_id")),
+        is_of_subagent: text("agent_id").is_some(),
         folder: text("cwd").map(PathBuf::from).filter(|folder| folder.is_absolute()),
         transcript: text("transcript_path").map(PathBuf::from),
     })

@@ -3,12 +3,13 @@
 
 pub mod call;
 pub mod event;
+mod new_clone;
 pub mod view;
 
-use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::context::caller::{OwnSession, stored_id};
 use crate::context::handoffs::ListedHandoff;
 use crate::context::records::gather_from;
 use crate::context::{CommandContext, Selection, WorkingSession, active, handoffs, records};
@@ -16,24 +17,28 @@ use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
 use crate::fold::handoff_report::HandoffInput;
+use crate::fold::session_records::SessionRecords;
 use crate::index::HandoffQuery;
 use crate::use_cases::checkpoint::snapshot::SnapshotRequest;
+use crate::use_cases::collect::Collection;
 use crate::use_cases::handoff::arrival;
 use crate::use_cases::handoff::arrival::fold::Arrival;
 use crate::use_cases::handoff::build::HandoffParts;
 use crate::use_cases::hooks::agent::event::{HookEvent, HookKind, StartSource};
 use crate::use_cases::hooks::errors::in_one_line;
 use crate::use_cases::session::{compaction, lifecycle, project_overview};
-use crate::use_cases::setup::agents::entries::entry;
+use crate::use_cases::setup::agents::entries::{EventKind, entry};
 use crate::use_cases::{checkpoint, claim, collect, handoff};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::in_background;
 use empirica_notes::model::assessment::Trigger;
+use empirica_notes::model::hash::fnv;
 use empirica_notes::model::journal::Activity;
 use empirica_notes::model::{Body, Phase, SessionId};
 use empirica_notes::store::Render;
+use empirica_transcripts::model::Agent;
 
 /// From this size in bytes on, a transcript is collected in the background.
 const LARGE: u64 = 2 << 20;
@@ -58,8 +63,12 @@ pub struct SessionBrief {
     pub project: project_overview::ProjectOverviewOutcome,
     /// The newest handoff, and its state.
     pub handed: Option<(ListedHandoff, Arrival)>,
-    /// The confidence gate; `None` for a new session.
+    /// Whether it continues an earlier one.
+    pub continues: bool,
+    /// The confidence gate; for a new session, the one before its start, if that was unsafe.
     pub gate: Option<Gate>,
+    /// Whether `git push` sends no records from this clone.
+    pub lacks_setup: bool,
     /// Most tokens of the whole text.
     pub budget: usize,
 }
@@ -82,9 +91,11 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
         context.store.limit_waiting_for_hook();
     }
     // as stored, to find it again
-    let session = event.session.as_deref().map(|id| collect::stored_id(event.agent, id));
+    let session = event.session.as_deref().map(|id| stored_id(event.agent.name(), id));
     let event = &HookEvent { session, ..event.clone() };
     let done = match &event.event {
+        // its parent's events say the rest
+        kind if event.is_of_subagent && !matches!(kind, HookKind::ToolFailed { .. }) => Ok(None),
         HookKind::SessionStart(source) => on_session_start(&mut context, event, *source),
         HookKind::Prompt => on_prompt(&mut context, event),
         HookKind::BeforeCompact => before_compaction(&mut context, event),
@@ -111,10 +122,16 @@ pub fn log_unreadable_input(env: &Env, render: &dyn Render, hook: &str, why: &st
     }
 }
 
-/// The active session with the agent's ID.
+/// The active session with the agent's ID; without one, that of the agent's process.
 fn active_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<SessionId>> {
-    let Some(external) = &event.session else { return Ok(None) };
-    if let Some(active) = active::cached(context).into_iter().rev().find(|s| s.external_id.as_ref() == Some(external)) {
+    let cached = active::cached(context);
+    let Some(external) = &event.session else {
+        return Ok(match context.own(&cached) {
+            OwnSession::Certain(own) => Some(own.id.clone()),
+            _ => None,
+        });
+    };
+    if let Some(active) = cached.into_iter().rev().find(|s| s.external_id.as_ref() == Some(external)) {
         return Ok(Some(active.id));
     }
     Ok(collect::sessions_with_external_id(context, external)?
@@ -123,38 +140,88 @@ fn active_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Opt
         .map(|session| session.id))
 }
 
-/// The active session with the agent's ID, otherwise a new one that continues an ended one. `None` if it ended and
-/// the event does not start a session: late events belong to none.
+/// A session of an event.
+struct EventSession {
+    id: SessionId,
+    /// Whether it continues an earlier one.
+    continues: bool,
+}
+
+/// The active session with the agent's ID, otherwise a new one that continues an ended one, or the one that the agent's process
+/// resumed, which a fork copies. `None` if it ended, or the event is of a subagent, and the event does not start a session: late
+/// events belong to none.
 fn find_or_start_session(
     context: &mut CommandContext<'_>,
     event: &HookEvent,
     is_beginning: bool,
-) -> Result<Option<SessionId>> {
+) -> Result<Option<EventSession>> {
     // hooks of a session can run concurrently
-    let _turn = context.store.read_decide_write_lock();
-    let id = match active_session(context, event)? {
-        Some(id) => id,
+    let _turn = context.store.need_read_decide_write_lock()?;
+    let session = match active_session(context, event)? {
+        Some(id) => EventSession { id, continues: true },
         None => {
             let ended = match &event.session {
                 Some(external) => collect::sessions_with_external_id(context, external)?.pop(),
                 None => None,
             };
-            if ended.is_some() && !is_beginning {
+            if event.is_of_subagent || ended.is_some() && !is_beginning {
                 return Ok(None);
             }
+            let continues = ended.is_some();
+            let copied = if continues { None } else { copied_session(context, event)? };
+            let from = ended.map(|session| session.id).or(copied.as_ref().map(|copied| copied.parent.clone()));
             let request = lifecycle::StartRequest {
-                task: None,
-                kind: None,
                 external_id: event.session.clone(),
                 by_hook: true,
-                since_ms: None,
-                from: ended.map(|session| session.id.as_str().to_owned()),
+                from: from.map(|id| id.as_str().to_owned()),
+                ..Default::default()
             };
-            lifecycle::start(context, request)?.session_id
+            let id = lifecycle::start(context, request)?.session_id;
+            if let Some(empty) = copied.and_then(|copied| copied.empty) {
+                context.selection.session = Some(empty.as_str().to_owned());
+                lifecycle::end(context, Some("it was forked before it went on".to_owned()))?;
+            }
+            EventSession { id, continues }
         }
     };
-    context.selection.session = Some(id.as_str().to_owned());
-    Ok(Some(id))
+    context.selection.session = Some(session.id.as_str().to_owned());
+    Ok(Some(session))
+}
+
+/// A session that a fork copies.
+struct CopiedSession {
+    parent: SessionId,
+    /// A session that only resumed the parent, to be forked.
+    empty: Option<SessionId>,
+}
+
+/// The session of which an event with an unknown ID starts a copy: named by the transcript, otherwise the one that the agent's process
+/// resumed last. Claude Code resumes the parent under its ID, then goes on under another.
+fn copied_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<CopiedSession>> {
+    if event.event == HookKind::SessionStart(StartSource::Fork) {
+        let parent = event.transcript.as_ref().filter(|path| path.is_file() && !is_large(event)).and_then(|path| {
+            let transcript = empirica_transcripts::read(path, None).ok()?;
+            transcript.parent
+        });
+        let Some(parent) = parent else { return Ok(None) };
+        let known = collect::sessions_with_external_id(context, &stored_id(event.agent.name(), &parent))?.pop();
+        return Ok(known.map(|parent| CopiedSession { parent: parent.id, empty: None }));
+    }
+    if event.event != HookKind::Prompt || event.agent != Agent::ClaudeCode {
+        return Ok(None);
+    }
+    let active = active::cached(context);
+    let Some(resumed) = context.of_agent_process(&active) else { return Ok(None) };
+    let records = records::gather(context, &resumed.id)?;
+    Ok(Some(match records.session.from.clone().filter(|_| !has_content(&records)) {
+        Some(parent) => CopiedSession { parent, empty: Some(resumed.id.clone()) },
+        None => CopiedSession { parent: resumed.id.clone(), empty: None },
+    }))
+}
+
+/// Whether a session has more than its start.
+fn has_content(records: &SessionRecords) -> bool {
+    records.entries > 0 || !records.assessments.is_empty() || !records.transcripts.is_empty()
 }
 
 fn on_session_start(
@@ -165,35 +232,51 @@ fn on_session_start(
     if source == StartSource::Compact {
         return after_compaction(context, event, true);
     }
-    let is_known = active_session(context, event)?.is_some();
-    let Some(id) = find_or_start_session(context, event, true)? else { return Ok(None) };
-    export_session(context, event, &id);
+    let lacks_setup = new_clone::lacks_setup(context)?;
+    if lacks_setup {
+        new_clone::fetch_notes(context, &format!("agent {} {}", event.agent.name(), event.name))?;
+    }
+    let Some(EventSession { id, continues }) = find_or_start_session(context, event, true)? else { return Ok(None) };
+    context.belongs_to_this_agent(&id);
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
     if budget == 0 {
         return Ok(None);
     }
-    let continues = is_known || source == StartSource::Resume;
+    let continues = continues || source == StartSource::Resume;
     let project = project_overview::run(context, Some(id.clone()))?;
     let listed = handoffs::newest(&context.index()?, &HandoffQuery::default())?;
     let arrivals = arrival::changes_since(context, &listed.iter().collect::<Vec<_>>())?.0;
-    let scan = context.session(&id)?;
-    let gate = continues.then(|| gate(&scan, &id, WINDOW));
+    // the confidence that was lost before is told to whoever comes next
+    let gate = match listed.as_ref().and_then(|listed| listed.envelope.session.as_ref()) {
+        _ if continues => Some(last_gate(context, &id)?),
+        Some(before) => Some(last_gate(context, before)?).filter(|gate| !gate.drift.is_safe()),
+        None => None,
+    };
     let handed = listed.into_iter().zip(arrivals).next();
-    Ok(Some(Injection::Session(Box::new(SessionBrief { session: id, project, handed, gate, budget }))))
+    Ok(Some(Injection::Session(Box::new(SessionBrief {
+        session: id,
+        continues,
+        project,
+        handed,
+        gate,
+        lacks_setup,
+        budget,
+    }))))
 }
 
-/// Sets the session in the agent's shell, if the agent has a file for that.
-fn export_session(context: &CommandContext<'_>, event: &HookEvent, id: &SessionId) {
-    let Some(file) = entry(event.agent).dialect.shell.and_then(|name| context.env.get(name)) else { return };
-    let line = format!("export EMPIRICA_SESSION={id}\n");
-    let append = || std::fs::OpenOptions::new().append(true).create(true).open(file)?.write_all(line.as_bytes());
-    // otherwise the active session is found as usual
-    let _ = append();
+/// The gate of a session; without an assessment, that of the one that it continues.
+fn last_gate(context: &CommandContext<'_>, id: &SessionId) -> Result<Gate> {
+    let own = gate(&context.session(id)?, id, WINDOW);
+    let parent = context.index()?.session_row(id)?.and_then(|row| row.session.from);
+    match parent.filter(|_| own.drift.analyzed == 0) {
+        Some(parent) => Ok(gate(&context.session(&parent)?, &parent, WINDOW)),
+        None => Ok(own),
+    }
 }
 
 /// Nothing, unless the last CHECK was unsafe or a compaction happened without an event.
 fn on_prompt(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Option<Injection>> {
-    let Some(id) = active_session(context, event)? else { return Ok(None) };
+    let Some(EventSession { id, .. }) = find_or_start_session(context, event, true)? else { return Ok(None) };
     let scan = context.session(&id)?;
     let records = gather_from(&scan, &id)?;
     if records.checkpoints.last().is_some_and(|(_, checkpoint)| checkpoint.trigger == Trigger::PreCompact) {
@@ -267,9 +350,32 @@ fn collect_new(context: &mut CommandContext<'_>, event: &HookEvent, patience: Du
             Err(error) => return Err(error),
         };
     if is_named || prepared.is_of(event.session.as_deref()) {
+        let was_compacted = has_compacted_unseen(context, event, &prepared)?;
         prepared.store(context)?;
+        if was_compacted {
+            snapshot_now(context, event, Trigger::PreCompact, false)?;
+        }
     }
     Ok(None)
+}
+
+/// Whether the transcript tells of a compaction that no event told, by an agent that only looks whether to compact.
+fn has_compacted_unseen(context: &CommandContext<'_>, event: &HookEvent, prepared: &Collection) -> Result<bool> {
+    let is_untold = entry(event.agent).dialect.events.iter().any(|(_, kind)| *kind == EventKind::CompactsIfManual);
+    let Some(summary) = prepared.transcript.summary.as_ref().filter(|_| is_untold) else { return Ok(false) };
+    let id = &prepared.session.id;
+    let hint = format!("compacted-{:016x}", fnv(summary.as_bytes()));
+    if prepared.is_new_session || !active::takes_hint(context, id, &hint) {
+        return Ok(false);
+    }
+    let scan = context.session(id)?;
+    let newest =
+        |of: &dyn Fn(&Body) -> bool| scan.records().rev().find(|record| of(&record.body)).map(|r| &r.envelope.id);
+    let snapshot = newest(
+        &|body| matches!(body, Body::Checkpoint(taken) if matches!(taken.trigger, Trigger::PreCompact | Trigger::PostCompact)),
+    );
+    // the user asked for it after the last turn
+    Ok(snapshot.is_none() || snapshot < newest(&|body| matches!(body, Body::Transcript(_))))
 }
 
 fn on_session_end(context: &mut CommandContext<'_>, event: &HookEvent, reason: &str) -> Result<Option<Injection>> {
@@ -283,8 +389,7 @@ fn on_session_end(context: &mut CommandContext<'_>, event: &HookEvent, reason: &
     let Some(id) = active_session(context, event)? else { return Ok(None) };
     context.selection.session = Some(id.as_str().to_owned());
     let records = records::gather(context, &id)?;
-    let has_content = records.entries > 0 || !records.assessments.is_empty() || !records.transcripts.is_empty();
-    if records.handoffs.is_empty() && has_content {
+    if records.handoffs.is_empty() && has_content(&records) {
         let session = WorkingSession { ai: context.author(Some(&records.session.ai)), id, note: None };
         let content = HandoffParts { automatic: true, ..HandoffParts::default() };
         match handoff::write::write(context, &session, HandoffInput::default(), &content) {

@@ -36,7 +36,7 @@ fn session_brief(brief: &SessionBrief, templates: &mut Templates) -> Result<Stri
     let steps = brief.handed.iter().flat_map(|(listed, arrival)| remaining(&listed.handoff, arrival).next_steps);
     let lists = sections::start(&brief.project.overview, steps.collect());
     let has_moved = brief.gate.as_ref().is_some_and(|gate| !drift(gate).is_empty());
-    if lists.iter().all(|list| list.entries.is_empty()) && brief.handed.is_none() && !has_moved {
+    if lists.iter().all(|list| list.entries.is_empty()) && brief.handed.is_none() && !has_moved && !brief.lacks_setup {
         return Ok(String::new());
     }
     let room = brief.budget - brief.budget / 25 - 2.min(brief.budget);
@@ -56,9 +56,12 @@ fn session_brief(brief: &SessionBrief, templates: &mut Templates) -> Result<Stri
 }
 
 fn assembled(brief: &SessionBrief, lists: &[BudgetList], shortened: bool, command: &str) -> String {
-    let word = if brief.gate.is_some() { "continues" } else { "has started" };
+    let word = if brief.continues { "continues" } else { "has started" };
     let mut out = format!("git empirica: session {} {word}.\n", brief.session.short());
     out.extend(brief.gate.as_ref().map(drift));
+    if brief.lacks_setup {
+        out.push_str(&format!("git push does not send what you log here until someone runs {}.\n", empirica("init")));
+    }
     let since = brief.handed.as_ref().map(|(listed, arrival)| {
         let (ai, id) = (sections::name(&listed.envelope.ai), listed.envelope.id.short());
         let task = safe::words(&resume::view::shortened(&listed.handoff.task));

@@ -71,8 +71,6 @@ pub struct Dialect {
     pub keys: &'static [(&'static str, &'static str)],
     /// The variable with the project's folder.
     pub project: Option<&'static str>,
-    /// The variable that names a file of commands for the agent's shell.
-    pub shell: Option<&'static str>,
     /// Variables, or keys of payloads, that no other agent has when it runs a hook.
     pub signs: &'static [&'static str],
     /// The reply that adds a text to the model's context, for an event by its name and kind.
@@ -86,6 +84,8 @@ pub enum EventKind {
     Prompt,
     /// The context will be compacted.
     Compacts,
+    /// The same if the user asks for it; otherwise the agent only looks whether to compact.
+    CompactsIfManual,
     Compacted,
     /// The same, by an agent that reads the reply.
     CompactedWithReply,
@@ -118,7 +118,7 @@ const HOOKS: HookFile = HookFile {
 
 const SERVERS: Server = Server { files: &[".mcp.json"], key: "mcpServers", joined: false, schema: None };
 
-const DIALECT: Dialect = Dialect { events: &[], keys: &[], project: None, shell: None, signs: &[], reply: nested };
+const DIALECT: Dialect = Dialect { events: &[], keys: &[], project: None, signs: &[], reply: nested };
 
 fn nested(event: &str, _: EventKind, context: String) -> Value {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
@@ -160,7 +160,6 @@ pub fn entry(agent: Agent) -> AgentEntry {
                     ("SessionEnd", Ends),
                 ],
                 project: Some("CLAUDE_PROJECT_DIR"),
-                shell: Some("CLAUDE_ENV_FILE"),
                 ..DIALECT
             },
             ..ENTRY
@@ -197,7 +196,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
                 events: &[
                     ("SessionStart", Begins),
                     ("BeforeAgent", Prompt),
-                    ("PreCompress", Compacts),
+                    ("PreCompress", CompactsIfManual),
                     ("AfterTool", ToolEnded),
                     ("AfterAgent", Stops),
                     ("SessionEnd", Ends),
@@ -295,7 +294,13 @@ pub fn entry(agent: Agent) -> AgentEntry {
                     ("agentStop", Stops),
                     ("sessionEnd", Ends),
                 ],
-                keys: &[("sessionId", "session_id"), ("transcriptPath", "transcript_path"), ("toolName", "tool_name")],
+                keys: &[
+                    ("sessionId", "session_id"),
+                    ("transcriptPath", "transcript_path"),
+                    ("toolName", "tool_name"),
+                    ("agentId", "agent_id"),
+                    ("parentAgentId", "parent_agent_id"),
+                ],
                 project: Some("COPILOT_PROJECT_DIR"),
                 signs: &["COPILOT_CLI"],
                 reply: flat,
@@ -312,7 +317,7 @@ impl HookFile {
         match kind {
             Begins | Stops => Some(10),
             Ends => Some(self.end),
-            Prompt | Compacts | Failed | ToolEnded => Some(5),
+            Prompt | Compacts | CompactsIfManual | Failed | ToolEnded => Some(5),
             Compacted | CompactedWithReply => None,
         }
     }
@@ -336,7 +341,9 @@ mod tests {
             assert!(!entry.server.files.is_empty() && !entry.then.is_empty(), "{agent:?}");
             assert!(!entry.program.is_empty() && !entry.traces.is_empty(), "{agent:?}");
             assert!(!entry.instructions.is_empty(), "{agent:?}");
-            for kinds in [&[Begins][..], &[Prompt], &[Compacts], &[Failed, ToolEnded], &[Stops], &[Ends]] {
+            for kinds in
+                [&[Begins][..], &[Prompt], &[Compacts, CompactsIfManual], &[Failed, ToolEnded], &[Stops], &[Ends]]
+            {
                 assert!(entry.dialect.events.iter().any(|(_, kind)| kinds.contains(kind)), "{agent:?}: {kinds:?}");
             }
         }

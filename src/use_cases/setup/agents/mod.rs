@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::use_cases::setup::agents::edit::spot::EntryPath;
 use crate::use_cases::setup::agents::edit::{AddedEntry, FileFormat, MARK};
-use crate::use_cases::setup::agents::entries::{AgentEntry, Dialect, HookFile, Plugin, SERVER, Server};
+use crate::use_cases::setup::agents::entries::{AgentEntry, Dialect, EventKind, HookFile, Plugin, SERVER, Server};
 use crate::use_cases::setup::agents::files::{EditableWorkTree, LocatedFile, faulty};
 use crate::use_cases::setup::git_hooks::scripts::shell_path;
 use crate::use_cases::setup::record::{EditedFile, Insertion, SetupRecord, hash};
@@ -139,7 +139,8 @@ impl Planning<'_> {
             let ours = format!("{MARK}{} ", agent.name());
             lines.retain(|line| line.contains(&ours));
             if lines.is_empty() {
-                draft.put(&spot, &hook(hooks, &command, seconds))?;
+                let matcher = (*kind == EventKind::CompactsIfManual).then_some("manual");
+                draft.put(&spot, &hook(hooks, &command, seconds, matcher))?;
             }
             for was in lines.iter().filter(|was| **was != command && edit::is_our_line(was)) {
                 if let Some((now, entry)) = edit::reword(&draft.now, &spot, was, &command) {
@@ -231,14 +232,18 @@ impl Planning<'_> {
 }
 
 /// A hook in an agent's format.
-fn hook(hooks: &HookFile, command: &str, seconds: u64) -> Value {
+fn hook(hooks: &HookFile, command: &str, seconds: u64, matcher: Option<&str>) -> Value {
     let mut hook = Map::new();
     if hooks.typed {
         hook.insert("type".to_owned(), json!("command"));
     }
     hook.insert(hooks.command.to_owned(), json!(command));
     hook.insert(hooks.timeout.to_owned(), json!(seconds * hooks.second));
-    if hooks.grouped { json!({"hooks": [hook]}) } else { Value::Object(hook) }
+    match matcher {
+        Some(matcher) => json!({"matcher": matcher, "hooks": [hook]}),
+        None if hooks.grouped => json!({"hooks": [hook]}),
+        None => Value::Object(hook),
+    }
 }
 
 /// The text of a new file.

@@ -1,5 +1,6 @@
 //! Runs the user's git for what gix lacks: history listings, status, pager and editor.
 
+pub mod ancestors;
 pub mod parameters;
 pub mod parent;
 pub mod version;
@@ -190,17 +191,30 @@ fn descendants(root: u32) -> Vec<u32> {
     out
 }
 
-/// The parent of a process, from `/proc`; `None` without one.
-pub(crate) fn parent_of(id: u32) -> Option<u32> {
+/// A running process.
+pub(crate) struct Stat {
+    pub program: String,
+    pub parent: u32,
+    /// In ticks since the boot.
+    pub started: String,
+}
+
+/// A process by its number, from `/proc`; `None` without one.
+pub(crate) fn stat(id: u32) -> Option<Stat> {
     let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
     // the program name, in parentheses, can contain anything
-    String::from_utf8_lossy(&stat).rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    let (name, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace().skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let started = fields.nth(17)?.to_owned();
+    Some(Stat { program: name.split_once('(')?.1.to_owned(), parent, started })
 }
 
 fn parents() -> Vec<(u32, u32)> {
     let listed = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let found: Vec<(u32, u32)> = ids.filter_map(|id| Some((id, parent_of(id)?))).collect();
+    let found: Vec<(u32, u32)> = ids.filter_map(|id| Some((id, stat(id)?.parent))).collect();
     if !found.is_empty() {
         return found;
     }

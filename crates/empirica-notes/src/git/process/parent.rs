@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::git::process::{nul_separated, parent_of};
+use crate::git::process::{nul_separated, stat};
 use crate::git::repository::Repository;
 
 /// The options of a running `git push`.
@@ -35,8 +35,8 @@ pub fn push(repo: &Repository) -> ParentPush {
 }
 
 fn process(pid: u32) -> Option<(u32, Vec<String>)> {
-    if let (Some(parent), Ok(line)) = (parent_of(pid), std::fs::read(format!("/proc/{pid}/cmdline"))) {
-        return Some((parent, nul_separated(&line).collect()));
+    if let (Some(found), Ok(line)) = (stat(pid), std::fs::read(format!("/proc/{pid}/cmdline"))) {
+        return Some((found.parent, nul_separated(&line).collect()));
     }
     let out = Command::new("ps").args(["-o", "ppid=", "-o", "args=", "-p", &pid.to_string()]).output().ok()?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
