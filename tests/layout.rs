@@ -16,8 +16,8 @@ const CRATES: [(&str, &[&str]); 3] = [
 const PROGRAM: &[&str] = &["text", "fold", "index", "context", "render", "use_cases", "cli", "mcp"];
 /// The use cases, from the lowest up.
 const USE_CASES: [&str; 14] = [
-    "collect",
     "sync",
+    "collect",
     "setup",
     "handoff",
     "task",
