@@ -4,6 +4,7 @@ pub mod active;
 pub mod caller;
 pub mod handoffs;
 pub mod names;
+pub mod own_session;
 pub mod paths;
 pub mod records;
 pub mod session;

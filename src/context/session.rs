@@ -1,9 +1,9 @@
 //! The session of a command: the named one, otherwise the active one, otherwise a new one.
 
 use crate::context::active::ActiveSession;
-use crate::context::caller::OwnSession;
+use crate::context::own_session::OwnSession;
 use crate::context::stored::StoreReport;
-use crate::context::{CommandContext, WorkingSession, active, caller, names};
+use crate::context::{CommandContext, WorkingSession, active, names, own_session};
 use empirica_notes::error::{Error, Result, empirica, option, text};
 use empirica_notes::model::session::SessionStart;
 use empirica_notes::model::{Body, Record, SessionId};
@@ -83,14 +83,14 @@ impl<'a> CommandContext<'a> {
             OwnSession::None if self.named_ai().is_some() => OwnSession::None,
             OwnSession::None if self.is_agent() => match (only_agent(active), self.external_id()) {
                 (Some(last), id) if !self.is_other(last) && (id.is_none() || are_without_id(active)) => {
-                    caller::only(active.iter().collect())
+                    own_session::only(active.iter().collect())
                 }
                 _ => OwnSession::None,
             },
             OwnSession::None => match only_agent(active) {
-                Some(_) => caller::only(active.iter().collect()),
+                Some(_) => own_session::only(active.iter().collect()),
                 // a person's own, beside those of agents
-                None => caller::only(active.iter().filter(|session| session.ai == self.author(None)).collect()),
+                None => own_session::only(active.iter().filter(|session| session.ai == self.author(None)).collect()),
             },
             own => own,
         };

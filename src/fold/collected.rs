@@ -98,6 +98,14 @@ impl CollectedTranscript {
     }
 }
 
+/// A pending task with its status, unless that is `pending`.
+pub fn pending_text(task: &PendingTask) -> String {
+    match task.status.as_str() {
+        "pending" => task.text.clone(),
+        status => format!("{} ({})", task.text, status.replace('_', " ")),
+    }
+}
+
 /// Adds tool use of a category.
 pub fn add_tool(tools: &mut Vec<ToolSummary>, new: &ToolSummary) {
     match tools.iter_mut().find(|tool| tool.category == new.category) {

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::context::caller::{Caller, OwnSession, stored_id};
+use crate::context::caller::{Caller, stored_id};
+use crate::context::own_session::OwnSession;
 use crate::context::{CommandContext, Selection, active};
 use crate::mcp::tools::schema::Alias;
 use crate::render::template::Templates;

@@ -117,11 +117,12 @@ pub fn unreadable(notes: &[empirica_notes::git::Oid]) -> Option<String> {
     Some(format!("cannot read the note {first}{more}; {} shows how to recover it", empirica("doctor")))
 }
 
-/// A decision in one text: what, why, and what was rejected.
+/// A decision in one text: what, why if known, and what was rejected.
 pub fn decision(text: &str, why: &str, alternatives: &[String]) -> String {
     let rejected =
         if alternatives.is_empty() { String::new() } else { format!("; rejected: {}", alternatives.join("; ")) };
-    format!("{text} — {why}{rejected}")
+    let why = if why.is_empty() { String::new() } else { format!(" — {why}") };
+    format!("{text}{why}{rejected}")
 }
 
 /// The commit of a record, as git shows it short; `None` for an unborn HEAD.

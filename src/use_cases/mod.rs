@@ -1,4 +1,4 @@
-//! The use cases, each with its rules and views; they print nothing. From the lowest up: `collect`, `sync`, `setup`, `handoff`, `task`,
+//! The use cases, each with its rules and views; they print nothing. From the lowest up: `sync`, `collect`, `setup`, `handoff`, `task`,
 //! `search`, `checkpoint`, `session`, `history`, `assess`, `claim`, `report`, `import`, `hooks`.
 
 pub mod assess;

@@ -1,6 +1,7 @@
 //! Agents: hooks, instructions, transcripts.
 
 pub mod agents_at_once;
+pub mod collect_all;
 pub mod hook_faults;
 pub mod hook_payloads;
 pub mod instructions;

@@ -15,6 +15,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ("status", "--all", "status --all"),
     ("status", "--budget", "status --all"),
     ("check", "--drift", "check --drift"),
+    ("collect", "--all", "collect --all"),
     ("search", "--handoffs", "search --handoffs"),
     ("search", "--like", "search --like"),
     ("doctor", "--repairs", "doctor --repairs"),

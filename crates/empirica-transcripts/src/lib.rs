@@ -1,7 +1,7 @@
 //! Reads transcripts of AI coding agents in one pass: detects the agent by content and summarizes the session.
 //!
-//! [`read`] takes a file, folder or database, [`read_from`] a stream, and [`find::latest`] finds the newest transcript of
-//! a work tree.
+//! [`read`] takes a file, folder or database, [`read_from`] a stream; [`find::latest`] finds the newest transcript of a
+//! work tree, [`find::all`] those of a repository.
 //!
 //! One row is in memory at a time, of at most 16 MB; longer ones are skipped. Unreadable rows are counted, values of an
 //! unexpected form count as absent, and neither is an error. Texts and ids are data: no path is made from them.

@@ -161,7 +161,10 @@ commands! {
             journal::entry::NAMES, "": claim::add::AddedClaim + StoredView;
         }
         Undo(journal::undo::Undo) => { ["undo"], "": claim::view::UndoneView + StoredView; }
-        Collect(journal::collect::Collect) => { ["collect"], "": collect::view::CollectedView + StoredView; }
+        Collect(journal::collect::Collect) => {
+            ["collect"], "": collect::view::CollectedView + StoredView;
+            ["collect --all"], "": collect::all::view::CollectedAllView + StoredView;
+        }
     }
     "assess" {
         #[command(subcommand)]

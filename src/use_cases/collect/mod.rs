@@ -1,5 +1,9 @@
 //! Collects transcripts: their new parts become records of the agent's session.
 
+pub mod all;
+mod filed;
+pub mod of_session;
+mod seen;
 pub mod view;
 
 use std::collections::BTreeSet;
@@ -9,13 +13,13 @@ use crate::context::active;
 use crate::context::caller::{hashed_id, stored_id};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, names};
-use crate::fold::collected::{CollectedTranscript, added, by_transcript, task_of};
+use crate::fold::collected::{CollectedTranscript, added, by_transcript};
 use crate::index::RecordQuery;
+use crate::use_cases::collect::filed::{Filed, Filing};
 use empirica_notes::error::{Error, Result, blank, empirica};
-use empirica_notes::git::{history, parse_oid};
+use empirica_notes::git::history;
 use empirica_notes::model::collected::Collected;
-use empirica_notes::model::hash::fnv;
-use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
+use empirica_notes::model::session::Session;
 use empirica_notes::model::{Body, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 use empirica_secrets::redact_value;
@@ -76,11 +80,6 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Whether it belongs to the session with this ID of the agent's own.
-    pub fn is_of(&self, id: Option<&str>) -> bool {
-        self.transcript.session_id.is_some() && id == Some(&self.id)
-    }
-
     /// Stores the new parts.
     pub fn store(&self, context: &CommandContext<'_>) -> Result<StoreReport> {
         let mut stored = StoreReport { warnings: self.warnings.clone(), ..StoreReport::default() };
@@ -94,15 +93,30 @@ impl Collection {
 /// Reads a transcript and finds its session, the first of: the one `--session` names; the one with the agent's own ID; the only active
 /// one here without such an ID that began during the transcript; a new one, with the start and end of the transcript. Stores nothing.
 pub fn prepare(context: &CommandContext<'_>, request: &CollectRequest) -> Result<Collection> {
-    let (path, mut transcript) = read(context, request)?;
+    let (path, transcript) = read(context, request)?;
+    let commit_at = |time: i64| history::at_time(context.repo, &format!("@{time}"));
+    let filing = Filing { is_one_of_all: false, changed_at: None, commit_at: &commit_at };
+    prepare_read(context, path, transcript, &filing)
+}
+
+/// As [`prepare`], of a transcript that was read.
+fn prepare_read(
+    context: &CommandContext<'_>,
+    path: PathBuf,
+    mut transcript: Transcript,
+    filing: &Filing<'_>,
+) -> Result<Collection> {
     let id = id_of(&transcript, &path);
     if context.repo.config_bool("empirica.redact").unwrap_or(true) {
         transcript = without_secrets(transcript)?;
     }
     // redact before cutting, which may split a secret
     transcript.cut();
+    for time in [&mut transcript.started_at, &mut transcript.ended_at] {
+        *time = time.take().or_else(|| filing.changed_at.clone());
+    }
     let with_id = sessions_with_external_id(context, &id)?;
-    let chosen = choose(context, &transcript, &id, &with_id)?;
+    let chosen = choose(context, &transcript, &id, &with_id, !filing.is_one_of_all)?;
     let sessions = with_id.iter().map(|session| &session.id).chain(chosen.iter().map(|session| &session.id));
     let before = collected_before(context, sessions, &transcript, &id)?;
     let mut added = added(&transcript, &id, &before);
@@ -118,24 +132,24 @@ pub fn prepare(context: &CommandContext<'_>, request: &CollectRequest) -> Result
     }
     let is_new_session = chosen.is_none();
     let session = chosen.unwrap_or_else(|| {
-        let ai = context.named_ai().unwrap_or(transcript.agent.name()).to_owned();
-        WorkingSession { id: SessionId::random(), ai, note: None }
+        let named = context.named_ai().filter(|_| !filing.is_one_of_all);
+        let ai = named.unwrap_or(transcript.agent.name()).to_owned();
+        WorkingSession { id: filed::session_id(&transcript, &id), ai, note: None }
     });
-    let mut records = Vec::new();
-    if let Some(added) = &added {
-        if is_new_session {
-            records.push(session_start(context, &session, &transcript, &id)?);
-        }
-        records.push(context.store.writer().new_record(
-            &session.id,
-            &session.ai,
-            Body::Transcript(Box::new(added.clone())),
-        ));
-        let has_ended = |other: &Session| other.id == session.id && !other.is_active();
-        if is_new_session || with_id.iter().any(has_ended) {
-            records.push(session_end(context, &session, &transcript));
-        }
-    }
+    let has_ended = |other: &Session| other.id == session.id && !other.is_active();
+    let filed = Filed {
+        context,
+        filing,
+        session: &session,
+        transcript: &transcript,
+        id: &id,
+        is_new: is_new_session,
+        is_over: is_new_session || with_id.iter().any(has_ended),
+    };
+    let records = match &added {
+        Some(added) => filed.records(added)?,
+        None => Vec::new(),
+    };
     Ok(Collection { path, transcript, id, added, session, is_new_session, records, warnings })
 }
 
@@ -203,19 +217,22 @@ pub(crate) fn sessions_with_external_id(context: &CommandContext<'_>, id: &str) 
     Ok(found)
 }
 
-/// The session for the new parts; `None` if it must be started.
+/// The session for the new parts; `None` if it must be started. `is_named`: whether the session and the agent that the command
+/// names count.
 fn choose(
     context: &CommandContext<'_>,
     transcript: &Transcript,
     id: &str,
     with_id: &[Session],
+    is_named: bool,
 ) -> Result<Option<WorkingSession>> {
     let of = |session: &Session| WorkingSession {
-        ai: context.author(Some(&session.ai)),
+        ai: if is_named { context.author(Some(&session.ai)) } else { session.ai.clone() },
         id: session.id.clone(),
         note: None,
     };
-    if let Some(name) = context.selection.session.as_deref().or(context.env.get("EMPIRICA_SESSION")) {
+    let named = context.selection.session.as_deref().or(context.env.get("EMPIRICA_SESSION"));
+    if let Some(name) = named.filter(|_| is_named) {
         let named = names::session(context, name)?;
         let row = context.index()?.session_row(&named.id)?;
         let other = row.and_then(|row| row.session.external_id).filter(|other| other != id);
@@ -234,7 +251,7 @@ fn choose(
         return Ok(Some(of(session)));
     }
     let mut fitting = Vec::new();
-    let is_same_agent = |ai: &str| match context.named_ai() {
+    let is_same_agent = |ai: &str| match context.named_ai().filter(|_| is_named) {
         Some(named) => named == ai,
         // a custom name may belong to any agent
         None => Agent::parse(ai).is_none_or(|agent| agent == transcript.agent),
@@ -281,67 +298,4 @@ fn collected_before<'s>(
     }
     all.retain(|one| one.agent == transcript.agent.name() && one.transcript == id);
     Ok(by_transcript(&all).pop().unwrap_or_default())
-}
-
-/// The start of a session for a transcript: at its start, on the commit of that time.
-fn session_start(
-    context: &CommandContext<'_>,
-    session: &WorkingSession,
-    transcript: &Transcript,
-    id: &str,
-) -> Result<Record> {
-    let paths = context.store.paths();
-    let is_in_work_tree = match (&transcript.cwd, context.repo.work_tree()) {
-        (Some(cwd), Some(root)) => {
-            let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            real(Path::new(cwd)).starts_with(real(&root))
-        }
-        (None, Some(_)) => true,
-        (_, None) => false,
-    };
-    let start = SessionStart {
-        task: task_of(transcript),
-        kind: None,
-        external_id: Some(id.to_owned()),
-        from: None,
-        from_handoff: None,
-        worktree: paths.worktree().to_owned(),
-        // work elsewhere gets another place
-        place: if is_in_work_tree {
-            paths.worktree_id()
-        } else {
-            format!("{:016x}", fnv(transcript.cwd.iter().flat_map(|cwd| cwd.bytes()).collect::<Vec<_>>().as_slice()))
-        },
-    };
-    let mut record = context.store.writer().new_record(&session.id, &session.ai, Body::SessionStart(start));
-    if let Some(began) = &transcript.started_at {
-        record.envelope.at = in_records(began);
-        let named = transcript.commit.as_deref().and_then(parse_oid).filter(|commit| context.repo.is_commit(*commit));
-        let then = || history::at_time(context.repo, began).ok().flatten();
-        if let Some(commit) = named.or_else(then)
-            && let Ok(tree) = context.repo.tree_of(commit)
-        {
-            record.envelope.commit = Some(commit.to_string());
-            record.envelope.tree = Some(tree.to_string());
-        }
-    }
-    Ok(record)
-}
-
-/// The end of such a session: at the end of the transcript so far.
-fn session_end(context: &CommandContext<'_>, session: &WorkingSession, transcript: &Transcript) -> Record {
-    let reason = Some("its transcript was collected".to_owned());
-    let mut record =
-        context.store.writer().new_record(&session.id, &session.ai, Body::SessionEnd(SessionEnd { reason }));
-    if let Some(end) = &transcript.ended_at {
-        record.envelope.at = in_records(end);
-    }
-    record
-}
-
-/// A time in the format of records, to the millisecond.
-fn in_records(time: &str) -> String {
-    let parsed = chrono::DateTime::parse_from_rfc3339(time).ok();
-    let utc = parsed.map(|time| time.to_utc().to_rfc3339_opts(chrono::SecondsFormat::Millis, true));
-    utc.unwrap_or_else(|| time.to_owned())
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::active::ActiveSession;
-use crate::context::caller::OwnSession;
 use crate::context::names::NamedObject;
+use crate::context::own_session::OwnSession;
 use crate::context::records::{gather, nothing_of};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, active, handoffs, names, session, tasks};

@@ -1,5 +1,5 @@
 //! Sets up a repository: hooks, what git displays and fetches, the remote for records, agents' files, and a first
-//! fetch.
+//! fetch; then offers to collect the transcripts of earlier sessions.
 //!
 //! Changes are planned, recorded, then made: after an interruption, repeating or reverting them repairs the state.
 
@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::context::CommandContext;
+use crate::use_cases::collect::all;
+use crate::use_cases::collect::all::{CollectAllOutcome, CollectAllRequest};
 use crate::use_cases::setup::record::{HookPlacement, SetupRecord};
 use crate::use_cases::setup::settings::remotes;
 use crate::use_cases::setup::steps::{SetupStep, SetupWarning};
@@ -37,8 +39,17 @@ pub struct InitRequest {
     pub dry_run: bool,
 }
 
-/// Asks whether to write the files of these agents; `None` if nobody can answer.
-pub type AskForAgents<'a> = &'a mut dyn FnMut(&[Agent]) -> Result<Option<bool>>;
+/// A question to the user.
+#[derive(Debug)]
+pub enum Question<'q> {
+    /// Whether to write the files of these agents.
+    Files(&'q [Agent]),
+    /// Whether to collect these transcripts.
+    Transcripts(&'q CollectAllOutcome),
+}
+
+/// Asks a question; `None` if nobody can answer.
+pub type Ask<'a> = &'a mut dyn FnMut(Question<'_>) -> Result<Option<bool>>;
 
 #[derive(Debug, Default)]
 pub struct InitOutcome {
@@ -61,6 +72,10 @@ pub struct InitOutcome {
     /// Remotes fetched from, with the result or the reason of the failure; `None` in a dry run.
     pub fetched: Vec<(String, Option<std::result::Result<RemoteSync, String>>)>,
     pub has_handoffs: bool,
+    /// The transcripts of earlier sessions; `None` after `deinit`.
+    pub transcripts: Option<CollectAllOutcome>,
+    /// Whether they were collected.
+    pub is_collected: bool,
     /// Changes in order; empty if nothing was to do.
     pub steps: Vec<SetupStep>,
     pub warnings: Vec<SetupWarning>,
@@ -84,8 +99,14 @@ pub fn plan(repo: &Repository, before: &SetupRecord) -> Result<InitPlan> {
 }
 
 /// Sets up the repository and, as requested, agents' files in the worktree, then fetches from remotes. Without
-/// agents, no worktree file changes. Idempotent.
-pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgents<'_>) -> Result<InitOutcome> {
+/// agents, no worktree file changes. Collects transcripts if the user agrees; `progress` receives those done and their
+/// total. Idempotent.
+pub fn run(
+    context: &CommandContext<'_>,
+    request: &InitRequest,
+    ask: Ask<'_>,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<InitOutcome> {
     let repo = context.repo;
     let common = repo.common_dir();
     let recorded = SetupRecord::load(&common)?;
@@ -111,6 +132,7 @@ pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgent
     let remotes = sources(repo, outcome.remote.as_ref())?;
     if request.dry_run {
         outcome.fetched = remotes.into_iter().map(|name| (name, None)).collect();
+        outcome.transcripts = Some(all::list(context, &CollectAllRequest::default()));
         return Ok(outcome);
     }
     if recorded.as_ref() != Some(&record) || !outcome.steps.is_empty() {
@@ -131,6 +153,14 @@ pub fn run(context: &CommandContext<'_>, request: &InitRequest, ask: AskForAgent
         outcome.fetched.push((name, Some(received)));
     }
     outcome.warnings.extend(warnings.into_iter().map(SetupWarning::new));
+    // those that came with a fetch are not new
+    let found = all::list(context, &CollectAllRequest::default());
+    let is_asked = request.agents == Agents::Ask && found.new() > 0;
+    outcome.is_collected = is_asked && ask(Question::Transcripts(&found))? == Some(true);
+    outcome.transcripts = Some(match outcome.is_collected {
+        true => all::run(context, &CollectAllRequest::default(), progress)?,
+        false => found,
+    });
     outcome.has_handoffs = repo.find_ref(&data_ref(Namespace::Handoffs))?.is_some();
     Ok(outcome)
 }
@@ -141,7 +171,7 @@ fn choose(
     request: &InitRequest,
     found: &[Agent],
     record: &SetupRecord,
-    ask: AskForAgents<'_>,
+    ask: Ask<'_>,
 ) -> Result<(Vec<Agent>, Vec<Agent>)> {
     match &request.agents {
         Agents::Used => Ok((found.to_vec(), Vec::new())),
@@ -155,7 +185,8 @@ fn choose(
                     .map_or(true, |plan| !plan.steps.is_empty())
             };
             let incomplete: Vec<Agent> = found.iter().filter(lacks).copied().collect();
-            let answer = if incomplete.is_empty() || request.dry_run { None } else { ask(&incomplete)? };
+            let answer =
+                if incomplete.is_empty() || request.dry_run { None } else { ask(Question::Files(&incomplete))? };
             Ok(match answer {
                 Some(true) => (incomplete, Vec::new()),
                 Some(false) => (Vec::new(), Vec::new()),

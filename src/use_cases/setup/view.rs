@@ -7,8 +7,10 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
+use crate::use_cases::collect::all::view::collected;
+use crate::use_cases::collect::all::{AgentTranscripts, CollectAllOutcome};
 use crate::use_cases::setup::agents::entries;
-use crate::use_cases::setup::init::InitOutcome;
+use crate::use_cases::setup::init::{InitOutcome, Question};
 use crate::use_cases::setup::record::HookPlacement;
 use crate::use_cases::setup::steps::SetupStep;
 use crate::use_cases::setup::user::UserSetupOutcome;
@@ -95,6 +97,31 @@ pub fn changes(steps: &[SetupStep], dry_run: bool) -> (Vec<ChangeView<'_>>, Stri
     (steps.iter().map(ChangeView::from).collect(), text)
 }
 
+/// A question to the user, in words.
+pub fn question(question: &Question<'_>) -> String {
+    match question {
+        Question::Files(agents) => {
+            let names: Vec<&str> = agents.iter().map(|agent| agent.name()).collect();
+            format!("Add hooks and MCP tools to the files of {} here?", names.join(", "))
+        }
+        Question::Transcripts(found) => {
+            let next = match found.sent_to.as_slice() {
+                [] => String::new(),
+                names => format!(" The next push sends the records to {}.", safe::line(&names.join(", "))),
+            };
+            format!("Collect {}?{next}", earlier_sessions(found))
+        }
+    }
+}
+
+/// The transcripts that are not collected, in words.
+fn earlier_sessions(found: &CollectAllOutcome) -> String {
+    let since = found.since().map(|since| format!(", since {}", format::date(since))).unwrap_or_default();
+    let agents: Vec<&AgentTranscripts> = found.agents.iter().filter(|one| one.new > 0).collect();
+    let agents: Vec<String> = agents.iter().map(|one| format!("{} of {}", one.new, one.agent.name())).collect();
+    format!("{} here ({}{since})", format::count(found.new(), "earlier session"), agents.join(", "))
+}
+
 fn with_warnings(outcome: &InitOutcome, answer: Answer) -> Answer {
     let answer = answer.warn(outcome.warnings.iter().map(|warning| warning.what.clone()));
     let commands = outcome.warnings.iter().flat_map(|warning| &warning.commands);
@@ -127,6 +154,10 @@ pub struct InitView<'a> {
     agents_found: &'a [Agent],
     /// The remotes that were fetched from, the one for records first.
     fetched: Vec<FetchedView<'a>>,
+    /// The transcripts of sessions here, by agent.
+    transcripts: &'a [AgentTranscripts],
+    /// How many of them were collected; null when the user did not agree.
+    collected: Option<usize>,
     /// The next command; null with `--dry-run`.
     #[schemars(with = "Option<String>")]
     next_command: Option<&'a Command>,
@@ -158,6 +189,8 @@ pub fn set_up(outcome: &InitOutcome) -> Answer {
         agents: &outcome.agents,
         agents_found: &outcome.agents_found,
         fetched: fetched.collect(),
+        transcripts: outcome.transcripts.as_ref().map_or(&[], |found| &found.agents),
+        collected: outcome.transcripts.as_ref().filter(|_| outcome.is_collected).map(|collected| collected.collected),
         next_command: next.as_ref(),
         dry_run: outcome.dry_run,
         changes,
@@ -180,6 +213,17 @@ pub fn set_up(outcome: &InitOutcome) -> Answer {
             "used here: {used}; to enter hooks and MCP tools: {}",
             empirica("init").option("--agents", "auto")
         ));
+    }
+    if let Some(found) = &outcome.transcripts {
+        answer = match outcome.is_collected {
+            true => collected(found, answer),
+            false if found.new() > 0 => answer.hint(format!(
+                "{}; to collect them: {}",
+                earlier_sessions(found),
+                empirica("collect").flag("--all")
+            )),
+            false => answer,
+        };
     }
     with_warnings(outcome, answer)
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 
-use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions, read_subagent};
+use crate::agents::format::{Format, Match, NamedRepository, Reader, RowFormat, Sessions, read_subagent};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::block::{Block, Blocks};
 use crate::read::call::{Call, Entry, TODO, Todos};
@@ -31,6 +31,7 @@ pub(crate) static FORMAT: Format = Format {
         folder_by_path: |_, _| None,
         // a transcript that starts in a subagent is not a separate session
         folder_in_row: |row, _| row.text("cwd").filter(|_| !row.is_true("isSidechain")),
+        repository_in_row: |_| NamedRepository::default(),
     }),
 };
 

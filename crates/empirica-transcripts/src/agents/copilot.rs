@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::Row;
 use serde_json::value::RawValue;
 
-use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions};
+use crate::agents::format::{Format, Match, NamedRepository, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::call::{Call, Entry, TODO, Todos};
 use crate::read::exit;
@@ -42,6 +42,15 @@ pub(crate) static FORMAT: Format = Format {
         reader: || Box::<Copilot>::default(),
         folder_by_path: |path, _| workspace_folder(path),
         folder_in_row: |row, _| row.object("data").object("context").text("cwd"),
+        repository_in_row: |row| {
+            let data = row.object("data");
+            let context = data.object("context");
+            NamedRepository {
+                root: context.text("gitRoot"),
+                commit: context.text("headCommit"),
+                remote: context.text("repository"),
+            }
+        },
     }),
 };
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions};
+use crate::agents::format::{Format, Match, NamedRepository, Reader, RowFormat, Sessions};
 use crate::model::{Agent, Role};
 use crate::read::block::Blocks;
 use crate::read::call::Call;
@@ -27,6 +27,7 @@ pub(crate) static FORMAT: Format = Format {
             folder?.to_str().map(str::to_owned)
         },
         folder_in_row: |_, _| None,
+        repository_in_row: |_| NamedRepository::default(),
     }),
 };
 

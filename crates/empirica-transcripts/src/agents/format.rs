@@ -42,6 +42,18 @@ pub(crate) struct RowFormat {
     pub folder_by_path: fn(&Path, Option<&Path>) -> Option<String>,
     /// The same, by a row.
     pub folder_in_row: fn(&Keys, &Path) -> Option<String>,
+    /// The repository it was made in, by that row.
+    pub repository_in_row: fn(&Keys) -> NamedRepository,
+}
+
+/// The repository that a transcript names, as written.
+#[derive(Debug, Default)]
+pub(crate) struct NamedRepository {
+    pub root: Option<String>,
+    /// HEAD at the start.
+    pub commit: Option<String>,
+    /// The URL of a remote, or the end of it.
+    pub remote: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +77,27 @@ pub(crate) struct Store {
     /// Reads the session of a file, else the newest made in the root; without a root, the newest of all. `None` if it is
     /// no store.
     pub read: fn(&Path, Option<&Path>) -> Option<Result<Transcript>>,
+    /// Reads the session with that id in a file that has several; paths are relative to the root.
+    pub read_session: fn(&Path, &str, &Path) -> Result<Transcript>,
     /// The newest session in the data folder made in the root: its time and path.
     pub newest: fn(&Path, &Path) -> Option<(SystemTime, PathBuf)>,
+    /// The sessions in the data folder, without those of subagents.
+    pub list: fn(&Path) -> Vec<StoredSession>,
+    /// The size of a session, in bytes.
+    pub size: fn(&StoredSession) -> u64,
+}
+
+/// A session in a store.
+#[derive(Debug)]
+pub(crate) struct StoredSession {
+    pub path: PathBuf,
+    pub id: String,
+    /// Whether the path is that of several sessions.
+    pub is_shared: bool,
+    /// The folder it was made in, as written.
+    pub folder: String,
+    /// The time of its last change.
+    pub updated: SystemTime,
 }
 
 pub(crate) trait Reader {

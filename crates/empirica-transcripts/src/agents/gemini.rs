@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions, in_first_row, read_subagent};
+use crate::agents::format::{Format, Match, NamedRepository, Reader, RowFormat, Sessions, in_first_row, read_subagent};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::block::Blocks;
 use crate::read::call::{Call, Sample, TODO, Todos, category_index};
@@ -50,6 +50,7 @@ pub(crate) static FORMAT: Format = Format {
             with_hash(folder, &row.text("projectHash")?)
                 .filter(|_| row.text("kind").is_none_or(|kind| kind != SUBAGENT))
         },
+        repository_in_row: |_| NamedRepository::default(),
     }),
 };
 

@@ -154,6 +154,11 @@ pub fn is_inside(folder: &str, root: &Path) -> bool {
     real.or_else(|| inside(&normal)).unwrap_or(false)
 }
 
+/// Whether a folder, which need not exist, is in a work tree.
+pub fn is_in_work_tree(folder: &str) -> bool {
+    normalized(folder, None).is_some_and(|folder| Path::new(&folder).ancestors().any(is_tree))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -78,6 +78,29 @@ fn open_code_is_read_from_its_database_and_nothing_is_left_beside_it() {
 }
 
 #[test]
+fn each_session_of_a_database_is_found_and_read_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("opencode");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::rename(database(folder.path(), "WAL"), data.join("opencode.db")).unwrap();
+    // the storage has the same sessions, which are found once
+    std::os::unix::fs::symlink(fixture("opencode/storage"), data.join("storage")).unwrap();
+    let variable = |name: &str| (name == "XDG_DATA_HOME").then(|| folder.path().to_owned());
+    let root = PathBuf::from("/home/dev/repo");
+    let no = |_: &str| false;
+    let repository =
+        find::Repository { roots: &[root.clone()], earlier: &[], cwd: &root, has_commit: &no, has_remote: &no };
+    let found = find::all(&variable, &repository, None).transcripts;
+    let read: Vec<Transcript> = found.iter().map(|found| find::read(found).unwrap()).collect();
+    let ids: Vec<Option<&str>> = read.iter().map(|transcript| transcript.session_id.as_deref()).collect();
+    assert_eq!(ids, found.iter().map(|found| found.session.as_deref()).collect::<Vec<_>>());
+    let first = ids.iter().position(|id| *id == Some("ses_1")).unwrap();
+    is_first_session(&read[first]);
+    assert!(found[first].bytes > 1000 && found.iter().all(|found| found.path == data.join("opencode.db")), "{found:?}");
+    assert!(!ids.contains(&Some("ses_2")), "a subagent's session is part of another");
+}
+
+#[test]
 fn rows_in_the_wal_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = database(folder.path(), "WAL");

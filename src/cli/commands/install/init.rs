@@ -3,6 +3,7 @@
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::commands::prelude::*;
+use crate::cli::progress::Progress;
 use crate::use_cases::setup::init::Agents;
 use crate::use_cases::setup::{init, view};
 use empirica_transcripts::model::Agent;
@@ -12,7 +13,8 @@ use empirica_transcripts::model::Agent;
 /// Existing hooks keep running, before the new ones. Changes no file of git except the repository's configuration. Fetches the
 /// records of the remotes, each within empirica.syncTimeout, and pushes nothing. If files or programs show that agents are in
 /// use, asks on a terminal whether to add hooks and the MCP server to the agents' files; otherwise writes nothing to the
-/// work tree. Running it twice changes nothing more; deinit reverts it.
+/// work tree. If agents have transcripts of earlier sessions here, asks on a terminal whether to collect them, as collect --all
+/// does; otherwise names the command. Running it twice changes nothing more; deinit reverts it.
 #[derive(Debug, Args)]
 pub struct Init {
     /// The agents whose files get hooks and the MCP server, separated by commas; auto: those in use; none: do not ask
@@ -30,14 +32,15 @@ impl Init {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let opened = context.open(Selection::default())?;
         let request = init::InitRequest { agents: self.chosen()?, all_tools: self.all_tools, dry_run: self.dry_run };
-        let outcome = init::run(&opened, &request, &mut |agents| {
+        let progress = Progress::new(context.output, "collecting");
+        let mut ask = |question: init::Question<'_>| {
             // no user answers at an agent's terminal
-            if context.env.agent().is_some() {
-                return Ok(None);
+            match context.env.agent() {
+                Some(_) => Ok(None),
+                None => context.output.ask(&view::question(&question)),
             }
-            let names: Vec<&str> = agents.iter().map(|agent| agent.name()).collect();
-            context.output.ask(&format!("Add hooks and MCP tools to the files of {} here?", names.join(", ")))
-        })?;
+        };
+        let outcome = init::run(&opened, &request, &mut ask, &mut |done, total| progress.set(done, total))?;
         Ok(view::set_up(&outcome))
     }
 

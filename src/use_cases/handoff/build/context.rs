@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::fold::collected::pending_text;
 use crate::fold::session_records::SessionRecords;
 use crate::render::format::count;
 use crate::text::list::add_new;
@@ -48,10 +49,7 @@ fn drawn(handoff: &Handoff, source: &Source<'_>) -> Context {
         pending.extend(open.map(|step| format!("{}: {}", goal.text, step.text)));
     }
     let of_agent = records.transcripts.iter().flat_map(|collected| &collected.pending_tasks);
-    pending.extend(of_agent.map(|task| match task.status.as_str() {
-        "pending" => task.text.clone(),
-        status => format!("{} ({})", task.text, status.replace('_', " ")),
-    }));
+    pending.extend(of_agent.map(pending_text));
     let decisions: Vec<String> = records.decisions.iter().map(|one| format!("{} — {}", one.text, one.why)).collect();
     let distinct = |texts: &mut dyn Iterator<Item = &String>| {
         let mut out = Vec::new();

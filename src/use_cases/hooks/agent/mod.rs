@@ -9,8 +9,9 @@ pub mod view;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::context::caller::{OwnSession, stored_id};
+use crate::context::caller::stored_id;
 use crate::context::handoffs::ListedHandoff;
+use crate::context::own_session::OwnSession;
 use crate::context::records::gather_from;
 use crate::context::{CommandContext, Selection, WorkingSession, active, handoffs, records};
 use crate::fold::assessment::drift::WINDOW;
@@ -236,6 +237,9 @@ fn on_session_start(
     if lacks_setup {
         new_clone::fetch_notes(context, &format!("agent {} {}", event.agent.name(), event.name))?;
     }
+    if event.agent == Agent::Copilot {
+        collect::of_session::catch_up(context)?;
+    }
     let Some(EventSession { id, continues }) = find_or_start_session(context, event, true)? else { return Ok(None) };
     context.belongs_to_this_agent(&id);
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
@@ -332,8 +336,7 @@ fn in_new_process(context: &CommandContext<'_>, event: &HookEvent, payload: &[u8
     Ok(None)
 }
 
-/// Collects new parts of the transcript: the one given by the agent, otherwise the latest if it belongs to the
-/// session. Waits up to `patience` for another process that collects; then leaves the rest for the next time.
+/// Collects new parts of the transcript: the one given by the agent, otherwise that of its session. Waits up to `patience` for another process that collects; then leaves the rest for the next time.
 fn collect_new(context: &mut CommandContext<'_>, event: &HookEvent, patience: Duration) -> Result<Option<Injection>> {
     let path = match &event.transcript {
         // not yet written, or not a file
@@ -341,20 +344,19 @@ fn collect_new(context: &mut CommandContext<'_>, event: &HookEvent, patience: Du
         path => path.as_ref().map(|path| path.to_string_lossy().into_owned()),
     };
     let Some(_alone) = context.store.try_lock("collecting", patience) else { return Ok(None) };
-    let is_named = path.is_some();
-    let prepared =
-        match collect::prepare(context, &collect::CollectRequest { path, agent: Some(event.agent), dry_run: false }) {
-            Ok(prepared) => prepared,
-            // no transcript here
-            Err(error) if !is_named && error.kind() == Kind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-    if is_named || prepared.is_of(event.session.as_deref()) {
-        let was_compacted = has_compacted_unseen(context, event, &prepared)?;
-        prepared.store(context)?;
-        if was_compacted {
-            snapshot_now(context, event, Trigger::PreCompact, false)?;
+    let prepared = match (&path, &event.session) {
+        (None, Some(id)) => collect::of_session::prepare(context, event.agent, id)?,
+        (None, None) => None,
+        (Some(_), _) => {
+            let request = collect::CollectRequest { path, agent: Some(event.agent), dry_run: false };
+            Some(collect::prepare(context, &request)?)
         }
+    };
+    let Some(prepared) = prepared else { return Ok(None) };
+    let was_compacted = has_compacted_unseen(context, event, &prepared)?;
+    prepared.store(context)?;
+    if was_compacted {
+        snapshot_now(context, event, Trigger::PreCompact, false)?;
     }
     Ok(None)
 }

@@ -96,7 +96,10 @@ fn lists(records: &SessionRecords) -> Vec<Value> {
         list("Open questions", records.unknowns.iter().map(|item| plain(item.text.as_str()))),
         list("Answered questions", records.answered.iter().map(|a| (a.question.as_str(), Some(a.answer.clone())))),
         list("Dead ends", records.dead_ends.iter().map(|d| (d.approach.as_str(), Some(d.why.clone())))),
-        list("Decisions", records.decisions.iter().map(|d| (d.text.as_str(), Some(d.why.clone())))),
+        list(
+            "Decisions",
+            records.decisions.iter().map(|d| (d.text.as_str(), Some(d.why.clone()).filter(|why| !why.is_empty()))),
+        ),
         list("Mistakes", records.mistakes.iter().map(|m| (m.text.as_str(), m.prevention.clone()))),
         list("Handed over", handoffs),
     ]

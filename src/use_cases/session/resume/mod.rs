@@ -10,6 +10,7 @@ use crate::context::{CommandContext, names};
 use crate::fold::collected::CollectedTranscript;
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
 use crate::fold::session_records::SessionRecords;
+use crate::use_cases::collect;
 use crate::use_cases::handoff::arrival;
 use crate::use_cases::handoff::arrival::fold::{Arrival, remaining};
 use empirica_notes::error::Result;
@@ -64,7 +65,9 @@ pub struct ResumeOutcome {
 /// The session of `--session`, or the `last` newest ones (1 to 5), of `--ai` if given. Skips sessions without entries, and those that only
 /// assessed themselves unless there is no other.
 pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
+    let late = collect::of_session::catch_up(context).err();
     let mut warnings = context.store.reconcile();
+    warnings.extend(late.map(|error| error.in_one_line()));
     let index = context.index()?;
     let (mut out, mut without_work): (Vec<ResumedSession>, Vec<(ResumedSession, bool)>) = (Vec::new(), Vec::new());
     let mut take = |id: &SessionId, named: bool| -> Result<bool> {

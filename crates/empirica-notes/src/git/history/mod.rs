@@ -262,6 +262,51 @@ pub fn at_time(repo: &Repository, time: &str) -> Result<Option<Oid>> {
     Ok(parse_oid(&text(&mut command)?))
 }
 
+/// The commits of HEAD's first-parent history, for many times.
+#[derive(Debug)]
+pub struct FirstParents {
+    /// The newest first: the earliest time of each and those after it, in seconds since 1970, and its id.
+    commits: Vec<(i64, Oid)>,
+    /// The newest commit before all of them, and the time up to which that holds.
+    before: Option<Oid>,
+    since: i64,
+}
+
+impl FirstParents {
+    /// The history since a time, in seconds since 1970.
+    pub fn since(repo: &Repository, since: i64) -> Result<Self> {
+        let mut out = FirstParents { commits: Vec::new(), before: None, since };
+        if repo.head()?.commit.is_none() {
+            return Ok(out);
+        }
+        let mut command = git(repo.cwd());
+        command.args(["rev-list", "--first-parent", "--timestamp", &format!("--since=@{since}"), "HEAD", "--"]);
+        let mut earliest = i64::MAX;
+        for line in text(&mut command)?.lines() {
+            let Some((time, id)) = line.split_once(' ') else { continue };
+            let (Ok(time), Some(id)) = (time.parse::<i64>(), parse_oid(id)) else { continue };
+            earliest = earliest.min(time);
+            out.commits.push((earliest, id));
+        }
+        out.before = Self::newest_before(repo, since)?;
+        Ok(out)
+    }
+
+    fn newest_before(repo: &Repository, time: i64) -> Result<Option<Oid>> {
+        at_time(repo, &format!("@{time}"))
+    }
+
+    /// As [`at_time`], for a time in seconds since 1970; before the first commit, that one.
+    pub fn at(&self, repo: &Repository, time: i64) -> Result<Option<Oid>> {
+        let newer = self.commits.partition_point(|(earliest, _)| *earliest > time);
+        let then = match time < self.since {
+            true => Self::newest_before(repo, time)?,
+            false => self.commits.get(newer).map(|(_, id)| *id).or(self.before),
+        };
+        Ok(then.or_else(|| self.commits.last().map(|(_, id)| *id)))
+    }
+}
+
 /// The error for unexpected output of `git log`.
 pub(crate) fn no_commit() -> Error {
     Error::storage("cannot parse the output of git log")

@@ -120,6 +120,17 @@ impl Repository {
         self.inner.workdir().map(|path| self.absolute(path))
     }
 
+    /// The roots of all work trees by name, absolute, the main one first; also of linked ones that were removed without
+    /// git.
+    pub fn work_trees(&self) -> Vec<(String, PathBuf)> {
+        let main = self.inner.main_repo().ok().and_then(|main| Some(self.absolute(main.workdir()?)));
+        let linked = self.inner.worktrees().unwrap_or_default().into_iter();
+        let linked = linked.filter_map(|linked| {
+            Some((linked.id().ok()?.to_str_lossy().into_owned(), self.absolute(&linked.base().ok()?)))
+        });
+        main.into_iter().map(|main| ("main".to_owned(), main)).chain(linked).collect()
+    }
+
     /// `main`, or the name of the linked worktree; a bare repository counts as `main`.
     pub fn worktree_name(&self) -> String {
         let (git_dir, common) = (self.git_dir(), self.common_dir());

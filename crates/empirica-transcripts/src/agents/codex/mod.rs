@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::agents::codex::item::{Item, Thread};
 use crate::agents::codex::script::Script;
-use crate::agents::format::{Format, Match, Reader, RowFormat, Sessions, read_subagent};
+use crate::agents::format::{Format, Match, NamedRepository, Reader, RowFormat, Sessions, read_subagent};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::block::Blocks;
 use crate::read::call::Call;
@@ -57,6 +57,11 @@ pub(crate) static FORMAT: Format = Format {
         reader: || Box::<Codex>::default(),
         folder_by_path: |_, _| None,
         folder_in_row,
+        repository_in_row: |row| {
+            let payload = row.object("payload");
+            let git = payload.object("git");
+            NamedRepository { root: None, commit: git.text("commit_hash"), remote: git.text("repository_url") }
+        },
     }),
 };
 

@@ -50,11 +50,23 @@ pub fn list(path: &Path) -> Result<Vec<SessionInfo>> {
     open(path).and_then(|db| sessions(&db)).map_err(|error| unreadable(path, error))
 }
 
-/// Reads the newest session made in `root`, or the newest of all without a root, with its subagents.
-pub fn read(path: &Path, root: Option<&Path>) -> Result<Transcript> {
+/// The length of a session's data, in bytes; 0 if it cannot be read.
+pub fn size(path: &Path, id: &str) -> u64 {
+    let total = "SELECT total(octet_length(m.data)) + total((SELECT total(octet_length(data)) FROM part WHERE message_id = m.id)) \
+                 FROM message m WHERE session_id = ?1";
+    let size = open(path).and_then(|db| db.query_row(total, [id], |row| row.get::<_, f64>(0)));
+    size.map_or(0, |size| size as u64)
+}
+
+/// Reads the session `id`, else the newest one made in `root`, or the newest of all without a root, with its subagents.
+pub fn read(path: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Transcript> {
     let db = open(path).map_err(|error| unreadable(path, error))?;
     let sessions = sessions(&db).map_err(|error| unreadable(path, error))?;
-    let Some(main) = opencode::newest(&sessions, root) else { return Err(Error::no_session(path, root)) };
+    let main = match id {
+        Some(id) => sessions.iter().find(|info| info.id == id),
+        None => opencode::newest(&sessions, root),
+    };
+    let Some(main) = main else { return Err(Error::no_session(path, root)) };
     opencode::read(&sessions, main, root, |session, reader, fold| {
         let read =
             messages(&db, session, reader, fold).and_then(|()| match reader.copied.filter(|_| session == main) {

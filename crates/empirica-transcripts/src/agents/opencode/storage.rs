@@ -61,6 +61,21 @@ pub fn list(storage: &Path) -> Vec<(PathBuf, SessionInfo)> {
     files.filter_map(|path| session(&path).map(|info| (path, info))).collect()
 }
 
+/// The length of a session's messages and their parts, in bytes; `path` is its file.
+pub fn size(path: &Path, id: &str) -> u64 {
+    let Some(storage) = storage_of(path) else { return 0 };
+    let lengths = |folder: &Path| documents(folder).filter_map(|file| Some(file.metadata().ok()?.len())).sum::<u64>();
+    // the id is compared, not joined
+    let folders = entries(&storage.join("message"))
+        .into_iter()
+        .filter(|folder| folder.file_name().is_some_and(|name| name == id));
+    let messages: Vec<PathBuf> = folders.collect();
+    let stems =
+        messages.iter().flat_map(|folder| documents(folder)).filter_map(|file| Some(file.file_stem()?.to_owned()));
+    let parts = stems.map(|stem| storage.join("part").join(stem));
+    messages.iter().map(|folder| lengths(folder)).sum::<u64>() + parts.map(|folder| lengths(&folder)).sum::<u64>()
+}
+
 /// Reads the session `id` of a storage, else the newest one made in `root`, with its subagents.
 pub fn read(storage: &Path, id: Option<&str>, root: Option<&Path>) -> Result<Transcript> {
     let sessions: Vec<SessionInfo> = list(storage).into_iter().map(|(_, info)| info).collect();

@@ -1,20 +1,18 @@
-//! Finds the newest transcript made in a work tree, in the folders where agents keep them.
+//! Finds transcripts in the folders where agents keep them: the newest of a work tree, or all of a repository.
 
-use std::fs::File;
-use std::io::BufReader;
+mod all;
+mod origin;
+
 use std::path::{Path, PathBuf};
 
 use crate::agents::FORMATS;
-use crate::agents::format::{RowFormat, Sessions};
+use crate::agents::format::{Format, RowFormat, Sessions};
+use crate::find::origin::origin;
 use crate::model::Agent;
 use crate::read::files::{matching, names, newest_first};
-use crate::read::keys::Keys;
 use crate::read::paths;
-use crate::read::rows;
-use crate::read::rows::Piece;
 
-/// The number of rows searched for the folder of a transcript.
-const ROWS: usize = 100;
+pub use crate::find::all::{FoundTranscript, FoundTranscripts, Repository, all, read};
 
 /// The newest transcript made in the work tree `root`, without nested work trees, by one agent or any; `None` if there
 /// is none that can be read.
@@ -29,20 +27,35 @@ pub fn latest(
     agent: Option<Agent>,
 ) -> Option<PathBuf> {
     let folders = up_to(root, cwd);
-    let formats = FORMATS.iter().filter(|format| agent.is_none_or(|agent| agent == format.agent));
-    let newest = formats.filter_map(|format| {
-        let (name, fallback) = format.data;
-        let named = name.and_then(variable).filter(|path| path.is_absolute());
-        let data = named.or_else(|| Some(variable("HOME")?.join(fallback)))?;
+    let newest = of_agent(agent).filter_map(|format| {
+        let data = data_folder(format, variable)?;
         match &format.sessions {
             Sessions::Store(store) => (store.newest)(&data, root),
             Sessions::Rows(format) => {
-                let files = newest_first(format.files.iter().flat_map(|pattern| matching(&data, pattern)));
-                files.into_iter().find(|(_, path)| is_from(path, format, root, &folders))
+                let files = newest_first(candidates(format, &data));
+                files.into_iter().find(|(_, path)| {
+                    origin(path, format, &folders).is_some_and(|origin| paths::is_inside(&origin.folder, root))
+                })
             }
         }
     });
     newest.max().map(|(_, path)| path)
+}
+
+fn of_agent(agent: Option<Agent>) -> impl Iterator<Item = &'static Format> {
+    FORMATS.into_iter().filter(move |format| agent.is_none_or(|agent| agent == format.agent))
+}
+
+/// The folder of an agent's data, as the environment names it.
+fn data_folder(format: &Format, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let (name, fallback) = format.data;
+    let named = name.and_then(variable).filter(|path| path.is_absolute());
+    named.or_else(|| Some(variable("HOME")?.join(fallback)))
+}
+
+/// The files that may be transcripts.
+fn candidates(format: &RowFormat, data: &Path) -> impl Iterator<Item = PathBuf> {
+    format.files.iter().flat_map(|pattern| matching(data, pattern))
 }
 
 /// The folders from `root` down to `cwd`; only `root` if `cwd` is elsewhere.
@@ -56,28 +69,9 @@ fn up_to(root: &Path, cwd: &Path) -> Vec<PathBuf> {
     out
 }
 
-/// Whether a transcript was made in `root`, by its path or its first rows.
-fn is_from(path: &Path, format: &RowFormat, root: &Path, folders: &[PathBuf]) -> bool {
-    let by_path = folders.iter().find_map(|folder| (format.folder_by_path)(path, Some(folder)));
-    let cwd = by_path.or_else(|| {
-        let file = BufReader::with_capacity(64 << 10, File::open(path).ok()?);
-        let (_, mut rows) = rows::rows(file).ok()?;
-        for _ in 0..ROWS {
-            if rows.next().ok()?? == Piece::Skipped {
-                continue;
-            }
-            let by_row = |row: &Keys| folders.iter().find_map(|folder| (format.folder_in_row)(row, folder));
-            if let Some(cwd) = Keys::with(&rows.row, by_row).flatten() {
-                return Some(cwd);
-            }
-        }
-        None
-    });
-    cwd.is_some_and(|cwd| paths::is_inside(&cwd, root))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::time::{Duration, SystemTime};
 
     use super::*;
