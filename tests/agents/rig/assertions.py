@@ -192,7 +192,7 @@ def start_context(seen: Seen) -> list[str] | None:
 def drift(seen: Seen) -> list[str] | None:
     """An unsafe CHECK is told to the model with the next prompt."""
     runs = [ran for ran in seen.trial.ran if "warns" in ran.run]
-    return missing(seen, runs, lambda _: [MARK, "Recommendation"]) if runs else None
+    return missing(seen, runs, lambda _: [MARK, "Drift:"]) if runs else None
 
 
 def missing(seen: Seen, runs: list, wanted: Callable) -> list[str]:

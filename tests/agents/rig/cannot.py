@@ -8,7 +8,7 @@ CANNOT = {
     ("opencode", "code-mode", ""): "has no code mode",
     ("copilot", "fork", ""): "has no option that forks a session",
     ("gemini", "fork", ""): "has no option that forks a session",
-}
+} | {("claude-code", "subfolder", assertion): "reads a project's hooks only in the folder it is started in" for assertion in ("hooks", "handoff", "ended")}
 
 
 def reason(agent: str, scenario: str, assertion: str = "") -> str | None:

@@ -11,15 +11,21 @@ from trial import PROGRAM, Trial
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/agents"
 # The scenarios that differ in what an agent sends.
-RECORDED = ("work", "findings", "plan", "resume", "fork", "compaction", "sub-agent", "code-mode", "together", "twins")
+RECORDED = ("work", "plan", "fork", "compaction", "sub-agent", "code-mode", "twins")
 # The longest text that is kept: what is longer is a prompt or a description of the vendor's, of which a leading tag stays.
-LONGEST = 200
+LONGEST = 300
 VARIABLES = re.compile(r"SESSION|THREAD|_CLI$|_CI$|PROJECT_DIR$|^CLAUDECODE$|^OPENCODE$|_AGENT$|ENTRYPOINT$")
 # Parts of transcripts that say nothing about the work.
 NO_ROWS = {"attachment", "queue-operation", "last-prompt", "mode", "world_state", "thread_settings_applied", "system.message", "hook.start", "hook.end"}
 NO_ROWS |= {"assistant.turn_start", "assistant.turn_end", "session.mcp_servers_loaded", "session.skills_loaded"}
-NO_KEYS = {"base_instructions", "developer_instructions", "user_instructions", "instructions", "description", "metadata", "rate_limits", "tools", "dynamic_tools"}
-NO_KEYS |= {"permissionMode", "userType", "requestId", "ordinal", "apiCallId", "serviceRequestId", "encryptedContent", "toolDescription", "interactionId"}
+NO_KEYS = {"base_instructions", "developer_instructions", "user_instructions", "instructions", "tools", "dynamic_tools", "rate_limits", "permissionMode", "userType"}
+NO_KEYS |= {"internal_chat_message_metadata_passthrough", "root_turn_id", "started_at_ms", "completed_at_ms", "content_item_kinds", "create_time", "turn_token_usage"}
+NO_KEYS |= {"parsed_cmd", "duration", "process_id", "requestId", "ordinal", "serviceRequestId", "encryptedContent", "toolDescription", "interactionId", "cache_creation"}
+NO_KEYS |= {"server_tool_use", "service_tier", "inference_geo", "speed", "promptId", "entrypoint", "sourceToolAssistantUUID", "promptSource", "intentionSummary"}
+NO_KEYS |= {"interTokenLatencyMs", "requestBodyEncoding", "contentFilterTriggered", "rte", "aiCreditsStatus", "timeToFirstTokenMs", "apiEndpoint", "modelDisplayName"}
+NO_KEYS |= {"codeBlocks", "options", "toolTitle", "snapshot", "detailedContent", "originatingMessageId", "toolTelemetry", "permission", "approval_policy", "sandbox_policy"}
+NO_KEYS |= {"permission_profile", "approvals_reviewer", "collaboration_mode", "sampled_through_sequence", "client_authored", "history_sequence", "revision"}
+NO_KEYS |= {"last_usage_includes_reasoning", "model_context_window", "fallback_token_limit_override", "user_input_order", "first_turn_id", "thread_token_usage"}
 
 
 class Scrubber:
@@ -51,7 +57,8 @@ class Scrubber:
         if isinstance(value, dict):
             is_vendors = is_vendors or value.get("role") in ("developer", "system")
             # roles and types are names
-            return {self.text(key): self(one, is_vendors and key in ("text", "content")) for key, one in value.items() if key not in NO_KEYS and one not in (None, [], {})}
+            kept = {key: one for key, one in value.items() if key not in NO_KEYS and one not in (None, [], {}) and (one != 0 or not key.endswith("_tokens"))}
+            return {self.text(key): self(one, is_vendors and key in ("text", "content")) for key, one in kept.items()}
         return value
 
 
@@ -68,7 +75,7 @@ def time_of(at: float) -> str:
 
 def rows_of(data: bytes) -> list[dict]:
     rows = [document(line) for line in data.decode("utf-8", "replace").splitlines()]
-    return [row for row in rows if isinstance(row, dict) and row.get("type") not in NO_ROWS and (row.get("payload") or {}).get("type") not in NO_ROWS]
+    return [row for row in rows if isinstance(row, dict) and not {row.get("type"), (row.get("payload") or {}).get("type")} & NO_ROWS]
 
 
 class Recording:
@@ -76,12 +83,17 @@ class Recording:
 
     def __init__(self, trial: Trial):
         self.trial, self.scrub, self.rows, self.written = trial, Scrubber(trial), [], {}
+        self.environments: list[dict] = []
 
     def folder(self, row: dict) -> str:
         return self.scrub(row["cwd"])
 
-    def variables(self, row: dict) -> dict:
-        return {key: self.scrub(value) for key, value in sorted(row["env"].items()) if VARIABLES.search(key)}
+    def variables(self, row: dict) -> int:
+        """The place of the row's variables in the first row of the recording."""
+        chosen = {key: self.scrub(value) for key, value in sorted(row["env"].items()) if VARIABLES.search(key)}
+        if chosen not in self.environments:
+            self.environments.append(chosen)
+        return self.environments.index(chosen)
 
     def bring(self, file: Path, content: bytes | dict) -> None:
         """Adds what is new in a transcript."""
@@ -119,6 +131,13 @@ class Recording:
             self.rows.append(base | {"server": row["server"], "in": self.folder(row), "env": self.variables(row)})
 
 
+def told(frames: list[dict]) -> list[dict]:
+    """Of the servers that were called: their starts and what they were told; lists and pings change nothing."""
+    called = {row["server"] for row in frames if '"tools/call"' in row.get("frame", "")}
+    kept = ("initialize", "notifications/initialized", "server/discover", "tools/call")
+    return [row for row in frames if row["server"] in called and ("frame" not in row or document(row["frame"]).get("method") in kept)]
+
+
 def work(work: Work) -> dict:
     return {"tokens": work.tokens, "tools": work.tools, "failures": work.failures, "files": sorted(work.files)}
 
@@ -127,7 +146,9 @@ def expected(trial: Trial, ident: str, one: Served) -> dict:
     ran = one.runs[0]
     before = trial.ran[trial.ran.index(ran) - 1].session if ran.run["how"] == "fork" else None
     out = {"session": ident, "agent": ran.cli.name, "parent": before, "prompts": [run.run["prompt"] for run in one.runs], "findings": one.main.findings}
-    return out | {"waits": one.waits, "plan": one.runs[-1].run.get("plan", []), "main": work(one.main), "agents": work(one.agents)}
+    # the tokens of the whole session are those of sub-agents and compactions too
+    main = work(one.main) | {"tokens": one.main.tokens + one.agents.tokens + one.summaries}
+    return out | {"waits": one.waits, "plan": one.runs[-1].run.get("plan", []), "main": main, "agents": work(one.agents)}
 
 
 def write(trial: Trial) -> None:
@@ -135,7 +156,7 @@ def write(trial: Trial) -> None:
     if trial.scenario not in RECORDED:
         return
     recording = Recording(trial)
-    rows = sorted(trial.hooks + trial.frames, key=lambda row: row["at"])
+    rows = sorted(trial.hooks + told(trial.frames), key=lambda row: row["at"])
     run, is_over = 0, False
     for row in rows:
         while run + 1 < len(trial.states) and row["at"] > trial.ran[run].ended:
@@ -156,4 +177,4 @@ def write(trial: Trial) -> None:
     recording.rows.append({"expect": sessions, "snapshots": 2 if trial.scenario == "compaction" else 0})
     file = FIXTURES / trial.agent / f"{trial.scenario}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in recording.rows))
+    file.write_text("".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in [{"variables": recording.environments}, *recording.rows]))

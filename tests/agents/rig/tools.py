@@ -53,11 +53,13 @@ def code(script: str) -> tuple[str, str]:
 
 
 def patch(act: dict) -> str:
+    def lines(sign: str, text: str) -> str:
+        return "".join(f"\n{sign}{line}" for line in text.rstrip("\n").split("\n"))
+
     if "write" in act:
-        lines = act["text"].rstrip("\n").split("\n")
-        change = f"*** Add File: {act['write']}\n" + "\n".join("+" + line for line in lines)
+        change = f"*** Add File: {act['write']}{lines('+', act['text'])}"
     else:
-        change = f"*** Update File: {act['edit']}\n@@\n-{act['old']}\n+{act['new']}"
+        change = f"*** Update File: {act['edit']}\n@@{lines('-', act['old'])}{lines('+', act['new'])}"
     return f"*** Begin Patch\n{change}\n*** End Patch\n"
 
 
