@@ -8,6 +8,7 @@ CANNOT = {
     ("opencode", "code-mode", ""): "has no code mode",
     ("copilot", "fork", ""): "has no option that forks a session",
     ("gemini", "fork", ""): "has no option that forks a session",
+    ("gemini", "subfolder", ""): "reads a project's hooks and servers only in the folder it is started in",
 } | {("claude-code", "subfolder", assertion): "reads a project's hooks only in the folder it is started in" for assertion in ("hooks", "handoff", "ended")}
 
 

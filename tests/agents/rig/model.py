@@ -5,7 +5,7 @@ import threading
 import time
 from pathlib import Path
 
-from tools import Call, NoTool, Tools, calls
+from tools import Call, NoTool, Tools, calls, completion
 
 SUMMARY = "Summary: the work so far is done as asked; go on with the next step."
 SIDE_TOKENS = {"in": 7, "out": 3, "cached": 0}
@@ -80,6 +80,8 @@ class Model:
                 made += calls(act, tools, self.folder, script.memory, agents)
             except NoTool as tool:
                 lacks.append(str(tool))
+        if script.is_agent and not turn.get("do"):
+            made = completion(turn["say"], tools)
         with self.lock:
             called = []
             for call in made:

@@ -26,6 +26,8 @@ NO_KEYS |= {"interTokenLatencyMs", "requestBodyEncoding", "contentFilterTriggere
 NO_KEYS |= {"codeBlocks", "options", "toolTitle", "snapshot", "detailedContent", "originatingMessageId", "toolTelemetry", "permission", "approval_policy", "sandbox_policy"}
 NO_KEYS |= {"permission_profile", "approvals_reviewer", "collaboration_mode", "sampled_through_sequence", "client_authored", "history_sequence", "revision"}
 NO_KEYS |= {"last_usage_includes_reasoning", "model_context_window", "fallback_token_limit_override", "user_input_order", "first_turn_id", "thread_token_usage"}
+NO_KEYS |= {"totalNanoAiu", "interactionType", "outputTtftMs", "requestBodyWireBytes", "unmatchedToolResultCount", "frontierSource", "usageId", "cost", "turnId"}
+NO_KEYS |= {"cacheDetailsReported", "renderOutputAsMarkdown", "displayName", "sourceSessionId"}
 
 
 class Scrubber:
@@ -39,9 +41,13 @@ class Scrubber:
         # what the scenario itself says is kept, however long
         self.own = json.dumps(trial.runs, ensure_ascii=False)
 
-    def text(self, text: str, is_vendors: bool = False) -> str:
+    def place(self, text: str) -> str:
         for path, name in self.places:
             text = text.replace(path, name)
+        return text
+
+    def text(self, text: str, is_vendors: bool = False) -> str:
+        text = self.place(text)
         if text.startswith("{") and (inner := document(text)) is not None:
             return json.dumps(self(inner, is_vendors), ensure_ascii=False)
         is_own = "git empirica" in text or json.dumps(text, ensure_ascii=False)[1:-1] in self.own
@@ -126,7 +132,7 @@ class Recording:
                 self.bring(file, content[: max(row["size"], len(self.written.get(file, b"")))])
             self.rows.append(base | {"hook": row["event"], "agent": row["agent"], "in": self.folder(row), "env": self.variables(row), "payload": self.scrub(payload)})
         elif "frame" in row:
-            self.rows.append(base | {"server": row["server"], "frame": self.scrub(json.loads(row["frame"]))})
+            self.rows.append(base | {"server": row["server"], "frame": json.loads(self.scrub.place(row["frame"]))})
         else:
             self.rows.append(base | {"server": row["server"], "in": self.folder(row), "env": self.variables(row)})
 

@@ -108,7 +108,7 @@ def change(act: dict, tools: Tools, folder: str) -> Call:
     elif tools.is_code_mode():
         made = code(f"const r = await tools.apply_patch({json.dumps(text)}); text(r.output ?? r);")
     else:
-        made = shell({"shell": f"apply_patch <<'PATCH'\n{text}PATCH"}, tools)
+        return Call(*shell({"shell": f"apply_patch <<'PATCH'\n{text}PATCH"}, tools), "shell", act.get("fails", False), file)
     return Call(*made, "edit", act.get("fails", False), file)
 
 
@@ -166,6 +166,12 @@ def wait(tools: Tools, agents: list[str]) -> list[tuple[str, dict]]:
     keys = tools.arguments(name)
     arguments = {"timeout_ms": 20000} if "timeout_ms" in keys else {}
     return [(name, arguments | {key: agents for key in ("targets", "ids") if key in keys})]
+
+
+def completion(text: str, tools: Tools) -> list[Call]:
+    """A sub-agent of Gemini CLI says by a call that it is done."""
+    name = tools.one_of("complete_task")
+    return [Call(name, {"result": {"response": text}}, "mcp")] if name else []
 
 
 def calls(act: dict, tools: Tools, folder: str, memory: dict, agents: list[str]) -> list[Call]:
