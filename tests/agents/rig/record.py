@@ -16,9 +16,9 @@ RECORDED = ("work", "plan", "fork", "compaction", "sub-agent", "code-mode", "twi
 LONGEST = 300
 VARIABLES = re.compile(r"SESSION|THREAD|_CLI$|_CI$|PROJECT_DIR$|^CLAUDECODE$|^OPENCODE$|_AGENT$|ENTRYPOINT$")
 # Parts of transcripts that say nothing about the work.
-NO_ROWS = {"attachment", "queue-operation", "last-prompt", "mode", "world_state", "thread_settings_applied", "system.message", "hook.start", "hook.end"}
+NO_ROWS = {"world_state", "thread_settings_applied", "system.message", "hook.start", "hook.end"}
 NO_ROWS |= {"assistant.turn_start", "assistant.turn_end", "session.mcp_servers_loaded", "session.skills_loaded"}
-NO_KEYS = {"base_instructions", "developer_instructions", "user_instructions", "instructions", "tools", "dynamic_tools", "rate_limits", "permissionMode", "userType"}
+NO_KEYS = {"attachment", "base_instructions", "developer_instructions", "user_instructions", "instructions", "tools", "dynamic_tools", "rate_limits", "permissionMode", "userType"}
 NO_KEYS |= {"internal_chat_message_metadata_passthrough", "root_turn_id", "started_at_ms", "completed_at_ms", "content_item_kinds", "create_time", "turn_token_usage"}
 NO_KEYS |= {"parsed_cmd", "duration", "process_id", "requestId", "ordinal", "serviceRequestId", "encryptedContent", "toolDescription", "interactionId", "cache_creation"}
 NO_KEYS |= {"server_tool_use", "service_tier", "inference_geo", "speed", "promptId", "entrypoint", "sourceToolAssistantUUID", "promptSource", "intentionSummary"}
@@ -38,8 +38,9 @@ class Scrubber:
         self.places = [(str(path), f"{{{name}}}") for path, name in places]
         # a name that Claude Code makes of a path
         self.places += [(re.sub(r"[^A-Za-z0-9]", "-", str(trial.repo)), "{slug}")]
-        # what the scenario itself says is kept, however long
-        self.own = json.dumps(trial.runs, ensure_ascii=False)
+        # what the scenario says and lets the model call is kept, however long
+        called = [call.arguments for row in trial.model.served for call in row.get("calls", [])]
+        self.own = json.dumps([trial.runs, called], ensure_ascii=False)
 
     def place(self, text: str) -> str:
         for path, name in self.places:
@@ -106,7 +107,8 @@ class Recording:
         if isinstance(content, dict):
             before = self.written.get(file, {})
             new = {table: [row for row in rows if row not in before.get(table, [])] for table, rows in content.items()}
-            new = {table: self.scrub(rows) for table, rows in new.items() if rows}
+            # every row has every column
+            new = {table: [{key: self.scrub(one) for key, one in row.items() if key not in NO_KEYS} for row in rows] for table, rows in new.items() if rows}
             if new:
                 self.rows.append({"database": self.scrub(str(file)), "tables": new})
         else:
@@ -170,12 +172,13 @@ def write(trial: Trial) -> None:
             run, is_over = run + 1, False
         names = [ran.run["name"] for ran in trial.ran] if len(trial.states) == 1 else [trial.ran[run].run["name"]]
         last = max(one["at"] for one in trial.model.served if one["run"] in names and not one["side"])
-        # files that no hook names, and those of sub-agents, are there when the model is done
-        if row["at"] > last and not is_over:
+        # when the model is done, other files than the one that the hook names, as those of sub-agents, are whole
+        if row["at"] > last and not is_over and "event" in row:
             is_over = True
-            named = {path for one in trial.hooks if one["size"] for path in [Path(document(one["stdin"]).get("transcript_path") or document(one["stdin"]).get("transcriptPath"))]}
+            payload = document(row["stdin"])
+            own = Path(payload.get("transcript_path") or payload.get("transcriptPath") or "")
             for file, content in trial.states[run].items():
-                if file not in named and recording.written.get(file) != content:
+                if file != own and recording.written.get(file) != content:
                     recording.bring(file, content)
         recording.event(row, run)
     recording.bring_all(run)
