@@ -4,5 +4,6 @@ pub mod agents_at_once;
 pub mod hook_faults;
 pub mod hook_payloads;
 pub mod instructions;
+pub mod recordings;
 pub mod transcripts_hostile;
 pub mod whose_session;
