@@ -123,7 +123,8 @@ class Copilot(Cli):
         return ["copilot", "-p", run["prompt"], "--allow-all-tools", "--allow-all-paths", "--disable-builtin-mcps", "--output-format", "json", *begun[run["how"]]]
 
     def transcripts(self):
-        return sorted((self.home / ".copilot/session-state").glob("*/events.jsonl"))
+        folder = self.home / ".copilot/session-state"
+        return sorted([*folder.glob("*/events.jsonl"), *folder.glob("*/session.db")])
 
 
 class Gemini(Cli):

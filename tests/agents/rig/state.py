@@ -4,15 +4,16 @@ import json
 import sqlite3
 from pathlib import Path
 
-TABLES = ("project", "session", "message", "part")
+TABLES = ("project", "session", "message", "part", "todos")
 
 
 def tables_of(file: Path) -> dict[str, list[dict]]:
-    """The rows of OpenCode's database."""
+    """The rows of OpenCode's database, or of the plan of Copilot CLI."""
     with sqlite3.connect(file) as database:
         database.row_factory = sqlite3.Row
-        out = {table: [dict(row) for row in database.execute(f"SELECT * FROM {table} ORDER BY id")] for table in TABLES}
-    for row in out["message"] + out["part"]:
+        found = [name for (name,) in database.execute("SELECT name FROM sqlite_master") if name in TABLES]
+        out = {table: [dict(row) for row in database.execute(f"SELECT * FROM {table} ORDER BY id")] for table in found}
+    for row in out.get("message", []) + out.get("part", []):
         row["data"] = json.loads(row["data"])
     return out
 
