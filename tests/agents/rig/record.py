@@ -131,7 +131,9 @@ class Recording:
             file = Path(payload.get("transcript_path") or payload.get("transcriptPath") or "")
             content = self.trial.states[run].get(file, b"")
             if row["size"] and isinstance(content, bytes):
-                self.bring(file, content[: max(row["size"], len(self.written.get(file, b"")))])
+                # whole rows
+                end = content.rfind(b"\n", 0, row["size"]) + 1
+                self.bring(file, content[: max(end, len(self.written.get(file, b"")))])
             self.rows.append(base | {"hook": row["event"], "agent": row["agent"], "in": self.folder(row), "env": self.variables(row), "payload": self.scrub(payload)})
         elif "frame" in row:
             self.rows.append(base | {"server": row["server"], "frame": json.loads(self.scrub.place(row["frame"]))})
