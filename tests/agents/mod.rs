@@ -5,5 +5,6 @@ pub mod collect_all;
 pub mod hook_faults;
 pub mod hook_payloads;
 pub mod instructions;
+pub mod recordings;
 pub mod transcripts_hostile;
 pub mod whose_session;
