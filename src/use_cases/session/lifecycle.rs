@@ -128,7 +128,10 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
         // a hook starts no session that depends on a handoff
         Some(name) if request.by_hook => {
             let continued = names::session(context, name)?.id;
-            task = task.or(context.index()?.session_row(&continued)?.and_then(|row| row.session.task));
+            // a fork has a task of its own, which its transcript tells
+            let row =
+                context.index()?.session_row(&continued)?.filter(|row| row.session.external_id == request.external_id);
+            task = task.or(row.and_then(|row| row.session.task));
             from_handoff = handoffs::of_session(context, &continued)?.map(|listed| listed.envelope.id);
             from = Some(continued);
         }

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 
+from cannot import snapshots_of
 from facts import MARK, Recorded, Served, contexts, hooks_of, recorded, requests_of, served
 from trial import Trial
 
@@ -155,7 +156,8 @@ def child(seen: Seen) -> list[str] | None:
         if not parent or not fork or parent is fork:
             out.append("no session of its own")
         else:
-            out += different("from", parent.sessions[-1]["session_id"], fork.sessions[0]["from"])
+            if fork.sessions[0]["from"] not in [session["session_id"] for session in parent.sessions]:
+                out.append(f"from {fork.sessions[0]['from']}, which is no session of the parent")
     return out
 
 
@@ -211,7 +213,7 @@ def missing(seen: Seen, runs: list, wanted: Callable) -> list[str]:
 
 def snapshots(seen: Seen) -> list[str]:
     """A snapshot before a compaction and one after it; none without."""
-    number = 2 if seen.trial.scenario == "compaction" else 0
+    number = snapshots_of(seen.trial.agent, seen.trial.scenario)
     return [fault for _, record in seen.pairs() for fault in different("snapshots", number, sum(len(session["checkpoints"]) for session in record.sessions))]
 
 

@@ -9,7 +9,15 @@ CANNOT = {
     ("copilot", "fork", ""): "has no option that forks a session",
     ("gemini", "fork", ""): "has no option that forks a session",
     ("gemini", "subfolder", ""): "reads a project's hooks and servers only in the folder it is started in",
+} | {(agent, "compaction", "after compaction"): "ends its session with each run" for agent in ("copilot", "gemini")
 } | {("claude-code", "subfolder", assertion): "reads a project's hooks only in the folder it is started in" for assertion in ("hooks", "handoff", "ended")}
+
+
+def snapshots_of(agent: str, scenario: str) -> int:
+    """One before a compaction, and one after it if the session goes on."""
+    if scenario != "compaction":
+        return 0
+    return 1 if (agent, scenario, "after compaction") in CANNOT else 2
 
 
 def reason(agent: str, scenario: str, assertion: str = "") -> str | None:

@@ -5,6 +5,7 @@ import re
 from datetime import datetime, timezone
 from pathlib import Path
 
+from cannot import snapshots_of
 from clis import AGENTS
 from facts import Served, Work, served
 from trial import PROGRAM, Trial
@@ -185,7 +186,7 @@ def write(trial: Trial) -> None:
         recording.event(row, run)
     recording.bring_all(run)
     sessions = [expected(trial, ident, one) for ident, one in served(trial).items()]
-    recording.rows.append({"expect": sessions, "snapshots": 2 if trial.scenario == "compaction" else 0})
+    recording.rows.append({"expect": sessions, "snapshots": snapshots_of(trial.agent, trial.scenario)})
     file = FIXTURES / trial.agent / f"{trial.scenario}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in [{"variables": recording.environments}, *recording.rows]))

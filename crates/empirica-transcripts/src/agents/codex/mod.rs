@@ -242,8 +242,12 @@ impl Codex {
     }
 
     fn script(&mut self, input: Option<&RawValue>, id: Option<&str>, fold: &mut Fold) {
-        let mut call = Call::of(FORMAT.tools, "exec", input, fold.folder.as_deref());
-        call.todos = input.and_then(|raw| string(raw.get())).and_then(|text| script::plan(&text));
+        let text = input.and_then(|raw| string(raw.get())).unwrap_or_default();
+        // without an item, only the text tells that it is a patch
+        let is_patch = text.contains("apply_patch(") && !text.contains("exec_command(");
+        let name = if is_patch { "apply_patch" } else { "exec" };
+        let mut call = Call::of(FORMAT.tools, name, input, fold.folder.as_deref());
+        call.todos = script::plan(&text);
         if let Some(id) = id {
             let id = fold.hash(id);
             self.scripts.push(Script { id, call, has_items: false, has_failed: false });
