@@ -169,6 +169,9 @@ struct GeminiCall {
     agent: Option<String>,
 }
 
+/// What follows the summary with which a compressed chat begins.
+const ACKNOWLEDGED: &str = "\"Got it. Thanks for the additional context!\"";
+
 /// Reads the rows of a chat.
 #[derive(Debug, Default)]
 pub struct Gemini {
@@ -191,9 +194,17 @@ impl Gemini {
             fold.set_cwd(row.folders.0.first().and_then(Text::get));
         }
         // a list of messages is the model's present context, not all messages: it adds and replaces some
-        for raw in row.messages.0.iter().flatten() {
+        let messages = || row.messages.0.iter().flatten();
+        let is_ack = |raw: &&RawValue| raw.get().contains(ACKNOWLEDGED);
+        for (raw, next) in messages().zip(messages().skip(1).map(Some).chain([None])) {
             is_read(raw.get(), |text| {
-                serde_json::from_str::<Row>(text).map(|message| self.message(&message, fold)).is_ok()
+                let Ok(message) = serde_json::from_str::<Row>(text) else { return false };
+                match next.filter(|next| is_ack(next)) {
+                    Some(_) if self.owner.is_none() => fold.set_summary(&message.content.texts().concat()),
+                    None if is_ack(&raw) => {}
+                    _ => self.message(&message, fold),
+                }
+                true
             });
         }
     }

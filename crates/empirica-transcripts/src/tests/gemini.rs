@@ -129,3 +129,23 @@ fn chats_of_subagents_are_read_with_that_of_their_session() {
     let lengths = files.map(|file| std::fs::metadata(folder.path().join(file)).unwrap().len());
     assert_eq!(summary.size, lengths.iter().sum::<u64>());
 }
+
+#[test]
+fn a_compressed_chat_begins_with_its_summary() {
+    let set = json!({"$set": {"messages": [
+        {"id": "c", "type": "user", "content": [{"text": "<session_context>x"}]},
+        {"id": "s", "type": "user", "content": [{"text": "The parser was mended"}]},
+        {"id": "a", "type": "gemini", "content": [{"text": "Got it. Thanks for the additional context!"}]},
+        {"id": "n", "type": "user", "content": [{"text": "go on"}]},
+    ]}});
+    let rows = [
+        json!({"sessionId": "g", "projectHash": "0", "startTime": "2026-01-02T03:04:05Z"}),
+        json!({"id": "u", "type": "user", "content": [{"text": "mend the parser"}]}),
+        set.clone(),
+        set,
+    ];
+    let found = read_from(super::rows(&rows).as_bytes(), None).unwrap();
+    assert_eq!(found.summary.as_deref(), Some("The parser was mended"));
+    assert_eq!(found.task.as_deref(), Some("mend the parser"));
+    assert_eq!(texts(&found, Role::User), ["mend the parser", "go on"]);
+}
