@@ -54,12 +54,16 @@ pub struct CollectedTranscript {
     pub context_tokens: Option<u64>,
     /// Summary of each subagent.
     pub subagents: Vec<Subagent>,
+    /// Number of compactions that no event told.
+    #[serde(skip)]
+    pub compactions: u64,
 }
 
 impl CollectedTranscript {
     fn add(&mut self, new: &Collected) {
         self.to = new.to;
         self.rows = self.rows.saturating_add(new.rows);
+        self.compactions = self.compactions.saturating_add(new.compactions);
         self.skipped_rows = self.skipped_rows.saturating_add(new.skipped_rows);
         for (own, new) in
             [(&mut self.branch, &new.branch), (&mut self.model, &new.model), (&mut self.ended_at, &new.ended_at)]
@@ -208,6 +212,7 @@ pub fn added(transcript: &Transcript, id: &str, collected: &CollectedTranscript)
         task: task_of(transcript).filter(|_| collected.rows == 0),
         // which session has the parent's transcript is known to the caller
         forked_from: None,
+        compactions: transcript.compactions.saturating_sub(collected.compactions),
         from: collected.to,
         to: transcript.size.max(collected.to.saturating_add(1)),
         rows: transcript.rows.saturating_sub(collected.rows),

@@ -184,6 +184,9 @@ pub struct Transcript {
     /// The agent's own id of the session it was forked from. What was copied from there counts only there: except for
     /// the pending tasks, everything here was added after the fork.
     pub parent: Option<String>,
+    /// The number of compactions of its context that no event told; only of Gemini CLI.
+    #[serde(default)]
+    pub compactions: u64,
     /// The folder the agent was started in, as written.
     pub cwd: Option<String>,
     /// The last branch named.
@@ -239,6 +242,7 @@ impl Transcript {
             agent,
             session_id: None,
             parent: None,
+            compactions: 0,
             cwd: None,
             branch: None,
             commit: None,

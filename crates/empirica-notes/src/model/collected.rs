@@ -23,6 +23,9 @@ pub struct Collected {
     /// The session that the transcript was forked from; only in the first collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,
+    /// The number of compactions added that no event told.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub compactions: u64,
     /// The start offset, in bytes: the end of the previous collection, or 0.
     pub from: u64,
     /// The end offset, in bytes.

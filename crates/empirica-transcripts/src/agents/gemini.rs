@@ -180,6 +180,8 @@ pub struct Gemini {
     indices: HashMap<u64, usize>,
     /// The index of the first message with text by the user.
     first: Option<usize>,
+    /// The summaries with which compressed chats began, by id.
+    summaries: HashSet<Option<u64>>,
 }
 
 impl Gemini {
@@ -200,7 +202,11 @@ impl Gemini {
             is_read(raw.get(), |text| {
                 let Ok(message) = serde_json::from_str::<Row>(text) else { return false };
                 match next.filter(|next| is_ack(next)) {
-                    Some(_) if self.owner.is_none() => fold.set_summary(&message.content.texts().concat()),
+                    Some(_) if self.owner.is_none() => {
+                        fold.set_summary(&message.content.texts().concat());
+                        let id = message.id.get().map(|id| fold.hash(id));
+                        fold.out.compactions += u64::from(self.summaries.insert(id));
+                    }
                     None if is_ack(&raw) => {}
                     _ => self.message(&message, fold),
                 }

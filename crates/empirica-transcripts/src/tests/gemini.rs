@@ -145,7 +145,7 @@ fn a_compressed_chat_begins_with_its_summary() {
         set,
     ];
     let found = read_from(super::rows(&rows).as_bytes(), None).unwrap();
-    assert_eq!(found.summary.as_deref(), Some("The parser was mended"));
+    assert_eq!((found.summary.as_deref(), found.compactions), (Some("The parser was mended"), 1));
     assert_eq!(found.task.as_deref(), Some("mend the parser"));
     assert_eq!(texts(&found, Role::User), ["mend the parser", "go on"]);
 }

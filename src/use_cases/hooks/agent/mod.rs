@@ -28,14 +28,12 @@ use crate::use_cases::handoff::build::HandoffParts;
 use crate::use_cases::hooks::agent::event::{HookEvent, HookKind, StartSource};
 use crate::use_cases::hooks::errors::in_one_line;
 use crate::use_cases::session::{compaction, lifecycle, project_overview};
-use crate::use_cases::setup::agents::entries::{EventKind, entry};
 use crate::use_cases::{checkpoint, claim, collect, handoff};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::in_background;
 use empirica_notes::model::assessment::Trigger;
-use empirica_notes::model::hash::fnv;
 use empirica_notes::model::journal::Activity;
 use empirica_notes::model::{Body, Phase, SessionId};
 use empirica_notes::store::Render;
@@ -353,7 +351,7 @@ fn collect_new(context: &mut CommandContext<'_>, event: &HookEvent, patience: Du
         }
     };
     let Some(prepared) = prepared else { return Ok(None) };
-    let was_compacted = has_compacted_unseen(context, event, &prepared)?;
+    let was_compacted = has_compacted_unseen(context, &prepared)?;
     prepared.store(context)?;
     if was_compacted {
         snapshot_now(context, event, Trigger::PreCompact, false)?;
@@ -361,16 +359,12 @@ fn collect_new(context: &mut CommandContext<'_>, event: &HookEvent, patience: Du
     Ok(None)
 }
 
-/// Whether the transcript tells of a compaction that no event told, by an agent that only looks whether to compact.
-fn has_compacted_unseen(context: &CommandContext<'_>, event: &HookEvent, prepared: &Collection) -> Result<bool> {
-    let is_untold = entry(event.agent).dialect.events.iter().any(|(_, kind)| *kind == EventKind::CompactsIfManual);
-    let Some(summary) = prepared.transcript.summary.as_ref().filter(|_| is_untold) else { return Ok(false) };
-    let id = &prepared.session.id;
-    let hint = format!("compacted-{:016x}", fnv(summary.as_bytes()));
-    if prepared.is_new_session || !active::takes_hint(context, id, &hint) {
+/// Whether the transcript tells of a compaction that no event told, and that the user did not ask for.
+fn has_compacted_unseen(context: &CommandContext<'_>, prepared: &Collection) -> Result<bool> {
+    if prepared.is_new_session || prepared.added.as_ref().is_none_or(|added| added.compactions == 0) {
         return Ok(false);
     }
-    let scan = context.session(id)?;
+    let scan = context.session(&prepared.session.id)?;
     let newest =
         |of: &dyn Fn(&Body) -> bool| scan.records().rev().find(|record| of(&record.body)).map(|r| &r.envelope.id);
     let snapshot = newest(
