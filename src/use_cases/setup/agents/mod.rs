@@ -9,7 +9,7 @@ pub mod readers;
 pub mod view;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -229,6 +229,13 @@ impl Planning<'_> {
         self.plan.steps.extend(self.site.write(&located, plugin.content.to_owned()));
         Ok(())
     }
+}
+
+/// Whether an agent that is started in `folder` reads our hook of an event in a file of the project.
+pub fn has_hook(repo: &Repository, folder: &Path, agent: Agent, event: &str) -> bool {
+    let (Some(top), Some(hooks)) = (repo.work_tree(), entries::entry(agent).hooks) else { return false };
+    let text = std::fs::read_to_string(if hooks.at_start { folder } else { &top }.join(hooks.path));
+    text.is_ok_and(|text| text.contains(&format!("{MARK}{} {event} ", agent.name())))
 }
 
 /// A hook in an agent's format.
