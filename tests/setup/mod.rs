@@ -5,3 +5,4 @@ mod doctor_agents;
 pub mod init;
 pub mod init_agents;
 pub mod init_clone;
+mod plugins;

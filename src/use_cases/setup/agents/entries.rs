@@ -326,6 +326,9 @@ impl HookFile {
     }
 }
 
+/// Last word of the hooks of a plugin, which leave an event to the project's own hook for it.
+pub const PLUGIN: &str = "plugin";
+
 /// Command line of a hook. Prints nothing and succeeds if the program is not installed: an exit code can block the
 /// agent, and Gemini CLI takes standard error for a reply.
 pub fn command(agent: Agent, event: &str) -> String {
