@@ -1,5 +1,5 @@
 // git-empirica: tells `git-empirica hook agent opencode` what happens in a session, and OpenCode what it answers.
-// Written by `git empirica init --agents opencode`, taken back by `git empirica deinit`.
+// Written by `git empirica init --agents opencode`, taken back by `git empirica deinit`; also the package of package.json.
 import { spawn } from "node:child_process"
 
 // One event, as JSON on standard input. Without the program, and when it fails, there is no answer.
@@ -99,11 +99,20 @@ const failure = (state, error) => {
 
 const texts = (parts) => (parts ?? []).filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\n")
 
+// A project can have it twice, as a file and as a package: only the one loaded last acts.
+const last = (globalThis[Symbol.for("git-empirica")] ??= new Map())
+
 // OpenCode 1
 const server = async ({ directory }) => {
   const known = sessions(directory)
+  last.set(directory, known)
+  const only = (f) => quietly(async (...given) => last.get(directory) === known && (await f(...given)))
   return {
-    event: quietly(async ({ event }) => {
+    config: quietly(async (config) => {
+      config.mcp ??= {}
+      config.mcp.empirica ??= { type: "local", command: ["git-empirica", "mcp", "--tools", "core"], enabled: true }
+    }),
+    event: only(async ({ event }) => {
       const { info, part, sessionID } = event.properties ?? {}
       if (event.type === "session.created") known.created(info.id, info.parentID)
       if (event.type === "session.compacted") await known.compacted(sessionID)
@@ -115,22 +124,22 @@ const server = async ({ directory }) => {
       }
     }),
     // A call of our server, and a command in the shell, go to the session that makes them.
-    "tool.execute.before": quietly(async ({ tool, sessionID }, output) => {
+    "tool.execute.before": only(async ({ tool, sessionID }, output) => {
       if (tool.startsWith("empirica_") && output.args) output.args._session = known.of(sessionID)
     }),
-    "shell.env": quietly(async ({ sessionID }, output) => {
+    "shell.env": only(async ({ sessionID }, output) => {
       if (sessionID) output.env.OPENCODE_SESSION_ID = known.of(sessionID)
     }),
-    "chat.message": quietly(async ({ sessionID }, output) => known.prompted(sessionID, texts(output?.parts))),
-    "experimental.chat.system.transform": quietly(async ({ sessionID }, output) => {
+    "chat.message": only(async ({ sessionID }, output) => known.prompted(sessionID, texts(output?.parts))),
+    "experimental.chat.system.transform": only(async ({ sessionID }, output) => {
       const context = await known.context(sessionID)
       if (context) output.system.push(context)
     }),
-    "experimental.session.compacting": quietly(async ({ sessionID }, output) => {
+    "experimental.session.compacting": only(async ({ sessionID }, output) => {
       const context = await known.compacting(sessionID)
       if (context) output.context.push(context)
     }),
-    dispose: quietly(() => known.dispose()),
+    dispose: only(() => known.dispose()),
   }
 }
 

@@ -1,6 +1,8 @@
 //! `init`, `deinit` and `doctor`.
 
 pub mod doctor;
+mod doctor_agents;
 pub mod init;
 pub mod init_agents;
 pub mod init_clone;
+mod plugins;

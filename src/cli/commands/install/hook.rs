@@ -6,6 +6,7 @@ use crate::cli::commands::prelude::*;
 use crate::render::safe;
 use crate::use_cases::handoff::note::BuiltIn;
 use crate::use_cases::hooks::{self, GitHook};
+use crate::use_cases::setup::agents::entries::PLUGIN;
 
 /// Run an installed hook of git or, with agent NAME EVENT, of an agent
 ///
@@ -54,8 +55,10 @@ impl Hook {
 
     /// Writes the answer for an agent, if any, to standard output.
     fn agent(self, context: &mut Invocation) -> u8 {
-        if let [agent, event, ..] = self.arguments.as_slice()
-            && let Some(answer) = hooks::agent::call::run(context.env, &BuiltIn, agent, event, context.output.stdin())
+        if let [agent, event, rest @ ..] = self.arguments.as_slice()
+            && let in_plugin = rest.first().is_some_and(|word| word == PLUGIN)
+            && let Some(answer) =
+                hooks::agent::call::run(context.env, &BuiltIn, agent, event, in_plugin, context.output.stdin())
         {
             // the reader may have closed the stream
             let _ = context.output.json(answer);

@@ -9,6 +9,7 @@ use crate::render::template::Templates;
 use crate::use_cases::hooks::agent;
 use crate::use_cases::hooks::agent::event::{self, HookEvent, HookKind};
 use crate::use_cases::hooks::agent::view;
+use crate::use_cases::setup::agents;
 use crate::use_cases::setup::agents::entries::entry;
 use empirica_notes::env::Env;
 use empirica_notes::git::Repository;
@@ -19,7 +20,15 @@ use empirica_transcripts::model::Agent;
 const MAX_INPUT_BYTES: u64 = 32 << 20;
 
 /// Handles an event, and returns the answer for the agent; `None` without text for its model.
-pub fn run(env: &Env, render: &dyn Render, agent: &str, event: &str, input: impl Read) -> Option<Value> {
+/// A hook of a plugin (`in_plugin`) leaves the event to the project's own hook, if there is one.
+pub fn run(
+    env: &Env,
+    render: &dyn Render,
+    agent: &str,
+    event: &str,
+    in_plugin: bool,
+    input: impl Read,
+) -> Option<Value> {
     let agent = Agent::parse(agent)?;
     let mut env = env.without("EMPIRICA_SESSION");
     let payload = match event::payload(input.take(MAX_INPUT_BYTES)) {
@@ -38,6 +47,9 @@ pub fn run(env: &Env, render: &dyn Render, agent: &str, event: &str, input: impl
         env.cwd = folder;
     }
     let repo = Repository::discover(&env).ok()?;
+    if in_plugin && agents::has_hook(&repo, &env.cwd, event.agent, &event.name) {
+        return None;
+    }
     let inject = agent::run(&env, &repo, render, &event, payload.to_string().as_bytes())?;
     let mut templates = Templates::for_terminal(repo.config_path("empirica.templateDir"));
     event::answer(&event, &view::text(&inject, &mut templates).unwrap_or_default())

@@ -40,6 +40,8 @@ pub struct HookFile {
     pub second: u64,
     /// Timeout of the last event, in seconds.
     pub end: u64,
+    /// Whether the agent reads the file only in the folder where it is started.
+    pub at_start: bool,
 }
 
 /// A file entirely ours.
@@ -114,6 +116,7 @@ const HOOKS: HookFile = HookFile {
     timeout: "timeout",
     second: 1,
     end: 10,
+    at_start: false,
 };
 
 const SERVERS: Server = Server { files: &[".mcp.json"], key: "mcpServers", joined: false, schema: None };
@@ -147,8 +150,8 @@ pub fn entry(agent: Agent) -> AgentEntry {
             traces: &[".claude", "CLAUDE.md"],
             instructions: &["CLAUDE.md"],
             tool_prefix: "mcp__empirica__",
-            hooks: Some(HookFile { path: ".claude/settings.json", ..HOOKS }),
-            then: "Claude Code asks once whether it may use the server of .mcp.json",
+            hooks: Some(HookFile { path: ".claude/settings.json", at_start: true, ..HOOKS }),
+            then: "start Claude Code at the top of the work tree: it asks for trust in the folder and in the server of .mcp.json",
             dialect: Dialect {
                 events: &[
                     ("SessionStart", Begins),
@@ -170,7 +173,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
             // the agent warns of longer timeouts at the end
             hooks: Some(HookFile { path: ".codex/hooks.json", end: 3, ..HOOKS }),
             server: Server { files: &[".codex/config.toml"], key: "mcp_servers", ..SERVERS },
-            then: "Codex CLI runs hooks of a trusted project once you have reviewed them with /hooks",
+            then: "start Codex CLI here: it asks for trust in the folder, then in the hooks, and again after each change of them",
             dialect: Dialect {
                 events: &[
                     ("SessionStart", Begins),
@@ -189,9 +192,9 @@ pub fn entry(agent: Agent) -> AgentEntry {
             program: "gemini",
             traces: &[".gemini", "GEMINI.md"],
             instructions: &["GEMINI.md"],
-            hooks: Some(HookFile { path: ".gemini/settings.json", second: 1_000, ..HOOKS }),
+            hooks: Some(HookFile { path: ".gemini/settings.json", second: 1_000, at_start: true, ..HOOKS }),
             server: Server { files: &[".gemini/settings.json"], ..SERVERS },
-            then: "Gemini CLI reads the settings of folders that you trust",
+            then: "start Gemini CLI at the top of the work tree: it asks for trust in the folder",
             dialect: Dialect {
                 events: &[
                     ("SessionStart", Begins),
@@ -284,7 +287,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
                 timeout: "timeoutSec",
                 ..HOOKS
             }),
-            then: "Copilot CLI runs the hooks of folders that you trust; its cloud agent those of the default branch",
+            then: "start Copilot CLI here: it asks for trust in the folder; its cloud agent runs the hooks of the default branch",
             dialect: Dialect {
                 events: &[
                     ("sessionStart", Begins),
@@ -322,6 +325,9 @@ impl HookFile {
         }
     }
 }
+
+/// Last word of the hooks of a plugin, which leave an event to the project's own hook for it.
+pub const PLUGIN: &str = "plugin";
 
 /// Command line of a hook. Prints nothing and succeeds if the program is not installed: an exit code can block the
 /// agent, and Gemini CLI takes standard error for a reply.

@@ -9,7 +9,7 @@ pub mod readers;
 pub mod view;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -130,17 +130,16 @@ impl Planning<'_> {
             draft.put(&EntryPath::key(&["version"]), &json!(1))?;
         }
         for (event, kind) in dialect.events {
-            let Some(seconds) = hooks.seconds(*kind) else { continue };
-            let spot = EntryPath::list(&["hooks", event]);
             let command = entries::command(agent, event);
+            let Some(value) = hook(hooks, *kind, &command) else { continue };
+            let spot = EntryPath::list(&["hooks", event]);
             let document = draft.read()?;
             let mut lines = Vec::new();
             texts(document.get("hooks").and_then(|hooks| hooks.get(*event)).unwrap_or(&Value::Null), &mut lines);
             let ours = format!("{MARK}{} ", agent.name());
             lines.retain(|line| line.contains(&ours));
             if lines.is_empty() {
-                let matcher = (*kind == EventKind::CompactsIfManual).then_some("manual");
-                draft.put(&spot, &hook(hooks, &command, seconds, matcher))?;
+                draft.put(&spot, &value)?;
             }
             for was in lines.iter().filter(|was| **was != command && edit::is_our_line(was)) {
                 if let Some((now, entry)) = edit::reword(&draft.now, &spot, was, &command) {
@@ -231,19 +230,27 @@ impl Planning<'_> {
     }
 }
 
-/// A hook in an agent's format.
-fn hook(hooks: &HookFile, command: &str, seconds: u64, matcher: Option<&str>) -> Value {
+/// Whether an agent that is started in `folder` reads our hook of an event in a file of the project.
+pub fn has_hook(repo: &Repository, folder: &Path, agent: Agent, event: &str) -> bool {
+    let (Some(top), Some(hooks)) = (repo.work_tree(), entries::entry(agent).hooks) else { return false };
+    let text = std::fs::read_to_string(if hooks.at_start { folder } else { &top }.join(hooks.path));
+    text.is_ok_and(|text| text.contains(&format!("{MARK}{} {event} ", agent.name())))
+}
+
+/// A hook in an agent's format; `None` for events that need none.
+pub fn hook(hooks: &HookFile, kind: EventKind, command: &str) -> Option<Value> {
+    let seconds = hooks.seconds(kind)?;
     let mut hook = Map::new();
     if hooks.typed {
         hook.insert("type".to_owned(), json!("command"));
     }
     hook.insert(hooks.command.to_owned(), json!(command));
     hook.insert(hooks.timeout.to_owned(), json!(seconds * hooks.second));
-    match matcher {
-        Some(matcher) => json!({"matcher": matcher, "hooks": [hook]}),
-        None if hooks.grouped => json!({"hooks": [hook]}),
-        None => Value::Object(hook),
-    }
+    Some(match kind {
+        EventKind::CompactsIfManual => json!({"matcher": "manual", "hooks": [hook]}),
+        _ if hooks.grouped => json!({"hooks": [hook]}),
+        _ => Value::Object(hook),
+    })
 }
 
 /// The text of a new file.

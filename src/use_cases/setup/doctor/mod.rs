@@ -1,5 +1,6 @@
 //! Checks everything that synchronization needs, and on request fixes what needs no decision.
 
+mod agents;
 pub mod check;
 mod installation;
 mod refs;
@@ -39,6 +40,7 @@ pub fn run(context: &CommandContext<'_>, repairs: &repair::RepairRequest) -> Res
     let (set_up, mut checks) = installation::checks(context);
     checks.extend(settings::checks(context, set_up || refs::any(context)));
     checks.extend(refs::checks(context));
+    checks.extend(agents::checks(context));
     let mut repairs = match found {
         Ok(found) => found,
         // the checks already report what cannot be read
