@@ -46,6 +46,8 @@ pub struct CollectedTranscript {
     pub files_outside: u64,
     /// Open entries of the newest to-do list.
     pub pending_tasks: Vec<PendingTask>,
+    /// The commands whose last run failed.
+    pub failed_commands: Vec<String>,
     /// The decisions.
     pub decisions: Vec<String>,
     /// Tokens used.
@@ -75,6 +77,7 @@ impl CollectedTranscript {
         add_new(&mut self.files, &new.files);
         self.files_outside = self.files_outside.saturating_add(new.files_outside);
         self.pending_tasks = new.pending_tasks.clone().unwrap_or_else(|| std::mem::take(&mut self.pending_tasks));
+        self.failed_commands = new.failed_commands.clone().unwrap_or_else(|| std::mem::take(&mut self.failed_commands));
         add_new(&mut self.decisions, &new.decisions);
         self.tokens = self.tokens.plus(new.tokens);
         self.context_tokens = new.context_tokens.or(self.context_tokens);
@@ -229,6 +232,8 @@ pub fn added(transcript: &Transcript, id: &str, collected: &CollectedTranscript)
         files: new(&files, &collected.files),
         files_outside: transcript.files_outside.saturating_sub(collected.files_outside),
         pending_tasks: (transcript.pending_tasks != collected.pending_tasks).then(|| transcript.pending_tasks.clone()),
+        failed_commands: (transcript.failed_commands != collected.failed_commands)
+            .then(|| transcript.failed_commands.clone()),
         decisions: new(&transcript.decisions, &collected.decisions),
         tokens: transcript.tokens.minus(collected.tokens),
         context_tokens: transcript.context_tokens.filter(|now| Some(*now) != collected.context_tokens),

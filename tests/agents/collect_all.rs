@@ -42,6 +42,18 @@ fn claude(id: &str, cwd: &Path, hour: u64) -> Vec<Value> {
     ]
 }
 
+/// A command of Claude Code that fails.
+fn failing(id: &str, cwd: &Path, hour: u64, command: &str) -> [Value; 2] {
+    let row = |kind: &str, content: Value| {
+        json!({"type": kind, "sessionId": id, "cwd": cwd, "uuid": format!("{id}{kind}{command}"), "timestamp": at(hour, 2),
+            "message": {"role": kind, "content": [content]}})
+    };
+    [
+        row("assistant", json!({"type": "tool_use", "id": command, "name": "Bash", "input": {"command": command}})),
+        row("user", json!({"type": "tool_result", "tool_use_id": command, "content": "Exit code 1", "is_error": true})),
+    ]
+}
+
 fn codex(id: &str, cwd: &Path, hour: u64, git: &Value) -> Vec<Value> {
     let row = |kind: &str, minute: u64, payload: Value| json!({"type": kind, "timestamp": at(hour, minute), "payload": payload});
     let plan = json!({"plan": [{"step": "write the docs", "status": "in_progress"}]}).to_string();
@@ -109,7 +121,9 @@ fn the_sessions_of_all_agents_and_worktrees_are_collected_once_and_dated_as_they
     let tree = place.path().join("tree");
     repo.git(["worktree", "add", "-q", "--detach", tree.to_str().expect("UTF-8")]).ok();
     let root = &repo.path;
-    put(&place, &claude_file("c1"), &claude("c1", root, 2), 9);
+    let mut rows = claude("c1", root, 2);
+    rows.splice(3..3, failing("c1", root, 2, "make check"));
+    put(&place, &claude_file("c1"), &rows, 9);
     // a subagent is none of its own
     let child = claude("c2", root, 2).into_iter().map(|mut row| (row["isSidechain"] = json!(true), row).1);
     put(&place, ".claude/projects/x/agent-c2.jsonl", &child.collect::<Vec<_>>(), 9);
@@ -185,6 +199,9 @@ fn the_sessions_of_all_agents_and_worktrees_are_collected_once_and_dated_as_they
         json!(["write the docs (in progress)", "unanswered: Add a cache"]),
         "{resume}"
     );
+    let resume = repo.json(["resume", "--ai", "claude-code"]);
+    let context = "The c1 parser is mended.\nFailed at last: make check";
+    assert_eq!(resume["sessions"][0]["next_session_context"], context, "{resume}");
     let shown = repo.json(["session", "show", "x1"]);
     assert_eq!(shown["transcripts"][0]["files_modified"], json!(["src/src/cache.rs"]), "{shown}");
     assert!(repo.run(["search", "mended"]).ok().out.contains("c1 parser is mended"));

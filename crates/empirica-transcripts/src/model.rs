@@ -215,6 +215,8 @@ pub struct Transcript {
     /// The newest 20 decisions, oldest first, without duplicates, each on one line of at most 300 characters: the
     /// user's answers to questions (`question → answer`), and sentences of the main agent that state a choice.
     pub decisions: Vec<String>,
+    /// The newest 10 commands whose last run failed, oldest first, each on one line of at most 120 characters.
+    pub failed_commands: Vec<String>,
     /// The last 10 messages, oldest first.
     pub messages: Vec<Message>,
     /// The tokens of the whole session, including subagents; each API message counts once.
@@ -256,6 +258,7 @@ impl Transcript {
             files_outside: 0,
             pending_tasks: Vec::new(),
             decisions: Vec::new(),
+            failed_commands: Vec::new(),
             messages: Vec::new(),
             tokens: Tokens::default(),
             context_tokens: None,

@@ -23,8 +23,9 @@ use empirica_transcripts::model::{Role, Transcript};
 
 /// Longest quotation of a message in its handoff, in characters.
 const MAX_QUOTE: usize = 600;
-/// The newest decisions in its handoff.
+/// The newest decisions, and failed commands, in its handoff.
 const DECISIONS: usize = 8;
+const FAILED: usize = 3;
 
 /// How records are made of a transcript.
 pub struct Filing<'f> {
@@ -46,6 +47,8 @@ pub struct Filed<'f> {
     pub transcript: &'f Transcript,
     /// Its ID in records.
     pub id: &'f str,
+    /// The session it was forked from.
+    pub parent: Option<SessionId>,
     /// Whether the session is started for it.
     pub is_new: bool,
     /// Whether the session is new or has ended.
@@ -138,7 +141,7 @@ impl Filed<'_> {
             task: task_of(self.transcript),
             kind: None,
             external_id: Some(self.id.to_owned()),
-            from: None,
+            from: self.parent.clone(),
             from_handoff: None,
             worktree,
             place,
@@ -188,7 +191,8 @@ impl Filed<'_> {
         Ok((Substance::of(&out) == Substance::Work).then_some(out))
     }
 
-    /// What the transcript says for the next session: its pending tasks, a message without an answer, and the last answer.
+    /// What the transcript says for the next session: its pending tasks, a message without an answer; the last answer, and
+    /// commands that failed at last.
     fn input(&self) -> HandoffInput {
         let mut next_steps: Vec<String> = self.transcript.pending_tasks.iter().map(pending_text).collect();
         let messages = &self.transcript.messages;
@@ -196,9 +200,12 @@ impl Filed<'_> {
         next_steps.extend(unanswered.map(|last| format!("unanswered: {}", short(&last.text, MAX_QUOTE))));
         let answer = messages.iter().rev().find(|message| message.role == Role::Assistant);
         let answer = answer.map(|message| &message.text).or(self.transcript.summary.as_ref());
+        let failed = self.transcript.failed_commands.iter().rev().take(FAILED).cloned().collect::<Vec<_>>().join("; ");
+        let failed = Some(failed).filter(|failed| !failed.is_empty()).map(|failed| format!("Failed at last: {failed}"));
+        let context: Vec<String> = answer.map(|text| short(text, MAX_QUOTE)).into_iter().chain(failed).collect();
         HandoffInput {
             next_steps: (!next_steps.is_empty()).then_some(next_steps),
-            context: answer.map(|text| short(text, MAX_QUOTE)),
+            context: (!context.is_empty()).then(|| context.join("\n")),
             ..HandoffInput::default()
         }
     }

@@ -65,6 +65,8 @@ pub struct CollectedView<'a> {
     files_outside: u64,
     /// The open entries of the newest todo list or plan.
     pending_tasks: &'a [PendingTask],
+    /// The newest 10 commands whose last run failed.
+    failed_commands: &'a [String],
     /// The newest 20 decisions.
     decisions: &'a [String],
     /// The last 10 messages.
@@ -109,6 +111,7 @@ pub fn answer(outcome: &CollectOutcome) -> Answer {
         files_modified: &transcript.files_modified,
         files_outside: transcript.files_outside,
         pending_tasks: &transcript.pending_tasks,
+        failed_commands: &transcript.failed_commands,
         decisions: &transcript.decisions,
         recent_messages: &transcript.messages,
         tokens: transcript.tokens,
@@ -173,6 +176,7 @@ fn text(Collection { id, transcript, .. }: &Collection) -> String {
     list("Files modified", files);
     let task = |pending: &PendingTask| format!("{} ({})", safe::line(&pending.text), safe::line(&pending.status));
     list("Pending tasks", transcript.pending_tasks.iter().map(task).collect());
+    list("Failed commands", transcript.failed_commands.iter().map(|text| safe::line(text)).collect());
     list("Decisions", transcript.decisions.iter().map(|text| safe::line(text)).collect());
     let subagent = |subagent: &Subagent| {
         let name = subagent.name.as_deref().or(subagent.id.as_deref()).unwrap_or("without a name");

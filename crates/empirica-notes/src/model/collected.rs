@@ -60,6 +60,9 @@ pub struct Collected {
     /// The pending tasks, if they changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_tasks: Option<Vec<PendingTask>>,
+    /// The commands whose last run failed, if they changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_commands: Option<Vec<String>>,
     /// Decisions added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,

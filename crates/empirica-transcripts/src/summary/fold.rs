@@ -14,10 +14,11 @@ use crate::read::paths::Bases;
 use crate::text::limits::{DECISION, MESSAGE, SAMPLE, STATUS, SUMMARY, line_with_margin, with_margin};
 use crate::text::words;
 
-/// Limits of messages, decisions, samples per category, subagents, and entries of a task list.
+/// Limits of messages, decisions, samples per category, failed commands, subagents, and entries of a task list.
 const MESSAGES: usize = 10;
 const DECISIONS: usize = 20;
 const SAMPLES: usize = 3;
+const FAILED: usize = 10;
 const SUBAGENTS: usize = 200;
 const TODOS: usize = 1_000;
 
@@ -49,6 +50,8 @@ struct AgentActivity {
 pub struct OpenCall {
     owner: Owner,
     pub category: Option<usize>,
+    /// The command of a shell.
+    command: Option<Sample>,
     /// The files it would modify; empty once they were added.
     pub files: Vec<String>,
     /// The questions, each with its id, if any.
@@ -71,11 +74,17 @@ pub struct Fold {
     todo_places: HashMap<u64, usize>,
     messages: VecDeque<Message>,
     decisions: VecDeque<String>,
+    /// The commands whose last run failed.
+    failed: VecDeque<Sample>,
     /// The present folder, normalized.
     pub folder: Option<String>,
     /// Whether the rows that follow were copied from another session, where they count: only their task lists are read.
     pub is_copy: bool,
     times: Option<(DateTime<Utc>, DateTime<Utc>)>,
+}
+
+fn is_shell(category: Option<usize>) -> bool {
+    category.and_then(|place| CATEGORIES.get(place)) == Some(&"shell")
 }
 
 fn written(time: DateTime<Utc>) -> String {
@@ -108,6 +117,7 @@ impl Fold {
             todo_places: HashMap::new(),
             messages: VecDeque::new(),
             decisions: VecDeque::new(),
+            failed: VecDeque::new(),
             folder: None,
             is_copy: false,
             times: None,
@@ -235,6 +245,7 @@ impl Fold {
             let number = self.hash(prompt.trim());
             self.tasks.insert(number, name);
         }
+        let command = sample.clone().filter(|_| is_shell(category));
         let activity = self.activity(owner);
         if let Some(counter) = category.and_then(|place| activity.counters.get_mut(place)) {
             counter.count += 1;
@@ -245,7 +256,7 @@ impl Fold {
             }
         }
         if let Some(number) = number {
-            self.calls.insert(number, Some(OpenCall { owner, category, files, questions }));
+            self.calls.insert(number, Some(OpenCall { owner, category, command, files, questions }));
         }
     }
 
@@ -257,8 +268,13 @@ impl Fold {
     /// Adds a call without an id, and whether it failed, if it ended.
     pub fn add_ended_call(&mut self, owner: Owner, mut call: Call, failed: Option<bool>) {
         let (category, files) = (call.category, std::mem::take(&mut call.files));
+        let command = call.sample.clone().filter(|_| is_shell(category));
         self.add_call(owner, None, call);
-        match (failed.filter(|_| !self.is_copy), category) {
+        let failed = failed.filter(|_| !self.is_copy);
+        if let Some((command, failed)) = command.zip(failed) {
+            self.end_command(command, failed);
+        }
+        match (failed, category) {
             (Some(true), Some(category)) => self.add_failure(owner, category),
             (Some(false), _) => self.add_files(owner, files),
             _ => {}
@@ -312,11 +328,25 @@ impl Fold {
     /// As [`Fold::end_call`], without adding its files.
     pub fn take_call(&mut self, id: &str, failed: bool) -> Option<OpenCall> {
         let number = self.hash(id);
-        let open = self.calls.get_mut(&number)?.take()?;
+        let mut open = self.calls.get_mut(&number)?.take()?;
+        if let Some(command) = open.command.take() {
+            self.end_command(command, failed);
+        }
         if let Some(place) = open.category.filter(|_| failed) {
             self.add_failure(open.owner, place);
         }
         Some(open)
+    }
+
+    /// Notes whether the last run of a command failed.
+    fn end_command(&mut self, command: Sample, failed: bool) {
+        self.failed.retain(|other| *other != command);
+        if failed {
+            self.failed.push_back(command);
+        }
+        if self.failed.len() > FAILED {
+            self.failed.pop_front();
+        }
     }
 
     /// Counts a failed call of a category.
@@ -384,6 +414,7 @@ impl Fold {
         let pending = self.todos.into_iter().filter(open);
         out.pending_tasks = pending.map(|entry| PendingTask { text: entry.text, status: entry.status }).collect();
         out.decisions = self.decisions.into();
+        out.failed_commands = self.failed.into_iter().map(|command| shown(command, &bases)).collect();
         out.messages = self.messages.into();
         (out.started_at, out.ended_at) =
             self.times.map_or((None, None), |(first, last)| (Some(written(first)), Some(written(last))));

@@ -37,6 +37,7 @@ fn claude_code_is_read_with_failed_edits_apart_and_each_message_counted_once() {
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
     assert_eq!((summary.rows, summary.skipped_rows, summary.size), (lines, 0, bytes.len() as u64));
     assert_eq!(samples(&summary, "shell"), ["cargo test"]);
+    assert_eq!(summary.failed_commands, ["cargo test"]);
     assert_eq!(samples(&summary, "edit"), ["src/parser.rs", "src/failed.rs", "src/multi.rs"]);
     assert_eq!(samples(&summary, "mcp"), ["mcp__docs__search"]);
     assert_eq!(
@@ -184,4 +185,20 @@ fn rows_that_name_the_session_they_were_copied_from_are_not_counted() {
     let summary = read_from(rows(&fork).as_bytes(), None).unwrap();
     assert_eq!((summary.task.as_deref(), tokens(&summary)), (Some("Make b"), [10, 1, 0, 0]));
     assert_eq!((summary.parent.as_deref(), summary.files_modified.len()), (Some("s1"), 1));
+}
+
+#[test]
+fn a_command_counts_as_failed_until_it_succeeds() {
+    let run = |id: usize, command: &str, is_error: bool| {
+        let row =
+            |kind: &str, content: Value| json!({"type": kind, "sessionId": "s", "message": {"content": [content]}});
+        let call = json!({"type": "tool_use", "id": id.to_string(), "name": "Bash", "input": {"command": command}});
+        let done = json!({"type": "tool_result", "tool_use_id": id.to_string(), "content": "x", "is_error": is_error});
+        format!("{}\n{}\n", row("assistant", call), row("user", done))
+    };
+    let read = |rows: String| read_from(rows.as_bytes(), None).unwrap().failed_commands;
+    assert_eq!(read(run(1, "make a", true) + &run(2, "make b", true) + &run(3, "make a", true)), ["make b", "make a"]);
+    assert_eq!(read(run(1, "make a", true) + &run(2, "make b", true) + &run(3, "make a", false)), ["make b"]);
+    let many = (0..12).map(|id| run(id, &format!("make {id}"), true)).collect();
+    assert_eq!(read(many), (2..12).map(|id| format!("make {id}")).collect::<Vec<_>>());
 }

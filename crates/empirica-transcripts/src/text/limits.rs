@@ -68,6 +68,7 @@ impl Transcript {
     pub fn cut(&mut self) {
         cut_tools(&mut self.tools);
         self.decisions.iter_mut().for_each(|decision| *decision = line(decision, DECISION));
+        self.failed_commands.iter_mut().for_each(|command| *command = line(command, SAMPLE));
         self.task.iter_mut().for_each(|task| cut(task, MESSAGE));
         self.summary.iter_mut().for_each(|summary| cut(summary, SUMMARY));
         self.messages.iter_mut().for_each(|message| cut(&mut message.text, MESSAGE));

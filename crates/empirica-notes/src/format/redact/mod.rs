@@ -113,7 +113,7 @@ fn own_keys(kind: &str) -> Option<&'static [&'static str]> {
         "goal_drop" => &["why"],
         "assessment" => &["reasoning", "task", "tags", "meta"],
         "checkpoint" => &["said", "tags", "metadata"],
-        "transcript" => &["tools", "pending_tasks", "decisions"],
+        "transcript" => &["tools", "pending_tasks", "failed_commands", "decisions"],
         "handoff" => &[
             "task",
             "payload",
