@@ -323,6 +323,19 @@ fn a_session_that_may_go_on_is_not_ended() {
 }
 
 #[test]
+fn a_fork_continues_the_parent_that_is_collected_with_it() {
+    let place = Sandbox::new();
+    let (repo, _) = repository(&place);
+    put(&place, &codex_file("x1"), &codex("x1", &repo.path, 4, &json!({})), 8);
+    let mut fork = codex("x2", &repo.path, 5, &json!({}));
+    fork[0]["payload"]["forked_from_id"] = json!("x1");
+    put(&place, &codex_file("x2"), &fork, 9);
+    assert_eq!(repo.json(["collect", "--all"])["new_sessions"], 2);
+    let [parent, child] = ["x1", "x2"].map(|id| repo.json(["session", "show", id]));
+    assert_eq!(child["from"], parent["session_id"], "{child}");
+}
+
+#[test]
 fn a_damaged_transcript_stops_no_other_and_a_dry_run_stores_nothing() {
     let place = Sandbox::new();
     let (repo, _) = repository(&place);

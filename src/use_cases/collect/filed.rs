@@ -47,8 +47,6 @@ pub struct Filed<'f> {
     pub transcript: &'f Transcript,
     /// Its ID in records.
     pub id: &'f str,
-    /// The session it was forked from.
-    pub parent: Option<SessionId>,
     /// Whether the session is started for it.
     pub is_new: bool,
     /// Whether the session is new or has ended.
@@ -141,7 +139,7 @@ impl Filed<'_> {
             task: task_of(self.transcript),
             kind: None,
             external_id: Some(self.id.to_owned()),
-            from: self.parent.clone(),
+            from: None,
             from_handoff: None,
             worktree,
             place,

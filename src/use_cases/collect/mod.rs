@@ -136,8 +136,6 @@ fn prepare_read(
         let ai = named.unwrap_or(transcript.agent.name()).to_owned();
         WorkingSession { id: filed::session_id(&transcript, &id), ai, note: None }
     });
-    let parent = transcript.parent.as_deref().map(|parent| stored_id(transcript.agent, parent));
-    let parent = parent.map(|parent| sessions_with_external_id(context, &parent)).transpose()?;
     let has_ended = |other: &Session| other.id == session.id && !other.is_active();
     let filed = Filed {
         context,
@@ -145,7 +143,6 @@ fn prepare_read(
         session: &session,
         transcript: &transcript,
         id: &id,
-        parent: parent.and_then(|mut sessions| Some(sessions.pop()?.id)),
         is_new: is_new_session,
         is_over: is_new_session || with_id.iter().any(has_ended),
     };

@@ -11,10 +11,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
+use crate::context::caller::stored_id;
 use crate::context::stored::StoreReport;
 use crate::use_cases::collect::filed::Filing;
 use crate::use_cases::collect::seen::SeenTranscripts;
-use crate::use_cases::collect::{id_of, prepare_read, sessions_with_external_id, stored_id};
+use crate::use_cases::collect::{id_of, prepare_read, sessions_with_external_id};
 use crate::use_cases::sync::policy::{SyncPolicy, destinations};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::FirstParents;
@@ -267,7 +268,7 @@ impl Batch<'_, '_> {
         let mut ids = BTreeSet::new();
         for (found, transcript) in read {
             let id = id_of(&transcript, &found.path);
-            let parent = transcript.parent.as_deref().map(|parent| stored_id(transcript.agent, parent));
+            let parent = transcript.parent.as_deref().map(|parent| stored_id(transcript.agent.name(), parent));
             if !ids.insert(id.clone()) || parent.is_some_and(|parent| ids.contains(&parent)) {
                 // its new part or its session depends on one that is not stored yet
                 self.write(std::mem::take(&mut records))?;
