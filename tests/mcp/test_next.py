@@ -3,10 +3,13 @@
 import json
 
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import Implementation
 from mcp.types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
 from place import Sandbox, Repo
 from suite import test
+
+CODEX = Implementation(name="codex-mcp-client", version="1")
 
 
 def served(repo: Repo) -> StdioServerParameters:
@@ -44,6 +47,9 @@ async def session(case, mode: str, client: Client) -> None:
         await ok("submit_postflight_assessment", vectors={"know": 0.8, "uncertainty": 0.4})
         handoff = (await ok("generate_handoff_report", task_summary="done"))["report_id"]
         assert (await ok("end_session"))["session_id"] == own
+    with case(f"{mode}: a session is named after the client"):
+        assert (await ok("bootstrap_session"))["ai_id"] == "codex"
+        await ok("end_session")
     with case(f"{mode}: a failure is a result"):
         result = await client.call_tool("log_finding", {"nonsense": 1})
         assert result.is_error and document(result)["ok"] is False and document(result)["suggestion"]
@@ -73,7 +79,7 @@ async def session(case, mode: str, client: Client) -> None:
 @test
 async def with_the_handshake(case) -> None:
     with Sandbox() as place:
-        async with Client(served(place.repo()), mode="legacy") as client:
+        async with Client(served(place.repo()), mode="legacy", client_info=CODEX) as client:
             with case("the newest version with a handshake"):
                 assert client.protocol_version == LATEST_HANDSHAKE_VERSION
             await session(case, "with the handshake", client)
@@ -82,7 +88,7 @@ async def with_the_handshake(case) -> None:
 @test
 async def as_the_client_chooses(case) -> None:
     with Sandbox() as place:
-        async with Client(served(place.repo()), mode="auto") as client:
+        async with Client(served(place.repo()), mode="auto", client_info=CODEX) as client:
             with case("the newest version that both know"):
                 assert client.protocol_version in (LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION)
             await session(case, f"as the client chooses ({client.protocol_version})", client)
@@ -102,5 +108,5 @@ async def without_the_handshake(case) -> None:
                 speaks = False
                 assert error.error.code in (-32601, -32602, -32600, -32004, -32022), error.error
         if speaks:
-            async with Client(served(repo), mode=LATEST_MODERN_VERSION) as client:
+            async with Client(served(repo), mode=LATEST_MODERN_VERSION, client_info=CODEX) as client:
                 await session(case, "without the handshake", client)
