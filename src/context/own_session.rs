@@ -86,7 +86,7 @@ impl CommandContext<'_> {
         }
         let may_be_own = |session: &&&ActiveSession| {
             let is_other = id.is_some() && session.external_id.is_some();
-            let has_caller = !chain.is_empty() && !session.by_hook && session.processes.iter().any(|id| is_running(id));
+            let has_caller = self.is_agent() && !session.by_hook && session.processes.iter().any(|id| is_running(id));
             !is_other && !has_caller
         };
         only(of_name.iter().filter(may_be_own).copied().collect())

@@ -155,7 +155,7 @@ pub fn run(
     outcome.warnings.extend(warnings.into_iter().map(SetupWarning::new));
     // those that came with a fetch are not new
     let found = all::list(context, &CollectAllRequest::default());
-    let is_asked = request.agents == Agents::Ask && found.new() > 0;
+    let is_asked = request.agents == Agents::Ask && found.changed() > 0;
     outcome.is_collected = is_asked && ask(Question::Transcripts(&found))? == Some(true);
     outcome.transcripts = Some(match outcome.is_collected {
         true => all::run(context, &CollectAllRequest::default(), progress)?,

@@ -119,7 +119,7 @@ fn earlier_sessions(found: &CollectAllOutcome) -> String {
     let since = found.since().map(|since| format!(", since {}", format::date(since))).unwrap_or_default();
     let agents: Vec<&AgentTranscripts> = found.agents.iter().filter(|one| one.new > 0).collect();
     let agents: Vec<String> = agents.iter().map(|one| format!("{} of {}", one.new, one.agent.name())).collect();
-    format!("{} here ({}{since})", format::count(found.new(), "earlier session"), agents.join(", "))
+    format!("{} here ({}{since})", format::count(found.changed(), "earlier session"), agents.join(", "))
 }
 
 fn with_warnings(outcome: &InitOutcome, answer: Answer) -> Answer {
@@ -217,7 +217,7 @@ pub fn set_up(outcome: &InitOutcome) -> Answer {
     if let Some(found) = &outcome.transcripts {
         answer = match outcome.is_collected {
             true => collected(found, answer),
-            false if found.new() > 0 => answer.hint(format!(
+            false if found.changed() > 0 => answer.hint(format!(
                 "{}; to collect them: {}",
                 earlier_sessions(found),
                 empirica("collect").flag("--all")

@@ -207,7 +207,7 @@ impl Gemini {
                         let id = message.id.get().map(|id| fold.hash(id));
                         fold.out.compactions += u64::from(self.summaries.insert(id));
                     }
-                    None if is_ack(&raw) => {}
+                    None if is_ack(raw) => {}
                     _ => self.message(&message, fold),
                 }
                 true

@@ -88,8 +88,13 @@ fn each_session_of_a_database_is_found_and_read_alone() {
     let variable = |name: &str| (name == "XDG_DATA_HOME").then(|| folder.path().to_owned());
     let root = PathBuf::from("/home/dev/repo");
     let no = |_: &str| false;
-    let repository =
-        find::Repository { roots: &[root.clone()], earlier: &[], cwd: &root, has_commit: &no, has_remote: &no };
+    let repository = find::Repository {
+        roots: std::slice::from_ref(&root),
+        earlier: &[],
+        cwd: &root,
+        has_commit: &no,
+        has_remote: &no,
+    };
     let found = find::all(&variable, &repository, None).transcripts;
     let read: Vec<Transcript> = found.iter().map(|found| find::read(found).unwrap()).collect();
     let ids: Vec<Option<&str>> = read.iter().map(|transcript| transcript.session_id.as_deref()).collect();

@@ -98,7 +98,7 @@ pub struct CollectAllOutcome {
 
 impl CollectAllOutcome {
     /// How many of the transcripts were not collected before, or have changed since.
-    pub fn new(&self) -> usize {
+    pub fn changed(&self) -> usize {
         self.agents.iter().map(|agent| agent.new).sum()
     }
 

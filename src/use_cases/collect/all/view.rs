@@ -54,7 +54,7 @@ struct UnprovenView<'a> {
 }
 
 fn take(folder: &str) -> Command {
-    empirica("collect").flag("--all").arg(folder).into()
+    empirica("collect").flag("--all").arg(folder)
 }
 
 /// A number of bytes as `12 kB` or `3.4 MB`.

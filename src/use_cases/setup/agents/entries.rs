@@ -240,7 +240,6 @@ pub fn entry(agent: Agent) -> AgentEntry {
                     Prompt => json!({"continue": true, "additional_context": context}),
                     _ => json!({"additional_context": context}),
                 },
-                ..DIALECT
             },
             ..ENTRY
         },
@@ -307,7 +306,6 @@ pub fn entry(agent: Agent) -> AgentEntry {
                 project: Some("COPILOT_PROJECT_DIR"),
                 signs: &["COPILOT_CLI"],
                 reply: flat,
-                ..DIALECT
             },
             ..ENTRY
         },
