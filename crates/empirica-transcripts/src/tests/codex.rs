@@ -113,7 +113,7 @@ fn items_tell_what_a_script_did_and_whether_it_failed() {
         item(json!({"type": "CommandExecution", "id": "u", "command": ["ls"], "source": "user_shell", "exit_code": 1})),
     ]);
     let summary = read_from(text.as_bytes(), None).unwrap();
-    assert_eq!(counts(&summary.tools), [("shell", 4, 2), ("edit", 1, 0), ("mcp", 1, 0)]);
+    assert_eq!(counts(&summary.tools), [("shell", 3, 1), ("edit", 2, 1), ("mcp", 1, 0)]);
     assert_eq!((samples(&summary, "shell")[0].as_str(), samples(&summary, "mcp")[0].as_str()), ("echo A", "mcp__x__y"));
     assert_eq!(
         (summary.files_modified.as_slice(), pending(&summary)),

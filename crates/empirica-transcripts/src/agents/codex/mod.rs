@@ -17,7 +17,7 @@ use crate::agents::codex::script::Script;
 use crate::agents::format::{Format, Match, NamedRepository, Reader, RowFormat, Sessions, read_subagent};
 use crate::model::{Agent, Role, Tokens};
 use crate::read::block::Blocks;
-use crate::read::call::Call;
+use crate::read::call::{Call, category_index};
 use crate::read::exit;
 use crate::read::files::{entries, matching};
 use crate::read::keys::Keys;
@@ -243,14 +243,12 @@ impl Codex {
 
     fn script(&mut self, input: Option<&RawValue>, id: Option<&str>, fold: &mut Fold) {
         let text = input.and_then(|raw| string(raw.get())).unwrap_or_default();
-        // without an item, only the text tells that it is a patch
         let is_patch = text.contains("apply_patch(") && !text.contains("exec_command(");
-        let name = if is_patch { "apply_patch" } else { "exec" };
-        let mut call = Call::of(FORMAT.tools, name, input, fold.folder.as_deref());
+        let mut call = Call::of(FORMAT.tools, "exec", input, fold.folder.as_deref());
         call.todos = script::plan(&text);
         if let Some(id) = id {
             let id = fold.hash(id);
-            self.scripts.push(Script { id, call, has_items: false, has_failed: false });
+            self.scripts.push(Script { id, call, is_patch, has_items: false, has_failed: false });
         } else {
             fold.add_call(self.owner, None, call);
         }
@@ -262,6 +260,10 @@ impl Codex {
         let mut call = script.call;
         if let Some(todos) = call.todos.take().filter(|_| self.owner.is_none() && !failed) {
             fold.update_todos(todos);
+        }
+        if failed && script.is_patch {
+            // a failed patch has no item
+            call.category = category_index("edit");
         }
         if !is_told || failed && !script.has_failed {
             fold.add_call(self.owner, id, call);

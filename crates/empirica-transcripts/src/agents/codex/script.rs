@@ -12,6 +12,8 @@ pub struct Script {
     /// The hash of its id.
     pub id: u64,
     pub call: Call,
+    /// Whether its only calls of tools are patches.
+    pub is_patch: bool,
     /// Whether an item tells what it did, and whether one failed.
     pub has_items: bool,
     pub has_failed: bool,
