@@ -124,7 +124,7 @@ const WORKS: &[Row] = &[
     (&["flush", "--without-damaged"], &["flushed", "waiting", "degraded_mode", "rescued"], "No object of the notes is damaged", ""),
     (&["init"], &["hooks", "hooks_folder", "remote", "dry_run", "changes", "/changes/0/change"], "Set up: hooks, what git log shows", "git empirica deinit"),
     (&["init", "--dry-run"], &["hooks", "hooks_folder", "remote", "dry_run", "changes"], "would add notes.displayRef", "would be made"),
-    (&["init", "--agents", "codex"], &["agents", "changes", "/agents/0"], ".codex/hooks.json", "/hooks"),
+    (&["init", "--agents", "codex"], &["agents", "changes", "/agents/0"], ".codex/hooks.json", "trust in the folder"),
     (&["deinit"], &["dry_run", "changes"], "not set up", "nothing to revert"),
     (&["doctor"], &["set_up", "wrong", "checks", "/checks/0/check", "/checks/0/ok", "/checks/0/what", "/checks/0/commands"], "not set up here", "Nothing is wrong"),
     (&["repair"], &["repairs", "total_found", "applied", "degraded_mode"], "Nothing to repair", ""),
