@@ -104,8 +104,9 @@ impl<'a> CallContext<'a> {
         let agent = Agent::ALL.into_iter().find(|agent| lower.contains(agent.name()));
         let own = agent.map_or_else(|| name, |agent| agent.name());
         let session = session.as_deref().or_else(|| agent.and_then(|agent| self.env.agent_session(agent)));
+        let named = self.env.get("EMPIRICA_AI").map(str::to_owned);
         Some(Caller {
-            name: self.repo.config("empirica.ai").unwrap_or_else(|| own.to_owned()),
+            name: named.or_else(|| self.repo.config("empirica.ai")).unwrap_or_else(|| own.to_owned()),
             session: session.map(|id| stored_id(own, id)),
         })
     }
