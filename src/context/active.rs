@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::context::CommandContext;
 use empirica_notes::error::Result;
 use empirica_notes::fault;
+use empirica_notes::git::process::ancestors::is_running;
 use empirica_notes::model::{Id, SessionId};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,13 @@ pub struct ActiveSession {
     /// Task set after the start; the next assessment stores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+}
+
+impl ActiveSession {
+    /// Whether no hook tells of it, and its processes have ended.
+    pub fn is_left(&self) -> bool {
+        !self.by_hook && !self.processes.is_empty() && !self.processes.iter().any(|id| is_running(id))
+    }
 }
 
 /// The active sessions of this worktree, oldest first. If none were cached, derives those of this clone and worktree from

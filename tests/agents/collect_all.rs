@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::harness::{Repo, Sandbox};
 
 /// Writes a transcript below the home, changed last at `hour` of the day.
-fn put(place: &Sandbox, path: &str, rows: &[Value], hour: u64) -> PathBuf {
+pub fn put(place: &Sandbox, path: &str, rows: &[Value], hour: u64) -> PathBuf {
     let path = place.path().join("home").join(path);
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
@@ -28,7 +28,7 @@ fn at(hour: u64, minute: u64) -> String {
 }
 
 /// A session of Claude Code: a task, an edit of `src/<id>.rs`, and an answer.
-fn claude(id: &str, cwd: &Path, hour: u64) -> Vec<Value> {
+pub fn claude(id: &str, cwd: &Path, hour: u64) -> Vec<Value> {
     let row = |kind: &str, minute: u64, content: Value| {
         json!({"type": kind, "sessionId": id, "cwd": cwd, "uuid": format!("{id}{minute}"), "timestamp": at(hour, minute),
             "message": {"role": kind, "content": content}})
@@ -80,7 +80,7 @@ fn codex(id: &str, cwd: &Path, hour: u64, git: &Value) -> Vec<Value> {
     ]
 }
 
-fn claude_file(id: &str) -> String {
+pub fn claude_file(id: &str) -> String {
     format!(".claude/projects/x/{id}.jsonl")
 }
 

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::agents::collect_all::{claude, claude_file, put};
 use crate::mcp::server::Client;
 use crate::support::harness::{Repo, RunOutput, Sandbox, fed};
 
@@ -131,6 +132,29 @@ fn without_an_id_the_process_of_the_agent_tells() {
         [&mut first, &mut second].map(|client| client.ok("log_finding", json!({"finding": "x"}))["session_id"].clone());
     assert_ne!(sessions[0], sessions[1]);
     assert_eq!(first.ok("log_finding", json!({"finding": "y"}))["session_id"], sessions[0]);
+}
+
+#[test]
+fn a_session_without_hooks_is_caught_up_after_its_agent_ended() {
+    let place = Sandbox::new();
+    let agent = agent_program(&place);
+    let repo = place.init("no hooks");
+    repo.commit("a", "a", "first");
+    let mut command = place.command(&agent, &repo.path);
+    command.args(["-c", "git-empirica mcp; :"]).env("CLAUDE_CODE_SESSION_ID", "below");
+    let mut client = Client::greeting(command, "claude-code");
+    client.ok("log_finding", json!({"finding": "x"}));
+    put(&place, &claude_file("below"), &claude("below", &repo.path.join("src"), 4), 4);
+    let collected = || {
+        repo.run(["resume"]).ok();
+        repo.json(["session", "show", "below"])["transcripts"].as_array().map(Vec::len)
+    };
+    assert_eq!(collected(), Some(0), "it goes on");
+    client.end();
+    assert_eq!(collected(), Some(1));
+    assert_eq!(repo.json(["session", "show", "below"])["task"], "Mend the below parser");
+    assert_eq!(collected(), Some(1));
+    assert_eq!(repo.json(["session", "list"])["total_sessions"], 1);
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use crate::context::CommandContext;
+use crate::context::active::{self, ActiveSession};
 use crate::use_cases::collect::filed::Filing;
 use crate::use_cases::collect::{Collection, prepare_read};
 use empirica_notes::error::Result;
 use empirica_notes::git::history;
-use empirica_notes::model::session::Session;
 use empirica_transcripts::find;
 use empirica_transcripts::model::Agent;
 
@@ -32,12 +32,21 @@ pub fn prepare(context: &CommandContext<'_>, agent: Agent, id: &str) -> Result<O
     prepare_read(context, found.path.clone(), find::read(&found)?, &filing).map(Some)
 }
 
-/// Adds what Copilot CLI wrote to the transcripts of its newest sessions after they ended: with `-p`, it writes after its last event.
-pub fn catch_up(context: &CommandContext<'_>) -> Result<()> {
-    let newest = context.index()?.sessions_like(&format!("latest:{}", Agent::Copilot.name()))?;
-    let is_late = |session: &&Session| session.ai == Agent::Copilot.name() && !session.is_active();
-    for id in newest.iter().filter(is_late).filter_map(|session| session.external_id.as_deref()) {
-        if let Some(collection) = prepare(context, Agent::Copilot, id)?.filter(|found| found.added.is_some()) {
+/// Adds what no hook collects to the sessions of an agent, or of all: what Copilot CLI writes after its last event, with `-p`, and the
+/// transcript of the newest session that only the MCP server knew, after its agent's process ended.
+pub fn catch_up(context: &CommandContext<'_>, of: Option<Agent>) -> Result<()> {
+    let is_of = |agent: Agent| of.is_none_or(|of| of == agent);
+    let mut late: Vec<(Agent, String)> = Vec::new();
+    if is_of(Agent::Copilot) {
+        let newest = context.index()?.sessions_like(&format!("latest:{}", Agent::Copilot.name()))?;
+        let ended = newest.into_iter().filter(|session| session.ai == Agent::Copilot.name() && !session.is_active());
+        late.extend(ended.filter_map(|session| Some((Agent::Copilot, session.external_id?))));
+    }
+    let left = active::cached(context).into_iter().rev().filter(ActiveSession::is_left);
+    let mut left = left.filter_map(|session| Some((Agent::parse(&session.ai)?, session.external_id?)));
+    late.extend(left.find(|(agent, _)| is_of(*agent)));
+    for (agent, id) in late {
+        if let Some(collection) = prepare(context, agent, &id)?.filter(|found| found.added.is_some()) {
             collection.store(context)?;
         }
     }

@@ -235,9 +235,7 @@ fn on_session_start(
     if lacks_setup {
         new_clone::fetch_notes(context, &format!("agent {} {}", event.agent.name(), event.name))?;
     }
-    if event.agent == Agent::Copilot {
-        collect::of_session::catch_up(context)?;
-    }
+    collect::of_session::catch_up(context, Some(event.agent))?;
     let Some(EventSession { id, continues }) = find_or_start_session(context, event, true)? else { return Ok(None) };
     context.belongs_to_this_agent(&id);
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);

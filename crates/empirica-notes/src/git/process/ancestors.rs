@@ -62,4 +62,18 @@ mod tests {
             assert!(!is_running(none) || none == "1-2", "{none}");
         }
     }
+
+    #[test]
+    fn a_process_that_ended_does_not_run_before_its_parent_knows() {
+        let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().expect("cat");
+        let Some(started) = stat(child.id()).map(|found| found.started) else { return };
+        let id = format!("{}-{}-{started}", place(), child.id());
+        assert!(is_running(&id));
+        drop(child.stdin.take());
+        let ended = (0..500).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            !is_running(&id)
+        });
+        assert!(ended && child.wait().is_ok_and(|status| status.success()));
+    }
 }

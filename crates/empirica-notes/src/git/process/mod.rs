@@ -199,13 +199,14 @@ pub(crate) struct Stat {
     pub started: String,
 }
 
-/// A process by its number, from `/proc`; `None` without one.
+/// A running process by its number, from `/proc`; `None` without one, or if it only waits for its parent to learn of its end.
 pub(crate) fn stat(id: u32) -> Option<Stat> {
     let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     // the program name, in parentheses, can contain anything
     let (name, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(1);
+    let mut fields = rest.split_whitespace();
+    fields.next().filter(|state| !matches!(*state, "Z" | "X"))?;
     let parent = fields.next()?.parse().ok()?;
     let started = fields.nth(17)?.to_owned();
     Some(Stat { program: name.split_once('(')?.1.to_owned(), parent, started })
