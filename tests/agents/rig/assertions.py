@@ -58,9 +58,12 @@ def sessions(seen: Seen) -> list[str]:
     out = different("ids", set(seen.served), set(seen.recorded) - {None})
     if None in seen.recorded:
         out.append(f"{len(seen.recorded[None].sessions)} session(s) without an id of the agent")
+    ran = seen.trial.ran
     for one, record in seen.pairs():
         out += different("agents", {one.runs[0].cli.name}, {session["ai_id"] for session in record.sessions})
-        if len(record.sessions) > len(one.runs):
+        # Claude Code resumes a session before it forks it
+        forks = sum(after.run["how"] == "fork" and before in one.runs for before, after in zip(ran, ran[1:]))
+        if len(record.sessions) > len(one.runs) + forks:
             out.append(f"{len(record.sessions)} sessions of {len(one.runs)} run(s)")
         for before, after in zip(record.sessions, record.sessions[1:]):
             out += different("from", before["session_id"], after["from"])

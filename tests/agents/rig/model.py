@@ -1,6 +1,7 @@
 """A language model that is a script: it answers each request with the next turn of the scenario."""
 
 import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -46,6 +47,8 @@ class Model:
     def script(self, texts: list[str]) -> Script | None:
         """The script whose prompt is the newest of the user's texts that has one, with nothing of the user after it."""
         for text in reversed(texts):
+            # what hooks tell names the tasks of earlier runs
+            text = re.sub("<hook_context>.*?</hook_context>", "", text, flags=re.DOTALL)
             # after a compaction the prompt is not in the conversation, or beside others
             if (SUMMARY in text or text.startswith("Continue if you have next steps")) and self.last.next < len(self.last.turns):
                 return self.last

@@ -3,6 +3,7 @@
 Python, the program and the folder of the notes stand in the first lines, which the rig writes: some agents pass little of the environment on.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -33,6 +34,9 @@ def size(payload: bytes) -> int:
 
 
 def hook(arguments: list[str]) -> int:
+    # a wrapper, so that the process that the program finds above it is the agent
+    with contextlib.suppress(OSError), open("/proc/self/comm", "w") as comm:
+        comm.write("sh")
     told = sys.stdin.buffer.read()
     began = time.time()
     done = subprocess.run([PROGRAM, *arguments], input=told, capture_output=True)
