@@ -1,13 +1,17 @@
 //! Costs that must not grow with history: queries, the log, writing, the index, at 1,000, 20,000 and 100,000 handoffs, packed,
 //! warm. The repositories are made here. `EMPIRICA_BENCH_RUNS` sets the number of turns (40), `EMPIRICA_BENCH_SIZES` other
 //! sizes (`1000,20000`), `EMPIRICA_BENCH_DIR` a folder in which they are kept and found again, `EMPIRICA_BENCH_PARTS` some of
-//! the parts (`questions,log,index,memory,writing`).
+//! the parts (`questions,log,index,memory,writing,hooks`).
 #![allow(clippy::disallowed_methods, missing_docs)]
 
 #[path = "common.rs"]
 mod common;
 #[path = "generate.rs"]
 mod generate;
+#[path = "hooks.rs"]
+mod hooks;
+#[path = "transcript.rs"]
+mod transcript;
 #[path = "words.rs"]
 mod words;
 
@@ -66,6 +70,7 @@ fn main() {
         ("index", index),
         ("memory", memory),
         ("writing", writing),
+        ("hooks", agent),
     ] {
         if wanted(part) {
             measure(&mut bench, &places);
@@ -257,5 +262,12 @@ fn writing(bench: &mut Bench, places: &[Place]) {
         let handoff = |place: &Place| bench.ours(&place.path, &HANDOFF);
         let pair = bench.pair(&both, &|| handoff(large), &|| handoff(small));
         bench.row(&format!("`handoff` at {many} handoffs beside {few}"), pair.ours, pair.theirs, 1.25);
+    }
+}
+
+/// Hooks of an agent, in each repository.
+fn agent(bench: &mut Bench, places: &[Place]) {
+    for Place { size, path } in places {
+        hooks::measured(bench, path, &format!("{size} handoffs"));
     }
 }

@@ -2,10 +2,12 @@
 //! compared. The repositories are made here. `EMPIRICA_BENCH_RUNS` sets the number of turns (40).
 #![allow(clippy::disallowed_methods, missing_docs)]
 
-#[path = "agents.rs"]
-mod agents;
+#[path = "collecting.rs"]
+mod collecting;
 #[path = "common.rs"]
 mod common;
+#[path = "server.rs"]
+mod server;
 #[path = "team.rs"]
 mod team;
 #[path = "transcript.rs"]
@@ -202,7 +204,7 @@ fn main() {
     bench.row("1,000 findings on one commit: MB written beside 10 MB", megabytes, 10.0, 1.0);
     bench.hooks();
     bench.merging(&repos[1].clone());
-    transcript::collected(&mut bench);
-    agents::measured(&mut bench, &large);
+    collecting::collected(&mut bench);
+    server::measured(&mut bench, &large);
     bench.end();
 }

@@ -1,12 +1,9 @@
-//! Collecting a transcript of 20,000 rows and some 20 MB, in the shape of Claude Code's: time and memory.
-use std::io::{BufWriter, Write};
+//! Transcripts in the shape of Claude Code's.
+
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::common::{Bench, peak, run};
-
-const ROWS: usize = 20_000;
 const WORDS: &[&str] = &["the", "parser", "reads", "a \"row\"", "and", "keeps\n", "what", "it", "instead of", "all"];
 
 /// A text of that many words, another for each seed.
@@ -58,14 +55,8 @@ fn nth(number: usize) -> Value {
     row(number, "assistant", message)
 }
 
-fn write(path: &Path, rows: usize) {
-    let mut out = BufWriter::new(std::fs::File::create(path).expect("a file"));
-    (0..rows).for_each(|number| writeln!(out, "{}", nth(number)).expect("a row"));
-    out.flush().expect("the file");
-}
-
 /// A transcript of that size and session, of work in a folder.
-pub fn write_bytes(path: &Path, bytes: usize, session: &str, folder: &Path) {
+pub fn write(path: &Path, bytes: usize, session: &str, folder: &Path) {
     let mut out = String::new();
     for number in 0.. {
         let mut row = nth(number);
@@ -76,28 +67,4 @@ pub fn write_bytes(path: &Path, bytes: usize, session: &str, folder: &Path) {
         }
     }
     std::fs::write(path, out).expect("the transcript");
-}
-
-/// Collects it beside a tenth of it, and beside a program that only counts its words.
-pub fn collected(bench: &mut Bench) {
-    let repo = bench.dir.path().join("transcripts");
-    run(bench.git(bench.dir.path(), &["init", "-q", "transcripts"]));
-    bench.configure(&repo);
-    run(bench.git(&repo, &["commit", "-q", "--allow-empty", "-m", "begin"]));
-    let file = |rows: usize| {
-        let path = bench.dir.path().join(format!("{rows}.jsonl"));
-        write(&path, rows);
-        path.to_str().expect("UTF-8").to_owned()
-    };
-    let (large, small) = (file(ROWS), file(ROWS / 10));
-    let megabytes = std::fs::metadata(&large).expect("the transcript").len() as f64 / 1e6;
-    let collect = |path: &str| bench.ours(&repo, &["collect", path, "--dry-run"]);
-    let grown = bench.pair(&|| {}, &|| collect(&large), &|| collect(&small));
-    let counted = bench.pair(&|| {}, &|| collect(&large), &|| bench.command("wc", &repo, &["-w", &large]));
-    let (_, all) = peak(collect(&large));
-    let rows = format!("{ROWS} rows, {megabytes:.1} MB");
-    bench.row(&format!("`collect`, {rows}: ms beside 250"), grown.ours, 250.0, 1.0);
-    bench.row(&format!("`collect`, {rows}: MB of memory beside 40"), all, 40.0, 1.0);
-    bench.row(&format!("`collect`, {rows}, beside {} rows", ROWS / 10), grown.ours, grown.theirs, 10.0);
-    bench.row(&format!("`collect`, {rows}, beside `wc -w` of it"), counted.ours, counted.theirs, 1.0);
 }

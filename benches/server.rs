@@ -1,4 +1,4 @@
-//! Latencies for agents: the MCP server's first answer, a tool call, leftovers of calls, and frequent hooks.
+//! Latencies of the MCP server: its first answer, a tool call, and leftovers of calls.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,10 +8,6 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::common::{Bench, median, timed};
-
-/// A transcript that a hook collects while the agent waits, and one it collects beside the agent, in bytes.
-const TRANSCRIPTS: [usize; 2] = [2_000_000, 24_000_000];
-const SESSION: &str = "0be00000-0000-4000-8000-000000000001";
 
 struct Client {
     child: Child,
@@ -64,19 +60,6 @@ fn ms(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1000.0
 }
 
-/// A hook as an agent runs it.
-fn hook(bench: &Bench, repo: &Path, event: &str, more: Value) -> Command {
-    let mut payload = json!({"session_id": SESSION, "cwd": repo, "hook_event_name": event});
-    if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
-        payload.extend(more);
-    }
-    let file = bench.dir.path().join(format!("{event}.json"));
-    std::fs::write(&file, payload.to_string()).expect("the payload");
-    let mut command = bench.ours(repo, &["hook", "agent", "claude-code", event]);
-    command.stdin(std::fs::File::open(&file).expect("the payload"));
-    command
-}
-
 /// In a repository with many notes.
 pub fn measured(bench: &mut Bench, repo: &Path) {
     let mut ready = Vec::new();
@@ -114,25 +97,4 @@ pub fn measured(bench: &mut Bench, repo: &Path) {
     bench.row("`log_finding`: ms more than `finding` without the start of a process, beside 5 ms", more, 5.0, 1.0);
     bench.row("`mcp` after 1,000 calls more: MB more, beside 4 MB", after - before, 4.0, 1.0);
     bench.row("the same: files open beside those before", files_after as f64, files as f64, 1.0);
-
-    timed(hook(bench, repo, "SessionStart", json!({"source": "startup"})));
-    timed(bench.ours(repo, &["preflight", "-v", "know=0.5,uncertainty=0.5", "--session", SESSION]));
-    let mut rows = vec![
-        ("a prompt".to_owned(), "UserPromptSubmit", json!({"prompt": "go on"})),
-        ("a tool that failed".to_owned(), "PostToolUseFailure", json!({"tool_name": "Bash", "error": "Exit code 1"})),
-    ];
-    for bytes in TRANSCRIPTS {
-        let path = bench.dir.path().join(format!("stop-{bytes}.jsonl"));
-        super::transcript::write_bytes(&path, bytes, SESSION, repo);
-        rows.push((
-            format!("a stop, {} MB of transcript", bytes / 1_000_000),
-            "Stop",
-            json!({"transcript_path": path}),
-        ));
-    }
-    for (what, event, more) in rows {
-        let mut times: Vec<f64> = (0..bench.runs + 3).map(|_| timed(hook(bench, repo, event, more.clone()))).collect();
-        // background work of the hooks is not waited for
-        bench.row(&format!("hook of an agent: {what}, beside 50 ms"), median(&mut times[3..]), 50.0, 1.0);
-    }
 }

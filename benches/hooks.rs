@@ -1,0 +1,79 @@
+//! Hooks of an agent, as it waits for them: the events of whole sessions.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::common::{Bench, run, timed};
+use super::transcript;
+
+/// Milliseconds that a hook may cost an agent at the 95th percentile.
+const BOUND: f64 = 30.0;
+/// A transcript that a hook collects while the agent waits, in bytes.
+const WAITED_FOR: usize = 2_000_000;
+/// One that it collects beside the agent.
+const BESIDE: usize = 24_000_000;
+
+fn hook(bench: &Bench, repo: &Path, session: &str, event: &str, more: &Value) -> Command {
+    let mut payload = json!({"session_id": session, "cwd": repo, "hook_event_name": event});
+    if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
+        payload.extend(more.clone());
+    }
+    let file = bench.dir.path().join("payload.json");
+    std::fs::write(&file, payload.to_string()).expect("the payload");
+    let mut command = bench.ours(repo, &["hook", "agent", "claude-code", event]);
+    command.stdin(std::fs::File::open(&file).expect("the payload"));
+    command
+}
+
+/// What 95 of 100 do not exceed.
+fn p95(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[(times.len() * 95).div_ceil(100) - 1]
+}
+
+/// In a repository with many records; `size` names it.
+pub fn measured(bench: &mut Bench, repo: &Path, size: &str) {
+    let [small, large] = ["small", "large"].map(|name| bench.dir.path().join(format!("{name}.jsonl")));
+    let events = [
+        ("a session starts", "SessionStart", json!({"source": "startup"})),
+        ("a prompt", "UserPromptSubmit", json!({"prompt": "go on"})),
+        ("a tool failed", "PostToolUseFailure", json!({"tool_name": "Bash", "error": "Exit code 1"})),
+        ("before a compaction", "PreCompact", json!({"trigger": "auto"})),
+        ("after it", "SessionStart", json!({"source": "compact"})),
+        ("a turn ends, 2 MB of transcript", "Stop", json!({"transcript_path": small})),
+        ("the session ends", "SessionEnd", json!({"transcript_path": small, "reason": "exit"})),
+    ];
+    let mut times = vec![Vec::new(); events.len()];
+    for turn in 0..bench.runs + 3 {
+        let session = format!("0be00000-0000-4000-8000-{turn:012x}");
+        run(bench.git(repo, &["commit", "-q", "--allow-empty", "-m", "work"]));
+        transcript::write(&small, WAITED_FOR, &session, repo);
+        for ((_, event, more), times) in events.iter().zip(&mut times) {
+            let took = timed(hook(bench, repo, &session, event, more));
+            if turn >= 3 {
+                times.push(took);
+            }
+            if *event == "UserPromptSubmit" {
+                run(bench.ours(repo, &["preflight", "-v", "know=0.5,uncertainty=0.5", "--session", &session]));
+            }
+        }
+    }
+    let whole = json!({"transcript_path": large});
+    let mut beside = Vec::new();
+    for turn in 0..bench.runs.min(20) {
+        let session = format!("0be00000-0000-4000-8001-{turn:012x}");
+        transcript::write(&large, BESIDE, &session, repo);
+        run(hook(bench, repo, &session, "SessionStart", &json!({"source": "startup"})));
+        beside.push(timed(hook(bench, repo, &session, "Stop", &whole)));
+        // the one beside would disturb the next
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let mut rows: Vec<(&str, Vec<f64>)> = events.iter().map(|(what, ..)| *what).zip(times).collect();
+    rows.push(("a turn ends, 24 MB of transcript", beside));
+    for (what, mut times) in rows {
+        bench.row(&format!("hook, {size}: {what}: p95 beside {BOUND} ms"), p95(&mut times), BOUND, 1.0);
+    }
+}
