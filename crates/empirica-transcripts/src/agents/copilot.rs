@@ -31,7 +31,7 @@ pub(crate) static FORMAT: Format = Format {
         ("ask_user", "ask"),
         ("sql", TODO),
     ],
-    data: (None, ".copilot"),
+    data: (Some("COPILOT_HOME"), ".copilot"),
     sessions: Sessions::Rows(RowFormat {
         files: &["session-state/*/events.jsonl"],
         matches: |row| {
@@ -163,9 +163,8 @@ fn add_call(owner: Owner, id: Option<&str>, name: &str, arguments: Option<&RawVa
 
 /// Whether a call failed; a command that ended with an error is successful to the agent.
 fn has_failed(data: &Data) -> bool {
-    let code = data.exit.code.and_then(|raw| serde_json::from_str::<f64>(raw.get()).ok());
     let in_text = || data.result.content.get().is_some_and(|text| exit::in_copilot(text).is_some());
-    data.success.is_false() || code.map_or_else(in_text, |code| code != 0.0)
+    data.success.is_false() || exit::has_failed(data.exit.code).unwrap_or_else(in_text)
 }
 
 fn tokens(usage: &Usage) -> Tokens {

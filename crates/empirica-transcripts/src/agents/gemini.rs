@@ -36,9 +36,9 @@ pub(crate) static FORMAT: Format = Format {
         ("tracker_add_dependency", TODO),
         ("tracker_visualize", TODO),
     ],
-    data: (None, ".gemini"),
+    data: (Some("GEMINI_CLI_HOME"), ""),
     sessions: Sessions::Rows(RowFormat {
-        files: &["tmp/*/chats/*.json", "tmp/*/chats/*.jsonl"],
+        files: &[".gemini/tmp/*/chats/*.json", ".gemini/tmp/*/chats/*.jsonl"],
         matches,
         reader: || Box::<Gemini>::default(),
         folder_by_path: |path, folder| {
@@ -362,7 +362,10 @@ impl Reader for Gemini {
         let folders: Vec<PathBuf> = path.parent().map(entries).unwrap_or_default();
         let mut sessions: Vec<String> = fold.out.session_id.iter().cloned().collect();
         let mut seen = HashSet::new();
-        while let Some(session) = sessions.pop().filter(|session| seen.insert(session.clone())) {
+        while let Some(session) = sessions.pop() {
+            if !seen.insert(session.clone()) {
+                continue;
+            }
             let of = folders.iter().filter(|folder| folder.file_name().is_some_and(|name| *name == *session));
             for file in of.flat_map(|folder| entries(folder)) {
                 let Some(id) = file.file_stem().and_then(|id| id.to_str()).map(str::to_owned) else { continue };

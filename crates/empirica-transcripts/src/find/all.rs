@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::agents::format::{NamedRepository, Sessions};
+use crate::agents::format::{NamedRepository, Sessions, Store, StoredSession};
 use crate::error::Result;
 use crate::find::origin::origin;
 use crate::find::{candidates, data_folder, of_agent, up_to};
 use crate::model::{Agent, Transcript};
-use crate::read::files::{entries, modified};
+use crate::read::files::{entries, modified, newest_first};
 use crate::read::paths;
 use crate::reader;
 
@@ -46,6 +46,63 @@ pub struct FoundTranscript {
     pub bytes: u64,
 }
 
+impl FoundTranscript {
+    fn in_store(agent: Agent, store: &Store, session: StoredSession, root: PathBuf) -> Self {
+        FoundTranscript {
+            agent,
+            bytes: (store.size)(&session),
+            path: session.path,
+            session: session.is_shared.then_some(session.id),
+            root,
+            started_at: None,
+            modified: session.updated,
+        }
+    }
+
+    fn in_file(agent: Agent, path: PathBuf, modified: SystemTime, started_at: Option<String>, root: PathBuf) -> Self {
+        let bytes = length(&path) + adjacent(&path.with_extension(""), 2);
+        FoundTranscript { agent, path, session: None, root, started_at, modified, bytes }
+    }
+
+    /// Whether its place tells that it is the transcript with an agent's own id.
+    pub fn is_of(&self, id: &str) -> bool {
+        self.session.as_deref().map_or_else(|| is_in_name(&self.path, id), |session| session == id)
+    }
+}
+
+/// Whether an id is in the name of a file or of its folder.
+fn is_in_name(path: &Path, id: &str) -> bool {
+    let has = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(id));
+    !id.is_empty() && (has(path) || path.parent().is_some_and(has))
+}
+
+/// The newest transcript of an agent with its own id, if it was made in `root`, not in a nested work tree; `None` if neither the
+/// name of a file nor a store has the id. `variable` is that of [`latest`](crate::find::latest).
+pub fn of_session(
+    variable: &dyn Fn(&str) -> Option<PathBuf>,
+    root: &Path,
+    agent: Agent,
+    id: &str,
+) -> Option<FoundTranscript> {
+    let format = of_agent(Some(agent)).next()?;
+    let data = data_folder(format, variable)?;
+    let is_own = |folder: &str| paths::is_inside(folder, root);
+    match &format.sessions {
+        Sessions::Store(store) => {
+            let session =
+                (store.list)(&data).into_iter().find(|session| session.id == id && is_own(&session.folder))?;
+            Some(FoundTranscript::in_store(agent, store, session, root.to_owned()))
+        }
+        Sessions::Rows(rows) => {
+            let files = newest_first(candidates(rows, &data).filter(|path| is_in_name(path, id)));
+            files.into_iter().find_map(|(modified, path)| {
+                let origin = origin(&path, rows, &[root.to_owned()]).filter(|origin| is_own(&origin.folder))?;
+                Some(FoundTranscript::in_file(agent, path, modified, origin.started_at, root.to_owned()))
+            })
+        }
+    }
+}
+
 /// The transcripts of a repository.
 #[derive(Debug, Default)]
 pub struct FoundTranscripts {
@@ -79,32 +136,17 @@ pub fn all(
                 for session in (store.list)(&data) {
                     let folder = session.folder.clone();
                     let Some(place) = search.place_of(&folder, &NamedRepository::default()) else { continue };
-                    search.add(&folder, place, |root| FoundTranscript {
-                        agent: format.agent,
-                        bytes: (store.size)(&session),
-                        path: session.path,
-                        session: session.is_shared.then_some(session.id),
-                        root,
-                        started_at: None,
-                        modified: session.updated,
-                    });
+                    search.add(&folder, place, |root| FoundTranscript::in_store(format.agent, store, session, root));
                 }
             }
             Sessions::Rows(rows) => {
                 for path in candidates(rows, &data) {
-                    let (Some(modified), Some(found)) = (modified(&path), origin(&path, rows, &search.folders)) else {
-                        continue;
-                    };
+                    let found = origin(&path, rows, &search.folders).filter(|found| !found.is_subagent());
+                    let (Some(modified), Some(found)) = (modified(&path), found) else { continue };
                     let Some(place) = search.place_of(&found.folder, &found.repository) else { continue };
-                    search.add(&found.folder, place, |root| FoundTranscript {
-                        agent: format.agent,
-                        bytes: length(&path) + adjacent(&path.with_extension(""), 2),
-                        path,
-                        session: None,
-                        root,
-                        started_at: found.started_at,
-                        modified,
-                    });
+                    let started_at = found.started_at;
+                    let in_file = |root| FoundTranscript::in_file(format.agent, path, modified, started_at, root);
+                    search.add(&found.folder, place, in_file);
                 }
             }
         }

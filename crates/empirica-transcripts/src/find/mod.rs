@@ -12,7 +12,7 @@ use crate::model::Agent;
 use crate::read::files::{matching, names, newest_first};
 use crate::read::paths;
 
-pub use crate::find::all::{FoundTranscript, FoundTranscripts, Repository, all, read};
+pub use crate::find::all::{FoundTranscript, FoundTranscripts, Repository, all, of_session, read};
 
 /// The newest transcript made in the work tree `root`, without nested work trees, by one agent or any; `None` if there
 /// is none that can be read.
@@ -47,7 +47,7 @@ fn of_agent(agent: Option<Agent>) -> impl Iterator<Item = &'static Format> {
 }
 
 /// The folder of an agent's data, as the environment names it.
-fn data_folder(format: &Format, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+pub(crate) fn data_folder(format: &Format, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let (name, fallback) = format.data;
     let named = name.and_then(variable).filter(|path| path.is_absolute());
     named.or_else(|| Some(variable("HOME")?.join(fallback)))

@@ -21,6 +21,13 @@ pub struct Origin {
     pub started_at: Option<String>,
 }
 
+impl Origin {
+    /// Whether the transcript is that of a subagent: it is not a separate session, and so made nowhere.
+    pub fn is_subagent(&self) -> bool {
+        self.folder.is_empty()
+    }
+}
+
 /// The origin of a transcript; `None` if neither its path nor its first rows tell the folder. Agents that store a
 /// folder only as a slug or hash need `folders` to compare with.
 pub fn origin(path: &Path, format: &RowFormat, folders: &[PathBuf]) -> Option<Origin> {

@@ -1,6 +1,13 @@
 //! How the tools of shells say that a command failed.
 
+use serde_json::value::RawValue;
+
 use crate::model::Agent;
+
+/// Whether a command with that exit code failed; `None` without a number.
+pub fn has_failed(code: Option<&RawValue>) -> Option<bool> {
+    serde_json::from_str::<f64>(code?.get()).ok().map(|code| code != 0.0)
+}
 
 /// The line of a shell's result that says how the command failed; `None` if it did not, or the agent's shell does not
 /// say so in the text.

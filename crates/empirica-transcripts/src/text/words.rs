@@ -6,10 +6,12 @@ use regex::Regex;
 
 use crate::text::limits::{DECISION, line_with_margin};
 
-/// Phrases that state a decision.
+/// Phrases that state a decision. What happened instead of something else is none: only what somebody uses, keeps or prefers.
 static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let marks = r"(?i)(?-u:\b)(?:decision:|(?:decided to|(?:i['’]ll|i will|let['’]s|we['’]ll) go with|going with|chose|opted for|settled on|instead of|rather than)(?-u:\b))";
-    Regex::new(marks).ok()
+    let marks = r"(?i)(?-u:\b)(?:decision:|(?:decided to|(?:i['’]ll|i will|let['’]s|we['’]ll) go with|going with|chose|opted for|settled on)(?-u:\b))";
+    let verbs = r"us(?:e|es|ed|ing)|keep(?:s|ing)?|kept|prefer(?:s|red|ring)?|pick(?:s|ed|ing)?|tak(?:e|es|ing)|took|switch(?:es|ed|ing)? to";
+    Regex::new(&format!(r"{marks}|(?i)(?-u:\b)(?:{verbs})(?-u:\b)[^.!?]*(?-u:\b)(?:instead of|rather than)(?-u:\b)"))
+        .ok()
 });
 
 /// The sentences of an agent's text that state a choice, each on one line with its margin. Fenced code does not count.
@@ -129,8 +131,13 @@ mod tests {
         let text = "It works. I'll go with v1.2 here! Then more.\n- We **chose** tokio\nongoing with it, unrathered than\n```\nI decided to x\n```\nDecision: keep";
         assert_eq!(decisions(text), ["I'll go with v1.2 here!", "We **chose** tokio", "Decision: keep"]);
         assert_eq!(
-            decisions("a ```inline``` instead of\n~~~\nchose\n```\nchose\n~~~\nchosen"),
-            ["a ```inline``` instead of"]
+            decisions("keep a ```inline``` instead of\n~~~\nchose\n```\nchose\n~~~\nchosen"),
+            ["keep a ```inline``` instead of"]
+        );
+        let chosen = "I am using a map rather than a list.";
+        assert_eq!(
+            decisions(&format!("It printed 3 instead of 4. {chosen} 3 was used. It failed instead of")),
+            [chosen]
         );
         assert_eq!(decisions(&format!("chose {}", "x".repeat(2000)))[0].chars().count(), 1300);
     }

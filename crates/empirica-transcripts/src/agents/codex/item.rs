@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use crate::read::call::{Call, Sample, category_index, line};
+use crate::read::exit;
 use crate::read::keys::Keys;
 use crate::read::lenient::{List, Text, lenient};
 use crate::read::paths;
@@ -42,8 +43,7 @@ pub struct Thread {
 
 impl Item<'_> {
     pub fn has_failed(&self) -> bool {
-        let code = self.exit.and_then(|raw| serde_json::from_str::<f64>(raw.get()).ok());
-        matches!(self.status.get(), Some("failed" | "declined")) || code.is_some_and(|code| code != 0.0)
+        matches!(self.status.get(), Some("failed" | "declined")) || exit::has_failed(self.exit) == Some(true)
     }
 
     /// The call of an item that no row has otherwise; `raw` is the item. `None` if it is no call of the agent.

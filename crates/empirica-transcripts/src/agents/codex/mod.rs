@@ -406,8 +406,7 @@ impl Codex {
         let parts = listed.as_ref().unwrap_or(&output.content).texts().join("\n");
         let output_text = [output.output.get(), Some(parts.as_str()), Some(text.as_str())];
         let output_text = output_text.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
-        let number = |code: Option<&RawValue>| serde_json::from_str::<f64>(code?.get()).ok();
-        let code = number(output.metadata.exit).or(number(output.exit)).map(|code| code != 0.0);
+        let code = exit::has_failed(output.metadata.exit).or(exit::has_failed(output.exit));
         // in a text, it was printed by the command
         let denied = raw.starts_with('{') && output.success.is_false();
         let failed = denied || code.unwrap_or_else(|| is_failure(output_text));

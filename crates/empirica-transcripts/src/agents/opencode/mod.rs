@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::error::Result;
 use crate::model::{Agent, Role, Tokens, Transcript};
 use crate::read::call::{Call, Tools, category_index};
+use crate::read::exit;
 use crate::read::lenient::{Count, Flag, List, Text, is_read, lenient};
 use crate::read::paths;
 use crate::summary::answers;
@@ -212,7 +213,7 @@ impl OpenCode {
 
 fn has_exited_with_error(state: &State) -> bool {
     let exit = state.metadata.and_then(|raw| serde_json::from_str::<Exit>(raw.get()).ok()).unwrap_or_default();
-    exit.code.and_then(|raw| serde_json::from_str::<f64>(raw.get()).ok()).is_some_and(|code| code != 0.0)
+    exit::has_failed(exit.code) == Some(true)
 }
 
 fn add_times(times: [Count; 2], fold: &mut Fold) {
