@@ -32,7 +32,7 @@ pub struct ActiveSession {
 
 impl ActiveSession {
     /// Whether no hook tells of it, and its processes have ended.
-    pub fn is_left(&self) -> bool {
+    pub fn is_unattended(&self) -> bool {
         !self.by_hook && !self.processes.is_empty() && !self.processes.iter().any(|id| is_running(id))
     }
 }

@@ -37,10 +37,10 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<O
     newest(&context.index()?, &HandoffQuery { session: Some(session.clone()), ..HandoffQuery::default() })
 }
 
-/// The newest matching handoff in force that hands over work, otherwise the newest.
+/// The newest matching handoff in force that hands over work, among the newest 100; otherwise the newest.
 pub fn newest(index: &Index<'_>, query: &HandoffQuery) -> Result<Option<ListedHandoff>> {
     let mut first = None;
-    for most in [1, 20, usize::MAX] {
+    for most in [1, 20, 100] {
         let found = of_rows(index, &index.handoffs(query, most, None)?.0)?;
         let all = found.len() < most;
         first = first.or_else(|| found.first().cloned());

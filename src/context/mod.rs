@@ -106,15 +106,15 @@ impl<'a> CommandContext<'a> {
         self.named.as_deref()
     }
 
-    /// The agent: as named, otherwise the agent of the session, the agent that runs the command, `empirica.ai`,
+    /// The agent: as named, otherwise the agent of the session, `empirica.ai`, the agent that runs the command,
     /// `user.name`, or `unknown`.
     pub fn author(&self, of_session: Option<&str>) -> String {
-        let configured = || self.repo.config("empirica.ai").or_else(|| self.repo.config("user.name"));
         self.named_ai()
             .or(of_session)
-            .or(self.running())
             .map(str::to_owned)
-            .or_else(configured)
+            .or_else(|| self.repo.config("empirica.ai"))
+            .or_else(|| self.running().map(str::to_owned))
+            .or_else(|| self.repo.config("user.name"))
             .filter(|name| !name.trim().is_empty())
             .unwrap_or_else(|| "unknown".to_owned())
     }
@@ -122,6 +122,12 @@ impl<'a> CommandContext<'a> {
     /// The agent that runs the command: the MCP client, otherwise according to the environment.
     fn running(&self) -> Option<&str> {
         self.selection.client.as_ref().map(|client| client.name.as_str()).or(self.env.agent().map(Agent::name))
+    }
+
+    /// The name of the agent that runs the command: `empirica.ai`, or its own.
+    pub(crate) fn running_as(&self) -> Option<String> {
+        let running = self.running()?;
+        Some(self.repo.config("empirica.ai").unwrap_or_else(|| running.to_owned()))
     }
 
     /// Whether an agent runs the command.

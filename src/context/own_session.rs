@@ -63,12 +63,14 @@ impl CommandContext<'_> {
 
     /// As [`Self::own`], with another name in place of `--ai` and `EMPIRICA_AI`.
     pub(crate) fn own_by_name<'s>(&self, active: &'s [ActiveSession], named: Option<&str>) -> OwnSession<'s> {
-        let Some(name) = named.or(self.running()) else { return OwnSession::None };
+        let Some(name) = named.map(str::to_owned).or_else(|| self.running_as()) else { return OwnSession::None };
         let of_name: Vec<&ActiveSession> = active.iter().filter(|session| session.ai == name).collect();
         let id = self.external_id();
         if let Some(id) = &id {
             let mut with_id = active.iter().rev().filter(|session| session.external_id.as_ref() == Some(id));
-            let found = if named.is_some() { with_id.find(|session| session.ai == name) } else { with_id.next() };
+            // only --ai, not a name for all that an agent starts, is another session's
+            let of_other = named.filter(|_| self.selection.ai.is_some());
+            let found = with_id.find(|session| of_other.is_none_or(|name| session.ai == name));
             if let Some(found) = found {
                 return OwnSession::Certain(found);
             }

@@ -79,6 +79,11 @@ pub struct SessionRecords {
 }
 
 impl SessionRecords {
+    /// Whether it has more than its start.
+    pub fn has_content(&self) -> bool {
+        self.entries > 0 || !self.assessments.is_empty() || !self.transcripts.is_empty()
+    }
+
     /// Collects the records of a session from `records`, in order of ID; records of others count if they resolve its
     /// unknowns or end its goals. `None` without records of the session.
     pub fn collect<'a>(records: impl IntoIterator<Item = &'a Record> + Clone, id: &SessionId) -> Option<Self> {

@@ -65,6 +65,11 @@ impl From<IndexError> for Error {
             IndexError::Notes(error) => return error,
             IndexError::File(error) => error,
             IndexError::Lost => rusqlite::Error::QueryReturnedNoRows,
+            IndexError::Late => {
+                return Error::refused("cannot read the index in time: it is being made from all notes")
+                    .reason("that takes longer than an agent's hook may")
+                    .suggest("Nothing is lost: the hook goes on in the background.");
+            }
         };
         Error::storage("cannot use the index over the notes")
             .reason("it is derived from the notes, so nothing is lost with it; the next command rebuilds it")

@@ -10,6 +10,8 @@ pub enum IndexError {
     Notes(Error),
     /// The former content of a note is missing: the index must be rebuilt.
     Lost,
+    /// It takes longer than the caller can wait.
+    Late,
 }
 
 impl From<rusqlite::Error> for IndexError {

@@ -10,9 +10,9 @@ pub mod searchable;
 mod texts;
 mod update;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -51,9 +51,22 @@ pub type Progress = Box<dyn Fn(usize)>;
 pub struct IndexCache {
     opened: RefCell<Option<Rc<OpenIndex>>>,
     progress: RefCell<Option<Progress>>,
+    /// How long an update may take.
+    limit: Cell<Option<Duration>>,
+    is_late: Cell<bool>,
 }
 
 impl IndexCache {
+    /// From now on, an index that takes longer to update is not opened.
+    pub fn limit(&self, limit: Duration) {
+        self.limit.set(Some(limit));
+    }
+
+    /// Whether an index was not opened for that.
+    pub fn is_late(&self) -> bool {
+        self.is_late.get()
+    }
+
     /// Calls `progress` while a long update runs.
     pub fn on_progress(&self, progress: Progress) {
         self.progress.replace(Some(progress));
@@ -72,7 +85,10 @@ impl IndexCache {
             let _ = older.db.execute_batch("COMMIT");
         }
         let files = Files::within(store.paths());
-        let db = IndexUpdate { store, files, wanted, key: &key, progress: &self.progress }.open()?;
+        let until = self.limit.get().map(|limit| Instant::now() + limit);
+        let opened = IndexUpdate { store, files, wanted, key: &key, progress: &self.progress, until }.open();
+        self.is_late.set(matches!(opened, Err(IndexError::Late)));
+        let db = opened?;
         let opened = Rc::new(OpenIndex { db, key });
         self.opened.replace(Some(opened.clone()));
         Ok(Index { store, opened })
@@ -85,17 +101,18 @@ struct IndexUpdate<'o> {
     wanted: WantedNotes,
     key: &'o str,
     progress: &'o RefCell<Option<Progress>>,
+    until: Option<Instant>,
 }
 
 impl IndexUpdate<'_> {
-    fn open(&self) -> Result<Connection> {
+    fn open(&self) -> Result<Connection, IndexError> {
         if self.store.repo().config_bool("empirica.index").unwrap_or(true) {
             if let Some(db) = self.current() {
                 return Ok(db);
             }
             match self.update() {
                 Ok(Some(db)) => return Ok(db),
-                Err(IndexError::Notes(error)) => return Err(error),
+                Err(error @ (IndexError::Notes(_) | IndexError::Late)) => return Err(error),
                 Ok(None) | Err(IndexError::File(_) | IndexError::Lost) => {}
             }
         }
@@ -115,12 +132,13 @@ impl IndexUpdate<'_> {
     fn update(&self) -> Result<Option<Connection>, IndexError> {
         let Ok(_lock) = Lock::acquire(self.store.paths(), &self.files.lock, self.store.remaining_wait(INDEX_LOCK_WAIT))
         else {
-            return Ok(None);
+            return if self.until.is_some() { Err(IndexError::Late) } else { Ok(None) };
         };
         // missing notes may be known to the old index only
         let fetched = match self.refresh() {
             Ok(Some((db, missing))) if !self.fetch(&missing) => return Ok(Some(db)),
             Ok(Some(_)) => true,
+            Err(IndexError::Late) => return Err(IndexError::Late),
             Ok(None) | Err(_) => self.fetch(&self.rebuild()?),
         };
         if fetched {
@@ -221,6 +239,7 @@ impl IndexUpdate<'_> {
             {
                 progress(done);
             }
+            if self.until.is_some_and(|until| Instant::now() > until) { Err(IndexError::Late) } else { Ok(()) }
         };
         for (namespace, (old, new)) in held.into_iter().zip(self.wanted.trees).enumerate() {
             if old != new {

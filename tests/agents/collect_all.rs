@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, fed};
 
 /// Writes a transcript below the home, changed last at `hour` of the day.
 pub fn put(place: &Sandbox, path: &str, rows: &[Value], hour: u64) -> PathBuf {
@@ -200,7 +200,7 @@ fn the_sessions_of_all_agents_and_worktrees_are_collected_once_and_dated_as_they
         "{resume}"
     );
     let resume = repo.json(["resume", "--ai", "claude-code"]);
-    let context = "The c1 parser is mended.\nFailed at last: make check";
+    let context = "The c1 parser is mended.\nCommands that still fail: make check";
     assert_eq!(resume["sessions"][0]["next_session_context"], context, "{resume}");
     let shown = repo.json(["session", "show", "x1"]);
     assert_eq!(shown["transcripts"][0]["files_modified"], json!(["src/src/cache.rs"]), "{shown}");
@@ -326,13 +326,80 @@ fn a_session_that_may_go_on_is_not_ended() {
 fn a_fork_continues_the_parent_that_is_collected_with_it() {
     let place = Sandbox::new();
     let (repo, _) = repository(&place);
+    // the parent went on last
+    for (id, parent, hour) in [("x1", None, 9), ("x2", Some("x1"), 8), ("x3", Some("x2"), 7)] {
+        let mut rows = codex(id, &repo.path, 4, &json!({}));
+        rows[0]["payload"]["forked_from_id"] = json!(parent);
+        put(&place, &codex_file(id), &rows, hour);
+    }
+    assert_eq!(repo.json(["collect", "--all"])["new_sessions"], 3);
+    let [first, second, third] = ["x1", "x2", "x3"].map(|id| repo.json(["session", "show", id]));
+    assert_eq!((&second["from"], &third["from"]), (&first["session_id"], &second["session_id"]), "{second}");
+}
+
+#[test]
+fn what_a_subagent_wrote_to_a_file_of_its_own_is_no_session() {
+    let place = Sandbox::new();
+    let (repo, [commit, _]) = repository(&place);
     put(&place, &codex_file("x1"), &codex("x1", &repo.path, 4, &json!({})), 8);
-    let mut fork = codex("x2", &repo.path, 5, &json!({}));
-    fork[0]["payload"]["forked_from_id"] = json!("x1");
-    put(&place, &codex_file("x2"), &fork, 9);
-    assert_eq!(repo.json(["collect", "--all"])["new_sessions"], 2);
-    let [parent, child] = ["x1", "x2"].map(|id| repo.json(["session", "show", id]));
-    assert_eq!(child["from"], parent["session_id"], "{child}");
+    let mut child = codex("x2", &repo.path, 4, &json!({"commit_hash": commit}));
+    child[0]["payload"]["parent_thread_id"] = json!("x1");
+    put(&place, &codex_file("x2"), &child, 8);
+    let all = repo.json(["collect", "--all"]);
+    assert_eq!((&all["agents"][0]["transcripts"], &all["unproven"]), (&json!(1), &json!([])), "{all}");
+    assert_eq!(sessions(&repo), ["x1"]);
+}
+
+#[test]
+fn agents_keep_transcripts_where_their_variables_say() {
+    let place = Sandbox::new();
+    let (repo, _) = repository(&place);
+    let own = place.path().join("home/own");
+    let start = json!({"type": "session.start", "timestamp": at(4, 0), "data": {"sessionId": "p1", "context": {"cwd": repo.path}}});
+    let said = json!({"type": "user.message", "timestamp": at(4, 1), "data": {"content": "Add a cache"}});
+    put(&place, "own/session-state/p1/events.jsonl", &[start, said.clone()], 8);
+    put(
+        &place,
+        "own/.gemini/tmp/work/chats/session-g1.jsonl",
+        &[
+            json!({"sessionId": "g1", "startTime": at(5, 0), "kind": "main"}),
+            json!({"id": "1", "timestamp": at(5, 1), "type": "user", "content": "Add a cache"}),
+        ],
+        9,
+    );
+    std::fs::write(own.join(".gemini/tmp/work/.project_root"), repo.path.display().to_string()).expect("a file");
+    for (variable, id) in [("COPILOT_HOME", "p1"), ("GEMINI_CLI_HOME", "g1")] {
+        let mut command = repo.program();
+        command.args(["collect", "--all"]).env(variable, &own);
+        fed(command, b"").ok();
+        assert_eq!(sessions(&repo).last().map(String::as_str), Some(id));
+    }
+}
+
+#[test]
+fn a_new_user_with_sixty_old_sessions_has_something_to_resume_search_and_look_at() {
+    let place = Sandbox::new();
+    let (repo, _) = repository(&place);
+    for number in 0..60 {
+        let id = format!("s{number}");
+        let (hour, file) = (4 + number / 12, claude_file(&id));
+        match number % 2 {
+            0 => put(&place, &file, &claude(&id, &repo.path, hour), hour),
+            _ => put(&place, &codex_file(&id), &codex(&id, &repo.path, hour, &json!({})), hour),
+        };
+    }
+    let all = repo.json(["collect", "--all"]);
+    assert_eq!(
+        (&all["new_sessions"], &all["handoffs"], &all["sent_to"]),
+        (&json!(60), &json!(60), &json!([])),
+        "{all}"
+    );
+    let resume = repo.json(["resume"]);
+    assert_eq!(resume["sessions"][0]["next_session_context"], "The s58 parser is mended.", "{resume}");
+    let found = repo.json(["search", "cache"]);
+    assert!(!found["hits"].as_array().expect("a list").is_empty(), "{found}");
+    let page = repo.run(["report", "--html", "-"]).ok().out;
+    assert!(page.contains("Mend the s58 parser") && page.contains("claude-code"), "{}", page.len());
 }
 
 #[test]
@@ -449,7 +516,7 @@ fn init_offers_the_earlier_sessions_and_says_where_they_go() {
     let agreed = typed(&repo, "git-empirica init", "y\n");
     assert!(
         agreed.contains(&format!("Collect {offer}? [Y/n]"))
-            && agreed.contains("Collected 2 transcripts into 2 new sessions"),
+            && agreed.contains("Collected 2 transcripts: 2 new sessions"),
         "{agreed}"
     );
     assert_eq!(sessions(&repo), ["c1", "x1"]);

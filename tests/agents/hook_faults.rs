@@ -12,7 +12,7 @@ const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "cursor", "copilot"
 fn events(agent: &str) -> [&'static str; 6] {
     match agent {
         "codex" => ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"],
-        "gemini" => ["SessionStart", "BeforeAgent", "AfterTool", "PreCompress", "AfterAgent", "SessionEnd"],
+        "gemini" => ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "AfterAgent", "SessionEnd"],
         "cursor" => ["sessionStart", "beforeSubmitPrompt", "postToolUseFailure", "preCompact", "stop", "sessionEnd"],
         "copilot" => {
             ["sessionStart", "userPromptSubmitted", "postToolUseFailure", "preCompact", "agentStop", "sessionEnd"]
@@ -95,6 +95,8 @@ fn an_agent_goes_on_with_payloads_of_every_bad_form() {
         for form in forms {
             goes_on(hook(&repo, "claude-code", event), form, &format!("{event} {:?}", &form[..form.len().min(40)]));
         }
+        let doctor = repo.run(["doctor"]).out;
+        assert!(doctor.contains(&format!("agent claude-code {event}: cannot read the agent's input")), "{doctor}");
     }
     assert_eq!(findings(&repo), 1);
     repo.fsck();
@@ -121,6 +123,45 @@ fn an_agent_goes_on_with_a_full_disk_and_doctor_tells() {
     // afterwards all is as ever
     goes_on(hook(&repo, "claude-code", "SessionStart"), &payload(&repo, "after"), "after");
     assert_eq!(repo.json(["session", "show", "after"])["active"], true);
+    repo.fsck();
+}
+
+#[test]
+fn an_agent_does_not_wait_for_the_index_of_a_long_history() {
+    let place = Sandbox::new();
+    let repo = place.init("long");
+    repo.commit("a", "a", "first");
+    repo.run(["finding", "kept"]).ok();
+    repo.run(["session", "end"]).ok();
+    // another process makes it
+    let lock = std::fs::File::create(repo.path.join(".git/empirica/index.lock")).expect("the lock");
+    lock.lock().expect("it is free");
+    goes_on(hook(&repo, "claude-code", "SessionStart"), &payload(&repo, "late"), "a start");
+    drop(lock);
+    let has_begun = || repo.json(["session", "list"])["sessions"][0]["external_id"] == "late";
+    assert!((0..100).any(|_| has_begun() || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        false
+    }));
+    assert_eq!(repo.run(["doctor"]).ok().out.matches("agent claude-code").count(), 0);
+}
+
+#[test]
+fn repeated_payloads_are_one_session_that_ends_once() {
+    let place = Sandbox::new();
+    let repo = place.init("again");
+    repo.commit("a", "a", "first");
+    for agent in AGENTS {
+        for event in events(agent) {
+            for _ in 0..2 {
+                goes_on(hook(&repo, agent, event), &payload(&repo, agent), event);
+            }
+        }
+        let lines = repo.run(["export", "--jsonl"]).ok().out;
+        let of = |kind: &str| lines.lines().filter(|line| line.contains(&format!("\"kind\":\"{kind}\""))).count();
+        let so_far = AGENTS.iter().position(|other| *other == agent).expect("an agent") + 1;
+        assert_eq!((of("session_start"), of("session_end"), of("handoff")), (so_far, so_far, so_far), "{agent}");
+    }
     repo.fsck();
 }
 

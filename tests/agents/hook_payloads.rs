@@ -1,5 +1,7 @@
 //! Agents' hooks: the payloads that each agent sends, through a whole session.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use crate::commands::session::collect::here;
@@ -88,7 +90,7 @@ fn names(agent: &str) -> Names {
     match agent {
         "claude-code" => ("SessionStart", "UserPromptSubmit", "PreCompact", None, "Stop", "SessionEnd"),
         "codex" => ("SessionStart", "UserPromptSubmit", "PreCompact", None, "Stop", "SessionEnd"),
-        "gemini" => ("SessionStart", "BeforeAgent", "PreCompress", None, "AfterAgent", "SessionEnd"),
+        "gemini" => ("SessionStart", "BeforeAgent", "", None, "AfterAgent", "SessionEnd"),
         "cursor" => ("sessionStart", "beforeSubmitPrompt", "preCompact", None, "stop", "sessionEnd"),
         "copilot" => ("sessionStart", "userPromptSubmitted", "preCompact", None, "agentStop", "sessionEnd"),
         _ => (
@@ -129,6 +131,22 @@ fn left_by_another(repo: &Repo<'_>) {
     repo.json(["session", "end"]);
 }
 
+/// A chat of Gemini CLI that was compressed.
+fn compressed_chat(at: &At<'_, '_>) -> PathBuf {
+    let path = at.repo.path.join(".git/chat.jsonl");
+    let message = |id: &str, kind: &str, text: &str| json!({"id": id, "type": kind, "content": [{"text": text}]});
+    let told = [
+        message("s", "user", "<state_snapshot>x</state_snapshot>"),
+        message("a", "gemini", "Got it. Thanks for the additional context!"),
+    ];
+    let rows = [
+        json!({"sessionId": at.session, "projectHash": "0", "startTime": "2026-03-01T12:00:00.000Z"}),
+        json!({"$set": {"messages": told}}),
+    ];
+    std::fs::write(&path, rows.map(|row| row.to_string() + "\n").concat()).expect("the chat");
+    path
+}
+
 const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"];
 
 #[test]
@@ -158,15 +176,14 @@ fn every_event_of_every_agent_has_its_effect() {
         let context = at.context(prompt, json!({"prompt": "go on"}));
         assert!(context.contains("was not safe to act on") && context.contains("severe"), "{agent}: {context}");
 
-        if agent == "gemini" {
-            // it only looks whether to compress
-            at.quiet(before, json!({"trigger": "auto"}));
-            assert_ne!(repo.json(["checkpoint", "list"])["checkpoints"][0]["trigger"], "pre_compact");
+        if agent != "gemini" {
+            at.quiet(before, json!({"trigger": "manual"}));
+            let points = repo.json(["checkpoint", "list"]);
+            assert_eq!(points["checkpoints"][0]["trigger"], "pre_compact", "{agent}");
         }
-        at.quiet(before, json!({"trigger": "manual"}));
-        let points = repo.json(["checkpoint", "list"]);
-        assert_eq!(points["checkpoints"][0]["trigger"], "pre_compact", "{agent}");
         let context = match (agent, after) {
+            // only its transcript tells
+            ("gemini", _) => at.context(prompt, json!({"prompt": "go on", "transcript_path": compressed_chat(&at)})),
             (_, Some(after)) => at.context(after, json!({})),
             ("claude-code" | "codex", None) => at.context(begin, json!({"source": "compact"})),
             // nothing tells of the compaction: the next prompt does

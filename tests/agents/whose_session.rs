@@ -152,9 +152,11 @@ fn a_session_without_hooks_is_caught_up_after_its_agent_ended() {
     assert_eq!(collected(), Some(0), "it goes on");
     client.end();
     assert_eq!(collected(), Some(1));
-    assert_eq!(repo.json(["session", "show", "below"])["task"], "Mend the below parser");
+    let shown = repo.json(["session", "show", "below"]);
+    assert_eq!((&shown["task"], shown["ended_at"].is_string()), (&json!("Mend the below parser"), true), "{shown}");
     assert_eq!(collected(), Some(1));
     assert_eq!(repo.json(["session", "list"])["total_sessions"], 1);
+    assert_eq!(repo.json(["handoff", "list"])["handoffs"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]

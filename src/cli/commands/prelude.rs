@@ -12,8 +12,8 @@ pub use empirica_notes::error::{Error, Result, empirica};
 /// The agent and the session of a command.
 #[derive(Debug, Clone, Args)]
 pub struct Identity {
-    /// The agent of the record [default: EMPIRICA_AI, else the session's agent, else the agent that runs
-    /// the command, else empirica.ai, else user.name]
+    /// The agent of the record [default: EMPIRICA_AI, else the session's agent, else empirica.ai, else
+    /// the agent that runs the command, else user.name]
     #[arg(long, value_name = "ID", hide_short_help = true)]
     pub ai: Option<String>,
     /// The session: an id, 4 or more characters of one, latest, latest:active, latest:<ai>, latest:active:<ai>, or the

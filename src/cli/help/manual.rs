@@ -39,7 +39,8 @@ empirica.agentHooks
 Whether the hooks of agents act in this repository. Default: true.
 .TP
 empirica.ai
-The agent of a record, if neither \-\-ai, EMPIRICA_AI nor a session names one. Default: user.name.
+The agent of a record, if neither \-\-ai, EMPIRICA_AI nor a session names one. Default: the agent that runs the command, else
+user.name.
 .TP
 empirica.digest
 Whether a commit made in a session gets a digest of the claims since the last one. Default: true, unless empirica.sync

@@ -94,6 +94,18 @@ impl Index<'_> {
         Ok(found)
     }
 
+    /// The sessions with an agent's own id that began in one of these places and have ended, newest start first: at most `most` of
+    /// each place.
+    pub fn ended_at(&self, places: &[String], most: usize) -> Result<Vec<Session>> {
+        let condition = format!(
+            "ended_at IS NOT NULL AND external_id IS NOT NULL AND place = ? ORDER BY started_at DESC, began DESC LIMIT {most}"
+        );
+        let started = places.iter().map(|place| self.started(&condition, [place]));
+        let mut found = started.collect::<Result<Vec<_>>>()?.concat();
+        found.reverse();
+        Ok(found)
+    }
+
     /// Sessions of an agent or all, by their newest record, last one first: at most `most` after the first `skip`.
     pub fn last_heard(&self, ai: Option<&str>, skip: usize, most: usize) -> Result<Vec<SessionRow>> {
         let filter = if ai.is_some() { "ai = ?1" } else { "?1 IS NULL" };

@@ -32,9 +32,12 @@ struct DerivedSession {
 }
 
 /// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` for each.
-pub fn derive_sessions(inserter: &RowInserter<'_>, tell: &mut dyn FnMut()) -> Result<(), IndexError> {
+pub fn derive_sessions(
+    inserter: &RowInserter<'_>,
+    tell: &mut dyn FnMut() -> Result<(), IndexError>,
+) -> Result<(), IndexError> {
     inserter.touched.iter().try_for_each(|s| {
-        tell();
+        tell()?;
         let derived = derive(inserter.db, &inserter.texts, &inserter.parsed, *s)?;
         write(inserter.db, *s, derived.as_ref(), inserter.is_new)
     })

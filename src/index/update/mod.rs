@@ -94,7 +94,7 @@ impl<'f> RowInserter<'f> {
         namespace: usize,
         old: Oid,
         new: Oid,
-        tell: &mut dyn FnMut(),
+        tell: &mut dyn FnMut() -> Result<(), IndexError>,
     ) -> Result<(), IndexError> {
         let repo = self.repo;
         if old == repo.empty_tree() {
@@ -103,7 +103,7 @@ impl<'f> RowInserter<'f> {
             let mut text = Vec::new();
             for (target, blob) in all {
                 let n = self.note(namespace, target, &Content::Blob(blob), false)?;
-                tell();
+                tell()?;
                 // a damaged note hides no others; doctor reports it
                 match repo.read_blob_into(blob, &mut text) {
                     Ok(true) => self.lines_added(n, &text)?,
@@ -138,7 +138,7 @@ impl<'f> RowInserter<'f> {
                 }
             }
             gone.into_iter().try_for_each(|n| self.remove(n))?;
-            tell();
+            tell()?;
         }
         Ok(())
     }

@@ -112,8 +112,9 @@ impl Filed<'_> {
         let newest = self.context.store.now().timestamp_millis();
         let ms = u64::try_from(time.timestamp_millis().min(newest)).unwrap_or_default();
         let mut bits = [0; 10];
-        let size = self.transcript.size.to_string();
-        bits.copy_from_slice(&digest(&[self.session.id.as_str(), body.kind(), &size])[..10]);
+        let from = if let Body::Transcript(part) = body { part.from } else { 0 };
+        let part = format!("{from}-{}", self.transcript.size);
+        bits.copy_from_slice(&digest(&[self.session.id.as_str(), body.kind(), &part])[..10]);
         Id::derived(ms + rank, &bits)
     }
 
@@ -190,7 +191,7 @@ impl Filed<'_> {
     }
 
     /// What the transcript says for the next session: its pending tasks, a message without an answer; the last answer, and
-    /// commands that failed at last.
+    /// commands that still fail.
     fn input(&self) -> HandoffInput {
         let mut next_steps: Vec<String> = self.transcript.pending_tasks.iter().map(pending_text).collect();
         let messages = &self.transcript.messages;
@@ -199,7 +200,9 @@ impl Filed<'_> {
         let answer = messages.iter().rev().find(|message| message.role == Role::Assistant);
         let answer = answer.map(|message| &message.text).or(self.transcript.summary.as_ref());
         let failed = self.transcript.failed_commands.iter().rev().take(FAILED).cloned().collect::<Vec<_>>().join("; ");
-        let failed = Some(failed).filter(|failed| !failed.is_empty()).map(|failed| format!("Failed at last: {failed}"));
+        let failed = Some(failed)
+            .filter(|failed| !failed.is_empty())
+            .map(|failed| format!("Commands that still fail: {failed}"));
         let context: Vec<String> = answer.map(|text| short(text, MAX_QUOTE)).into_iter().chain(failed).collect();
         HandoffInput {
             next_steps: (!next_steps.is_empty()).then_some(next_steps),

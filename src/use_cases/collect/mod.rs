@@ -3,7 +3,7 @@
 pub mod all;
 mod filed;
 pub mod of_session;
-mod seen;
+pub mod seen;
 pub mod view;
 
 use std::collections::BTreeSet;

@@ -16,7 +16,7 @@ use crate::render::format::{duration, seconds_between};
 use crate::use_cases::handoff;
 use crate::use_cases::handoff::build::HandoffParts;
 use crate::use_cases::handoff::managed::CheckedHandoff;
-use empirica_notes::error::{Error, Result, empirica, option, text};
+use empirica_notes::error::{Error, Kind, Result, empirica, option, text};
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
@@ -267,6 +267,29 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
             .suggest(text!["Name the session with ", option("--session"), ", or leave ", option("--ai"), " out."])
             .command(empirica("session list")));
     }
+    end_session(context, session, reason)
+}
+
+/// Ends a session that its agent leaves; with a handoff, if it has content and no handoff.
+pub fn end_with_handoff(context: &CommandContext<'_>, session: WorkingSession, reason: Option<String>) -> Result<()> {
+    let records = gather(context, &session.id)?;
+    if records.handoffs.is_empty() && records.has_content() {
+        let content = HandoffParts { automatic: true, ..HandoffParts::default() };
+        match handoff::write::write(context, &session, HandoffInput::default(), &content) {
+            // the handoff would be empty
+            Err(error) if error.kind() == Kind::Refused => {}
+            written => drop(written?),
+        }
+    }
+    end_session(context, session, reason).map(|_| ())
+}
+
+/// Ends a session, and flushes.
+pub fn end_session(
+    context: &CommandContext<'_>,
+    session: WorkingSession,
+    reason: Option<String>,
+) -> Result<EndOutcome> {
     let session_records = gather(context, &session.id)?;
     if let Some(ended) = &session_records.session.ended_at {
         return Err(Error::refused(format!("cannot end session {}: it has already ended", session.id.short()))

@@ -5,4 +5,5 @@ pub mod lifecycle;
 pub mod project_overview;
 pub mod resume;
 pub mod status;
+pub mod unattended;
 pub mod view;

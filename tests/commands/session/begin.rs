@@ -99,7 +99,6 @@ const ENVIRONMENTS: [(&str, &str); 8] = [
 fn an_agent_is_detected_from_its_environment() {
     let place = Sandbox::new();
     let repo = place.repo("r");
-    repo.git(["config", "empirica.ai", "configured"]).ok();
     let mut sessions = std::collections::BTreeMap::new();
     for (variable, agent) in ENVIRONMENTS {
         let json = repo.json_with_env(&[(variable, "1")], ["finding", variable]);
@@ -117,6 +116,13 @@ fn an_agent_is_detected_from_its_environment() {
     assert_eq!(named["session_started"]["ai_id"], "you");
     let inner = repo.json_with_env(&[("CLAUDECODE", "1"), ("CODEX_CI", "1")], ["finding", "x"]);
     assert_eq!(inner["session_id"], sessions["codex"]);
+    repo.git(["config", "empirica.ai", "configured"]).ok();
+    let named = repo.json_with_env(&[("CLAUDECODE", "1")], ["finding", "x"]);
+    assert_eq!(named["session_started"]["ai_id"], "configured");
+    assert_eq!(
+        repo.json_with_env(&[("GEMINI_CLI", "1")], ["finding", "x"])["session_id"],
+        named["session_started"]["session_id"]
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::cli::commands::assess::assessment::AssessmentArguments;
 use crate::cli::commands::prelude::*;
 use crate::use_cases::checkpoint::{save, snapshot, view};
 use crate::use_cases::session::compaction;
+use crate::use_cases::session::project_overview::Extent;
 use empirica_notes::model::{Phase, Trigger};
 
 mod list;
@@ -91,7 +92,7 @@ impl Checkpoint {
         if !is_after_compaction {
             return Ok(view::taken(&taken));
         }
-        let outcome = compaction::run(&opened, &taken)?;
+        let outcome = compaction::run(&opened, &taken, Extent::WHOLE)?;
         let budget = self.budget.map_or(compaction::view::BUDGET, |budget| budget as usize);
         compaction::view::answer(&taken, &outcome, budget, context.form(), &mut context.templates()?)
     }

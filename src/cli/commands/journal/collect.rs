@@ -12,8 +12,8 @@ use empirica_transcripts::model::Agent;
 /// unreadable rows.
 ///
 /// With --all, reads every transcript of this repository that the agents on this machine keep: made in any of its worktrees,
-/// or in a folder that no longer exists, if the transcript names a commit or a remote of this repository. Other folders
-/// where the repository was earlier must be named once. Dates the records as the transcripts, on the commits of that time, and
+/// or in a folder that no longer exists, if the transcript names a commit or a remote of this repository. Name any other
+/// folder where the repository was earlier; it is remembered. Dates the records as the transcripts, on the commits of that time, and
 /// writes a handoff for each session that is over. Leaves out transcripts that changed within the last 5 minutes and have
 /// no session: they may go on. Sends nothing. If a transcript cannot be read, collects the others, and exits with 1.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use crate::use_cases::session::{lifecycle, view};
 /// session continues that session.
 #[derive(Debug, Args)]
 pub struct Start {
-    /// The agent [default: EMPIRICA_AI, else the agent that runs the command, else empirica.ai,
+    /// The agent [default: EMPIRICA_AI, else empirica.ai, else the agent that runs the command,
     /// else user.name]
     #[arg(long, value_name = "ID")]
     pub ai: Option<String>,

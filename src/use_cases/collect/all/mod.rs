@@ -143,9 +143,19 @@ pub fn run(
     let commits = FirstParents::since(context.repo, oldest)?;
     let mut batch = Batch { context, commits, outcome: &mut outcome, seen: &mut seen, read: Vec::new(), bytes: 0 };
     let total = transcripts.len();
-    for (done, found) in transcripts.into_iter().enumerate() {
+    let (mut done, mut forks) = (0, Vec::new());
+    for at in 0..total {
         progress(done, total);
-        batch.add(found)?;
+        match batch.add(&transcripts[at], &transcripts[at + 1..])? {
+            Read::Done => done += 1,
+            Read::AfterParent => forks.push(at),
+        }
+    }
+    batch.store()?;
+    for at in forks.into_iter().rev() {
+        progress(done, total);
+        batch.add(&transcripts[at], &[])?;
+        done += 1;
     }
     batch.store()?;
     progress(total, total);
@@ -229,24 +239,32 @@ struct Batch<'b, 'c> {
     bytes: u64,
 }
 
+#[derive(PartialEq)]
+enum Read {
+    Done,
+    /// To be read again after the transcript of its parent, which it names.
+    AfterParent,
+}
+
 impl Batch<'_, '_> {
-    /// Reads a transcript, unless it is unchanged since it was read.
-    fn add(&mut self, found: FoundTranscript) -> Result<()> {
-        if self.seen.has(self.context, &found) {
-            return Ok(());
+    /// Reads a transcript, unless it is unchanged since it was read, or a fork of one of `later`.
+    fn add(&mut self, found: &FoundTranscript, later: &[FoundTranscript]) -> Result<Read> {
+        if self.seen.has(self.context, found) {
+            return Ok(Read::Done);
         }
-        match find::read(&found) {
-            Ok(transcript) if is_empty(&transcript) => self.seen.add(&found, None),
+        match find::read(found) {
+            Ok(transcript) if is_empty(&transcript) => self.seen.add(found, None),
+            Ok(transcript) if is_fork_of_any(&transcript, later) => return Ok(Read::AfterParent),
             Ok(transcript) => {
                 self.bytes += found.bytes;
-                self.read.push((found, transcript));
+                self.read.push((found.clone(), transcript));
             }
-            Err(error) => self.fail(&found, &Error::from(error)),
+            Err(error) => self.fail(found, &Error::from(error)),
         }
-        match self.read.len() >= BATCH || self.bytes >= BATCH_BYTES {
-            true => self.store(),
-            false => Ok(()),
+        if self.read.len() >= BATCH || self.bytes >= BATCH_BYTES {
+            self.store()?;
         }
+        Ok(Read::Done)
     }
 
     fn fail(&mut self, found: &FoundTranscript, error: &Error) {
@@ -324,14 +342,19 @@ fn is_empty(transcript: &Transcript) -> bool {
     transcript.messages.is_empty() && transcript.tools.is_empty() && transcript.tokens.sum() == 0
 }
 
+fn is_fork_of_any(transcript: &Transcript, found: &[FoundTranscript]) -> bool {
+    let parent = transcript.parent.as_deref();
+    parent.is_some_and(|parent| found.iter().any(|one| one.agent == transcript.agent && one.is_of(parent)))
+}
+
 fn is_in_use(found: &FoundTranscript) -> bool {
     // a time ahead of the clock is recent
     SystemTime::now().duration_since(found.modified).map_or(true, |age| age < IN_USE)
 }
 
 fn busy() -> Error {
-    Error::refused("cannot collect: another process collects transcripts")
-        .reason(format!("it took longer than {} s", PATIENCE.as_secs()))
+    Error::refused("cannot collect: another process is collecting transcripts")
+        .reason(format!("timed out after {} s", PATIENCE.as_secs()))
         .suggest("Wait until it is done, then repeat the command: what was stored is kept.")
         .command(empirica("collect").flag("--all"))
 }

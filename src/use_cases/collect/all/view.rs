@@ -93,7 +93,7 @@ pub fn answer(outcome: &CollectAllOutcome) -> Answer {
     for (folder, count) in unproven.iter().take(FOLDERS) {
         let transcripts = format::count(*count, "transcript");
         answer = answer.say(format!(
-            "{transcripts} of {} left out: nothing shows that it was this repository. If it was: {}",
+            "{transcripts} made in {} left out: nothing shows that they belong to this repository. To collect them anyway: {}",
             safe::line(folder),
             take(folder)
         ));
@@ -128,7 +128,7 @@ pub fn collected(outcome: &CollectAllOutcome, answer: Answer) -> Answer {
     let mut answer = answer.say(match outcome.collected {
         0 => "Nothing is new in them.".to_owned(),
         collected => format!(
-            "Collected {} into {}, with {}.",
+            "Collected {}: {}, {}.",
             transcripts(collected),
             format::count(outcome.new_sessions, "new session"),
             format::count(outcome.handoffs, "handoff")
@@ -136,8 +136,9 @@ pub fn collected(outcome: &CollectAllOutcome, answer: Answer) -> Answer {
     });
     if outcome.in_use > 0 {
         let left_out = transcripts(outcome.in_use);
-        answer = answer
-            .say(format!("Left out {left_out} changed within the last 5 minutes: collect when the session is over."));
+        answer = answer.say(format!(
+            "Left out {left_out} that changed in the last 5 minutes: collect again when the session is over."
+        ));
     }
     if outcome.skipped_rows > 0 {
         let rows = format::count(outcome.skipped_rows as usize, "row");
@@ -152,7 +153,7 @@ fn sent(outcome: &CollectAllOutcome, answer: Answer) -> Answer {
         return answer;
     }
     answer.say(format!(
-        "They are only here. The next push sends them to {}; {} shows what, and git config empirica.sync off keeps records here.",
+        "They are stored only in this clone. The next push sends them to {}; to preview: {}; to keep them local: git config empirica.sync off",
         outcome.sent_to.iter().map(|name| safe::line(name)).collect::<Vec<_>>().join(", "),
         empirica("sync").flag("--dry-run")
     ))

@@ -7,8 +7,10 @@ use crate::use_cases::checkpoint;
 use crate::use_cases::checkpoint::snapshot::SnapshotRequest;
 use crate::use_cases::collect::Collection;
 use crate::use_cases::hooks::agent::event::HookEvent;
-use crate::use_cases::hooks::agent::{Injection, event_session};
+use crate::use_cases::hooks::agent::event_session;
+use crate::use_cases::hooks::agent::injection::Injection;
 use crate::use_cases::session::compaction;
+use crate::use_cases::session::project_overview::Extent;
 use empirica_notes::error::Result;
 use empirica_notes::model::Body;
 use empirica_notes::model::assessment::Trigger;
@@ -31,7 +33,7 @@ pub fn before(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Opt
 
 pub fn after(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: bool) -> Result<Option<Injection>> {
     let Some(taken) = snapshot_now(context, event, Trigger::PostCompact, is_beginning)? else { return Ok(None) };
-    let outcome = compaction::run(context, &taken)?;
+    let outcome = compaction::run(context, &taken, Extent::AFTER_COMPACTION)?;
     let scan = context.session(&taken.session_id)?;
     let gate = gate(&scan, &taken.session_id, WINDOW);
     Ok(Some(Injection::Compacted(Box::new(taken), Box::new(outcome), gate)))

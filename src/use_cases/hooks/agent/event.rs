@@ -92,10 +92,7 @@ fn event(agent: Agent, name: &str, payload: &Value) -> Option<HookKind> {
             _ => StartSource::Startup,
         }),
         EventKind::Prompt => HookKind::Prompt,
-        EventKind::CompactsIfManual if text(dialect, payload, "trigger").as_deref() != Some("manual") => {
-            HookKind::Nothing
-        }
-        EventKind::Compacts | EventKind::CompactsIfManual => HookKind::BeforeCompact,
+        EventKind::Compacts => HookKind::BeforeCompact,
         EventKind::Compacted | EventKind::CompactedWithReply => HookKind::AfterCompact,
         EventKind::Stops => HookKind::TurnEnd,
         EventKind::Ends => HookKind::SessionEnd { reason: text(dialect, payload, "reason").unwrap_or_default() },
@@ -131,17 +128,13 @@ fn failed(agent: Agent, payload: &Value, surely: bool) -> HookKind {
 /// The nonzero exit code of a shell's command, if only the text of the result or the transcript has it.
 fn exited(agent: Agent, tool: &str, payload: &Value, response: &Value) -> Option<String> {
     category(agent, tool).filter(|category| *category == "shell")?;
-    let text = response.as_str().or_else(|| response.get("llmContent")?.as_str());
-    let in_text = text.and_then(|text| exit_line(agent, text)).map(str::to_owned);
+    let said = response.as_str().or_else(|| response.get("llmContent")?.as_str());
+    let in_text = said.and_then(|text| exit_line(agent, text)).map(str::to_owned);
     in_text.or_else(|| {
-        let key = |key| text_of(agent, payload, key).filter(|_| agent == Agent::Codex);
+        let key = |key| text(&entry(agent).dialect, payload, key).filter(|_| agent == Agent::Codex);
         let code = exit_code(Path::new(&key("transcript_path")?), &key("tool_use_id")?)?;
         (code != 0).then(|| format!("exit code {code}"))
     })
-}
-
-fn text_of(agent: Agent, payload: &Value, key: &str) -> Option<String> {
-    text(&entry(agent).dialect, payload, key)
 }
 
 /// The agent that runs us, by keys or variables unique to it, since agents also run hooks of others. `None` if
@@ -155,14 +148,13 @@ pub fn running(payload: &Value, env: &dyn Fn(&str) -> bool) -> Option<Agent> {
 }
 
 /// The common keys of payloads.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 12] = [
     "session_id",
     "agent_id",
     "parent_agent_id",
     "cwd",
     "transcript_path",
     "source",
-    "trigger",
     "reason",
     "tool_name",
     "tool_use_id",
@@ -230,7 +222,7 @@ mod tests {
                 "SessionStart UserPromptSubmit PreCompact PostCompact Stop SessionEnd PostToolUseFailure",
             ),
             (Agent::Codex, "SessionStart UserPromptSubmit PreCompact PostCompact Stop SessionEnd PostToolUse"),
-            (Agent::Gemini, "SessionStart BeforeAgent PreCompress AfterAgent SessionEnd AfterTool"),
+            (Agent::Gemini, "SessionStart BeforeAgent AfterAgent SessionEnd AfterTool"),
             (Agent::Cursor, "sessionStart beforeSubmitPrompt preCompact stop sessionEnd postToolUseFailure"),
             (Agent::Copilot, "sessionStart userPromptSubmitted preCompact agentStop sessionEnd postToolUseFailure"),
             (

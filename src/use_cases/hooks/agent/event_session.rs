@@ -3,10 +3,9 @@
 use crate::context::caller::stored_id;
 use crate::context::own_session::OwnSession;
 use crate::context::{CommandContext, active, records};
-use crate::fold::session_records::SessionRecords;
 use crate::use_cases::collect;
+use crate::use_cases::hooks::agent::background::is_large;
 use crate::use_cases::hooks::agent::event::{HookEvent, HookKind, StartSource};
-use crate::use_cases::hooks::agent::transcript::is_large;
 use crate::use_cases::session::lifecycle;
 use empirica_notes::error::Result;
 use empirica_notes::model::SessionId;
@@ -69,7 +68,7 @@ pub fn find_or_start(
             let id = lifecycle::start(context, request)?.session_id;
             if let Some(empty) = copied.and_then(|copied| copied.empty) {
                 context.selection.session = Some(empty.as_str().to_owned());
-                lifecycle::end(context, Some("it was forked before it went on".to_owned()))?;
+                lifecycle::end(context, Some("forked before it continued".to_owned()))?;
             }
             EventSession { id, continues }
         }
@@ -89,10 +88,11 @@ struct CopiedSession {
 /// resumed last. Claude Code resumes the parent under its ID, then goes on under another.
 fn copied_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<CopiedSession>> {
     if event.event == HookKind::SessionStart(StartSource::Fork) {
-        let parent = event.transcript.as_ref().filter(|path| path.is_file() && !is_large(event)).and_then(|path| {
-            let transcript = empirica_transcripts::read(path, None).ok()?;
-            transcript.parent
-        });
+        let parent =
+            event.transcript.as_ref().filter(|path| path.is_file() && !is_large(context, event)).and_then(|path| {
+                let transcript = empirica_transcripts::read(path, None).ok()?;
+                transcript.parent
+            });
         let Some(parent) = parent else { return Ok(None) };
         let known = collect::sessions_with_external_id(context, &stored_id(event.agent.name(), &parent))?.pop();
         return Ok(known.map(|parent| CopiedSession { parent: parent.id, empty: None }));
@@ -103,13 +103,8 @@ fn copied_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Opt
     let active = active::cached(context);
     let Some(resumed) = context.of_agent_process(&active) else { return Ok(None) };
     let records = records::gather(context, &resumed.id)?;
-    Ok(Some(match records.session.from.clone().filter(|_| !has_content(&records)) {
+    Ok(Some(match records.session.from.clone().filter(|_| !records.has_content()) {
         Some(parent) => CopiedSession { parent, empty: Some(resumed.id.clone()) },
         None => CopiedSession { parent: resumed.id.clone(), empty: None },
     }))
-}
-
-/// Whether a session has more than its start.
-pub fn has_content(records: &SessionRecords) -> bool {
-    records.entries > 0 || !records.assessments.is_empty() || !records.transcripts.is_empty()
 }

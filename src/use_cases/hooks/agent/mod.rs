@@ -1,10 +1,12 @@
 //! Hooks of agents: a session under the agent's ID, snapshots around a compaction, transcripts collected, a handoff
 //! at the end. They never fail, and never keep the agent waiting.
 
+mod background;
 pub mod call;
 mod compaction;
 pub mod event;
 mod event_session;
+pub mod injection;
 mod new_clone;
 mod start;
 mod transcript;
@@ -14,39 +16,26 @@ use std::time::Duration;
 
 use crate::context::caller::stored_id;
 use crate::context::records::gather_from;
-use crate::context::{CommandContext, Selection, WorkingSession, records};
+use crate::context::{CommandContext, Selection};
 use crate::fold::assessment::drift::WINDOW;
-use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
-use crate::fold::handoff_report::HandoffInput;
-use crate::use_cases::handoff::build::HandoffParts;
+use crate::use_cases::claim;
+use crate::use_cases::hooks::agent::background::BACKGROUND;
 use crate::use_cases::hooks::agent::event::{HookEvent, HookKind};
-use crate::use_cases::hooks::agent::start::SessionBrief;
+use crate::use_cases::hooks::agent::injection::Injection;
 use crate::use_cases::hooks::errors::in_one_line;
-use crate::use_cases::session::compaction::CompactionOutcome;
 use crate::use_cases::session::lifecycle;
-use crate::use_cases::{checkpoint, claim, handoff};
+use crate::use_cases::setup::agents::entries::{EventKind, entry};
 use empirica_notes::env::Env;
-use empirica_notes::error::{Kind, Result};
+use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::journal::Activity;
-use empirica_notes::model::{Body, Phase, SessionId};
+use empirica_notes::model::{Body, Phase};
 use empirica_notes::store::Render;
 
-/// Set in the environment of a background run.
-pub const BACKGROUND: &str = "EMPIRICA_IN_BACKGROUND";
-
-/// Text to add to the model's context.
-#[derive(Debug)]
-pub enum Injection {
-    /// At the start or resumption of a session.
-    Session(Box<SessionBrief>),
-    /// After a compaction: the snapshot and the project.
-    Compacted(Box<checkpoint::save::CheckpointOutcome>, Box<CompactionOutcome>, Gate),
-    /// After an unsafe CHECK.
-    Unsafe(SessionId, Gate),
-}
+/// How long an agent waits for the index of notes that are new here.
+const INDEX_WAIT: Duration = Duration::from_secs(1);
 
 /// Handles an event, and returns the text for the model; failures are logged. `payload` is the raw input, for a
 /// background run.
@@ -61,6 +50,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
         CommandContext::new(env, repo, render, Selection { ai, session: None, ..Default::default() }).ok()?;
     if env.get(BACKGROUND).is_none() {
         context.store.limit_waiting_for_hook();
+        context.index_cache.limit(INDEX_WAIT);
     }
     // as stored, to find it again
     let session = event.session.as_deref().map(|id| stored_id(event.agent.name(), id));
@@ -73,14 +63,19 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
         HookKind::BeforeCompact => compaction::before(&mut context, event),
         HookKind::AfterCompact => compaction::after(&mut context, event, false),
         HookKind::TurnEnd | HookKind::SessionEnd { .. }
-            if transcript::is_large(event) && env.get(BACKGROUND).is_none() =>
+            if env.get(BACKGROUND).is_none() && background::is_large(&context, event) =>
         {
-            transcript::in_new_process(&context, event, payload)
+            background::in_new_process(&context, event, payload)
         }
         HookKind::TurnEnd => transcript::collect_new(&mut context, event, Duration::ZERO),
         HookKind::SessionEnd { reason } => on_session_end(&mut context, event, reason),
         HookKind::ToolFailed { category, text } => on_tool_failure(&mut context, event, category, text),
         HookKind::Nothing => Ok(None),
+    };
+    let done = match done {
+        // made in the background, with what the event asks for
+        Err(_) if context.index_cache.is_late() => background::in_new_process(&context, event, payload),
+        done => done,
     };
     done.unwrap_or_else(|error| {
         context.store.hook_errors().add(&format!("agent {} {}", event.agent.name(), event.name), &in_one_line(&error));
@@ -101,6 +96,11 @@ fn on_prompt(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Opti
     let Some(event_session::EventSession { id, .. }) = event_session::find_or_start(context, event, true)? else {
         return Ok(None);
     };
+    let tells_compaction = |(_, kind): &(&str, EventKind)| *kind == EventKind::Compacts;
+    if !entry(event.agent).dialect.events.iter().any(tells_compaction) && !background::is_large(context, event) {
+        // its transcript does
+        transcript::collect_new(context, event, Duration::ZERO)?;
+    }
     let scan = context.session(&id)?;
     let records = gather_from(&scan, &id)?;
     if records.checkpoints.last().is_some_and(|(_, checkpoint)| checkpoint.trigger == Trigger::PreCompact) {
@@ -121,17 +121,8 @@ fn on_session_end(context: &mut CommandContext<'_>, event: &HookEvent, reason: &
     }
     let Some(id) = event_session::active_session(context, event)? else { return Ok(None) };
     context.selection.session = Some(id.as_str().to_owned());
-    let records = records::gather(context, &id)?;
-    if records.handoffs.is_empty() && event_session::has_content(&records) {
-        let session = WorkingSession { ai: context.author(Some(&records.session.ai)), id, note: None };
-        let content = HandoffParts { automatic: true, ..HandoffParts::default() };
-        match handoff::write::write(context, &session, HandoffInput::default(), &content) {
-            // the handoff would be empty
-            Err(error) if error.kind() == Kind::Refused => {}
-            written => drop(written?),
-        }
-    }
-    lifecycle::end(context, Some(reason.to_owned()).filter(|reason| !reason.trim().is_empty()))?;
+    let reason = Some(reason.to_owned()).filter(|reason| !reason.trim().is_empty());
+    lifecycle::end_with_handoff(context, context.working()?, reason)?;
     Ok(None)
 }
 

@@ -1,37 +1,20 @@
 //! The start of a session: what its agent is told.
 
-use crate::context::handoffs::ListedHandoff;
 use crate::context::{CommandContext, handoffs};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
 use crate::index::HandoffQuery;
-use crate::use_cases::collect;
 use crate::use_cases::handoff::arrival;
-use crate::use_cases::handoff::arrival::fold::Arrival;
+use crate::use_cases::hooks::agent::background::LARGE;
 use crate::use_cases::hooks::agent::event::{HookEvent, StartSource};
 use crate::use_cases::hooks::agent::event_session::{self, EventSession};
-use crate::use_cases::hooks::agent::{Injection, compaction, new_clone};
-use crate::use_cases::session::project_overview;
+use crate::use_cases::hooks::agent::injection::{Injection, SessionBrief};
+use crate::use_cases::hooks::agent::{compaction, new_clone};
+use crate::use_cases::session::project_overview::Extent;
+use crate::use_cases::session::{project_overview, unattended};
 use empirica_notes::error::Result;
 use empirica_notes::model::SessionId;
-
-/// Content for the start or resumption of a session.
-#[derive(Debug)]
-pub struct SessionBrief {
-    pub session: SessionId,
-    pub project: project_overview::ProjectOverviewOutcome,
-    /// The newest handoff, and its state.
-    pub handed: Option<(ListedHandoff, Arrival)>,
-    /// Whether it continues an earlier one.
-    pub continues: bool,
-    /// The confidence gate; for a new session, the one before its start, if that was unsafe.
-    pub gate: Option<Gate>,
-    /// Whether `git push` sends no records from this clone.
-    pub lacks_setup: bool,
-    /// Most tokens of the whole text.
-    pub budget: usize,
-}
 
 /// Default of `empirica.startBudget`, in tokens.
 const START_BUDGET: usize = 500;
@@ -48,7 +31,7 @@ pub fn on_session_start(
     if lacks_setup {
         new_clone::fetch_notes(context, &format!("agent {} {}", event.agent.name(), event.name))?;
     }
-    collect::of_session::catch_up(context, Some(event.agent))?;
+    unattended::catch_up(context, LARGE)?;
     let Some(EventSession { id, continues }) = event_session::find_or_start(context, event, true)? else {
         return Ok(None);
     };
@@ -58,7 +41,7 @@ pub fn on_session_start(
         return Ok(None);
     }
     let continues = continues || source == StartSource::Resume;
-    let project = project_overview::run(context, Some(id.clone()))?;
+    let project = project_overview::run(context, Some(id.clone()), Extent::START)?;
     let listed = handoffs::newest(&context.index()?, &HandoffQuery::default())?;
     let arrivals = arrival::changes_since(context, &listed.iter().collect::<Vec<_>>())?.0;
     // the confidence that was lost before is told to whoever comes next

@@ -11,7 +11,7 @@ use crate::use_cases::checkpoint::compare::{Comparison, compare};
 use crate::use_cases::checkpoint::diff;
 use crate::use_cases::checkpoint::diff::compared;
 use crate::use_cases::checkpoint::save::CheckpointOutcome as Taken;
-use crate::use_cases::session::project_overview;
+use crate::use_cases::session::project_overview::{self, Extent};
 use empirica_notes::error::Result;
 use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::{Assessment, Body, Checkpoint, Envelope, Id, Vector};
@@ -26,9 +26,9 @@ pub struct CompactionOutcome {
     pub project: project_overview::ProjectOverviewOutcome,
 }
 
-/// Compares a checkpoint after a compaction with the one before it.
-pub fn run(context: &CommandContext<'_>, taken: &Taken) -> Result<CompactionOutcome> {
-    let project = project_overview::run(context, Some(taken.session_id.clone()))?;
+/// Compares a checkpoint after a compaction with the one before it, and reads the project to that extent.
+pub fn run(context: &CommandContext<'_>, taken: &Taken, extent: Extent) -> Result<CompactionOutcome> {
+    let project = project_overview::run(context, Some(taken.session_id.clone()), extent)?;
     let index = context.index()?;
     let scan = index.ids(&taken.checkpoint.compared_with)?;
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {

@@ -29,12 +29,27 @@ pub struct ProjectOverviewOutcome {
     pub warnings: Vec<String>,
 }
 
-/// The most records of a kind, the newest ones. Of findings, older ones have less than a sixth of their importance.
-const NEWEST_PER_KIND: usize = 250;
+/// How much of the project is read, the newest first.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// The most records of a kind.
+    claims: usize,
+    /// The most active sessions, and agents, each with its newest session and its handoff.
+    sessions: usize,
+}
+
+impl Extent {
+    /// Older findings have less than a sixth of their importance.
+    pub const WHOLE: Self = Extent { claims: 250, sessions: usize::MAX };
+    /// For a few hundred tokens, for which an agent waits.
+    pub const START: Self = Extent { claims: 12, sessions: 0 };
+    /// For a thousand tokens.
+    pub const AFTER_COMPACTION: Self = Extent { claims: 12, sessions: 3 };
+}
 
 /// Reads the state of the project for the session `own`, else for the one that the user named, else for the active one here.
 /// A repository without records has an empty overview.
-pub fn run(context: &CommandContext<'_>, own: Option<SessionId>) -> Result<ProjectOverviewOutcome> {
+pub fn run(context: &CommandContext<'_>, own: Option<SessionId>, extent: Extent) -> Result<ProjectOverviewOutcome> {
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
     let named = own.is_none() && (context.selection.session.is_some() || context.selection.ai.is_some());
@@ -42,7 +57,7 @@ pub fn run(context: &CommandContext<'_>, own: Option<SessionId>) -> Result<Proje
         Some(own) => Some(own),
         None => requesting_session(context, &index, &mut warnings)?,
     };
-    let scan = overview_records(&index, own.as_ref())?;
+    let scan = overview_records(&index, own.as_ref(), extent)?;
     let mut sessions = BTreeMap::new();
     for id in scan.records().filter_map(|record| record.envelope.session.as_ref()) {
         if !sessions.contains_key(id)
@@ -65,15 +80,15 @@ pub fn run(context: &CommandContext<'_>, own: Option<SessionId>) -> Result<Proje
 
 /// The records for the overview: all of the requesting session, of active sessions and of the newest one of each agent, open
 /// goals, and the newest claims of all sessions.
-fn overview_records(index: &Index<'_>, own: Option<&SessionId>) -> Result<Scan> {
-    let newest = index.agents()?.into_iter();
+fn overview_records(index: &Index<'_>, own: Option<&SessionId>, extent: Extent) -> Result<Scan> {
+    let newest = index.agents()?.into_iter().take(extent.sessions);
     let mut sessions: BTreeSet<SessionId> = newest.clone().map(|(_, session)| session).collect();
-    sessions.extend(index.sessions(true)?.into_iter().map(|session| session.id));
+    sessions.extend(index.sessions(true)?.into_iter().rev().take(extent.sessions).map(|session| session.id));
     sessions.extend(own.cloned());
-    let only = RecordQuery { newest: Some(NEWEST_PER_KIND), ..RecordQuery::default() };
+    let only = RecordQuery { newest: Some(extent.claims), ..RecordQuery::default() };
     let mut out = index.kinds(&["finding", "dead_end", "mistake", "decision"], only)?;
-    out.merge(index.ids(&index.open("unknown", NEWEST_PER_KIND)?)?);
-    out.merge(index.goals(&index.open("goal", NEWEST_PER_KIND)?)?);
+    out.merge(index.ids(&index.open("unknown", extent.claims)?)?);
+    out.merge(index.goals(&index.open("goal", extent.claims)?)?);
     for id in &sessions {
         out.merge(index.session(id)?);
     }

@@ -10,9 +10,9 @@ use crate::context::{CommandContext, names};
 use crate::fold::collected::CollectedTranscript;
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
 use crate::fold::session_records::SessionRecords;
-use crate::use_cases::collect;
 use crate::use_cases::handoff::arrival;
 use crate::use_cases::handoff::arrival::fold::{Arrival, remaining};
+use crate::use_cases::session::unattended;
 use empirica_notes::error::Result;
 use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Envelope, Handoff, SessionId};
@@ -65,7 +65,7 @@ pub struct ResumeOutcome {
 /// The session of `--session`, or the `last` newest ones (1 to 5), of `--ai` if given. Skips sessions without entries, and those that only
 /// assessed themselves unless there is no other.
 pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
-    let late = collect::of_session::catch_up(context, None).err();
+    let late = unattended::catch_up(context, u64::MAX).err();
     let mut warnings = context.store.reconcile();
     warnings.extend(late.map(|error| error.in_one_line()));
     let index = context.index()?;

@@ -86,8 +86,6 @@ pub enum EventKind {
     Prompt,
     /// The context will be compacted.
     Compacts,
-    /// The same if the user asks for it; otherwise the agent only looks whether to compact.
-    CompactsIfManual,
     Compacted,
     /// The same, by an agent that reads the reply.
     CompactedWithReply,
@@ -196,10 +194,10 @@ pub fn entry(agent: Agent) -> AgentEntry {
             server: Server { files: &[".gemini/settings.json"], ..SERVERS },
             then: "start Gemini CLI at the top of the work tree: it asks for trust in the folder",
             dialect: Dialect {
+                // PreCompress fires before each request, whether or not anything is compressed
                 events: &[
                     ("SessionStart", Begins),
                     ("BeforeAgent", Prompt),
-                    ("PreCompress", CompactsIfManual),
                     ("AfterTool", ToolEnded),
                     ("AfterAgent", Stops),
                     ("SessionEnd", Ends),
@@ -318,7 +316,7 @@ impl HookFile {
         match kind {
             Begins | Stops => Some(10),
             Ends => Some(self.end),
-            Prompt | Compacts | CompactsIfManual | Failed | ToolEnded => Some(5),
+            Prompt | Compacts | Failed | ToolEnded => Some(5),
             Compacted | CompactedWithReply => None,
         }
     }
@@ -345,9 +343,7 @@ mod tests {
             assert!(!entry.server.files.is_empty() && !entry.then.is_empty(), "{agent:?}");
             assert!(!entry.program.is_empty() && !entry.traces.is_empty(), "{agent:?}");
             assert!(!entry.instructions.is_empty(), "{agent:?}");
-            for kinds in
-                [&[Begins][..], &[Prompt], &[Compacts, CompactsIfManual], &[Failed, ToolEnded], &[Stops], &[Ends]]
-            {
+            for kinds in [&[Begins][..], &[Prompt], &[Failed, ToolEnded], &[Stops], &[Ends]] {
                 assert!(entry.dialect.events.iter().any(|(_, kind)| kinds.contains(kind)), "{agent:?}: {kinds:?}");
             }
         }

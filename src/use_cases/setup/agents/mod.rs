@@ -246,11 +246,7 @@ pub fn hook(hooks: &HookFile, kind: EventKind, command: &str) -> Option<Value> {
     }
     hook.insert(hooks.command.to_owned(), json!(command));
     hook.insert(hooks.timeout.to_owned(), json!(seconds * hooks.second));
-    Some(match kind {
-        EventKind::CompactsIfManual => json!({"matcher": "manual", "hooks": [hook]}),
-        _ if hooks.grouped => json!({"hooks": [hook]}),
-        _ => Value::Object(hook),
-    })
+    Some(if hooks.grouped { json!({"hooks": [hook]}) } else { Value::Object(hook) })
 }
 
 /// The text of a new file.

@@ -1,0 +1,56 @@
+//! Sessions that their agents left without a hook that tells.
+
+use std::time::Duration;
+
+use crate::context::active::{self, ActiveSession};
+use crate::context::{CommandContext, WorkingSession};
+use crate::use_cases::collect::of_session::{find, prepare};
+use crate::use_cases::collect::seen::SeenTranscripts;
+use crate::use_cases::session::lifecycle;
+use empirica_notes::error::Result;
+use empirica_transcripts::find::FoundTranscript;
+use empirica_transcripts::model::Agent;
+
+/// The newest ended sessions of a worktree; those of Copilot CLI among them whose transcripts may have grown since.
+const ENDED: usize = 20;
+const OF_COPILOT: usize = 3;
+
+/// Collects what no hook does, of this worktree: what Copilot CLI writes after its last event, with `-p`; and the transcripts of
+/// sessions that only the MCP server knew, after the processes of their agents ended. Such a session ends, with a handoff.
+/// Leaves those with transcripts of more than `most` bytes, and all if another process collects.
+pub fn catch_up(context: &CommandContext<'_>, most: u64) -> Result<()> {
+    let is_small = |found: &FoundTranscript| found.bytes <= most;
+    let may_be_copilot = |ai: &str| Agent::parse(ai).is_none_or(|agent| agent == Agent::Copilot);
+    let ended = context.index()?.ended_at(&context.store.paths().worktree_ids(), ENDED)?;
+    let of_copilot = ended.into_iter().filter(|session| may_be_copilot(&session.ai)).take(OF_COPILOT);
+    let mut late: Vec<FoundTranscript> = of_copilot
+        .filter_map(|session| find(context, Agent::Copilot, &session.external_id?))
+        .filter(is_small)
+        .collect();
+    let mut left: Vec<ActiveSession> = Vec::new();
+    for session in active::cached(context).into_iter().filter(ActiveSession::is_unattended) {
+        let id = Agent::parse(&session.ai).zip(session.external_id.as_deref());
+        let found = id.and_then(|(agent, id)| find(context, agent, id));
+        if found.as_ref().is_none_or(is_small) {
+            late.extend(found);
+            left.push(session);
+        }
+    }
+    let mut seen = SeenTranscripts::load(context);
+    late.retain(|found| !seen.has(context, found));
+    if left.is_empty() && late.is_empty() {
+        return Ok(());
+    }
+    let Some(_alone) = context.store.try_lock("collecting", Duration::ZERO) else { return Ok(()) };
+    for found in late {
+        let collection = prepare(context, &found)?;
+        collection.store(context)?;
+        seen.add(&found, Some(collection.session.id));
+    }
+    seen.save(context);
+    for session in left {
+        let session = WorkingSession { id: session.id, ai: session.ai, note: None };
+        lifecycle::end_with_handoff(context, session, Some("its agent has ended".to_owned()))?;
+    }
+    Ok(())
+}
