@@ -22,17 +22,26 @@ def schemas(request: str) -> int:
     return sum(len(json.dumps(tool)) for tool in listed if "empirica" in tool.get("name", ""))
 
 
+def in_request(text: str, request: str) -> bool:
+    """Whether a request has a hook's text, as a string of JSON, which agents wrap and end as they like."""
+    lines = [line for line in text.splitlines() if line]
+    return all(json.dumps(line, ensure_ascii=form)[1:-1] in request for line in lines for form in [request.isascii()])
+
+
 def figures(trials: list[Trial]) -> str:
-    """What the program costs an agent: the time of its hooks, and its part of the requests."""
+    """What the program costs an agent: the time of its hooks, and its part of all that was sent to the model."""
     times = sorted(row["ms"] for trial in trials for row in trial.hooks)
-    starts = [len(text) for trial in trials for row in trial.hooks for text in contexts(row)]
-    requests = [row["request"] for trial in trials for row in trial.model.served if not row["side"]]
-    if not times or not requests:
+    whole = told = schema = 0
+    for trial in trials:
+        texts = {text for row in trial.hooks for text in contexts(row)}
+        for request in (row["request"] for row in trial.model.served if not row["side"]):
+            whole += len(request)
+            told += sum(len(text) for text in texts if in_request(text, request))
+            schema += schemas(request)
+    if not times or not whole:
         return "nothing was measured"
-    size = statistics.median(len(request) for request in requests)
-    parts = {"text of a hook": max(starts, default=0), "schemas of tools": max(schemas(request) for request in requests)}
-    shares = "; ".join(f"{name} {part} characters at most, {100 * part / size:.1f} % of a request" for name, part in parts.items())
-    return f"{len(times)} hooks, median {statistics.median(times):.0f} ms, the longest {times[-1]} ms; {shares}"
+    p95 = times[-(len(times) // 20) - 1]
+    return f"{len(times)} hooks, median {statistics.median(times):.0f} ms, p95 {p95:.0f} ms; of all requests, {100 * told / whole:.2f} % text of hooks, {100 * schema / whole:.1f} % schemas of tools"
 
 
 def checked(agent: str, name: str, trial: Trial) -> dict[str, list[str]]:

@@ -11,8 +11,8 @@ from facts import Served, Work, served
 from trial import PROGRAM, Trial
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/agents"
-# The scenarios that differ in what an agent sends.
-RECORDED = ("work", "plan", "fork", "compaction", "sub-agent", "code-mode", "twins")
+# The others send nothing that these do not.
+RECORDED = ("work", "findings", "plan", "resume", "continue", "fork", "compaction", "sub-agent", "subfolder", "code-mode", "together", "twins")
 # The longest text that is kept: what is longer is a prompt or a description of the vendor's, of which a leading tag stays.
 LONGEST = 300
 VARIABLES = re.compile(r"SESSION|THREAD|_CLI$|_CI$|PROJECT_DIR$|^CLAUDECODE$|^OPENCODE$|_AGENT$|ENTRYPOINT$")
