@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from cannot import snapshots_of
-from facts import MARK, Recorded, Served, contexts, hooks_of, recorded, requests_of, served
+from facts import MARK, Recorded, Served, contexts, hooks_of, recorded, requests_of, served, tasks
 from trial import Trial
 
 # The longest that a hook may take, in milliseconds.
@@ -74,10 +74,7 @@ def task(seen: Seen) -> list[str]:
     """The task is the user's prompt, or what the agent said it to be."""
     out = []
     for one, record in seen.pairs():
-        said = {call.arguments.get(key) for row in seen.trial.model.served for call in row.get("calls", []) if call.category == "mcp"
-                and isinstance(call.arguments, dict) for key in ("task", "task_summary")}  # fmt: skip
-        prompts = {ran.run["prompt"] for ran in one.runs}
-        out += [f"task {session['task']!r}" for session in record.sessions if session["task"] not in prompts | (said - {None})]
+        out += [f"task {session['task']!r}" for session in record.sessions if session["task"] not in tasks(seen.trial, one)]
     return out
 
 

@@ -117,6 +117,13 @@ def hooks_of(trial: Trial, ran: Ran) -> list[dict]:
     return [row for row in rows if not ran.session or ran.session in row["stdin"]]
 
 
+def tasks(trial: Trial, one: Served) -> list[str]:
+    """What may be the task of a session: the user's prompts, and what the agent said it to be."""
+    calls = [call.arguments for row in trial.model.served for call in row.get("calls", []) if call.category == "mcp" and isinstance(call.arguments, dict)]
+    said = [arguments[key] for arguments in calls for key in ("task", "task_summary") if key in arguments]
+    return [run.run["prompt"] for run in one.runs] + said
+
+
 def contexts(row: dict) -> list[str]:
     """The texts for the model in a hook's answer."""
     try:

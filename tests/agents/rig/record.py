@@ -5,9 +5,9 @@ import re
 from datetime import datetime, timezone
 from pathlib import Path
 
-from cannot import snapshots_of
+from cannot import reason, snapshots_of
 from clis import AGENTS
-from facts import Served, Work, served
+from facts import Served, Work, served, tasks
 from trial import PROGRAM, Trial
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/agents"
@@ -156,7 +156,7 @@ def work(work: Work) -> dict:
 def expected(trial: Trial, ident: str, one: Served) -> dict:
     ran = one.runs[0]
     before = trial.ran[trial.ran.index(ran) - 1].session if ran.run["how"] == "fork" else None
-    out = {"session": ident, "agent": ran.cli.name, "parent": before, "prompts": [run.run["prompt"] for run in one.runs], "findings": one.main.findings}
+    out = {"session": ident, "agent": ran.cli.name, "parent": before, "tasks": tasks(trial, one), "findings": one.main.findings}
     # the tokens of the whole session are those of sub-agents and compactions too
     main = work(one.main) | {"tokens": one.main.tokens + one.agents.tokens + one.summaries}
     return out | {"waits": one.waits, "plan": one.runs[-1].run.get("plan", []), "main": main, "agents": work(one.agents)}
@@ -164,7 +164,9 @@ def expected(trial: Trial, ident: str, one: Served) -> dict:
 
 def write(trial: Trial) -> None:
     """Writes the recording of a trial that was played to its end."""
-    if trial.scenario not in RECORDED:
+    # only processes tell sessions without hooks apart, and those of Gemini CLI; a replay has none
+    by_process = reason(trial.agent, trial.scenario, "hooks") or (trial.agent, trial.scenario) == ("gemini", "twins")
+    if trial.scenario not in RECORDED or by_process:
         return
     recording = Recording(trial)
     rows = sorted(trial.hooks + told(trial.frames), key=lambda row: row["at"])
