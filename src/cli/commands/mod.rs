@@ -163,7 +163,7 @@ commands! {
         Undo(journal::undo::Undo) => { ["undo"], "": claim::view::UndoneView + StoredView; }
         Collect(journal::collect::Collect) => {
             ["collect"], "": collect::view::CollectedView + StoredView;
-            ["collect --all"], "": collect::all::view::CollectedAllView + StoredView;
+            ["collect --all"], "": collect::all::CollectAllOutcome + StoredView;
         }
     }
     "assess" {

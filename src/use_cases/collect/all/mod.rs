@@ -17,7 +17,7 @@ use crate::use_cases::collect::filed::Filing;
 use crate::use_cases::collect::seen::SeenTranscripts;
 use crate::use_cases::collect::{id_of, prepare_read, sessions_with_external_id};
 use crate::use_cases::sync::policy::{SyncPolicy, destinations};
-use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::error::{Command, Error, Result, empirica};
 use empirica_notes::git::history::FirstParents;
 use empirica_notes::git::{parse_oid, remotes};
 use empirica_notes::model::{Body, Record, SessionId};
@@ -70,29 +70,49 @@ pub struct FailedTranscript {
     pub error: String,
 }
 
-#[derive(Debug, Default)]
+/// Transcripts of which nothing shows whose they are.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "UnprovenView")]
+pub struct UnprovenTranscripts {
+    /// The folder they were made in: it no longer exists, or they name a remote of another repository.
+    pub folder: String,
+    /// How many they are.
+    pub transcripts: usize,
+    /// The command that collects them, too.
+    #[schemars(with = "String")]
+    pub command: Command,
+}
+
+/// All transcripts of the repository on this machine.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "CollectedAllView")]
 pub struct CollectAllOutcome {
+    /// Whether nothing was read and stored.
     pub dry_run: bool,
-    /// In display order.
+    /// The agents that have any.
     pub agents: Vec<AgentTranscripts>,
     /// The number of transcripts with new parts.
     pub collected: usize,
     /// The sessions started for them.
     pub new_sessions: usize,
-    /// The handoffs written for them.
+    /// The handoffs written for them: by each session that is over and has something to hand over.
     pub handoffs: usize,
-    /// The new rows and tokens.
+    /// The number of new rows.
     pub rows: u64,
-    pub tokens: Tokens,
-    /// The new rows that could not be read.
+    /// The number of rows not read: invalid JSON, or longer than 16 MB.
     pub skipped_rows: u64,
-    /// The transcripts left out as their sessions may go on.
+    /// The new tokens, each message of the API once.
+    pub tokens: Tokens,
+    /// The number of transcripts left out as they changed within the last 5 minutes: their sessions may go on.
     pub in_use: usize,
+    /// The transcripts that could not be read.
     pub failed: Vec<FailedTranscript>,
-    /// The number of transcripts of which nothing shows whose they are, by folder.
-    pub unproven: BTreeMap<String, usize>,
-    /// The remotes that get the records with the next push.
+    /// The transcripts left out as nothing shows whose they are, by folder.
+    pub unproven: Vec<UnprovenTranscripts>,
+    /// The remotes to which the next push or `sync` sends the records.
     pub sent_to: Vec<String>,
+    /// Warnings and remedies of storing.
+    #[serde(skip)]
     pub stored: StoreReport,
 }
 
@@ -223,10 +243,22 @@ fn outcome(
     CollectAllOutcome {
         dry_run: request.dry_run,
         agents: Agent::ALL.into_iter().map(of_agent).filter(|agent| agent.transcripts > 0).collect(),
-        unproven: found.unproven.clone(),
+        unproven: unproven(&found.unproven),
         sent_to: if is_sent { destinations(context.repo) } else { Vec::new() },
         ..CollectAllOutcome::default()
     }
+}
+
+/// The folders with the most transcripts first.
+fn unproven(found: &BTreeMap<String, usize>) -> Vec<UnprovenTranscripts> {
+    let one = |(folder, transcripts): (&String, &usize)| UnprovenTranscripts {
+        folder: folder.clone(),
+        transcripts: *transcripts,
+        command: empirica("collect").flag("--all").arg(folder),
+    };
+    let mut out: Vec<UnprovenTranscripts> = found.iter().map(one).collect();
+    out.sort_by_key(|one| std::cmp::Reverse(one.transcripts));
+    out
 }
 
 /// Transcripts that were read, whose records are to be stored at once.

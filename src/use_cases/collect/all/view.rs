@@ -1,61 +1,12 @@
 //! The answer of `collect --all`.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::use_cases::collect::all::{AgentTranscripts, CollectAllOutcome, FailedTranscript};
-use empirica_notes::error::{Command, Error, empirica, text};
-use empirica_transcripts::model::Tokens;
+use crate::use_cases::collect::all::{AgentTranscripts, CollectAllOutcome};
+use empirica_notes::error::{Error, empirica, text};
 
 /// The most folders that are named in text.
 const FOLDERS: usize = 3;
-
-/// All transcripts of the repository on this machine.
-#[derive(Serialize, JsonSchema)]
-pub struct CollectedAllView<'a> {
-    /// Whether nothing was read and stored.
-    dry_run: bool,
-    /// The agents that have any.
-    agents: &'a [AgentTranscripts],
-    /// The number of transcripts with new parts.
-    collected: usize,
-    /// The sessions started for them.
-    new_sessions: usize,
-    /// The handoffs written for them: by each session that is over and has something to hand over.
-    handoffs: usize,
-    /// The number of new rows.
-    rows: u64,
-    /// The number of rows not read: invalid JSON, or longer than 16 MB.
-    skipped_rows: u64,
-    /// The new tokens, each message of the API once.
-    tokens: Tokens,
-    /// The number of transcripts left out as they changed within the last 5 minutes: their sessions may go on.
-    in_use: usize,
-    /// The transcripts that could not be read.
-    failed: &'a [FailedTranscript],
-    /// The transcripts left out as nothing shows whose they are, by folder.
-    unproven: Vec<UnprovenView<'a>>,
-    /// The remotes to which the next push or `sync` sends the records.
-    sent_to: &'a [String],
-}
-
-/// Transcripts of which nothing shows whose they are.
-#[derive(Serialize, JsonSchema)]
-struct UnprovenView<'a> {
-    /// The folder they were made in: it no longer exists, or they name a remote of another repository.
-    folder: &'a str,
-    /// How many they are.
-    transcripts: usize,
-    /// The command that collects them, too.
-    #[schemars(with = "String")]
-    command: Command,
-}
-
-fn take(folder: &str) -> Command {
-    empirica("collect").flag("--all").arg(folder)
-}
 
 /// A number of bytes as `12 kB` or `3.4 MB`.
 fn size(bytes: u64) -> String {
@@ -66,41 +17,22 @@ fn size(bytes: u64) -> String {
 }
 
 pub fn answer(outcome: &CollectAllOutcome) -> Answer {
-    let mut unproven: Vec<(&str, usize)> =
-        outcome.unproven.iter().map(|(name, count)| (name.as_str(), *count)).collect();
-    unproven.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let mut answer = Answer::new(CollectedAllView {
-        dry_run: outcome.dry_run,
-        agents: &outcome.agents,
-        collected: outcome.collected,
-        new_sessions: outcome.new_sessions,
-        handoffs: outcome.handoffs,
-        rows: outcome.rows,
-        skipped_rows: outcome.skipped_rows,
-        tokens: outcome.tokens,
-        in_use: outcome.in_use,
-        failed: &outcome.failed,
-        unproven: unproven
-            .iter()
-            .map(|(folder, transcripts)| UnprovenView { folder, transcripts: *transcripts, command: take(folder) })
-            .collect(),
-        sent_to: &outcome.sent_to,
-    });
-    for (at, (folder, _)) in unproven.iter().enumerate() {
-        answer = answer.remedy(format!("/unproven/{at}/command"), take(folder));
+    let mut answer = Answer::new(outcome);
+    for (at, one) in outcome.unproven.iter().enumerate() {
+        answer = answer.remedy(format!("/unproven/{at}/command"), one.command.clone());
     }
     answer = answer.text(listed(outcome));
-    for (folder, count) in unproven.iter().take(FOLDERS) {
-        let transcripts = format::count(*count, "transcript");
+    for one in outcome.unproven.iter().take(FOLDERS) {
+        let transcripts = format::count(one.transcripts, "transcript");
         answer = answer.say(format!(
             "{transcripts} made in {} left out: nothing shows that they belong to this repository. To collect them anyway: {}",
-            safe::line(folder),
-            take(folder)
+            safe::line(&one.folder),
+            one.command
         ));
     }
-    if unproven.len() > FOLDERS {
-        let rest: usize = unproven[FOLDERS..].iter().map(|(_, count)| count).sum();
-        let folders = format::count(unproven.len() - FOLDERS, "other folder");
+    if let Some(rest) = outcome.unproven.get(FOLDERS..).filter(|rest| !rest.is_empty()) {
+        let folders = format::count(rest.len(), "other folder");
+        let rest: usize = rest.iter().map(|one| one.transcripts).sum();
         answer = answer.say(format!("{} of {folders} left out, too.", format::count(rest, "transcript")));
     }
     answer = match (outcome.agents.is_empty(), outcome.dry_run) {
