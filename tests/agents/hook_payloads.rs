@@ -207,6 +207,20 @@ fn every_event_of_every_agent_has_its_effect() {
 }
 
 #[test]
+fn a_transcript_without_its_first_row_begins_no_session() {
+    let place = Sandbox::new();
+    let repo = place.init("unwritten");
+    repo.commit("a.txt", "a", "first");
+    let at = At { repo: &repo, agent: "gemini", session: "g-1".to_owned() };
+    let path = repo.path.join(".git/chat.jsonl");
+    std::fs::write(&path, "{\"type\":\"user\",\"id\":\"1\",\"content\":\"hi\"}\n").expect("a chat");
+    for event in ["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"] {
+        at.quiet(event, json!({"transcript_path": path, "prompt": "hi"}));
+    }
+    assert_eq!(repo.json(["session", "list"])["total_sessions"], 1);
+}
+
+#[test]
 fn a_second_agent_continues_after_a_full_session() {
     let place = Sandbox::new();
     let repo = place.init("life");

@@ -134,7 +134,7 @@ impl Call for BootstrapProject {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let budget = least("budget", self.budget.unwrap_or(1000), 100)?;
         let context = call.working(self.ai_id, self.session_id)?;
-        let outcome = project_overview::run(&context, None, project_overview::Extent::WHOLE)?;
+        let outcome = project_overview::run(&context)?;
         project_overview::view::answer(&outcome, budget, OutputForm::Json, &mut call.templates)
     }
 }

@@ -270,18 +270,24 @@ pub fn end(context: &CommandContext<'_>, reason: Option<String>) -> Result<EndOu
     end_session(context, session, reason)
 }
 
-/// Ends a session that its agent leaves; with a handoff, if it has content and no handoff.
+/// Ends a session that its agent leaves, handed over.
 pub fn end_with_handoff(context: &CommandContext<'_>, session: WorkingSession, reason: Option<String>) -> Result<()> {
+    hand_over(context, &session)?;
+    end_session(context, session, reason).map(|_| ())
+}
+
+/// Writes the handoff of a session that its agent leaves, if it has content and no handoff.
+pub fn hand_over(context: &CommandContext<'_>, session: &WorkingSession) -> Result<()> {
     let records = gather(context, &session.id)?;
     if records.handoffs.is_empty() && records.has_content() {
         let content = HandoffParts { automatic: true, ..HandoffParts::default() };
-        match handoff::write::write(context, &session, HandoffInput::default(), &content) {
+        match handoff::write::write(context, session, HandoffInput::default(), &content) {
             // the handoff would be empty
             Err(error) if error.kind() == Kind::Refused => {}
             written => drop(written?),
         }
     }
-    end_session(context, session, reason).map(|_| ())
+    Ok(())
 }
 
 /// Ends a session, and flushes.

@@ -45,6 +45,7 @@ pub fn catch_up(context: &CommandContext<'_>, most: u64) -> Result<()> {
     for found in late {
         let collection = prepare(context, &found)?;
         collection.store(context)?;
+        lifecycle::hand_over(context, &collection.session)?;
         seen.add(&found, Some(collection.session.id));
     }
     seen.save(context);

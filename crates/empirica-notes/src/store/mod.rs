@@ -76,6 +76,7 @@ pub struct Store<'a> {
     scan_secrets: bool,
     /// Whether secrets are stored unchanged, and reported.
     allow_secrets: bool,
+    flushes_later: bool,
     render: &'a dyn Render,
     reach: RefCell<Reach>,
     /// Redacted texts, removed from everything this process writes.
@@ -162,6 +163,7 @@ impl<'a> Store<'a> {
             deadline: None,
             scan_secrets: repo.config_bool("empirica.redact").unwrap_or(true),
             allow_secrets: false,
+            flushes_later: false,
             render,
             reach: RefCell::default(),
             forgotten: RefCell::default(),
@@ -189,6 +191,11 @@ impl<'a> Store<'a> {
         self.lock_timeout = self.lock_timeout.min(HOOK_WAIT);
         self.deadline = Some(Instant::now() + HOOK_WAIT);
         self.repo.stay_offline();
+    }
+
+    /// Leaves all further records in the log until another process flushes it, or it has reached 64 KB.
+    pub fn flush_later(&mut self) {
+        self.flushes_later = true;
     }
 
     /// Stores secrets unchanged from now on, in records that report them.

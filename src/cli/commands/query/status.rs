@@ -30,7 +30,7 @@ impl Status {
         let mut templates = context.templates()?;
         match self.budget.or(self.all.then_some(project_overview::view::BUDGET)) {
             Some(budget) => {
-                let outcome = project_overview::run(&opened, None, project_overview::Extent::WHOLE)?;
+                let outcome = project_overview::run(&opened)?;
                 project_overview::view::answer(&outcome, budget as usize, context.form(), &mut templates)
             }
             None => status::view::answer(&status::run(&opened)?, &mut templates),

@@ -12,6 +12,7 @@ use empirica_notes::error::Result;
 use empirica_notes::git::history::reach;
 use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
 use empirica_notes::git::repository::status;
+use empirica_notes::git::repository::status::PendingStatus;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::handoff::UncommittedFile;
@@ -22,8 +23,16 @@ pub fn changes_since(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) 
     if handoffs.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
+    changes_with(context, handoffs, status::start(context.repo))
+}
+
+/// As [`changes_since`], with a `git status` that runs.
+pub fn changes_with(
+    context: &CommandContext<'_>,
+    handoffs: &[&ListedHandoff],
+    status: PendingStatus,
+) -> Result<(Vec<Arrival>, Vec<String>)> {
     // git reads the work tree and counts commits meanwhile
-    let status = status::start(context.repo);
     let counting: Vec<_> = handoffs.iter().map(|listed| Commit::ask(context, listed)).collect();
     let unknowns = handoffs.iter().flat_map(|listed| &listed.handoff.unknowns).filter_map(|item| item.id.as_ref());
     let answers = context.index()?.naming(unknowns, &["resolve"])?;

@@ -25,6 +25,12 @@ pub fn is_large(context: &CommandContext<'_>, event: &HookEvent) -> bool {
     bytes.is_some_and(|bytes| bytes > LARGE)
 }
 
+/// Flushes the records of the hooks in the background; if that fails, the next command does.
+pub fn flush(context: &CommandContext<'_>) {
+    let mut command = Command::new(&context.env.program);
+    let _ = in_background(command.arg("flush").current_dir(&context.env.cwd), b"");
+}
+
 /// Handles the event in the background.
 pub fn in_new_process(context: &CommandContext<'_>, event: &HookEvent, payload: &[u8]) -> Result<Option<Injection>> {
     let mut command = Command::new(&context.env.program);

@@ -51,6 +51,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
     if env.get(BACKGROUND).is_none() {
         context.store.limit_waiting_for_hook();
         context.index_cache.limit(INDEX_WAIT);
+        context.store.flush_later();
     }
     // as stored, to find it again
     let session = event.session.as_deref().map(|id| stored_id(event.agent.name(), id));
@@ -72,6 +73,9 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
         HookKind::ToolFailed { category, text } => on_tool_failure(&mut context, event, category, text),
         HookKind::Nothing => Ok(None),
     };
+    if matches!(event.event, HookKind::SessionEnd { .. }) && env.get(BACKGROUND).is_none() {
+        background::flush(&context);
+    }
     let done = match done {
         // made in the background, with what the event asks for
         Err(_) if context.index_cache.is_late() => background::in_new_process(&context, event, payload),

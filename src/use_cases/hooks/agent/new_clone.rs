@@ -8,6 +8,7 @@ use crate::use_cases::setup::init;
 use crate::use_cases::setup::record::SetupRecord;
 use crate::use_cases::sync;
 use empirica_notes::error::Result;
+use empirica_notes::git::remotes;
 
 /// The longest time that an agent waits for the notes of a remote.
 const WAIT: Duration = Duration::from_secs(3);
@@ -15,7 +16,9 @@ const WAIT: Duration = Duration::from_secs(3);
 /// Whether `git push` sends no records: there is a remote, and `init` never ran here.
 pub fn lacks_setup(context: &CommandContext<'_>) -> Result<bool> {
     let record = SetupRecord::load(&context.repo.common_dir())?;
-    Ok(!record.is_some_and(|record| record.is_set_up()) && !init::sources(context.repo, None)?.is_empty())
+    let is_set_up = record.is_some_and(|record| record.is_set_up());
+    // names are read without git
+    Ok(!is_set_up && !remotes::names(context.repo).is_empty() && !init::sources(context.repo, None)?.is_empty())
 }
 
 /// Fetches the notes of the first remote, if no session is known here.

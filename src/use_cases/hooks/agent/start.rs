@@ -1,19 +1,22 @@
 //! The start of a session: what its agent is told.
 
+use crate::context::handoffs::ListedHandoff;
 use crate::context::{CommandContext, handoffs};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
 use crate::index::HandoffQuery;
 use crate::use_cases::handoff::arrival;
+use crate::use_cases::handoff::arrival::fold::Arrival;
 use crate::use_cases::hooks::agent::background::LARGE;
 use crate::use_cases::hooks::agent::event::{HookEvent, StartSource};
 use crate::use_cases::hooks::agent::event_session::{self, EventSession};
 use crate::use_cases::hooks::agent::injection::{Injection, SessionBrief};
 use crate::use_cases::hooks::agent::{compaction, new_clone};
-use crate::use_cases::session::project_overview::Extent;
+use crate::use_cases::session::project_overview::{Extent, ProjectOverviewOutcome};
 use crate::use_cases::session::{project_overview, unattended};
 use empirica_notes::error::Result;
+use empirica_notes::git::repository::status;
 use empirica_notes::model::SessionId;
 
 /// Default of `empirica.startBudget`, in tokens.
@@ -32,25 +35,21 @@ pub fn on_session_start(
         new_clone::fetch_notes(context, &format!("agent {} {}", event.agent.name(), event.name))?;
     }
     unattended::catch_up(context, LARGE)?;
+    let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
+    // read before a new session is stored, as the index is made current for the next reader
+    let told = if budget == 0 { None } else { Some(read(context, event)?) };
     let Some(EventSession { id, continues }) = event_session::find_or_start(context, event, true)? else {
         return Ok(None);
     };
     context.belongs_to_this_agent(&id);
-    let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
-    if budget == 0 {
-        return Ok(None);
-    }
+    let Some((project, handed)) = told else { return Ok(None) };
     let continues = continues || source == StartSource::Resume;
-    let project = project_overview::run(context, Some(id.clone()), Extent::START)?;
-    let listed = handoffs::newest(&context.index()?, &HandoffQuery::default())?;
-    let arrivals = arrival::changes_since(context, &listed.iter().collect::<Vec<_>>())?.0;
     // the confidence that was lost before is told to whoever comes next
-    let gate = match listed.as_ref().and_then(|listed| listed.envelope.session.as_ref()) {
+    let gate = match handed.as_ref().and_then(|(listed, _)| listed.envelope.session.as_ref()) {
         _ if continues => Some(last_gate(context, &id)?),
         Some(before) => Some(last_gate(context, before)?).filter(|gate| !gate.drift.is_safe()),
         None => None,
     };
-    let handed = listed.into_iter().zip(arrivals).next();
     Ok(Some(Injection::Session(Box::new(SessionBrief {
         session: id,
         continues,
@@ -60,6 +59,21 @@ pub fn on_session_start(
         lacks_setup,
         budget,
     }))))
+}
+
+/// The project, and the newest handoff with what changed since.
+fn read(
+    context: &CommandContext<'_>,
+    event: &HookEvent,
+) -> Result<(ProjectOverviewOutcome, Option<(ListedHandoff, Arrival)>)> {
+    let own = event_session::active_session(context, event)?;
+    let handoff = handoffs::newest(&context.index()?, &HandoffQuery::default())?;
+    // it takes as long as the rest
+    let status = handoff.as_ref().map(|_| status::start(context.repo));
+    let project = project_overview::read(context, own, Extent::START)?;
+    let Some((handoff, status)) = handoff.zip(status) else { return Ok((project, None)) };
+    let arrival = arrival::changes_with(context, &[&handoff], status)?.0.pop();
+    Ok((project, arrival.map(|arrival| (handoff, arrival))))
 }
 
 /// The gate of a session; without an assessment, that of the one that it continues.

@@ -31,6 +31,10 @@ pub fn collect_new(
             of_session::prepare(context, &found)?
         }
     };
+    if prepared.is_new_session && event.session.as_ref().is_some_and(|id| *id != prepared.id) {
+        // its first row, with the id, is not yet written
+        return Ok(None);
+    }
     let was_compacted = compaction::has_happened_unseen(context, &prepared)?;
     prepared.store(context)?;
     if was_compacted {

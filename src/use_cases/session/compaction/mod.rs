@@ -28,7 +28,7 @@ pub struct CompactionOutcome {
 
 /// Compares a checkpoint after a compaction with the one before it, and reads the project to that extent.
 pub fn run(context: &CommandContext<'_>, taken: &Taken, extent: Extent) -> Result<CompactionOutcome> {
-    let project = project_overview::run(context, Some(taken.session_id.clone()), extent)?;
+    let project = project_overview::read(context, Some(taken.session_id.clone()), extent)?;
     let index = context.index()?;
     let scan = index.ids(&taken.checkpoint.compared_with)?;
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {

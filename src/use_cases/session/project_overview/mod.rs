@@ -47,16 +47,27 @@ impl Extent {
     pub const AFTER_COMPACTION: Self = Extent { claims: 12, sessions: 3 };
 }
 
-/// Reads the state of the project for the session `own`, else for the one that the user named, else for the active one here.
-/// A repository without records has an empty overview.
-pub fn run(context: &CommandContext<'_>, own: Option<SessionId>, extent: Extent) -> Result<ProjectOverviewOutcome> {
+/// Reads the state of the project for the session that the user named, else for the active one here. A repository without records
+/// has an empty overview.
+pub fn run(context: &CommandContext<'_>) -> Result<ProjectOverviewOutcome> {
+    let named = context.selection.session.is_some() || context.selection.ai.is_some();
+    let own = |index: &Index<'_>, warnings: &mut Vec<String>| requesting_session(context, index, warnings);
+    Ok(ProjectOverviewOutcome { named, ..read_for(context, own, Extent::WHOLE)? })
+}
+
+/// The same for the session `own`, or one without records, to that extent.
+pub fn read(context: &CommandContext<'_>, own: Option<SessionId>, extent: Extent) -> Result<ProjectOverviewOutcome> {
+    read_for(context, |_, _| Ok(own), extent)
+}
+
+fn read_for(
+    context: &CommandContext<'_>,
+    own: impl FnOnce(&Index<'_>, &mut Vec<String>) -> Result<Option<SessionId>>,
+    extent: Extent,
+) -> Result<ProjectOverviewOutcome> {
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
-    let named = own.is_none() && (context.selection.session.is_some() || context.selection.ai.is_some());
-    let own = match own {
-        Some(own) => Some(own),
-        None => requesting_session(context, &index, &mut warnings)?,
-    };
+    let own = own(&index, &mut warnings)?;
     let scan = overview_records(&index, own.as_ref(), extent)?;
     let mut sessions = BTreeMap::new();
     for id in scan.records().filter_map(|record| record.envelope.session.as_ref()) {
@@ -75,7 +86,7 @@ pub fn run(context: &CommandContext<'_>, own: Option<SessionId>, extent: Extent)
         }
     }
     let memory = load_memory(&index, &overview)?;
-    Ok(ProjectOverviewOutcome { overview, memory, named, warnings })
+    Ok(ProjectOverviewOutcome { overview, memory, named: false, warnings })
 }
 
 /// The records for the overview: all of the requesting session, of active sessions and of the newest one of each agent, open

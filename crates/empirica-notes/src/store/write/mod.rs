@@ -89,8 +89,8 @@ impl Writer<'_> {
         for (record, pending) in written.records.iter().zip(&pending) {
             self.note_new(record, pending);
         }
-        let flushed = (when == FlushTiming::Now || appended.size >= log::FLUSH_BYTES)
-            .then(|| self.flush_with(ForeignContent::default()));
+        let is_now = when == FlushTiming::Now && !self.store.flushes_later;
+        let flushed = (is_now || appended.size >= log::FLUSH_BYTES).then(|| self.flush_with(ForeignContent::default()));
         self.set_storage(&mut written, appended, flushed);
         Ok(written)
     }
