@@ -95,7 +95,7 @@ impl<'a> CallContext<'a> {
             .command(empirica("session show").arg(id)))
     }
 
-    /// The client: EMPIRICA_AI, else the agent's name, else its own, and its own id of the session, as it tells or as the environment
+    /// The client: the name that the user configured, else the agent's, else its own, and its own id of the session, as it tells or as the environment
     /// of this server does. `None` without a name.
     pub fn client(&self) -> Option<Caller> {
         let Caller { name, session } = &self.state.client;
@@ -104,8 +104,9 @@ impl<'a> CallContext<'a> {
         let agent = Agent::ALL.into_iter().find(|agent| lower.contains(agent.name()));
         let own = agent.map_or_else(|| name, |agent| agent.name());
         let session = session.as_deref().or_else(|| agent.and_then(|agent| self.env.agent_session(agent)));
+        let named = self.env.get("EMPIRICA_AI").map(str::to_owned);
         Some(Caller {
-            name: self.env.get("EMPIRICA_AI").unwrap_or(own).to_owned(),
+            name: named.or_else(|| self.repo.config("empirica.ai")).unwrap_or_else(|| own.to_owned()),
             session: session.map(|id| stored_id(own, id)),
         })
     }

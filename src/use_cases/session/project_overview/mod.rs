@@ -29,6 +29,10 @@ pub struct ProjectOverviewOutcome {
     pub warnings: Vec<String>,
 }
 
+/// The kinds of claims, and of what can be open.
+const CLAIMS: [&str; 4] = ["finding", "dead_end", "mistake", "decision"];
+const OPEN: [&str; 2] = ["unknown", "goal"];
+
 /// How much of the project is read, the newest first.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
@@ -85,6 +89,9 @@ fn read_for(
             handoff.commit = placed.envelope.commit;
         }
     }
+    for kind in CLAIMS.into_iter().chain(OPEN) {
+        overview.unread.insert(kind, index.count_open(kind)?.saturating_sub(extent.claims));
+    }
     let memory = load_memory(&index, &overview)?;
     Ok(ProjectOverviewOutcome { overview, memory, named: false, warnings })
 }
@@ -97,9 +104,10 @@ fn overview_records(index: &Index<'_>, own: Option<&SessionId>, extent: Extent) 
     sessions.extend(index.sessions(true)?.into_iter().rev().take(extent.sessions).map(|session| session.id));
     sessions.extend(own.cloned());
     let only = RecordQuery { newest: Some(extent.claims), ..RecordQuery::default() };
-    let mut out = index.kinds(&["finding", "dead_end", "mistake", "decision"], only)?;
-    out.merge(index.ids(&index.open("unknown", extent.claims)?)?);
-    out.merge(index.goals(&index.open("goal", extent.claims)?)?);
+    let mut out = index.kinds(&CLAIMS, only)?;
+    let [unknowns, goals] = OPEN.map(|kind| index.open(kind, extent.claims));
+    out.merge(index.ids(&unknowns?)?);
+    out.merge(index.goals(&goals?)?);
     for id in &sessions {
         out.merge(index.session(id)?);
     }

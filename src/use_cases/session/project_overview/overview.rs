@@ -51,6 +51,8 @@ pub struct Overview {
     pub decisions: Vec<DatedClaim<PastDecision>>,
     /// The last handoff in force of each agent, newest first.
     pub handoffs: Vec<HandoffLine>,
+    /// How many older records of a kind were not read.
+    pub unread: BTreeMap<&'static str, usize>,
 }
 
 /// A session that has not ended.

@@ -75,6 +75,9 @@ pub fn start(overview: &Overview, next_steps: Vec<String>) -> Vec<BudgetList> {
         list("mistakes", "Mistakes", overview.mistakes.iter().map(mistake).collect()),
         list("findings", "Learned", overview.findings.iter().map(finding).collect()),
     ];
+    for (list, kind) in lists.iter_mut().zip(["goal", "unknown", "dead_end", "decision", "mistake", "finding"]) {
+        list.omitted = overview.unread.get(kind).copied().unwrap_or_default();
+    }
     rank(&mut lists, &START_ROUNDS);
     lists
 }

@@ -11,13 +11,13 @@ use crate::render::pairs::Pairs;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::text::tokens;
-use crate::use_cases::session::project_overview::ProjectOverviewOutcome;
 use crate::use_cases::session::project_overview::overview::{
     AgentWork, DatedClaim, HandoffLine, LearnedItem, OpenGoal, OpenQuestion, PastDecision, PastMistake, RecentSession,
 };
 use crate::use_cases::session::project_overview::sections::{
     self, EntryView, LongTermMemoryView, WorkingMemoryView, lists,
 };
+use crate::use_cases::session::project_overview::{Extent, ProjectOverviewOutcome};
 use empirica_notes::error::{Command, Result, Shell, Text, blank, empirica, text};
 use empirica_notes::model::SessionId;
 use empirica_notes::model::journal::DeadEnd;
@@ -228,11 +228,17 @@ fn within(
     project.assembled(&budget::truncated(&all, 0), tight, false, OmissionDetail::Sum, terminal)
 }
 
+/// Tokens that an entry hardly ever exceeds, and the entries of an extent that leaves out sessions.
+const ENTRY: usize = 80;
+const SESSIONS: usize = 20;
+
 /// The command that shows all of the project.
 pub fn command_for_all(outcome: &ProjectOverviewOutcome, terminal: &mut Templates) -> Result<Command> {
     let form = OutputForm::Text;
     let whole = within(outcome, usize::MAX, 0, form, terminal)?;
-    Ok(command(outcome, enough(cost(&whole.text), 0), form))
+    let unread: usize = outcome.overview.unread.values().map(|count| (*count).min(Extent::WHOLE.claims)).sum();
+    let more = if unread > 0 { (unread + SESSIONS) * ENTRY } else { 0 };
+    Ok(command(outcome, enough(cost(&whole.text) + more, 0), form))
 }
 
 /// The command that shows the project within `budget` tokens, for the same session.
