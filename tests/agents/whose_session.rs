@@ -160,6 +160,37 @@ fn a_session_without_hooks_is_caught_up_after_its_agent_ended() {
 }
 
 #[test]
+fn a_transcript_that_cannot_be_read_keeps_no_session_from_beginning() {
+    let place = Sandbox::new();
+    let agent = agent_program(&place);
+    let repo = place.init("damaged");
+    repo.commit("a", "a", "first");
+    for (id, rows) in [
+        ("bad", vec![json!({"type": "user", "sessionId": "bad", "cwd": repo.path})]),
+        ("good", claude("good", &repo.path, 4)),
+    ] {
+        let mut command = place.command(&agent, &repo.path);
+        command.args(["-c", "git-empirica mcp; :"]).env("CLAUDE_CODE_SESSION_ID", id);
+        let mut client = Client::greeting(command, "claude-code");
+        client.ok("log_finding", json!({"finding": id}));
+        client.end();
+        put(&place, &claude_file(id), &rows, 4);
+    }
+    // no longer a file of Claude Code's
+    let bad = place.path().join("home").join(claude_file("bad"));
+    std::fs::write(&bad, format!("{{\"cwd\":\"{}\"}}\n", repo.path.display())).expect("a file");
+    begin(&repo, "claude-code", "next");
+    let of = |id: &str| repo.json(["session", "show", id]);
+    assert_eq!(of("next")["active"], true);
+    assert_eq!(of("good")["transcripts"].as_array().map(Vec::len), Some(1));
+    for id in ["bad", "good"] {
+        assert_eq!((&of(id)["active"], of(id)["handoffs"].as_array().map(Vec::len)), (&json!(false), Some(1)), "{id}");
+    }
+    let doctor = repo.run(["doctor"]).out;
+    assert!(doctor.contains("agent claude-code SessionStart"), "{doctor}");
+}
+
+#[test]
 fn a_stateless_client_is_named_by_each_request() {
     let place = Sandbox::new();
     let repo = place.init("stateless");

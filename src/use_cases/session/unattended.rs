@@ -8,6 +8,7 @@ use crate::use_cases::collect::of_session::{find, prepare};
 use crate::use_cases::collect::seen::SeenTranscripts;
 use crate::use_cases::session::lifecycle;
 use empirica_notes::error::Result;
+use empirica_notes::model::SessionId;
 use empirica_transcripts::find::FoundTranscript;
 use empirica_transcripts::model::Agent;
 
@@ -17,7 +18,8 @@ const OF_COPILOT: usize = 3;
 
 /// Collects what no hook does, of this worktree: what Copilot CLI writes after its last event, with `-p`; and the transcripts of
 /// sessions that only the MCP server knew, after the processes of their agents ended. Such a session ends, with a handoff.
-/// Leaves those with transcripts of more than `most` bytes, and all if another process collects.
+/// Leaves those with transcripts of more than `most` bytes, and all if another process collects. A transcript that cannot be read
+/// keeps no other; the last error is returned.
 pub fn catch_up(context: &CommandContext<'_>, most: u64) -> Result<()> {
     let is_small = |found: &FoundTranscript| found.bytes <= most;
     let may_be_copilot = |ai: &str| Agent::parse(ai).is_none_or(|agent| agent == Agent::Copilot);
@@ -42,16 +44,24 @@ pub fn catch_up(context: &CommandContext<'_>, most: u64) -> Result<()> {
         return Ok(());
     }
     let Some(_alone) = context.store.try_lock("collecting", Duration::ZERO) else { return Ok(()) };
+    let mut done = Ok(());
     for found in late {
-        let collection = prepare(context, &found)?;
-        collection.store(context)?;
-        lifecycle::hand_over(context, &collection.session)?;
-        seen.add(&found, Some(collection.session.id));
+        match collect(context, &found) {
+            Ok(session) => seen.add(&found, Some(session)),
+            Err(error) => done = Err(error),
+        }
     }
     seen.save(context);
     for session in left {
         let session = WorkingSession { id: session.id, ai: session.ai, note: None };
         lifecycle::end_with_handoff(context, session, Some("its agent has ended".to_owned()))?;
     }
-    Ok(())
+    done
+}
+
+fn collect(context: &CommandContext<'_>, found: &FoundTranscript) -> Result<SessionId> {
+    let collection = prepare(context, found)?;
+    collection.store(context)?;
+    lifecycle::hand_over(context, &collection.session)?;
+    Ok(collection.session.id)
 }

@@ -13,6 +13,7 @@ use crate::use_cases::hooks::agent::event::{HookEvent, StartSource};
 use crate::use_cases::hooks::agent::event_session::{self, EventSession};
 use crate::use_cases::hooks::agent::injection::{Injection, SessionBrief};
 use crate::use_cases::hooks::agent::{compaction, new_clone};
+use crate::use_cases::hooks::errors::in_one_line;
 use crate::use_cases::session::project_overview::{Extent, ProjectOverviewOutcome};
 use crate::use_cases::session::{project_overview, unattended};
 use empirica_notes::error::Result;
@@ -30,19 +31,26 @@ pub fn on_session_start(
     if source == StartSource::Compact {
         return compaction::after(context, event, true);
     }
+    let hook = format!("agent {} {}", event.agent.name(), event.name);
     let lacks_setup = new_clone::lacks_setup(context)?;
     if lacks_setup {
-        new_clone::fetch_notes(context, &format!("agent {} {}", event.agent.name(), event.name))?;
+        new_clone::fetch_notes(context, &hook)?;
     }
-    unattended::catch_up(context, LARGE)?;
+    match unattended::catch_up(context, LARGE) {
+        // the background begins the session
+        Err(error) if context.index_cache.is_late() => return Err(error),
+        // start the session anyway
+        Err(error) => context.store.hook_errors().add(&hook, &in_one_line(&error)),
+        Ok(()) => {}
+    }
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
     // read before a new session is stored, as the index is made current for the next reader
-    let told = if budget == 0 { None } else { Some(read(context, event)?) };
+    let told = (budget > 0).then(|| read(context, event));
     let Some(EventSession { id, continues }) = event_session::find_or_start(context, event, true)? else {
         return Ok(None);
     };
     context.belongs_to_this_agent(&id);
-    let Some((project, handed)) = told else { return Ok(None) };
+    let Some((project, handed)) = told.transpose()? else { return Ok(None) };
     let continues = continues || source == StartSource::Resume;
     // the confidence that was lost before is told to whoever comes next
     let gate = match handed.as_ref().and_then(|(listed, _)| listed.envelope.session.as_ref()) {
