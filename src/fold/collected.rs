@@ -59,15 +59,11 @@ pub struct CollectedTranscript {
     /// Number of compactions that no event told.
     #[serde(skip)]
     pub compactions: u64,
-    /// Whether its task was collected.
-    #[serde(skip)]
-    pub has_task: bool,
 }
 
 impl CollectedTranscript {
     fn add(&mut self, new: &Collected) {
         self.to = new.to;
-        self.has_task |= new.task.is_some();
         self.rows = self.rows.saturating_add(new.rows);
         self.compactions = self.compactions.saturating_add(new.compactions);
         self.skipped_rows = self.skipped_rows.saturating_add(new.skipped_rows);
@@ -216,7 +212,7 @@ pub fn added(transcript: &Transcript, id: &str, collected: &CollectedTranscript)
     Some(Collected {
         agent: transcript.agent.name().to_owned(),
         transcript: id.to_owned(),
-        task: task_of(transcript).filter(|_| !collected.has_task),
+        task: task_of(transcript),
         // which session has the parent's transcript is known to the caller
         forked_from: None,
         compactions: transcript.compactions.saturating_sub(collected.compactions),
@@ -322,17 +318,6 @@ mod tests {
         let both = only(&[first, second]);
         let whole = added(&transcript(250, 5), "x", &CollectedTranscript::default()).map(|all| only(&[all]));
         assert_eq!(Some(both), whole, "in two collections or in one");
-    }
-
-    #[test]
-    fn a_task_that_comes_after_the_first_part_is_collected_once() {
-        let first = added(&transcript(100, 2), "x", &CollectedTranscript::default()).expect("something");
-        let mut asked = transcript(250, 5);
-        asked.task = Some("Say good morning".into());
-        let second = added(&asked, "x", &only(std::slice::from_ref(&first))).expect("something");
-        assert_eq!((&first.task, second.task.as_deref()), (&None, Some("Say good morning")));
-        asked.size = 300;
-        assert_eq!(added(&asked, "x", &only(&[first, second])).expect("something").task, None);
     }
 
     #[test]

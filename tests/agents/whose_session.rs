@@ -239,6 +239,27 @@ fn a_forked_session_is_a_child_of_the_one_that_it_copies() {
 }
 
 #[test]
+fn a_resumed_session_has_the_task_even_if_the_first_part_of_its_transcript_comes_late() {
+    let place = Sandbox::new();
+    let repo = place.init("late");
+    repo.commit("a", "a", "first");
+    let event = |event: &str| hook(&repo, "claude-code", event, json!({"session_id": "one", "cwd": repo.path}));
+    event("SessionStart");
+    event("SessionEnd");
+    let first = repo.json(["session", "show", "one"])["session_id"].as_str().expect("an id").to_owned();
+    event("SessionStart");
+    let rows = claude("one", &repo.path, 1);
+    let transcript = put(&place, "late.jsonl", &rows[..3], 1);
+    let path = transcript.to_str().expect("a path");
+    repo.run(["collect", "--session", &first, path]).ok();
+    put(&place, "late.jsonl", &rows, 1);
+    repo.run(["collect", path]).ok();
+    let sessions = repo.json(["session", "list"])["sessions"].clone();
+    let tasks = sessions.as_array().into_iter().flatten().map(|session| &session["task"]);
+    assert_eq!(tasks.collect::<Vec<_>>(), ["Mend the one parser"; 2], "{sessions}");
+}
+
+#[test]
 fn events_of_subagents_count_toward_the_parent() {
     let place = Sandbox::new();
     let repo = place.init("children");

@@ -120,6 +120,12 @@ fn prepare_read(
     let sessions = with_id.iter().map(|session| &session.id).chain(chosen.iter().map(|session| &session.id));
     let before = collected_before(context, sessions, &transcript, &id)?;
     let mut added = added(&transcript, &id, &before);
+    let chosen_id = chosen.as_ref().map(|session| &session.id);
+    if let Some(added) = &mut added
+        && with_id.iter().any(|session| Some(&session.id) == chosen_id && session.task.is_some())
+    {
+        added.task = None;
+    }
     if let (Some(added), Some(parent), 0) = (&mut added, &transcript.parent, before.rows) {
         let parent = stored_id(transcript.agent.name(), parent);
         added.forked_from = sessions_with_external_id(context, &parent)?.pop().map(|session| session.id);
