@@ -102,7 +102,6 @@ const texts = (parts) => (parts ?? []).filter((part) => part.type === "text" && 
 // A project can have it twice, as a file and as a package: only the one loaded last acts.
 const last = (globalThis[Symbol.for("git-empirica")] ??= new Map())
 
-// OpenCode 1
 const server = async ({ directory }) => {
   const known = sessions(directory)
   last.set(directory, known)
@@ -143,33 +142,4 @@ const server = async ({ directory }) => {
   }
 }
 
-// OpenCode 2
-const setup = async (ctx) => {
-  const known = sessions(ctx.location?.directory ?? process.cwd())
-  const stop = new AbortController()
-  const push = (event, context) => context && event.system.push({ type: "text", text: context })
-  const on = quietly(async ({ type, data }) => {
-    if (type === "session.created") known.created(data.sessionID, data.parentID ?? data.info?.parentID)
-    if (type === "session.idle") await known.idle(data.sessionID)
-    if (type === "session.deleted") await known.deleted(data.sessionID)
-    if (type === "session.compacted") await known.compacted(data.sessionID)
-  })
-  quietly(async () => {
-    for await (const event of ctx.event.subscribe({ signal: stop.signal })) await on(event)
-  })()
-  await quietly(() => ctx.session.hook("context", quietly(async (event) => push(event, await known.context(event.sessionID)))))()
-  await quietly(() => ctx.session.hook("prompt", quietly((event) => known.prompted(event.sessionID, event.prompt?.text))))()
-  await quietly(() => ctx.session.hook("compaction", quietly(async (event) => push(event, await known.compacting(event.sessionID)))))()
-  await quietly(() =>
-    ctx.tool.hook("execute.after", quietly(async (event) => {
-      const error = failure(event, event.error?.message)
-      if (error) await known.failed(event.sessionID, event.callID ?? event, event.tool, event.input, error)
-    })),
-  )()
-  return async () => {
-    stop.abort()
-    await known.dispose()
-  }
-}
-
-export default { id: "git-empirica", server, setup }
+export default { id: "git-empirica", server }
