@@ -3,7 +3,6 @@
 use crate::context::CommandContext;
 use crate::index::{HandoffQuery, HandoffRow, Index};
 use empirica_notes::error::Result;
-use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
 
 /// A stored handoff with its envelope.
@@ -37,17 +36,11 @@ pub fn of_session(context: &CommandContext<'_>, session: &SessionId) -> Result<O
     newest(&context.index()?, &HandoffQuery { session: Some(session.clone()), ..HandoffQuery::default() })
 }
 
-/// The newest matching handoff in force that hands over work, among the newest 100; otherwise the newest.
+/// The newest matching handoff in force that hands over work; if none does, the newest.
 pub fn newest(index: &Index<'_>, query: &HandoffQuery) -> Result<Option<ListedHandoff>> {
-    let mut first = None;
-    for most in [1, 20, 100] {
-        let found = of_rows(index, &index.handoffs(query, most, None)?.0)?;
-        let all = found.len() < most;
-        first = first.or_else(|| found.first().cloned());
-        let work = found.into_iter().find(|listed| Substance::of(&listed.handoff) == Substance::Work);
-        if work.is_some() || all {
-            return Ok(work.or(first));
-        }
-    }
-    Ok(first)
+    let row = match index.newest_handoff(&HandoffQuery { works: true, ..query.clone() })? {
+        None => index.newest_handoff(query)?,
+        found => found,
+    };
+    Ok(of_rows(index, row.as_slice())?.pop())
 }

@@ -6,6 +6,7 @@ use rusqlite::{Connection, Params, Row};
 
 use crate::index::error::IndexError;
 use crate::index::file::Files;
+use crate::index::texts::SharedCache;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::store::Store;
 
@@ -14,6 +15,7 @@ use empirica_notes::store::Store;
 pub struct OpenIndex {
     pub(crate) db: Connection,
     pub(crate) key: String,
+    pub(crate) texts: SharedCache,
 }
 
 /// A snapshot of all records; their content is read from the notes.

@@ -25,6 +25,7 @@ pub use crate::index::query::handoffs::{HandoffQuery, HandoffRow};
 pub(crate) use crate::index::query::rare_words::{by_rare_words, stems};
 pub use crate::index::query::search::{SearchMatch, SearchQuery, WordSet};
 pub use crate::index::query::sessions::SessionRow;
+use crate::index::texts::SharedCache;
 use crate::index::update::RowInserter;
 use crate::index::update::derive;
 use crate::index::update::wanted::WantedNotes;
@@ -54,12 +55,18 @@ pub struct IndexCache {
     /// How long an update may take.
     limit: Cell<Option<Duration>>,
     is_late: Cell<bool>,
+    is_kept: Cell<bool>,
 }
 
 impl IndexCache {
     /// From now on, an index that takes longer to update is not opened.
     pub fn limit(&self, limit: Duration) {
         self.limit.set(Some(limit));
+    }
+
+    /// From now on, the opened index is read even if records are added.
+    pub fn keep(&self) {
+        self.is_kept.set(true);
     }
 
     /// Whether an index was not opened for that.
@@ -75,6 +82,9 @@ impl IndexCache {
     /// The index of the current notes, updated or rebuilt if stale. If its file cannot be written or `empirica.index`
     /// is false, it is built in memory from all notes.
     pub fn open<'s>(&self, store: &'s Store<'s>) -> Result<Index<'s>> {
+        if let Some(opened) = self.opened.borrow().as_ref().filter(|_| self.is_kept.get()) {
+            return Ok(Index { store, opened: opened.clone() });
+        }
         let wanted = WantedNotes::read(store)?;
         let key = wanted.key();
         if let Some(opened) = self.opened.borrow().as_ref().filter(|opened| opened.key == key) {
@@ -89,7 +99,7 @@ impl IndexCache {
         let opened = IndexUpdate { store, files, wanted, key: &key, progress: &self.progress, until }.open();
         self.is_late.set(matches!(opened, Err(IndexError::Late)));
         let db = opened?;
-        let opened = Rc::new(OpenIndex { db, key });
+        let opened = Rc::new(OpenIndex { db, key, texts: SharedCache::default() });
         self.opened.replace(Some(opened.clone()));
         Ok(Index { store, opened })
     }

@@ -5,7 +5,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 15;
+pub const LAYOUT: u32 = 16;
 
 /// `kind` of the row of a retracted record.
 pub const RETRACTED: &str = "retracted";
@@ -16,7 +16,8 @@ pub const RETRACTED: &str = "retracted";
 /// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
 /// created at once.
 ///
-/// `handoff_reports` and its two indexes have the filters of handoffs; the other values are read from the note itself.
+/// `handoff_reports` and its two indexes have the filters of handoffs (`works`: it hands over work); the other values are read from
+/// the note itself.
 pub const TABLES: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE note(n INTEGER PRIMARY KEY, namespace INTEGER NOT NULL, target BLOB NOT NULL, blob BLOB, text BLOB, extra INTEGER NOT NULL);
@@ -30,7 +31,7 @@ CREATE TABLE concerns(s INTEGER, r INTEGER, PRIMARY KEY(s, r)) WITHOUT ROWID;
 CREATE TABLE names(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
 CREATE TABLE handoff_reports(r INTEGER PRIMARY KEY, id BLOB NOT NULL, session_id BLOB, ai_id TEXT NOT NULL,
   timestamp INTEGER, task_id TEXT, task_summary TEXT NOT NULL, calibration_status TEXT NOT NULL, type TEXT NOT NULL,
-  superseded INTEGER NOT NULL DEFAULT 0);
+  works INTEGER NOT NULL, superseded INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE memory(word TEXT, r INTEGER, PRIMARY KEY(word, r)) WITHOUT ROWID;
 CREATE INDEX memory_r ON memory(r);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
@@ -61,6 +62,7 @@ CREATE INDEX idx_handoff_ai ON handoff_reports(ai_id, superseded, id, timestamp)
 CREATE INDEX idx_handoff_timestamp ON handoff_reports(superseded, timestamp);
 CREATE INDEX handoff_ai_timestamp ON handoff_reports(ai_id, superseded, timestamp);
 CREATE INDEX handoff_newest ON handoff_reports(superseded, id, timestamp);
+CREATE INDEX handoff_works ON handoff_reports(superseded, id) WHERE works = 1;
 CREATE INDEX handoff_session ON handoff_reports(session_id, id);
 CREATE TRIGGER record_in AFTER INSERT ON record BEGIN
   INSERT INTO tally VALUES(new.kind, new.ai, new.superseded, new.closed, 1) ON CONFLICT DO UPDATE SET n = n + 1;
@@ -79,7 +81,7 @@ pub const SESSION_INDEXES: &str = "
 CREATE INDEX session_newest ON session(newest);
 CREATE INDEX session_ai ON session(ai, newest);
 CREATE INDEX session_began ON session(ai, began);
-CREATE INDEX session_place ON session(place, ai);
+CREATE INDEX session_place ON session(place, started_at, began);
 CREATE INDEX session_started ON session(started_at, began);
 CREATE INDEX session_active ON session(started_at, began) WHERE ended_at IS NULL AND began IS NOT NULL;
 CREATE INDEX session_external ON session(external_id) WHERE external_id IS NOT NULL;

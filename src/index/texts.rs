@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -9,19 +10,24 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::index::error::IndexError;
 use empirica_notes::git::{Oid, Repository};
 
-/// Most bytes of notes to cache.
+/// Most bytes of notes that an update caches, and that stay cached while an index is open.
 pub const CACHED: usize = 32 << 20;
+const KEPT: usize = 4 << 20;
 
 /// Blob and text of a row.
 type Columns = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 pub struct Texts<'r> {
     repo: &'r Repository,
-    cache: RefCell<Cache>,
+    most: usize,
+    cache: SharedCache,
 }
 
-#[derive(Default)]
-struct Cache {
+/// The cache of an open index.
+pub type SharedCache = Rc<RefCell<Cache>>;
+
+#[derive(Debug, Default)]
+pub struct Cache {
     /// In bytes.
     size: usize,
     /// By row.
@@ -31,7 +37,12 @@ struct Cache {
 impl<'r> Texts<'r> {
     /// An empty cache.
     pub fn new(repo: &'r Repository) -> Self {
-        Texts { repo, cache: RefCell::default() }
+        Texts { repo, most: CACHED, cache: SharedCache::default() }
+    }
+
+    /// With the cache of an open index.
+    pub fn sharing(repo: &'r Repository, cache: &SharedCache) -> Self {
+        Texts { repo, most: KEPT, cache: cache.clone() }
     }
 
     /// The text of a note; empty if its blob is missing.
@@ -62,7 +73,7 @@ impl<'r> Texts<'r> {
 
     pub fn remember(&self, n: i64, text: Vec<u8>) -> Arc<Vec<u8>> {
         let mut cache = self.cache.borrow_mut();
-        if cache.size > CACHED {
+        if cache.size > self.most {
             *cache = Cache::default();
         }
         cache.size += text.len();

@@ -27,6 +27,7 @@ pub struct BudgetEntry {
     pub must: bool,
     /// Higher ranks are dropped first.
     pub(crate) rank: usize,
+    pub(crate) is_shortened: bool,
 }
 
 /// Entries of a kind.
@@ -48,7 +49,7 @@ pub enum OutputForm {
 }
 
 pub(crate) fn entry(text: String, json: Value) -> BudgetEntry {
-    BudgetEntry { text, json, brief: None, by_rule: false, must: false, rank: 0 }
+    BudgetEntry { text, json, brief: None, by_rule: false, must: false, rank: 0, is_shortened: false }
 }
 
 pub(crate) fn plain(text: &str) -> BudgetEntry {
@@ -81,11 +82,10 @@ pub enum Shortening {
     Musts(usize, usize),
 }
 
-/// Shortens entries. Returns whether anything changed.
-fn shorten_entries(lists: &mut [BudgetList], how: Shortening, form: OutputForm) -> bool {
-    let mut less = false;
+/// Shortens entries in the measured form.
+fn shorten_entries(lists: &mut [BudgetList], how: Shortening, form: OutputForm) {
     let (longest, later) = match how {
-        Shortening::Nothing => return false,
+        Shortening::Nothing => return,
         Shortening::Brief => (usize::MAX, usize::MAX),
         Shortening::Texts(longest) => (longest, longest),
         Shortening::Musts(first, later) => (first, later),
@@ -93,18 +93,25 @@ fn shorten_entries(lists: &mut [BudgetList], how: Shortening, form: OutputForm) 
     for list in lists {
         for (at, entry) in list.entries.iter_mut().enumerate() {
             let most = if at == 0 { longest } else { later };
-            if shorten(&mut entry.text, most) {
-                entry.text = safe::mended(&entry.text);
-                less |= form == OutputForm::Text;
-            }
-            if let Some(brief) = entry.brief.take() {
-                less |= form == OutputForm::Json && brief != entry.json;
-                entry.json = brief;
-            }
-            less |= shorten_in(&mut entry.json, most) && form == OutputForm::Json;
+            entry.is_shortened |= match form {
+                OutputForm::Text => shorten_text(entry, most),
+                OutputForm::Json => shorten_json(entry, most),
+            };
         }
     }
-    less
+}
+
+fn shorten_text(entry: &mut BudgetEntry, most: usize) -> bool {
+    let is_shortened = shorten(&mut entry.text, most);
+    if is_shortened {
+        entry.text = safe::mended(&entry.text);
+    }
+    is_shortened
+}
+
+fn shorten_json(entry: &mut BudgetEntry, most: usize) -> bool {
+    let is_brief = entry.brief.take().is_some_and(|brief| std::mem::replace(&mut entry.json, brief) != entry.json);
+    shorten_in(&mut entry.json, most) | is_brief
 }
 
 /// Shortens a text to `most` tokens. Returns whether it was longer.
@@ -188,11 +195,28 @@ pub fn fit<T>(
             Keep::Musts => (musts, every.len()),
             Keep::OnlyMusts(least) => (musts.min(least), musts),
         };
-        let fitted = most(&every[..high], low, |kept| {
-            let mut lists = with_entries(lists, kept);
-            let less = shorten_entries(&mut lists, how, form);
+        // how short an entry gets may depend on those kept before it
+        let is_by_place = matches!(how, Shortening::Musts(..));
+        let mut all = lists.to_vec();
+        if !is_by_place {
+            shorten_entries(&mut all, how, form);
+        }
+        let attempt = |kept: &[Order]| {
+            let mut lists = with_entries(&all, kept);
+            if is_by_place {
+                shorten_entries(&mut lists, how, form);
+            }
+            let less = lists.iter().flat_map(|list| &list.entries).any(|entry| entry.is_shortened);
             attempt(lists, how, less)
-        })?;
+        };
+        let length = |wanted: Order| {
+            let entry = all.iter().flat_map(|list| &list.entries).find(|entry| order(entry) == wanted);
+            entry.map_or(0, |entry| match form {
+                OutputForm::Text => entry.text.len(),
+                OutputForm::Json => entry.json.to_string().len(),
+            })
+        };
+        let fitted = most(&every[..high], low, length, attempt)?;
         if fitted.is_some() {
             return Ok(fitted);
         }
@@ -204,10 +228,11 @@ pub fn fit<T>(
 const AFTER: usize = 32;
 
 /// The attempt that keeps the most important entries: the longest prefix that fits, at least `low`, then any of the
-/// next ones that still fit.
+/// next ones that still fit; one as long as one that did not is not tried.
 fn most<T>(
     every: &[Order],
     mut low: usize,
+    length: impl Fn(Order) -> usize,
     mut attempt: impl FnMut(&[Order]) -> Result<Option<T>>,
 ) -> Result<Option<T>> {
     let mut best = attempt(&every[..low])?;
@@ -221,11 +246,18 @@ fn most<T>(
     }
     if best.is_some() {
         let mut kept = every[..low].to_vec();
+        let mut too_long = every.get(low).map_or(0, |first| length(*first));
         for more in every.iter().skip(low + 1).take(AFTER) {
+            if length(*more) >= too_long {
+                continue;
+            }
             kept.push(*more);
             match attempt(&kept)? {
                 Some(shown) => best = Some(shown),
-                None => drop(kept.pop()),
+                None => {
+                    kept.pop();
+                    too_long = length(*more);
+                }
             }
         }
     }

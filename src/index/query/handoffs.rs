@@ -23,6 +23,8 @@ pub struct HandoffQuery {
     pub until: Option<i64>,
     pub task_id: Option<String>,
     pub kind: Option<String>,
+    /// Whether only those that hand over work.
+    pub works: bool,
     /// With this calibration status, as in JSON.
     pub calibration: Option<String>,
     /// With one of these paths, or a path below one.
@@ -61,6 +63,11 @@ impl Index<'_> {
             }
         }
         Ok((found, total))
+    }
+
+    /// The newest matching handoff in force.
+    pub fn newest_handoff(&self, wanted: &HandoffQuery) -> Result<Option<HandoffRow>> {
+        Ok(self.handoff_rows(wanted, 1)?.pop())
     }
 
     fn total(&self, wanted: &HandoffQuery) -> Result<usize> {
@@ -140,6 +147,9 @@ impl HandoffQuery {
         and("h.task_id = ?", self.task_id.clone().map(Value::from));
         and("h.type = ?", self.kind.clone().map(Value::from));
         and("h.calibration_status = ?", self.calibration.clone().map(Value::from));
+        if self.works {
+            all.push("h.works = 1");
+        }
         // paths below a folder sort between `folder/` and `folder0`, as `0` follows `/`
         let one = "SELECT r FROM path WHERE path = ? UNION SELECT r FROM path WHERE path >= ? AND path < ?";
         let paths = format!("h.r IN ({})", vec![one; self.paths.len()].join(" UNION "));

@@ -133,7 +133,7 @@ impl Index<'_> {
     }
 
     fn read(&self, found: Vec<FoundRecord>) -> Result<Scan> {
-        let texts = Texts::new(self.store.repo());
+        let texts = Texts::sharing(self.store.repo(), &self.opened.texts);
         self.checked(read(&self.opened.db, &texts, found))
     }
 

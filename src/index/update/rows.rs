@@ -9,6 +9,7 @@ use crate::index::schema;
 use crate::index::update::RowInserter;
 use crate::text::query::KINDS;
 use empirica_notes::git::objects::content::inside;
+use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::journal::Finding;
 use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
 
@@ -163,8 +164,8 @@ impl RowInserter<'_> {
     }
 
     fn handoff(&mut self, r: i64, envelope: &Envelope, handoff: &Handoff) -> Result<(), IndexError> {
-        let add = "INSERT INTO handoff_reports(r, id, session_id, ai_id, timestamp, task_id, task_summary, calibration_status, type) \
-                   VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        let add = "INSERT INTO handoff_reports(r, id, session_id, ai_id, timestamp, task_id, task_summary, calibration_status, type, works) \
+                   VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
         self.db.prepare_cached(add)?.execute(params![
             r,
             schema::id(&envelope.id),
@@ -175,6 +176,7 @@ impl RowInserter<'_> {
             handoff.task,
             handoff.calibration_status.name(),
             handoff.kind,
+            Substance::of(handoff) == Substance::Work,
         ])?;
         let uncommitted = handoff.uncommitted.iter().map(|file| &file.path);
         for path in handoff.artifacts.iter().chain(uncommitted) {

@@ -72,10 +72,10 @@ impl Filter {
             session: session.map(|named| named.id),
             since,
             until,
-            task_id: None,
             kind: input.kind.clone(),
             calibration: input.calibration.map(|status| status.name().to_owned()),
             paths: path.iter().filter(|path| !path.is_empty()).flat_map(named).collect(),
+            ..HandoffQuery::default()
         };
         Ok(Filter { wanted, task, commits, is_root: path.is_some_and(|path| path.is_empty()) })
     }

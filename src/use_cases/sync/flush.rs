@@ -16,8 +16,8 @@ pub struct FlushOutcome {
     pub rescued: Option<Vec<Rescued>>,
 }
 
-/// Writes the pending records of all worktrees. `without_damaged` first rewrites refs that reach damaged or missing
-/// objects.
+/// Writes the pending records of all worktrees, and updates the index for the next reader. `without_damaged` first rewrites
+/// refs that reach damaged or missing objects.
 pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushOutcome> {
     let mut warnings = Vec::new();
     let rescued = without_damaged.then(|| context.store.recovery().rescue(&mut warnings)).transpose()?;
@@ -27,6 +27,10 @@ pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushO
     let mut left = flushed.left.into_iter().map(|log| log.into_error());
     let degraded = flushed.degraded.or_else(|| left.next());
     warnings.extend(left.map(|error| error.in_one_line()));
+    if flushed.records > 0 {
+        // its next reader tells what is wrong with it
+        let _ = context.index();
+    }
     Ok(FlushOutcome {
         flushed: flushed.records,
         waiting: context.store.log().counts().total(),

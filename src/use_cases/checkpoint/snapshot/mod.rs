@@ -93,9 +93,6 @@ pub(crate) fn take(
     request.round = Some(round);
     let since = newest_state(session_records).and_then(|(envelope, ..)| parse_oid(envelope.commit.as_deref()?));
     let mut warnings = Vec::new();
-    let git_state = git.read(context, since);
-    let git_state =
-        git_state.map_err(|error| warnings.push(format!("cannot record the state of the work tree: {error}"))).ok();
     let index = context.index()?;
     let scan = snapshot_records(&index, &session_records.session.id)?;
     let records: Vec<&Record> = scan.records().collect();
@@ -111,6 +108,9 @@ pub(crate) fn take(
             Err(error) => return Err(error),
         }
     }
+    let git_state = git.read(context, since);
+    let git_state =
+        git_state.map_err(|error| warnings.push(format!("cannot record the state of the work tree: {error}"))).ok();
     let mut checkpoint = Checkpoint {
         phase,
         round,
@@ -125,11 +125,14 @@ pub(crate) fn take(
         said: request.reasoning,
         tags: request.tags,
         metadata: request.metadata,
-        // before shortening, which could cut a secret
-        git_state: context.store.secret_filter().clean_all(git_state),
-        snapshot: context.store.secret_filter().clean_all(Some(snapshot)),
+        git_state,
+        snapshot: Some(snapshot),
     };
-    if !bound(&mut checkpoint, ai) {
+    let clean = |checkpoint: &mut Checkpoint| {
+        checkpoint.git_state = context.store.secret_filter().clean_all(checkpoint.git_state.take());
+        checkpoint.snapshot = context.store.secret_filter().clean_all(checkpoint.snapshot.take());
+    };
+    if !bound(&mut checkpoint, ai, clean) {
         return Err(Error::usage("cannot store the checkpoint: reasoning, tags and metadata are too long")
             .reason(format!("a checkpoint has at most {} KiB, including derived content", MAX_CHECKPOINT_BYTES / 1024))
             .suggest("Log the long text as a finding, which has no limit, and give a summary here.")

@@ -17,35 +17,43 @@ use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::handoff::UncommittedFile;
 
-/// The changes since each of these handoffs, in their order, and warnings. Runs `git status` once, and `git rev-list` for each handoff
-/// whose commit is not HEAD.
+/// The changes since each of these handoffs, in their order, and warnings.
 pub fn changes_since(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(Vec<Arrival>, Vec<String>)> {
-    if handoffs.is_empty() {
-        return Ok((Vec::new(), Vec::new()));
+    match handoffs {
+        [] => Ok((Vec::new(), Vec::new())),
+        _ => PendingChanges::start(context, handoffs).read(context),
     }
-    changes_with(context, handoffs, status::start(context.repo))
 }
 
-/// As [`changes_since`], with a `git status` that runs.
-pub fn changes_with(
-    context: &CommandContext<'_>,
-    handoffs: &[&ListedHandoff],
+/// The changes since handoffs, while git reads the work tree and compares commits.
+pub struct PendingChanges<'h> {
+    handoffs: Vec<(&'h ListedHandoff, Commit)>,
     status: PendingStatus,
-) -> Result<(Vec<Arrival>, Vec<String>)> {
-    // git reads the work tree and counts commits meanwhile
-    let counting: Vec<_> = handoffs.iter().map(|listed| Commit::ask(context, listed)).collect();
-    let unknowns = handoffs.iter().flat_map(|listed| &listed.handoff.unknowns).filter_map(|item| item.id.as_ref());
-    let answers = context.index()?.naming(unknowns, &["resolve"])?;
-    let (changes, warnings) = match status.read() {
-        Ok(status) => (Some(status.changes), Vec::new()),
-        Err(error) => (None, vec![format!("cannot list changes since the handoff: {error}")]),
-    };
-    let mut present = PresentFiles::new(context, changes);
-    let arrivals = handoffs.iter().zip(counting).map(|(listed, commit)| {
-        let mut expected = ExpectedFiles::new(context, listed, &commit);
-        arrival(&listed.handoff, answers.records(), commit.read(context), |file| present.judge(file, &mut expected))
-    });
-    Ok((arrivals.collect(), warnings))
+}
+
+impl<'h> PendingChanges<'h> {
+    /// Starts `git status`, and `git rev-list` for each handoff whose commit is not HEAD.
+    pub fn start(context: &CommandContext<'_>, handoffs: &[&'h ListedHandoff]) -> Self {
+        let status = status::start(context.repo);
+        let handoffs = handoffs.iter().map(|listed| (*listed, Commit::ask(context, listed))).collect();
+        PendingChanges { handoffs, status }
+    }
+
+    /// The changes since each handoff, in their order, and warnings.
+    pub fn read(self, context: &CommandContext<'_>) -> Result<(Vec<Arrival>, Vec<String>)> {
+        let unknowns = self.handoffs.iter().flat_map(|(listed, _)| &listed.handoff.unknowns);
+        let answers = context.index()?.naming(unknowns.filter_map(|item| item.id.as_ref()), &["resolve"])?;
+        let (changes, warnings) = match self.status.read() {
+            Ok(status) => (Some(status.changes), Vec::new()),
+            Err(error) => (None, vec![format!("cannot list changes since the handoff: {error}")]),
+        };
+        let mut present = PresentFiles::new(context, changes);
+        let arrivals = self.handoffs.into_iter().map(|(listed, commit)| {
+            let mut expected = ExpectedFiles::new(context, listed, &commit);
+            arrival(&listed.handoff, answers.records(), commit.read(context), |file| present.judge(file, &mut expected))
+        });
+        Ok((arrivals.collect(), warnings))
+    }
 }
 
 /// The commit of a handoff, while git counts.
@@ -53,7 +61,7 @@ struct Commit {
     id: Option<Oid>,
     exists: bool,
     is_head: bool,
-    counting: Option<reach::Counting>,
+    comparing: Option<reach::Comparing>,
 }
 
 impl Commit {
@@ -61,21 +69,23 @@ impl Commit {
         let id = listed.envelope.commit.as_deref().and_then(parse_oid);
         let exists = id.is_some_and(|id| context.repo.is_commit(id));
         let head = context.store.head().commit;
-        let counting = match (id, head) {
-            (Some(id), Some(head)) if exists && id != head => Some(reach::count_since(context.repo, id, head)),
+        let comparing = match (id, head) {
+            (Some(id), Some(head)) if exists && id != head => Some(reach::compare(context.repo, id, head)),
             _ => None,
         };
-        Commit { id, exists, is_head: id.is_some() && id == head, counting }
+        Commit { id, exists, is_head: id.is_some() && id == head, comparing }
     }
 
     fn read(self, context: &CommandContext<'_>) -> CommitState {
-        let Some(id) = self.id else { return CommitState::default() };
-        let reached = self.is_head || context.store.reader().is_reachable(id);
+        if self.id.is_none() {
+            return CommitState::default();
+        }
+        let apart = if self.is_head { Some((0, 0)) } else { self.comparing.and_then(reach::Comparing::read) };
+        let reached = apart.is_some_and(|(lost, _)| lost == 0);
         // beyond the end of a shallow history, nothing is known
         let is_cut_off = !reached && context.repo.is_shallow() && context.store.head().commit.is_some();
-        let counted = if self.is_head { Some(0) } else { self.counting.and_then(reach::Counting::read) };
         CommitState {
-            commits_since: counted.filter(|_| !is_cut_off),
+            commits_since: apart.map(|(_, made)| made).filter(|_| !is_cut_off),
             reachable: (!is_cut_off).then_some(reached),
             exists: Some(self.exists),
         }

@@ -33,9 +33,11 @@ pub fn before(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Opt
 
 pub fn after(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: bool) -> Result<Option<Injection>> {
     let Some(taken) = snapshot_now(context, event, Trigger::PostCompact, is_beginning)? else { return Ok(None) };
-    let outcome = compaction::run(context, &taken, Extent::AFTER_COMPACTION)?;
-    let scan = context.session(&taken.session_id)?;
-    let gate = gate(&scan, &taken.session_id, WINDOW);
+
+    // all but this snapshot is in the index
+    context.index_cache.keep();
+    let outcome = compaction::run(context, &taken, Extent::BRIEF)?;
+    let gate = gate(&context.index()?.session(&taken.session_id)?, &taken.session_id, WINDOW);
     Ok(Some(Injection::Compacted(Box::new(taken), Box::new(outcome), gate)))
 }
 

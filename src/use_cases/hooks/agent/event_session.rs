@@ -11,22 +11,34 @@ use empirica_notes::error::Result;
 use empirica_notes::model::SessionId;
 use empirica_transcripts::model::Agent;
 
-/// The active session with the agent's ID; without one, that of the agent's process.
-pub fn active_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<SessionId>> {
+/// A session that records or the cache of this worktree know.
+pub struct KnownSession {
+    pub id: SessionId,
+    pub is_active: bool,
+}
+
+/// The session with the agent's ID, an active one first, else the newest; without an ID, the active one of the agent's process.
+pub fn known(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<KnownSession>> {
+    let active = |id: &SessionId| KnownSession { id: id.clone(), is_active: true };
     let cached = active::cached(context);
     let Some(external) = &event.session else {
         return Ok(match context.own(&cached) {
-            OwnSession::Certain(own) => Some(own.id.clone()),
+            OwnSession::Certain(own) => Some(active(&own.id)),
             _ => None,
         });
     };
-    if let Some(active) = cached.into_iter().rev().find(|s| s.external_id.as_ref() == Some(external)) {
-        return Ok(Some(active.id));
+    if let Some(found) = cached.iter().rev().find(|s| s.external_id.as_ref() == Some(external)) {
+        return Ok(Some(active(&found.id)));
     }
-    Ok(collect::sessions_with_external_id(context, external)?
-        .into_iter()
-        .rfind(|session| session.is_active())
-        .map(|session| session.id))
+    let mut all = collect::sessions_with_external_id(context, external)?;
+    let newest =
+        all.iter().rposition(|session| session.is_active()).map(|at| all.swap_remove(at)).or_else(|| all.pop());
+    Ok(newest.map(|session| KnownSession { is_active: session.is_active(), id: session.id }))
+}
+
+/// As [`known`], if it is active.
+pub fn active_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<SessionId>> {
+    Ok(known(context, event)?.filter(|session| session.is_active).map(|session| session.id))
 }
 
 /// A session of an event.
@@ -46,13 +58,9 @@ pub fn find_or_start(
 ) -> Result<Option<EventSession>> {
     // hooks of a session can run concurrently
     let _turn = context.store.need_read_decide_write_lock()?;
-    let session = match active_session(context, event)? {
-        Some(id) => EventSession { id, continues: true },
-        None => {
-            let ended = match &event.session {
-                Some(external) => collect::sessions_with_external_id(context, external)?.pop(),
-                None => None,
-            };
+    let session = match known(context, event)? {
+        Some(KnownSession { id, is_active: true }) => EventSession { id, continues: true },
+        ended => {
             if event.is_of_subagent || ended.is_some() && !is_beginning {
                 return Ok(None);
             }

@@ -12,6 +12,7 @@ mod start;
 mod transcript;
 pub mod view;
 
+use std::mem::ManuallyDrop;
 use std::time::Duration;
 
 use crate::context::caller::stored_id;
@@ -46,8 +47,9 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
     // an agent named by the user takes precedence
     let named = env.get("EMPIRICA_AI").is_some() || repo.config("empirica.ai").is_some();
     let ai = (!named).then(|| event.agent.name().to_owned());
-    let mut context =
-        CommandContext::new(env, repo, render, Selection { ai, session: None, ..Default::default() }).ok()?;
+    let selection = Selection { ai, session: None, ..Default::default() };
+    // the end of the process frees it, without the agent waiting for each part
+    let context = &mut *ManuallyDrop::new(CommandContext::new(env, repo, render, selection).ok()?);
     if env.get(BACKGROUND).is_none() {
         context.store.limit_waiting_for_hook();
         context.index_cache.limit(INDEX_WAIT);
@@ -59,26 +61,26 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
     let done = match &event.event {
         // its parent's events say the rest
         kind if event.is_of_subagent && !matches!(kind, HookKind::ToolFailed { .. }) => Ok(None),
-        HookKind::SessionStart(source) => start::on_session_start(&mut context, event, *source),
-        HookKind::Prompt => on_prompt(&mut context, event),
-        HookKind::BeforeCompact => compaction::before(&mut context, event),
-        HookKind::AfterCompact => compaction::after(&mut context, event, false),
+        HookKind::SessionStart(source) => start::on_session_start(context, event, *source),
+        HookKind::Prompt => on_prompt(context, event),
+        HookKind::BeforeCompact => compaction::before(context, event),
+        HookKind::AfterCompact => compaction::after(context, event, false),
         HookKind::TurnEnd | HookKind::SessionEnd { .. }
-            if env.get(BACKGROUND).is_none() && background::is_large(&context, event) =>
+            if env.get(BACKGROUND).is_none() && background::is_large(context, event) =>
         {
-            background::in_new_process(&context, event, payload)
+            background::in_new_process(context, event, payload)
         }
-        HookKind::TurnEnd => transcript::collect_new(&mut context, event, Duration::ZERO),
-        HookKind::SessionEnd { reason } => on_session_end(&mut context, event, reason),
-        HookKind::ToolFailed { category, text } => on_tool_failure(&mut context, event, category, text),
+        HookKind::TurnEnd => transcript::collect_new(context, event, Duration::ZERO),
+        HookKind::SessionEnd { reason } => on_session_end(context, event, reason),
+        HookKind::ToolFailed { category, text } => on_tool_failure(context, event, category, text),
         HookKind::Nothing => Ok(None),
     };
-    if matches!(event.event, HookKind::SessionEnd { .. }) && env.get(BACKGROUND).is_none() {
-        background::flush(&context);
+    if matches!(event.event, HookKind::BeforeCompact | HookKind::SessionEnd { .. }) && env.get(BACKGROUND).is_none() {
+        background::flush(context);
     }
     let done = match done {
         // made in the background, with what the event asks for
-        Err(_) if context.index_cache.is_late() => background::in_new_process(&context, event, payload),
+        Err(_) if context.index_cache.is_late() => background::in_new_process(context, event, payload),
         done => done,
     };
     done.unwrap_or_else(|error| {

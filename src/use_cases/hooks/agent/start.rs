@@ -5,8 +5,8 @@ use crate::context::{CommandContext, handoffs};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
-use crate::index::HandoffQuery;
-use crate::use_cases::handoff::arrival;
+use crate::index::{HandoffQuery, Index};
+use crate::use_cases::handoff::arrival::PendingChanges;
 use crate::use_cases::handoff::arrival::fold::Arrival;
 use crate::use_cases::hooks::agent::background::LARGE;
 use crate::use_cases::hooks::agent::event::{HookEvent, StartSource};
@@ -17,7 +17,6 @@ use crate::use_cases::hooks::errors::in_one_line;
 use crate::use_cases::session::project_overview::{Extent, ProjectOverviewOutcome};
 use crate::use_cases::session::{project_overview, unattended};
 use empirica_notes::error::Result;
-use empirica_notes::git::repository::status;
 use empirica_notes::model::SessionId;
 
 /// Default of `empirica.startBudget`, in tokens.
@@ -45,23 +44,16 @@ pub fn on_session_start(
     }
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
     // read before a new session is stored, as the index is made current for the next reader
-    let told = (budget > 0).then(|| read(context, event));
+    let read = (budget > 0).then(|| read(context, event));
     let Some(EventSession { id, continues }) = event_session::find_or_start(context, event, true)? else {
         return Ok(None);
     };
     context.belongs_to_this_agent(&id);
-    let Some((project, handed)) = told.transpose()? else { return Ok(None) };
-    let continues = continues || source == StartSource::Resume;
-    // the confidence that was lost before is told to whoever comes next
-    let gate = match handed.as_ref().and_then(|(listed, _)| listed.envelope.session.as_ref()) {
-        _ if continues => Some(last_gate(context, &id)?),
-        Some(before) => Some(last_gate(context, before)?).filter(|gate| !gate.drift.is_safe()),
-        None => None,
-    };
+    let Some(Project { overview, handed, gate }) = read.transpose()? else { return Ok(None) };
     Ok(Some(Injection::Session(Box::new(SessionBrief {
         session: id,
-        continues,
-        project,
+        continues: continues || source == StartSource::Resume,
+        project: overview,
         handed,
         gate,
         lacks_setup,
@@ -69,27 +61,41 @@ pub fn on_session_start(
     }))))
 }
 
-/// The project, and the newest handoff with what changed since.
-fn read(
-    context: &CommandContext<'_>,
-    event: &HookEvent,
-) -> Result<(ProjectOverviewOutcome, Option<(ListedHandoff, Arrival)>)> {
-    let own = event_session::active_session(context, event)?;
-    let handoff = handoffs::newest(&context.index()?, &HandoffQuery::default())?;
+struct Project {
+    overview: ProjectOverviewOutcome,
+    /// The newest handoff with what changed since.
+    handed: Option<(ListedHandoff, Arrival)>,
+    gate: Option<Gate>,
+}
+
+fn read(context: &CommandContext<'_>, event: &HookEvent) -> Result<Project> {
+    let known = event_session::known(context, event)?;
+    let index = context.index()?;
+    let handoff = handoffs::newest(&index, &HandoffQuery::default())?;
     // it takes as long as the rest
-    let status = handoff.as_ref().map(|_| status::start(context.repo));
-    let project = project_overview::read(context, own, Extent::START)?;
-    let Some((handoff, status)) = handoff.zip(status) else { return Ok((project, None)) };
-    let arrival = arrival::changes_with(context, &[&handoff], status)?.0.pop();
-    Ok((project, arrival.map(|arrival| (handoff, arrival))))
+    let changes = handoff.as_ref().map(|handoff| PendingChanges::start(context, &[handoff]));
+    let before = handoff.as_ref().and_then(|listed| listed.envelope.session.as_ref());
+    // the confidence that was lost before is told to whoever comes next
+    let gate = match (&known, before) {
+        (Some(continued), _) => Some(last_gate(&index, &continued.id)?),
+        (None, Some(before)) => Some(last_gate(&index, before)?).filter(|gate| !gate.drift.is_safe()),
+        (None, None) => None,
+    };
+    let own = known.filter(|session| session.is_active).map(|session| session.id);
+    let overview = project_overview::read(context, own, Extent::BRIEF)?;
+    let arrival = match changes {
+        Some(changes) => changes.read(context)?.0.pop(),
+        None => None,
+    };
+    Ok(Project { overview, handed: handoff.zip(arrival), gate })
 }
 
 /// The gate of a session; without an assessment, that of the one that it continues.
-fn last_gate(context: &CommandContext<'_>, id: &SessionId) -> Result<Gate> {
-    let own = gate(&context.session(id)?, id, WINDOW);
-    let parent = context.index()?.session_row(id)?.and_then(|row| row.session.from);
+fn last_gate(index: &Index<'_>, id: &SessionId) -> Result<Gate> {
+    let own = gate(&index.session(id)?, id, WINDOW);
+    let parent = index.session_row(id)?.and_then(|row| row.session.from);
     match parent.filter(|_| own.drift.analyzed == 0) {
-        Some(parent) => Ok(gate(&context.session(&parent)?, &parent, WINDOW)),
+        Some(parent) => Ok(gate(&index.session(&parent)?, &parent, WINDOW)),
         None => Ok(own),
     }
 }

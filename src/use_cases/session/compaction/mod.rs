@@ -3,7 +3,7 @@
 pub mod view;
 
 use crate::context::CommandContext;
-use crate::context::records::gather;
+use crate::context::records::gather_from;
 use crate::fold::session_records::SessionRecords;
 use crate::use_cases::checkpoint::compare::changes::HistoryBetween;
 use crate::use_cases::checkpoint::compare::operand::Operand;
@@ -36,7 +36,9 @@ pub fn run(context: &CommandContext<'_>, taken: &Taken, extent: Extent) -> Resul
         _ => None,
     });
     let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, project }) };
-    let goals = gather(context, &taken.session_id).map(|records| records.goals).unwrap_or_default();
+    let goals = gather_from(&index.session(&taken.session_id)?, &taken.session_id)
+        .map(|records| records.goals)
+        .unwrap_or_default();
     let b = Operand::taken(&taken.envelope, &taken.checkpoint, &goals);
     let comparison = compared(context, &a, &b, true)?;
     Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), project })

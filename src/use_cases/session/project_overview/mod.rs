@@ -45,10 +45,8 @@ pub struct Extent {
 impl Extent {
     /// Older findings have less than a sixth of their importance.
     pub const WHOLE: Self = Extent { claims: 250, sessions: usize::MAX };
-    /// For a few hundred tokens, for which an agent waits.
-    pub const START: Self = Extent { claims: 12, sessions: 0 };
-    /// For a thousand tokens.
-    pub const AFTER_COMPACTION: Self = Extent { claims: 12, sessions: 3 };
+    /// For some hundred tokens, for which an agent waits: its own session, and claims.
+    pub const BRIEF: Self = Extent { claims: 8, sessions: 0 };
 }
 
 /// Reads the state of the project for the session that the user named, else for the active one here. A repository without records

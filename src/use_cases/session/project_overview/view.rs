@@ -40,7 +40,7 @@ fn nothing() -> Text {
 pub struct FittedProject {
     /// Markdown that ends with a line feed; empty in the form of JSON.
     pub text: String,
-    /// The keys of the document except `ok`, `token_count` and warnings.
+    /// The keys of the document except `ok`, `token_count` and warnings; none in the form of text.
     pub json: Map<String, Value>,
     /// The command that shows all of it.
     pub command: Command,
@@ -268,10 +268,10 @@ impl Project<'_> {
         let overview = &self.outcome.overview;
         let message = (overview.sessions == 0).then(nothing);
         let (counts, omitted_text) = self.omitted(lists, shortened, detail);
-        let text = match self.form {
-            OutputForm::Text => self.text(lists, message.as_ref(), &omitted_text, detail, terminal)?,
-            OutputForm::Json => String::new(),
-        };
+        if self.form == OutputForm::Text {
+            let text = self.text(lists, message.as_ref(), &omitted_text, detail, terminal)?;
+            return Ok(FittedProject { text, json: Map::new(), command: self.command.clone() });
+        }
         // an empty list says that there is nothing; one that is left out is counted by `omitted`
         let is_shown =
             |list: &&BudgetList| !list.entries.is_empty() || (list.omitted == 0 && detail == OmissionDetail::Lists);
@@ -297,7 +297,7 @@ impl Project<'_> {
             handoffs: list("handoffs").map(Into::into),
             omitted: counts.map(|counts| OmittedView { counts, shortened, command: &self.command }),
         });
-        Ok(FittedProject { text, json, command: self.command.clone() })
+        Ok(FittedProject { text: String::new(), json, command: self.command.clone() })
     }
 
     /// The omitted entries, counted for JSON and in words; `None` and empty if the project is whole.

@@ -95,19 +95,21 @@ pub fn check_reachable(repo: &Repository, tip: Oid) -> Result<()> {
     output(&mut command).map(|_| ())
 }
 
-/// A running count of commits.
-pub struct Counting(BackgroundGit);
+/// A running comparison of histories.
+pub struct Comparing(BackgroundGit);
 
-/// Starts counting the commits reachable from `tip` and not from `from`; both must exist.
-pub fn count_since(repo: &Repository, from: Oid, tip: Oid) -> Counting {
+/// Starts comparing the histories of `from` and `tip`; both must exist.
+pub fn compare(repo: &Repository, from: Oid, tip: Oid) -> Comparing {
     let mut command = git(repo.cwd());
-    command.args(["rev-list", "--count", &tip.to_string(), &format!("^{from}"), "--"]);
-    Counting(BackgroundGit::start(&mut command))
+    command.args(["rev-list", "--count", "--left-right", &format!("{from}...{tip}"), "--"]);
+    Comparing(BackgroundGit::start(&mut command))
 }
 
-impl Counting {
-    /// The number; `None` if git failed.
-    pub fn read(self) -> Option<usize> {
-        String::from_utf8(self.0.output().ok()?).ok()?.trim().parse().ok()
+impl Comparing {
+    /// The numbers of commits that only `from` reaches (0 if `tip` reaches it), and only `tip`; `None` if git failed.
+    pub fn read(self) -> Option<(usize, usize)> {
+        let counted = String::from_utf8(self.0.output().ok()?).ok()?;
+        let (from, tip) = counted.trim().split_once('\t')?;
+        Some((from.parse().ok()?, tip.parse().ok()?))
     }
 }
