@@ -225,6 +225,7 @@ fn a_forked_session_is_a_child_of_the_one_that_it_copies() {
     // it resumes the parent under its id, then goes on under another
     let told = claude("SessionStart", "parent", "resume").out;
     assert!(told.contains(" continues."), "{told}");
+    assert!(told.contains("Last handed over by claude-code (git empirica show "), "no task was named: {told}");
     claude("UserPromptSubmit", "child", "");
     let sessions = repo.json(["session", "list"])["sessions"].clone();
     let of = |id: &str| {

@@ -64,8 +64,9 @@ fn assembled(brief: &SessionBrief, lists: &[BudgetList], shortened: bool, comman
     }
     let since = brief.handed.as_ref().map(|(listed, arrival)| {
         let (ai, id) = (sections::name(&listed.envelope.ai), listed.envelope.id.short());
-        let task = safe::words(&resume::view::shortened(&listed.handoff.task));
-        out.push_str(&format!("Last handed over by {ai}: {task} ({})\n", empirica("show").arg(id)));
+        let task = Some(safe::words(&resume::view::shortened(&listed.handoff.task))).filter(|task| !task.is_empty());
+        let task = task.map(|task| format!(": {task}")).unwrap_or_default();
+        out.push_str(&format!("Last handed over by {ai}{task} ({})\n", empirica("show").arg(id)));
         arrival::view::packed(arrival, Detail::Summary, Shortening::Musts(24, 16), OutputForm::Text).text
     });
     for list in lists.iter().filter(|list| !list.entries.is_empty()) {
