@@ -94,12 +94,16 @@ impl Collection {
 /// one here without such an ID that began during the transcript; a new one, with the start and end of the transcript. Stores nothing.
 pub fn prepare(context: &CommandContext<'_>, request: &CollectRequest) -> Result<Collection> {
     let (path, transcript) = read(context, request)?;
+    prepare_one(context, path, transcript)
+}
+
+/// As [`prepare`], of a transcript that was read.
+fn prepare_one(context: &CommandContext<'_>, path: PathBuf, transcript: Transcript) -> Result<Collection> {
     let commit_at = |time: i64| history::at_time(context.repo, &format!("@{time}"));
     let filing = Filing { is_one_of_all: false, changed_at: None, commit_at: &commit_at };
     prepare_read(context, path, transcript, &filing)
 }
 
-/// As [`prepare`], of a transcript that was read.
 fn prepare_read(
     context: &CommandContext<'_>,
     path: PathBuf,

@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use crate::context::CommandContext;
-use crate::use_cases::collect::filed::Filing;
-use crate::use_cases::collect::{Collection, prepare_read};
+use crate::use_cases::collect::{Collection, prepare_one};
 use empirica_notes::error::Result;
-use empirica_notes::git::history;
 use empirica_transcripts::find;
 use empirica_transcripts::find::FoundTranscript;
 use empirica_transcripts::model::Agent;
@@ -19,7 +17,5 @@ pub fn find(context: &CommandContext<'_>, agent: Agent, id: &str) -> Option<Foun
 
 /// Reads a found transcript.
 pub fn prepare(context: &CommandContext<'_>, found: &FoundTranscript) -> Result<Collection> {
-    let commit_at = |time: i64| history::at_time(context.repo, &format!("@{time}"));
-    let filing = Filing { is_one_of_all: false, changed_at: None, commit_at: &commit_at };
-    prepare_read(context, found.path.clone(), find::read(found)?, &filing)
+    prepare_one(context, found.path.clone(), find::read(found)?)
 }

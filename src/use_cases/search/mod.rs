@@ -251,7 +251,7 @@ fn topic(snapshot: &Snapshot) -> (String, Vec<&Id>) {
     let quoted: Vec<(&Id, &str)> = findings.chain(open.map(|seen| (&seen.id, seen.unknown.as_str()))).collect();
     let goal = snapshot.goals.current.as_ref().map(|goal| goal.objective.as_str());
     let texts = snapshot.session.task.as_deref().into_iter().chain(goal).chain(quoted.iter().map(|(_, text)| *text));
-    (texts.collect::<Vec<_>>().join(" "), quoted.into_iter().map(|(id, _)| id).collect())
+    (texts.collect::<Vec<_>>().join("\n"), quoted.into_iter().map(|(id, _)| id).collect())
 }
 
 /// The matching records, in order, with their passages.

@@ -27,7 +27,7 @@ pub fn run(context: &CommandContext<'_>, without_damaged: bool) -> Result<FlushO
     let mut left = flushed.left.into_iter().map(|log| log.into_error());
     let degraded = flushed.degraded.or_else(|| left.next());
     warnings.extend(left.map(|error| error.in_one_line()));
-    if flushed.records > 0 {
+    if flushed.records > 0 && context.repo.config_bool("empirica.index") != Some(false) {
         // its next reader tells what is wrong with it
         let _ = context.index();
     }

@@ -125,14 +125,11 @@ pub(crate) fn take(
         said: request.reasoning,
         tags: request.tags,
         metadata: request.metadata,
-        git_state,
-        snapshot: Some(snapshot),
+        // before shortening, which could cut a secret
+        git_state: context.store.secret_filter().clean_all(git_state),
+        snapshot: context.store.secret_filter().clean_all(Some(snapshot)),
     };
-    let clean = |checkpoint: &mut Checkpoint| {
-        checkpoint.git_state = context.store.secret_filter().clean_all(checkpoint.git_state.take());
-        checkpoint.snapshot = context.store.secret_filter().clean_all(checkpoint.snapshot.take());
-    };
-    if !bound(&mut checkpoint, ai, clean) {
+    if !bound(&mut checkpoint, ai) {
         return Err(Error::usage("cannot store the checkpoint: reasoning, tags and metadata are too long")
             .reason(format!("a checkpoint has at most {} KiB, including derived content", MAX_CHECKPOINT_BYTES / 1024))
             .suggest("Log the long text as a finding, which has no limit, and give a summary here.")

@@ -12,19 +12,14 @@ const ENVELOPE: usize = 640;
 const LIMITS: [(usize, usize); 8] =
     [(1000, 4096), (500, 3072), (250, 2048), (120, 1024), (60, 512), (20, 256), (5, 128), (0, 0)];
 
-/// If the checkpoint of the agent `ai` has more than [`MAX_CHECKPOINT_BYTES`] bytes as JSON, shortens derived texts and omits paths until
-/// it has no more, after `clean` removed their secrets, which are not recognized once they are cut. Keeps the agent's own input; returns
-/// `false` if that alone is too long.
-pub fn bound(checkpoint: &mut Checkpoint, ai: &str, clean: impl FnOnce(&mut Checkpoint)) -> bool {
+/// Shortens derived texts and omits paths until the checkpoint of the agent `ai` has at most [`MAX_CHECKPOINT_BYTES`] bytes as JSON. Keeps
+/// the agent's own input; returns `false` if that alone is too long.
+pub fn bound(checkpoint: &mut Checkpoint, ai: &str) -> bool {
+    let whole = checkpoint.clone();
     let envelope = ENVELOPE + serde_json::to_vec(ai).map_or(0, |json| json.len());
     let fits = |checkpoint: &Checkpoint| {
         serde_json::to_vec(checkpoint).is_ok_and(|json| json.len() + envelope <= MAX_CHECKPOINT_BYTES)
     };
-    if fits(checkpoint) {
-        return true;
-    }
-    clean(checkpoint);
-    let whole = checkpoint.clone();
     for (texts, paths) in LIMITS {
         checkpoint.snapshot = whole.snapshot.clone().map(|snapshot| shortened(snapshot, texts));
         checkpoint.git_state = whole.git_state.clone().map(|state| with_fewer_paths(state, texts, paths));
