@@ -1,5 +1,6 @@
 //! Hooks of an agent, as it waits for them: the events of whole sessions.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -54,6 +55,12 @@ pub fn measured(bench: &mut Bench, repo: &Path, size: &str) {
         run(bench.git(repo, &["commit", "-q", "--allow-empty", "-m", "work"]));
         transcript::write(&small, WAITED_FOR, &session, repo);
         for ((_, event, more), times) in events.iter().zip(&mut times) {
+            if *event == "SessionEnd" {
+                // the agent's last row
+                let row = json!({"type": "last-prompt", "lastPrompt": "go on", "sessionId": session});
+                let mut file = std::fs::OpenOptions::new().append(true).open(&small).expect("the transcript");
+                writeln!(file, "{row}").expect("a row");
+            }
             let took = timed(hook(bench, repo, &session, event, more));
             if turn >= 3 {
                 times.push(took);

@@ -1,5 +1,6 @@
 //! Agents' hooks: the payloads that each agent sends, through a whole session.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -319,32 +320,60 @@ fn an_agent_running_hooks_of_another_agent_records_nothing() {
     assert_eq!(repo.json(["session", "list"])["total_sessions"], 2);
 }
 
-#[test]
-fn a_large_transcript_is_collected_beside_the_agent() {
-    let place = Sandbox::new();
-    let repo = place.init("large");
+/// A session with a transcript of 3 MB.
+fn with_large_transcript<'r, 'p>(place: &Sandbox, repo: &'r Repo<'p>) -> (At<'r, 'p>, PathBuf) {
     repo.commit("a", "a", "first");
-    let claude = At { repo: &repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".into() };
+    let claude = At { repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".into() };
     claude.context("SessionStart", json!({"source": "startup"}));
-    let mut text = here(&repo, "claude-code/session.jsonl").replace(FIXTURE, &claude.session);
+    let mut text = here(repo, "claude-code/session.jsonl").replace(FIXTURE, &claude.session);
     let filler = json!({"type": "progress", "sessionId": claude.session, "cwd": repo.path, "data": "x".repeat(1000)});
     for _ in 0..3000 {
         text.push_str(&format!("{filler}\n"));
     }
     let transcript = place.path().join("large.jsonl");
     std::fs::write(&transcript, text).expect("the transcript");
-    claude.quiet("SessionEnd", json!({"transcript_path": transcript, "reason": "other"}));
-    // it continues automatically
+    (claude, transcript)
+}
+
+/// Waits for what goes on beside the agent.
+fn until(is_so: impl Fn() -> bool) {
     for _ in 0..600 {
-        if claude.own()["active"] == false {
-            break;
+        if is_so() {
+            return;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert_eq!(claude.own()["active"], false);
+    panic!("it did not come");
+}
+
+#[test]
+fn a_large_transcript_is_collected_beside_the_agent() {
+    let place = Sandbox::new();
+    let repo = place.init("large");
+    let (claude, transcript) = with_large_transcript(&place, &repo);
+    claude.quiet("SessionEnd", json!({"transcript_path": transcript, "reason": "other"}));
+    until(|| claude.own()["active"] == false);
     assert_eq!(repo.json(["query"])["total_found"], 1);
     let shown = repo.json(["session", "show", &claude.session]);
     assert!(shown["transcripts"][0]["rows"].as_u64().is_some_and(|rows| rows >= 3000), "{}", shown["transcripts"]);
+}
+
+#[test]
+fn a_session_whose_transcript_was_collected_ends_before_its_agent() {
+    let place = Sandbox::new();
+    let repo = place.init("large");
+    let (claude, transcript) = with_large_transcript(&place, &repo);
+    let rows = || repo.json(["session", "show", &claude.session])["transcripts"][0]["rows"].as_u64();
+    claude.quiet("Stop", json!({"transcript_path": transcript}));
+    until(|| rows().is_some());
+    let collected = rows();
+    // as Claude Code does after the last turn
+    let mut file = std::fs::OpenOptions::new().append(true).open(&transcript).expect("the transcript");
+    let row = json!({"type": "last-prompt", "lastPrompt": "go on", "sessionId": claude.session});
+    file.write_all(format!("{row}\n").as_bytes()).expect("a row");
+    claude.quiet("SessionEnd", json!({"transcript_path": transcript, "reason": "other"}));
+    assert_eq!((&claude.own()["active"], rows()), (&json!(false), collected));
+    assert_eq!(repo.json(["query"])["total_found"], 1);
 }
 
 /// OpenCode's plugin, loaded by node in the way OpenCode loads it, with the real program.

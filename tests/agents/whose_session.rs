@@ -160,6 +160,36 @@ fn a_session_without_hooks_is_caught_up_after_its_agent_ended() {
 }
 
 #[test]
+fn a_large_transcript_of_a_session_without_hooks_is_caught_up_beside_the_next_agent() {
+    let place = Sandbox::new();
+    let agent = agent_program(&place);
+    let repo = place.init("large");
+    repo.commit("a", "a", "first");
+    let mut command = place.command(&agent, &repo.path);
+    command.args(["-c", "git-empirica mcp; :"]).env("CLAUDE_CODE_SESSION_ID", "large");
+    let mut client = Client::greeting(command, "claude-code");
+    client.ok("log_finding", json!({"finding": "x"}));
+    client.end();
+    let mut rows = claude("large", &repo.path, 4);
+    let filler = json!({"type": "progress", "sessionId": "large", "cwd": repo.path, "data": "x".repeat(1000)});
+    rows.extend(std::iter::repeat_n(filler, 700));
+    put(&place, &claude_file("large"), &rows, 4);
+    begin(&repo, "claude-code", "next");
+    assert_eq!(repo.json(["session", "show", "next"])["active"], true);
+    let of_large = || repo.json(["session", "show", "large"]);
+    for _ in 0..600 {
+        if of_large()["active"] == false {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let shown = of_large();
+    assert_eq!((&shown["active"], shown["handoffs"].as_array().map(Vec::len)), (&json!(false), Some(1)), "{shown}");
+    assert!(shown["transcripts"][0]["rows"].as_u64().is_some_and(|rows| rows > 700), "{shown}");
+    assert_eq!(repo.json(["session", "list"])["total_sessions"], 2);
+}
+
+#[test]
 fn a_transcript_that_cannot_be_read_keeps_no_session_from_beginning() {
     let place = Sandbox::new();
     let agent = agent_program(&place);

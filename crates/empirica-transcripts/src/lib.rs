@@ -36,6 +36,8 @@ mod text;
 #[cfg(feature = "read")]
 pub use crate::agents::category;
 #[cfg(feature = "read")]
+pub use crate::agents::claude::is_unchanged;
+#[cfg(feature = "read")]
 pub use crate::agents::codex::exit_code;
 pub use crate::error::{Error, Result};
 #[cfg(feature = "read")]

@@ -18,33 +18,34 @@ const OF_COPILOT: usize = 3;
 
 /// Collects what no hook does, of this worktree: what Copilot CLI writes after its last event, with `-p`; and the transcripts of
 /// sessions that only the MCP server knew, after the processes of their agents ended. Such a session ends, with a handoff.
-/// Leaves those with transcripts of more than `most` bytes, and all if another process collects. A transcript that cannot be read
-/// keeps no other; the last error is returned.
-pub fn catch_up(context: &CommandContext<'_>, most: u64) -> Result<()> {
+/// Leaves all if another process collects, and those with transcripts of more than `most` bytes; returns whether there are
+/// such. A transcript that cannot be read keeps no other; the last error is returned.
+pub fn catch_up(context: &CommandContext<'_>, most: u64) -> Result<bool> {
+    let mut seen = SeenTranscripts::load(context);
     let is_small = |found: &FoundTranscript| found.bytes <= most;
     let may_be_copilot = |ai: &str| Agent::parse(ai).is_none_or(|agent| agent == Agent::Copilot);
     let ended = context.index()?.ended_at(&context.store.paths().worktree_ids(), ENDED)?;
     let of_copilot = ended.into_iter().filter(|session| may_be_copilot(&session.ai)).take(OF_COPILOT);
-    let mut late: Vec<FoundTranscript> = of_copilot
-        .filter_map(|session| find(context, Agent::Copilot, &session.external_id?))
-        .filter(is_small)
-        .collect();
+    let late = of_copilot.filter_map(|session| find(context, Agent::Copilot, &session.external_id?));
+    let late = late.filter(|found| !seen.has(context, found));
+    let (mut late, mut large): (Vec<_>, Vec<_>) = late.partition(is_small);
     let mut left: Vec<ActiveSession> = Vec::new();
     for session in active::cached(context).into_iter().filter(ActiveSession::is_unattended) {
         let id = Agent::parse(&session.ai).zip(session.external_id.as_deref());
-        let found = id.and_then(|(agent, id)| find(context, agent, id));
-        if found.as_ref().is_none_or(is_small) {
-            late.extend(found);
-            left.push(session);
+        match id.and_then(|(agent, id)| find(context, agent, id)) {
+            Some(found) if !is_small(&found) => large.push(found),
+            found => {
+                late.extend(found.filter(|found| !seen.has(context, found)));
+                left.push(session);
+            }
         }
     }
-    let mut seen = SeenTranscripts::load(context);
-    late.retain(|found| !seen.has(context, found));
+    let leaves_some = !large.is_empty();
     if left.is_empty() && late.is_empty() {
-        return Ok(());
+        return Ok(leaves_some);
     }
-    let Some(_alone) = context.store.try_lock("collecting", Duration::ZERO) else { return Ok(()) };
-    let mut done = Ok(());
+    let Some(_alone) = context.store.try_lock("collecting", Duration::ZERO) else { return Ok(leaves_some) };
+    let mut done = Ok(leaves_some);
     for found in late {
         match collect(context, &found) {
             Ok(session) => seen.add(&found, Some(session)),

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::BufReader;
-use std::path::Path;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
@@ -34,6 +34,9 @@ pub(crate) static FORMAT: Format = Format {
         repository_in_row: |_| NamedRepository::default(),
     }),
 };
+
+/// Most bytes of added rows that are looked at.
+const FEW: u64 = 64 << 10;
 
 fn matches(row: &Keys) -> Match {
     let kind = row.text("type").unwrap_or_default();
@@ -217,6 +220,33 @@ impl Claude {
     }
 }
 
+/// The files of a session's subagents.
+fn subagents(path: &Path) -> Vec<PathBuf> {
+    entries(&path.with_extension("").join("subagents"))
+}
+
+/// Whether the conversation in a transcript of Claude Code is the one it had when its
+/// [`size`](crate::model::Transcript::size) was `size`. `false` if that is not certain.
+pub fn is_unchanged(path: &Path, size: u64) -> bool {
+    added(path, size).is_some_and(|rows| {
+        let mut rows = rows.split(|byte| *byte == b'\n').filter(|row| !row.is_empty());
+        rows.all(|row| Keys::with(row, matches) == Some(Match::No))
+    })
+}
+
+/// The rows added since then; `None` if they are many, or if subagents added some.
+fn added(path: &Path, size: u64) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    let of_subagents = subagents(path).iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum();
+    let added = length.saturating_add(of_subagents).checked_sub(size).filter(|added| *added < length.min(FEW))?;
+    // from the end of the row before
+    file.seek(SeekFrom::Start(length - added - 1)).ok()?;
+    let mut rows = Vec::new();
+    file.read_to_end(&mut rows).ok()?;
+    rows.starts_with(b"\n").then_some(rows)
+}
+
 /// The session in a file and the time of its first row, if its conversation begins with the row `first`.
 fn head(path: &Path, first: &str) -> Option<(String, DateTime<Utc>)> {
     let (_, mut rows) = rows::rows(BufReader::new(File::open(path).ok()?)).ok()?;
@@ -305,7 +335,7 @@ impl Reader for Claude {
         if fold.out.parent.is_none() {
             fold.out.parent = self.parent(path);
         }
-        for file in entries(&path.with_extension("").join("subagents")) {
+        for file in subagents(path) {
             self.subagent(&file, fold);
         }
     }

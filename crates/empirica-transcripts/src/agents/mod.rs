@@ -1,6 +1,6 @@
 //! The supported agents, a file or folder for each.
 
-mod claude;
+pub mod claude;
 pub mod codex;
 mod copilot;
 mod cursor;

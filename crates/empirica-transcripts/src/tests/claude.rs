@@ -202,3 +202,37 @@ fn a_command_counts_as_failed_until_it_succeeds() {
     let many = (0..12).map(|id| run(id, &format!("make {id}"), true)).collect();
     assert_eq!(read(many), (2..12).map(|id| format!("make {id}")).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_conversation_is_unchanged_until_a_row_of_it_or_a_subagent_adds_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s1.jsonl");
+    let agent = folder.path().join("s1/subagents/agent-a.jsonl");
+    std::fs::create_dir_all(agent.parent().unwrap()).unwrap();
+    let whole = format!("{}\n", row("user", "u1", "2026-03-01T10:00:00Z", json!("go on")));
+    std::fs::write(&path, &whole).unwrap();
+    std::fs::write(&agent, &whole).unwrap();
+    let size = read(&path, None).unwrap().size;
+    assert_eq!(size, 2 * whole.len() as u64);
+    let add = |path: &Path, text: &str| {
+        let before = std::fs::read_to_string(path).unwrap();
+        std::fs::write(path, format!("{before}{text}")).unwrap();
+        let unchanged = is_unchanged(folder.path().join("s1.jsonl").as_path(), size);
+        std::fs::write(path, before).unwrap();
+        unchanged
+    };
+    let other = "{\"type\":\"last-prompt\",\"lastPrompt\":\"go on\",\"sessionId\":\"s1\"}\n";
+    for (text, wanted) in [
+        ("", true),
+        (other, true),
+        ("\n", true),
+        (&format!("{other}{whole}"), false),
+        (&whole, false),
+        ("{\"type\":\"us", false),
+        (&format!("{{\"type\":\"x\",\"x\":\"{}\"}}\n", "x".repeat(1 << 16)), false),
+    ] {
+        assert_eq!(add(&path, text), wanted, "{text:.80}");
+    }
+    assert!(!add(&agent, other), "the end of what its agent wrote is not known");
+    assert!(!is_unchanged(&path, size + 1) && !is_unchanged(&path, 0) && !is_unchanged(Path::new("/nowhere"), 0));
+}

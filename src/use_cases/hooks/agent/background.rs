@@ -4,18 +4,22 @@ use std::process::Command;
 
 use crate::context::CommandContext;
 use crate::use_cases::collect::of_session;
-use crate::use_cases::hooks::agent::event::{HookEvent, HookKind};
+use crate::use_cases::hooks::agent::event::HookEvent;
 use crate::use_cases::hooks::agent::injection::Injection;
+use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::in_background;
 
 /// Set in the environment of a background run.
-pub const BACKGROUND: &str = "EMPIRICA_IN_BACKGROUND";
+const BACKGROUND: &str = "EMPIRICA_IN_BACKGROUND";
 
-/// From these sizes in bytes on, a transcript is collected in the background: at the start and the end of a session, and at a turn, after
-/// which the session goes on.
-pub const LARGE: u64 = 2 << 20;
-const LARGE_FOR_TURN: u64 = 512 << 10;
+/// A transcript of more bytes is collected in the background.
+pub const LARGE: u64 = 512 << 10;
+
+/// Whether no agent waits for this process.
+pub fn is_in_background(env: &Env) -> bool {
+    env.get(BACKGROUND).is_some()
+}
 
 /// Whether the agent would have to wait for the transcript.
 pub fn is_large(context: &CommandContext<'_>, event: &HookEvent) -> bool {
@@ -24,11 +28,7 @@ pub fn is_large(context: &CommandContext<'_>, event: &HookEvent) -> bool {
         (None, Some(id)) => of_session::find(context, event.agent, id).map(|found| found.bytes),
         (None, None) => None,
     };
-    let most = match event.event {
-        HookKind::Prompt | HookKind::TurnEnd => LARGE_FOR_TURN,
-        _ => LARGE,
-    };
-    bytes.is_some_and(|bytes| bytes > most)
+    !is_in_background(context.env) && bytes.is_some_and(|bytes| bytes > LARGE)
 }
 
 /// Flushes the records of the hooks in the background, and updates the index for the next one; if that fails, the next command does.

@@ -21,7 +21,7 @@ use crate::context::{CommandContext, Selection};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::session_gate::gate;
 use crate::use_cases::claim;
-use crate::use_cases::hooks::agent::background::BACKGROUND;
+use crate::use_cases::hooks::agent::background::{in_new_process, is_in_background, is_large};
 use crate::use_cases::hooks::agent::event::{HookEvent, HookKind};
 use crate::use_cases::hooks::agent::injection::Injection;
 use crate::use_cases::hooks::errors::in_one_line;
@@ -50,7 +50,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
     let selection = Selection { ai, session: None, ..Default::default() };
     // the end of the process frees it, without the agent waiting for each part
     let context = &mut *ManuallyDrop::new(CommandContext::new(env, repo, render, selection).ok()?);
-    if env.get(BACKGROUND).is_none() {
+    if !is_in_background(env) {
         context.store.limit_waiting_for_hook();
         context.index_cache.limit(INDEX_WAIT);
         context.store.flush_later();
@@ -61,26 +61,22 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
     let done = match &event.event {
         // its parent's events say the rest
         kind if event.is_of_subagent && !matches!(kind, HookKind::ToolFailed { .. }) => Ok(None),
-        HookKind::SessionStart(source) => start::on_session_start(context, event, *source),
+        HookKind::SessionStart(source) => start::on_session_start(context, event, *source, payload),
         HookKind::Prompt => on_prompt(context, event),
         HookKind::BeforeCompact => compaction::before(context, event),
         HookKind::AfterCompact => compaction::after(context, event, false),
-        HookKind::TurnEnd | HookKind::SessionEnd { .. }
-            if env.get(BACKGROUND).is_none() && background::is_large(context, event) =>
-        {
-            background::in_new_process(context, event, payload)
-        }
+        HookKind::TurnEnd if is_large(context, event) => in_new_process(context, event, payload),
         HookKind::TurnEnd => transcript::collect_new(context, event, Duration::ZERO),
-        HookKind::SessionEnd { reason } => on_session_end(context, event, reason),
+        HookKind::SessionEnd { reason } => on_session_end(context, event, reason, payload),
         HookKind::ToolFailed { category, text } => on_tool_failure(context, event, category, text),
         HookKind::Nothing => Ok(None),
     };
-    if matches!(event.event, HookKind::BeforeCompact | HookKind::SessionEnd { .. }) && env.get(BACKGROUND).is_none() {
+    if matches!(event.event, HookKind::BeforeCompact | HookKind::SessionEnd { .. }) && !is_in_background(env) {
         background::flush(context);
     }
     let done = match done {
         // made in the background, with what the event asks for
-        Err(_) if context.index_cache.is_late() => background::in_new_process(context, event, payload),
+        Err(_) if context.index_cache.is_late() => in_new_process(context, event, payload),
         done => done,
     };
     done.unwrap_or_else(|error| {
@@ -103,7 +99,7 @@ fn on_prompt(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Opti
         return Ok(None);
     };
     let tells_compaction = |(_, kind): &(&str, EventKind)| *kind == EventKind::Compacts;
-    if !entry(event.agent).dialect.events.iter().any(tells_compaction) && !background::is_large(context, event) {
+    if !entry(event.agent).dialect.events.iter().any(tells_compaction) && !is_large(context, event) {
         // its transcript does
         transcript::collect_new(context, event, Duration::ZERO)?;
     }
@@ -117,13 +113,22 @@ fn on_prompt(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Opti
     Ok((was_check && !gate.drift.is_safe()).then_some(Injection::Unsafe(id, gate)))
 }
 
-fn on_session_end(context: &mut CommandContext<'_>, event: &HookEvent, reason: &str) -> Result<Option<Injection>> {
-    // a background run delays no agent
-    let patience =
-        if context.env.get(BACKGROUND).is_some() { Duration::from_secs(60) } else { Duration::from_millis(500) };
-    if let Err(error) = transcript::collect_new(context, event, patience) {
-        // write the handoff anyway
-        context.store.hook_errors().add(&format!("agent {} {}", event.agent.name(), event.name), &in_one_line(&error));
+fn on_session_end(
+    context: &mut CommandContext<'_>,
+    event: &HookEvent,
+    reason: &str,
+    payload: &[u8],
+) -> Result<Option<Injection>> {
+    if !transcript::is_collected(context, event)? {
+        if is_large(context, event) {
+            return in_new_process(context, event, payload);
+        }
+        let patience = if is_in_background(context.env) { 60_000 } else { 500 };
+        if let Err(error) = transcript::collect_new(context, event, Duration::from_millis(patience)) {
+            // write the handoff anyway
+            let hook = format!("agent {} {}", event.agent.name(), event.name);
+            context.store.hook_errors().add(&hook, &in_one_line(&error));
+        }
     }
     let Some(id) = event_session::active_session(context, event)? else { return Ok(None) };
     context.selection.session = Some(id.as_str().to_owned());

@@ -8,7 +8,7 @@ use crate::fold::assessment::session_gate::gate;
 use crate::index::{HandoffQuery, Index};
 use crate::use_cases::handoff::arrival::PendingChanges;
 use crate::use_cases::handoff::arrival::fold::Arrival;
-use crate::use_cases::hooks::agent::background::LARGE;
+use crate::use_cases::hooks::agent::background::{LARGE, in_new_process, is_in_background};
 use crate::use_cases::hooks::agent::event::{HookEvent, StartSource};
 use crate::use_cases::hooks::agent::event_session::{self, EventSession};
 use crate::use_cases::hooks::agent::injection::{Injection, SessionBrief};
@@ -26,6 +26,7 @@ pub fn on_session_start(
     context: &mut CommandContext<'_>,
     event: &HookEvent,
     source: StartSource,
+    payload: &[u8],
 ) -> Result<Option<Injection>> {
     if source == StartSource::Compact {
         return compaction::after(context, event, true);
@@ -35,13 +36,17 @@ pub fn on_session_start(
     if lacks_setup {
         new_clone::fetch_notes(context, &hook)?;
     }
-    match unattended::catch_up(context, LARGE) {
+    let most = if is_in_background(context.env) { u64::MAX } else { LARGE };
+    let leaves_some = match unattended::catch_up(context, most) {
         // the background begins the session
         Err(error) if context.index_cache.is_late() => return Err(error),
-        // start the session anyway
-        Err(error) => context.store.hook_errors().add(&hook, &in_one_line(&error)),
-        Ok(()) => {}
-    }
+        Ok(leaves_some) => leaves_some,
+        Err(error) => {
+            // start the session anyway
+            context.store.hook_errors().add(&hook, &in_one_line(&error));
+            false
+        }
+    };
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
     // read before a new session is stored, as the index is made current for the next reader
     let read = (budget > 0).then(|| read(context, event));
@@ -49,6 +54,10 @@ pub fn on_session_start(
         return Ok(None);
     };
     context.belongs_to_this_agent(&id);
+    if leaves_some && event.session.is_some() {
+        // which finds the session by the agent's ID
+        in_new_process(context, event, payload)?;
+    }
     let Some(Project { overview, handed, gate }) = read.transpose()? else { return Ok(None) };
     Ok(Some(Injection::Session(Box::new(SessionBrief {
         session: id,

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use crate::context::CommandContext;
+use crate::context::records::gather;
 use crate::use_cases::collect::{self, CollectRequest, of_session};
-use crate::use_cases::hooks::agent::compaction;
 use crate::use_cases::hooks::agent::event::HookEvent;
 use crate::use_cases::hooks::agent::injection::Injection;
+use crate::use_cases::hooks::agent::{compaction, event_session};
 use empirica_notes::error::Result;
 use empirica_notes::model::assessment::Trigger;
+use empirica_transcripts::model::Agent;
 
 /// Collects new parts of the transcript: the one given by the agent, otherwise that of its session. Waits up to `patience` for
 /// another process that collects; then leaves the rest for the next time.
@@ -41,4 +43,13 @@ pub fn collect_new(
         compaction::snapshot_now(context, event, Trigger::PreCompact, false)?;
     }
     Ok(None)
+}
+
+/// Whether the active session has all of the conversation, as at its end after the last turn. `false` if that is not certain.
+pub fn is_collected(context: &CommandContext<'_>, event: &HookEvent) -> Result<bool> {
+    let Some(path) = event.transcript.as_ref().filter(|_| event.agent == Agent::ClaudeCode) else { return Ok(false) };
+    let Some(active) = event_session::active_session(context, event)? else { return Ok(false) };
+    let collected = gather(context, &active)?.transcripts;
+    let own = collected.iter().find(|transcript| Some(&transcript.transcript) == event.session.as_ref());
+    Ok(own.is_some_and(|own| empirica_transcripts::is_unchanged(path, own.to)))
 }
