@@ -20,27 +20,27 @@ const OF_COPILOT: usize = 3;
 /// sessions that only the MCP server knew, after the processes of their agents ended. Such a session ends, with a handoff.
 /// Leaves all if another process collects, and those with transcripts of more than `most` bytes; returns whether there are
 /// such. A transcript that cannot be read keeps no other; the last error is returned.
-pub fn catch_up(context: &CommandContext<'_>, most: u64) -> Result<bool> {
+pub fn catch_up(context: &CommandContext<'_>, most: Option<u64>) -> Result<bool> {
     let mut seen = SeenTranscripts::load(context);
-    let is_small = |found: &FoundTranscript| found.bytes <= most;
+    let is_small = |found: &FoundTranscript| most.is_none_or(|most| found.bytes <= most);
     let may_be_copilot = |ai: &str| Agent::parse(ai).is_none_or(|agent| agent == Agent::Copilot);
     let ended = context.index()?.ended_at(&context.store.paths().worktree_ids(), ENDED)?;
     let of_copilot = ended.into_iter().filter(|session| may_be_copilot(&session.ai)).take(OF_COPILOT);
     let late = of_copilot.filter_map(|session| find(context, Agent::Copilot, &session.external_id?));
     let late = late.filter(|found| !seen.has(context, found));
-    let (mut late, mut large): (Vec<_>, Vec<_>) = late.partition(is_small);
+    let (mut late, large): (Vec<_>, Vec<_>) = late.partition(is_small);
+    let mut leaves_some = !large.is_empty();
     let mut left: Vec<ActiveSession> = Vec::new();
     for session in active::cached(context).into_iter().filter(ActiveSession::is_unattended) {
         let id = Agent::parse(&session.ai).zip(session.external_id.as_deref());
         match id.and_then(|(agent, id)| find(context, agent, id)) {
-            Some(found) if !is_small(&found) => large.push(found),
+            Some(found) if !is_small(&found) => leaves_some = true,
             found => {
                 late.extend(found.filter(|found| !seen.has(context, found)));
                 left.push(session);
             }
         }
     }
-    let leaves_some = !large.is_empty();
     if left.is_empty() && late.is_empty() {
         return Ok(leaves_some);
     }

@@ -94,7 +94,8 @@ def add_tools(work: Work, summaries: list[dict]) -> None:
 def recorded(trial: Trial) -> dict[str | None, Recorded]:
     """By the agent's id of the session."""
     out: dict[str | None, Recorded] = {}
-    for listed in sorted(trial.ask("session", "list")["sessions"], key=lambda one: one["started_at"]):
+    listed = [session for session in trial.ask("session", "list")["sessions"] if session["session_id"] not in trial.known]
+    for listed in sorted(listed, key=lambda one: one["started_at"]):
         session = trial.ask("session", "show", listed["session_id"])
         one = out.setdefault(session["external_id"], Recorded([]))
         one.sessions.append(session)

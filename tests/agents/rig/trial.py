@@ -18,6 +18,8 @@ from state import state
 
 PROGRAM = os.environ["EMPIRICA_PROGRAM"]
 TRIALS = Path(os.environ["EMPIRICA_TRIALS"])
+# A repository whose notes each trial begins with, to measure hooks in a long history.
+HISTORY = os.environ.get("EMPIRICA_HISTORY")
 # The longest that a run may take, in seconds.
 LIMIT = 150
 
@@ -52,6 +54,8 @@ class Trial:
             folder.mkdir(parents=True)
         self.model = Model(self.runs, self.repo, self.folder / "requests")
         self.ran: list[Ran] = []
+        # the sessions of the history
+        self.known: set[str] = set()
         # the transcripts after each run; once, where they ran together
         self.states: list[dict] = []
         path = f"{self.folder / 'bin'}:{AGENTS / 'bin'}:{os.environ['PATH']}"
@@ -89,8 +93,18 @@ class Trial:
             self.git("config", key, value)
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "A project")
+        if HISTORY:
+            self.borrow(Path(HISTORY))
         more = ["--all-tools"] if any(run.get("all_tools") for run in self.runs) else []
         subprocess.run([PROGRAM, "init", "--agent", ",".join(self.agents()), *more], cwd=self.repo, env=self.env, check=True, capture_output=True)
+
+    def borrow(self, history: Path) -> None:
+        """Takes over the notes of another repository, without copies of its objects, and makes their index."""
+        objects = self.git("-C", str(history), "rev-parse", "--path-format=absolute", "--git-path", "objects")
+        (self.repo / ".git/objects/info/alternates").write_text(objects)
+        refs = self.git("-C", str(history), "for-each-ref", "--format=update %(refname) %(objectname)", "refs/notes/empirica")
+        subprocess.run(["git", "update-ref", "--stdin"], cwd=self.repo, env=self.env, check=True, input=refs, text=True)
+        self.known = {session["session_id"] for session in self.ask("session", "list")["sessions"]}
 
     def start(self, run: dict, port: int):
         cli = CLIS[self.agent_of(run)](self.repo, self.home, port)

@@ -36,7 +36,7 @@ pub fn on_session_start(
     if lacks_setup {
         new_clone::fetch_notes(context, &hook)?;
     }
-    let most = if is_in_background(context.env) { u64::MAX } else { LARGE };
+    let most = (!is_in_background(context.env)).then_some(LARGE);
     let leaves_some = match unattended::catch_up(context, most) {
         // the background begins the session
         Err(error) if context.index_cache.is_late() => return Err(error),
@@ -47,6 +47,10 @@ pub fn on_session_start(
             false
         }
     };
+    if is_in_background(context.env) && event_session::known(context, event)?.is_some() {
+        // it began, and may have ended since
+        return Ok(None);
+    }
     let budget = context.repo.config("empirica.startBudget").and_then(|text| text.parse().ok()).unwrap_or(START_BUDGET);
     // read before a new session is stored, as the index is made current for the next reader
     let read = (budget > 0).then(|| read(context, event));

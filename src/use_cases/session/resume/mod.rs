@@ -65,7 +65,7 @@ pub struct ResumeOutcome {
 /// The session of `--session`, or the `last` newest ones (1 to 5), of `--ai` if given. Skips sessions without entries, and those that only
 /// assessed themselves unless there is no other.
 pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
-    let late = unattended::catch_up(context, u64::MAX).err();
+    let late = unattended::catch_up(context, None).err();
     let mut warnings = context.store.reconcile();
     warnings.extend(late.map(|error| error.in_one_line()));
     let index = context.index()?;
