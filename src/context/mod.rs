@@ -2,6 +2,7 @@
 
 pub mod active;
 pub mod caller;
+pub mod claims;
 pub mod handoffs;
 pub mod names;
 pub mod own_session;

@@ -197,6 +197,7 @@ impl SessionRecords {
                 | Body::Transcript(_)
                 | Body::Supersede(_)
                 | Body::Retract(_)
+                | Body::Confirm(_)
                 | Body::Attach(_)
                 | Body::SessionEnd(_) => continue,
                 Body::SessionStart(_) | Body::Assessment(_) | Body::Checkpoint(_) => {}

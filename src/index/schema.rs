@@ -5,7 +5,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 16;
+pub const LAYOUT: u32 = 17;
 
 /// `kind` of the row of a retracted record.
 pub const RETRACTED: &str = "retracted";
@@ -15,6 +15,8 @@ pub const RETRACTED: &str = "retracted";
 /// tips), which are replaced whenever they change. `words` is the full-text index. `tally` counts records, `sums`
 /// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
 /// created at once.
+///
+/// `replaced` has the claims that others replace, by the retracts in force.
 ///
 /// `handoff_reports` and its two indexes have the filters of handoffs (`works`: it hands over work); the other values are read from
 /// the note itself.
@@ -34,6 +36,9 @@ CREATE TABLE handoff_reports(r INTEGER PRIMARY KEY, id BLOB NOT NULL, session_id
   works INTEGER NOT NULL, superseded INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE memory(word TEXT, r INTEGER, PRIMARY KEY(word, r)) WITHOUT ROWID;
 CREATE INDEX memory_r ON memory(r);
+CREATE TABLE replaced(id BLOB, by BLOB, r INTEGER, PRIMARY KEY(id, by, r)) WITHOUT ROWID;
+CREATE INDEX replaced_r ON replaced(r);
+CREATE INDEX replaced_by ON replaced(by);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE TABLE tally(kind TEXT, ai TEXT, superseded INTEGER, closed INTEGER, n INTEGER NOT NULL, PRIMARY KEY(kind, ai, superseded, closed)) WITHOUT ROWID;
 CREATE TABLE sums(name TEXT PRIMARY KEY, n INTEGER NOT NULL, total INTEGER NOT NULL) WITHOUT ROWID;

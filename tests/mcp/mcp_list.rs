@@ -18,16 +18,16 @@ fn the_list_costs_few_tokens() {
     let (core, all) = (tokens(false), tokens(true));
     assert!(core <= 2500, "core: {core}");
     assert!(all <= 6000, "all: {all}");
-    assert_eq!(git_empirica::mcp::listed(false).len(), 10);
+    assert_eq!(git_empirica::mcp::listed(false).len(), 12);
 }
 
 #[test]
-fn core_lists_ten_tools_and_answers_the_others() {
+fn core_lists_twelve_tools_and_answers_the_others() {
     let place = Sandbox::new();
     let repo = place.repo("work");
     let mut client = Client::new(&repo, &["--tools", "core"]);
     let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
-    assert_eq!(listed.as_array().map(Vec::len), Some(10));
+    assert_eq!(listed.as_array().map(Vec::len), Some(12));
     assert!(harness::tokens(&listed.to_string()) <= 2500, "as it is sent");
     client.ok("log_finding", json!({"finding": "the first record begins a session"}));
     // one that a prompt knows and the list has not

@@ -30,6 +30,7 @@ mod install {
 }
 mod journal {
     pub mod collect;
+    pub mod correct;
     pub mod entry;
     pub mod undo;
 }
@@ -160,6 +161,10 @@ commands! {
         Entry(journal::entry::EntryCommand) as journal::entry::NAMES => {
             journal::entry::NAMES, "": claim::add::AddedClaim + StoredView;
         }
+        #[command(flatten)]
+        Correct(journal::correct::CorrectCommand) as journal::correct::NAMES => {
+            journal::correct::NAMES, "": claim::correct::Correction + StoredView;
+        }
         Undo(journal::undo::Undo) => { ["undo"], "": claim::view::UndoneView + StoredView; }
         Collect(journal::collect::Collect) => {
             ["collect"], "": collect::view::CollectedView + StoredView;
@@ -217,11 +222,11 @@ commands! {
             ["show"], "of a handoff, with `--format compact`": handoff::view::CompactView;
             ["show"], "of a session": session::view::ShownView, history::show::trust::CommittersView;
             ["show"], "of a checkpoint": checkpoint::view::StoredCheckpointView, history::show::trust::CommittedView,
-                history::show::view::RetractedView;
+                history::show::state::StateView;
             ["show"], "of an assessment": history::show::record::StoredAssessmentView, history::show::trust::CommittedView,
-                history::show::view::RetractedView;
+                history::show::state::StateView;
             ["show"], "of another record": history::show::record::StoredRecordView, history::show::trust::CommittedView,
-                history::show::view::RetractedView;
+                history::show::state::StateView;
             ["show"], "of a commit": history::show::view::CommitView;
         }
         Log(query::log::Log) => { ["log"], "": history::log::view::LogView; }

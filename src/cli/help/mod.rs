@@ -15,10 +15,13 @@ use empirica_notes::model::Vector;
 
 /// The commands of `-h` by heading, at most 24; `help -a` lists the others.
 const EVERYDAY: &[(&str, &[&str])] = &[
-    ("begin, share, repair", &["init", "demo", "session", "sync", "doctor"]),
-    ("log as you go", &["finding", "unknown", "resolve", "deadend", "decision", "mistake", "evidence", "undo"]),
+    ("begin, share, repair", &["init", "session", "sync", "doctor"]),
+    (
+        "log as you go",
+        &["finding", "unknown", "resolve", "deadend", "decision", "mistake", "evidence", "replace", "retract", "undo"],
+    ),
     ("hand over, take up", &["handoff", "resume", "log", "show"]),
-    ("ask", &["status", "search", "report"]),
+    ("ask", &["status", "search"]),
     ("say how sure you are", &["preflight", "check", "postflight", "goal"]),
 ];
 

@@ -18,7 +18,7 @@ use empirica_notes::error::Result;
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::Oid;
-use empirica_notes::model::{Body, Id, Record, SessionId};
+use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{RecordEntry, Scan};
 
 /// The records of a session, those they refer to, those that refer to either, and those that refer to steps of its
@@ -204,6 +204,31 @@ impl Index<'_> {
     pub fn memory(&self, word: &str, most: usize) -> Result<Scan> {
         let marked = "r IN (SELECT r FROM memory WHERE word = ?) ORDER BY id DESC LIMIT ?";
         self.read(self.found(marked, params![word, most as i64])?)
+    }
+
+    /// The claims that a claim replaces.
+    pub fn replaced_by(&self, id: &Id) -> Result<Vec<Id>> {
+        let find = "SELECT DISTINCT id FROM replaced WHERE by = ? ORDER BY id";
+        self.select(find, [schema::id(id)], |row| schema::id_in(row, 0))
+    }
+
+    /// The other claims in force that replace what a claim replaces, or what that replaced.
+    pub fn rivals(&self, id: &Id) -> Result<Vec<Id>> {
+        let find = "WITH RECURSIVE older(id) AS (SELECT id FROM replaced WHERE by = ?1 UNION SELECT p.id FROM older JOIN replaced p ON p.by = older.id), \
+                    newer(id) AS (SELECT p.by FROM older JOIN replaced p ON p.id = older.id UNION SELECT p.by FROM newer JOIN replaced p ON p.id = newer.id) \
+                    SELECT o.id FROM newer JOIN record o ON o.id = newer.id WHERE o.kind <> ?2 AND o.id <> ?1 ORDER BY o.id";
+        self.select(find, params![schema::id(id), schema::RETRACTED], |row| schema::id_in(row, 0))
+    }
+
+    /// The notes that have a record.
+    pub fn notes_of(&self, id: &Id) -> Result<BTreeSet<(Namespace, Oid)>> {
+        let find = "SELECT namespace, target FROM note WHERE n IN (SELECT note FROM record WHERE id = ?1 \
+                    UNION ALL SELECT a.n FROM record o JOIN attached a ON a.r = o.r WHERE o.id = ?1)";
+        let found = self.select(find, [schema::id(id)], |row| {
+            let namespace = Namespace::ALL.get(usize::from(row.get::<_, u8>(0)?)).copied();
+            Ok(namespace.zip(Oid::try_from(row.get_ref(1)?.as_blob()?).ok()))
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Whether another record refers to it.

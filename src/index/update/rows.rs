@@ -47,7 +47,7 @@ impl RowInserter<'_> {
                 self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
             }
         }
-        for table in ["attached", "concerns", "names", "record", "handoff_reports", "path", "memory"] {
+        for table in ["attached", "concerns", "names", "record", "handoff_reports", "path", "memory", "replaced"] {
             self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
         }
         retracted.iter().try_for_each(|id| self.reindex_id(id))
@@ -63,7 +63,8 @@ impl RowInserter<'_> {
         if self.bulk.is_some() {
             return Ok(false);
         }
-        let find = "SELECT 1 FROM names x JOIN record o ON o.r = x.r WHERE x.id = ? AND o.kind = 'retract'";
+        let find =
+            "SELECT 1 FROM names x JOIN record o ON o.r = x.r WHERE x.id = ? AND o.kind = 'retract' AND o.id > x.id";
         Ok(self.db.prepare_cached(find)?.exists([id])?)
     }
 
@@ -154,10 +155,16 @@ impl RowInserter<'_> {
                 self.db.prepare_cached("INSERT INTO memory(word, r) VALUES(?, ?)")?.execute(params![word, r])?;
             }
             Body::Supersede(_) => self.sessionless = true,
-            Body::Retract(retract) => match &mut self.bulk {
-                Some(bulk) => bulk.retracted.extend(retract.of.iter().cloned()),
-                None => retract.of.iter().try_for_each(|id| self.reindex_id(id))?,
-            },
+            Body::Retract(retract) => {
+                for (of, by) in retract.of.iter().zip(retract.by.iter().cycle()) {
+                    let add = "INSERT OR IGNORE INTO replaced(id, by, r) VALUES(?, ?, ?)";
+                    self.db.prepare_cached(add)?.execute(params![schema::id(of), schema::id(by), r])?;
+                }
+                match &mut self.bulk {
+                    Some(bulk) => bulk.retracted.extend(retract.of.iter().cloned()),
+                    None => retract.of.iter().try_for_each(|id| self.reindex_id(id))?,
+                }
+            }
             _ => {}
         }
         Ok(())

@@ -8,6 +8,7 @@ use crate::mcp::tools::arguments::unit;
 use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands, Tool, tool};
 use crate::render::answer::Answer;
+use crate::use_cases::claim::correct::{self, Change};
 use crate::use_cases::claim::{add, view};
 use empirica_notes::error::Result;
 use empirica_notes::model::Body;
@@ -24,6 +25,9 @@ pub const TOOLS: &[Tool] = &[
     tool::<LogDecision>(),
     tool::<LogMistake>(),
     tool::<LogEvidence>(),
+    tool::<ReplaceClaim>(),
+    tool::<RetractClaim>(),
+    tool::<ConfirmClaim>(),
 ];
 
 fn log(call: &CallContext<'_>, session: Option<Alias>, entry: Body) -> Result<Answer> {
@@ -202,5 +206,75 @@ impl Call for LogEvidence {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let Self { command, exit_code: exit, files, .. } = self;
         log(call, self.session_id, Body::Evidence(Evidence { command, exit, files, led_from: None }))
+    }
+}
+
+const CORRECTED: &str = "id kind session_id of of_ai_id";
+
+fn correct(call: &CallContext<'_>, session: Option<Alias>, id: &str, change: Change) -> Result<Answer> {
+    Ok(view::corrected(&correct::run(&call.working(None, session)?, id, change)?))
+}
+
+/// Replace a finding, question, dead end, mistake, decision or source that is wrong.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaceClaim {
+    session_id: Option<Alias>,
+    claim_id: String,
+    text: String,
+    /// new reason of a dead end or decision, else why it is replaced
+    why: Option<String>,
+}
+
+impl Call for ReplaceClaim {
+    const NAME: &'static str = "replace_claim";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = false;
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["replace"]).positionals(&["claim_id", "text"]);
+    const RETURNS: &'static str = CORRECTED;
+
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        correct(call, self.session_id, &self.claim_id, Change::Replace { text: self.text, why: self.why })
+    }
+}
+
+/// Withdraw a finding, question, dead end, mistake, decision or source that is wrong.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetractClaim {
+    session_id: Option<Alias>,
+    claim_id: String,
+    why: String,
+}
+
+impl Call for RetractClaim {
+    const NAME: &'static str = "retract_claim";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["retract"]).positionals(&["claim_id"]);
+    const RETURNS: &'static str = CORRECTED;
+
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        correct(call, self.session_id, &self.claim_id, Change::Retract { why: self.why })
+    }
+}
+
+/// Say that a finding, question, dead end, mistake, decision or source still holds.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmClaim {
+    session_id: Option<Alias>,
+    claim_id: String,
+}
+
+impl Call for ConfirmClaim {
+    const NAME: &'static str = "confirm_claim";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["confirm"]).positionals(&["claim_id"]);
+    const RETURNS: &'static str = CORRECTED;
+
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        correct(call, self.session_id, &self.claim_id, Change::Confirm)
     }
 }

@@ -90,7 +90,7 @@ fn refuse_resolved(context: &CommandContext<'_>, resolve: &Resolve) -> Result<()
 const ANSWER: usize = 300;
 
 /// Refuses blank texts and unknown words; writes a category in lower case.
-fn check(context: &CommandContext<'_>, entry: &mut Body) -> Result<()> {
+pub(super) fn check(context: &CommandContext<'_>, entry: &mut Body) -> Result<()> {
     let kind = entry.kind().replace('_', " ");
     for (key, text) in entry.own_texts() {
         let name = match key {

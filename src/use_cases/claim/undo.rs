@@ -7,7 +7,7 @@ use crate::context::stored::StoreReport;
 use crate::use_cases::assess::goal_suggestions;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::record::Retract;
-use empirica_notes::model::{Assessment, Body, Id, Namespace, Record, SessionId};
+use empirica_notes::model::{Assessment, Body, Id, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
 #[derive(Debug)]
@@ -60,8 +60,12 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
             .command(empirica("handoff")));
     }
     let mut gone = vec![*last];
-    if matches!(last.body, Body::Assessment(_)) {
-        gone.extend(own.iter().filter(|record| by_rule(record)));
+    match &last.body {
+        Body::Assessment(_) => gone.extend(own.iter().filter(|record| by_rule(record))),
+        Body::Retract(Retract { by: Some(by), .. }) => {
+            gone.extend(own.iter().filter(|record| record.envelope.id == *by))
+        }
+        _ => {}
     }
     let ids: BTreeSet<Id> = gone.iter().map(|record| record.envelope.id.clone()).collect();
     let mut out = UndoOutcome {
@@ -82,16 +86,16 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
         out.dropped = true;
         return Ok(out);
     }
-    let places = gone.iter().filter_map(|record| {
-        Some((record.body.namespace().unwrap_or(Namespace::Journal), scan.get(&record.envelope.id)?))
-    });
-    let places = places.flat_map(|(namespace, entry)| entry.on.iter().map(move |on| (namespace, *on))).collect();
+    let mut places = BTreeSet::new();
+    for id in &ids {
+        places.extend(context.index()?.notes_of(id)?);
+    }
     let retract = context.store.writer().new_record(
         &session.id,
         &session.ai,
-        Body::Retract(Retract { of: ids.into_iter().collect() }),
+        Body::Retract(Retract { of: ids.into_iter().collect(), ..Retract::default() }),
     );
-    out.stored.add(&mut context.store.writer().append_in_notes(&retract, &places, FlushTiming::Later)?);
+    out.stored.add(&mut context.store.writer().append_in_notes(&retract, &places, None, FlushTiming::Later)?);
     Ok(out)
 }
 
@@ -102,5 +106,10 @@ fn is_logged(body: &Body) -> bool {
         body,
         Accept(_) | SessionStart(_) | SessionEnd(_) | Checkpoint(_) | Digest(_) | Transcript(_) | Redacted(_)
     );
-    !follows && !body.is_meta()
+    match body {
+        // but not one of undo
+        Body::Retract(retract) => retract.by.is_some() || retract.why.is_some(),
+        Body::Confirm(_) => true,
+        _ => !follows && !body.is_meta(),
+    }
 }

@@ -6,8 +6,9 @@ use serde::Serialize;
 use crate::render::answer::Answer;
 use crate::render::format;
 use crate::use_cases::claim;
-use crate::use_cases::claim::undo;
+use crate::use_cases::claim::{correct, undo};
 use crate::use_cases::history::record_line;
+use empirica_notes::model::record::Retract;
 use empirica_notes::model::{Body, Id, SessionId};
 
 /// The answer of a journal command.
@@ -20,6 +21,22 @@ pub fn logged(outcome: &claim::add::AddedClaim) -> Answer {
             outcome.id.short(),
             outcome.session_id.short()
         ))
+        .stored(&outcome.stored)
+}
+
+/// The answer of a command that corrects or confirms a claim.
+pub fn corrected(outcome: &correct::Correction) -> Answer {
+    let (kind, of) = (outcome.claim.body.kind().replace('_', " "), outcome.of.short());
+    let whose = format!("{kind} {of} of {}", outcome.of_ai_id);
+    let done = match outcome.kind {
+        "retract" => format!("Retracted {whose}."),
+        "confirm" => format!("Confirmed {whose}."),
+        _ => format!("Replaced {whose} by {}.", outcome.id.short()),
+    };
+    let text = record_line::text(&outcome.claim);
+    Answer::new(outcome)
+        .text(format!("{}\n", outcome.id.short()))
+        .say(format!("{done}\n{text}"))
         .stored(&outcome.stored)
 }
 
@@ -45,6 +62,9 @@ pub fn undone(outcome: &undo::UndoOutcome) -> Answer {
     let object = match &record.body {
         Body::Assessment(made) => format!("{} {}", made.phase.name(), made.round),
         Body::Resolve(_) => "answer".to_owned(),
+        Body::Retract(Retract { by: Some(_), .. }) => "replacement".to_owned(),
+        Body::Retract(_) => "retraction".to_owned(),
+        Body::Confirm(_) => "confirmation".to_owned(),
         _ => kind.replace('_', " "),
     };
     let also = match (&record.body, goals) {

@@ -94,7 +94,12 @@ pub fn sign(context: &CommandContext<'_>, of: &Id, ai: &str) -> Result<SignOutco
     let body = Body::Signature(Signature { of: of.clone(), sha256: sha256.clone(), signed });
     let mut stored = StoreReport::default();
     let places = places.into_iter().map(|on| (Namespace::Handoffs, on)).collect();
-    stored.add(&mut context.store.writer().append_in_notes(&Record { envelope, body }, &places, FlushTiming::Now)?);
+    stored.add(&mut context.store.writer().append_in_notes(
+        &Record { envelope, body },
+        &places,
+        None,
+        FlushTiming::Now,
+    )?);
     Ok(SignOutcome { of: of.clone(), signature_id, sha256, stored })
 }
 

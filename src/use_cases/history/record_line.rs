@@ -36,7 +36,15 @@ pub fn text(record: &Record) -> String {
         Body::Answer(b) => format!("{} → {}", questions::name(&b.of, b.question), b.text),
         Body::Attach(b) => format!("{} to {}", count(b.of.len(), "record"), b.to),
         Body::Supersede(b) => format!("{} by {}", b.of.short(), b.by.short()),
-        Body::Retract(b) => format!("{} taken back", count(b.of.len(), "record")),
+        Body::Retract(b) => {
+            let names: Vec<&str> = b.of.iter().map(|id| id.short()).collect();
+            let what = match &b.by {
+                Some(by) => format!(" replaced by {}", by.short()),
+                None => " retracted".to_owned(),
+            };
+            with(&names.join(", "), &what, &b.why)
+        }
+        Body::Confirm(b) => format!("{} confirmed", b.of.short()),
         Body::Signature(b) => format!("signature of handoff {}", b.of.short()),
         Body::Redacted(b) => {
             let by = b.redacted_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();

@@ -8,7 +8,7 @@ use git_empirica::cli::Cli;
 use serde_json::Value;
 
 use crate::commands::output::json_keys::{
-    ASSESSED, BOOTSTRAP, COMPACT, ENTRY, GOAL, HANDOFF, LOG, RESUME, SESSION, WHOLE,
+    ASSESSED, BOOTSTRAP, COMPACT, CORRECTED, ENTRY, GOAL, HANDOFF, LOG, RESUME, SESSION, WHOLE,
 };
 use crate::support::harness::{Repo, RunOutput, Sandbox, each};
 
@@ -62,6 +62,9 @@ const WORKS: &[Row] = &[
     (&["source", "docs/x.md"], ENTRY, "", "Logged source"),
     (&["evidence", "cargo test", "--exit", "-1", "--file", "a.rs"], ENTRY, "", "Logged evidence"),
     (&["activity", "shell", "ls", "--file", "a.rs"], ENTRY, "", "Logged activity"),
+    (&["confirm", "{finding}"], CORRECTED, "", "Confirmed finding"),
+    (&["replace", "{finding}", "N", "--why", "W"], CORRECTED, "", "Replaced finding"),
+    (&["retract", "{unknown}", "--why", "W"], CORRECTED, "", "Retracted unknown"),
     (&["undo", "--session", "{spare}"], &["id", "kind", "session_id", "text", "dropped", "degraded_mode", "storage"], "Took back goal", ""),
     (&["goal", "add", "G", "--criterion", "C", "--priority", "high"], GOAL, "", "high"),
     (&["goal", "sub", "{goal}", "S"], GOAL, "", "Reach it"),
@@ -181,6 +184,9 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["evidence", "true", "--exit", "no"], At::World, 2),
     (&["activity", "shel", "ls"], At::World, 2),
     (&["undo"], At::Fresh, 1),
+    (&["confirm", "ffffffff"], At::World, 1),
+    (&["replace", "ffffffff", "N"], At::World, 1),
+    (&["retract", "{goal}", "--why", "W"], At::World, 1),
     (&["goal", "add", "G", "--session", "nobody"], At::Fresh, 1),
     (&["goal", "sub", "ffffffff", "S"], At::World, 1),
     (&["goal", "done", "ffffffff"], At::World, 1),

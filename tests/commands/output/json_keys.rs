@@ -1,6 +1,7 @@
 //! The keys that the tests expect in the commands' JSON.
 
 pub const SESSION: &[&str] = &["session_id", "ai_id", "started_at"];
+pub const CORRECTED: &[&str] = &["id", "kind", "session_id", "of", "of_ai_id", "degraded_mode", "storage"];
 pub const ENTRY: &[&str] = &["id", "kind", "session_id", "degraded_mode", "storage"];
 pub const GOAL: &[&str] = &["id", "kind", "session_id", "goals", "/goals/0/text"];
 pub const HANDOFF: &[&str] = &[

@@ -6,6 +6,7 @@ pub mod begin;
 pub mod bootstrap;
 pub mod bootstrap_budget;
 pub mod collect;
+pub mod correct;
 pub mod goals;
 pub mod ids;
 pub mod start_budget;

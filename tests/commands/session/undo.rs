@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::support::harness::{Repo, Sandbox};
 
-const WORD: &str = "zebrafish";
+pub const WORD: &str = "zebrafish";
 
 /// Everything that shows what was logged.
-fn views(repo: &Repo<'_>) -> Vec<(String, String)> {
+pub fn views(repo: &Repo<'_>) -> Vec<(String, String)> {
     let commands: &[&[&str]] = &[
         &["resume"],
         &["resume", "--detail", "full", "--json"],
@@ -39,7 +39,7 @@ fn views(repo: &Repo<'_>) -> Vec<(String, String)> {
 }
 
 #[track_caller]
-fn nowhere(repo: &Repo<'_>) {
+pub fn nowhere(repo: &Repo<'_>) {
     for (command, view) in views(repo) {
         assert!(!view.replace(&format!("\"query\":\"{WORD}\""), "").contains(WORD), "{command}: {view}");
     }
@@ -75,8 +75,8 @@ fn pending_records_are_dropped_and_stored_ones_marked() {
         assert_eq!((&text["id"], &text["dropped"]), (&id.as_str().into(), &false.into()), "{text}");
         nowhere(&repo);
         let shown = repo.run(["show", &id]).ok().out;
-        assert!(shown.starts_with("Retracted") && shown.contains(WORD), "{shown}");
-        assert_eq!(repo.json(["show", &id])["retracted"], true);
+        assert!(shown.starts_with("No longer holds: ada retracted it on ") && shown.contains(WORD), "{shown}");
+        assert_eq!(repo.json(["show", &id])["state"], "retracted");
         repo.json(["flush"]);
         nowhere(&repo);
         // rebuilt, and without the file

@@ -1,5 +1,7 @@
 //! The record: an envelope and a body, immutable.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::assessment::{Assessment, Checkpoint};
@@ -70,10 +72,27 @@ pub struct Supersede {
 }
 
 /// Retracts records; stored in the note of each of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Retract {
-    /// The records.
+    /// The records; a retract among them no longer counts.
     pub of: Vec<Id>,
+    /// The claim that replaces them, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Id>,
+    /// The [hashes](crate::model::handoff::corrected::hash) of claims' main texts, by which handoffs and digests in the same
+    /// notes leave them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hashes: Vec<String>,
+    /// The reason; `None` for `undo`, and may be for a replacement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Says that a claim still holds; stored in its note.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Confirm {
+    /// The claim.
+    pub of: Id,
 }
 
 /// A git signature of a handoff, in the same note.
@@ -177,6 +196,7 @@ kinds! {
     "attach" Attach(Attach) None,
     "supersede" Supersede(Supersede) HANDOFFS,
     "retract" Retract(Retract) None,
+    "confirm" Confirm(Confirm) None,
     "signature" Signature(Signature) HANDOFFS,
     "redacted" Redacted(Redacted) None,
 }
@@ -264,9 +284,14 @@ impl Body {
         })
     }
 
-    /// Whether it only attaches, supersedes, retracts or signs other records.
+    /// Whether it only attaches other records, or qualifies them.
     pub fn is_meta(&self) -> bool {
-        matches!(self, Body::Attach(_) | Body::Supersede(_) | Body::Retract(_) | Body::Signature(_))
+        matches!(self, Body::Attach(_)) || self.is_qualifier()
+    }
+
+    /// Whether it only supersedes, retracts, confirms or signs other records.
+    pub fn is_qualifier(&self) -> bool {
+        matches!(self, Body::Supersede(_) | Body::Retract(_) | Body::Confirm(_) | Body::Signature(_))
     }
 }
 
@@ -293,6 +318,7 @@ impl Record {
             Body::Answer(r) => vec![&r.of],
             Body::Supersede(r) => vec![&r.of],
             Body::Retract(r) => r.of.iter().collect(),
+            Body::Confirm(r) => vec![&r.of],
             Body::Signature(r) => vec![&r.of],
             _ => Vec::new(),
         }
@@ -312,5 +338,71 @@ impl Record {
             _ => &[],
         };
         self.envelope.session.iter().chain(others)
+    }
+}
+
+/// The ids that these retracts, each with what it names, retract: a retracted one does not count, nor what is newer than it.
+/// `known` are retracted by others. The same for any order.
+pub fn retracted<'r>(
+    retracts: impl IntoIterator<Item = (&'r Id, &'r [Id])>,
+    known: impl IntoIterator<Item = &'r Id>,
+) -> BTreeSet<&'r Id> {
+    let mut newest_first: Vec<(&Id, &[Id])> = retracts.into_iter().collect();
+    newest_first.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let mut out: BTreeSet<&Id> = known.into_iter().collect();
+    for (id, of) in newest_first {
+        if !out.contains(id) {
+            out.extend(of.iter().filter(|of| *of < id));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn id(n: usize) -> Id {
+        Id::parse(&format!("019ab000-0000-7000-8000-{n:012x}")).expect("an id")
+    }
+
+    #[test]
+    fn a_retracted_retract_does_not_count_and_none_counts_for_what_is_newer() {
+        let ids: Vec<Id> = (0..5).map(id).collect();
+        let gone = |retracts: &[(usize, &[usize])]| -> Vec<usize> {
+            let named: Vec<(Id, Vec<Id>)> =
+                retracts.iter().map(|(of, all)| (id(*of), all.iter().map(|n| id(*n)).collect())).collect();
+            let gone = retracted(named.iter().map(|(id, of)| (id, of.as_slice())), []);
+            (0..5).filter(|n| gone.contains(&ids[*n])).collect()
+        };
+        assert!(gone(&[]).is_empty());
+        assert_eq!(gone(&[(1, &[0])]), [0]);
+        assert_eq!(gone(&[(1, &[0]), (2, &[1])]), [1]);
+        assert_eq!(gone(&[(1, &[0]), (2, &[1]), (3, &[2])]), [0, 2]);
+        assert_eq!(gone(&[(1, &[0]), (2, &[0]), (3, &[1])]), [0, 1]);
+        assert!(gone(&[(1, &[1, 2])]).is_empty());
+        assert_eq!(gone(&[(2, &[1, 0])]), [0, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_in_force_does_not_depend_on_the_order(
+            named in proptest::collection::vec(proptest::collection::vec(0usize..20, 0..4), 20),
+            order in Just((0..20).collect::<Vec<usize>>()).prop_shuffle(),
+        ) {
+            let all: Vec<(Id, Vec<Id>)> = named.iter().enumerate().map(|(n, of)| (id(n), of.iter().map(|n| id(*n)).collect())).collect();
+            let fold = |order: &[usize]| -> Vec<Id> {
+                retracted(order.iter().map(|n| (&all[*n].0, all[*n].1.as_slice())), []).into_iter().cloned().collect()
+            };
+            let sorted: Vec<usize> = (0..20).collect();
+            let gone = fold(&sorted);
+            prop_assert_eq!(&gone, &fold(&order));
+            for (n, (one, _)) in all.iter().enumerate() {
+                let by = |(later, of): &&(Id, Vec<Id>)| *later > *one && of.contains(one) && !gone.contains(later);
+                prop_assert_eq!(gone.contains(one), all.iter().find(by).is_some(), "{}", n);
+            }
+        }
     }
 }

@@ -20,7 +20,7 @@ pub struct Init {
     /// The agents whose files get hooks and the MCP server, separated by commas; auto: those in use; none: do not ask
     #[arg(long, alias = "agent", value_name = "LIST", value_delimiter = ',', value_parser = agents())]
     pub agents: Vec<String>,
-    /// Let the MCP server list all its tools, not only the 10 everyday ones
+    /// Let the MCP server list all its tools, not only the 12 everyday ones
     #[arg(long, requires = "agents")]
     pub all_tools: bool,
     /// Show every change and make none

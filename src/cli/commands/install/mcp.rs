@@ -9,7 +9,7 @@ use crate::cli::commands::prelude::*;
 /// are prompts. The server ends with its input.
 #[derive(Debug, Args)]
 pub struct Mcp {
-    /// The tools to list: core has the 10 everyday ones; the others can still be called
+    /// The tools to list: core has the 12 everyday ones; the others can still be called
     #[arg(long, value_name = "SET", default_value = "all", action = clap::ArgAction::Set)]
     #[arg(value_parser = one_of([("core", false), ("all", true)]))]
     pub tools: bool,

@@ -62,8 +62,9 @@ impl Render for BuiltIn {
                 _ => None,
             })
             .collect();
+        let retracts = records.iter().filter(|record| matches!(record.body, Body::Retract(_))).count();
         for records in sessions.values() {
-            out.push(block(&mut templates, records, left, &newer, whole)?);
+            out.push(block(&mut templates, records, left, &newer, retracts, whole)?);
         }
         Ok(out)
     }
@@ -73,12 +74,14 @@ impl Render for BuiltIn {
     }
 }
 
-/// The block of a session: its newest handoff with the most substance and later digests, or only digests.
+/// The block of a session: its newest handoff with the most substance and later digests, or only digests; `retracts` is the
+/// number of those in the note.
 fn block(
     templates: &mut Templates,
     records: &[&Record],
     left: &BTreeSet<Id>,
     newer: &BTreeMap<&Id, &Id>,
+    retracts: usize,
     whole: bool,
 ) -> Result<String> {
     let present = || records.iter().copied().filter(|record| !left.contains(&record.envelope.id));
@@ -131,7 +134,7 @@ fn block(
     let inputs = |record: &&Record| {
         1 + usize::from(left.contains(&record.envelope.id)) + usize::from(newer.contains_key(&record.envelope.id))
     };
-    let renderer = REVISIONS + records.iter().map(inputs).sum::<usize>().min(99) as u32;
+    let renderer = REVISIONS + (retracts + records.iter().map(inputs).sum::<usize>()).min(99) as u32;
     let (most, columns) = if whole { (usize::MAX, usize::MAX) } else { (LINES - FRAME, COLUMNS) };
     // without the commit, which has the note
     let unplaced = |record: &Record| Record {

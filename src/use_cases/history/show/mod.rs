@@ -2,13 +2,15 @@
 
 pub mod committer;
 pub mod record;
+pub mod state;
 pub mod trust;
 pub mod view;
 
+use crate::context::claims::Standing;
 use crate::context::handoffs::{ListedHandoff, newest, of_session};
 use crate::context::names::NamedObject;
 use crate::context::records::gather;
-use crate::context::{CommandContext, names};
+use crate::context::{CommandContext, claims, names};
 use crate::fold::session_records::SessionRecords;
 use crate::index::HandoffQuery;
 use crate::use_cases::handoff::arrival::fold::Arrival;
@@ -37,8 +39,8 @@ pub enum ShowOutcome {
         /// Records in force, oldest first.
         records: Vec<Record>,
     },
-    /// Any other record, its committer, and whether it was retracted.
-    Record(Box<Record>, Committed, bool),
+    /// Any other record, its committer, and what others say of it.
+    Record(Box<Record>, Committed, Box<Standing>),
 }
 
 /// Provenance of a handoff.
@@ -117,7 +119,8 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
             _ => {
                 let committed =
                     committer::committers_of(context, &record.envelope.id, record.envelope.session.as_ref())?;
-                ShowOutcome::Record(record, committed, retracted)
+                let standing = claims::standing(context, &record.envelope.id)?;
+                ShowOutcome::Record(record, committed, Box::new(standing))
             }
         },
         (Err(_), Some(commit)) => {

@@ -12,18 +12,10 @@ use crate::use_cases::handoff::view::{HandoffView, compact, markdown, template};
 use crate::use_cases::handoff::{arrival, receive};
 use crate::use_cases::history::record_line;
 use crate::use_cases::history::show::record::PointView;
-use crate::use_cases::history::show::{ShowOutcome, record, trust};
+use crate::use_cases::history::show::{ShowOutcome, record, state, trust};
 use crate::use_cases::session;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Record};
-
-/// Whether a record was retracted.
-#[derive(Serialize, JsonSchema)]
-pub struct RetractedView {
-    /// True if its session retracted it, else absent.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    retracted: bool,
-}
 
 /// The records attached to a commit.
 #[derive(Serialize, JsonSchema)]
@@ -76,13 +68,9 @@ pub fn shown(shown: &ShowOutcome, format: Format, warnings: Vec<String>, termina
         (ShowOutcome::Session(session_records, _, committers), _) => {
             as_text(trust::session(session::view::show(session_records, warnings, terminal)?, committers), format)
         }
-        (ShowOutcome::Record(record, committed, retracted), Format::Markdown | Format::Json) => {
-            let mut answer = trust::committed(record::shown(record, warnings), committed, true);
-            if *retracted {
-                answer = answer.with(RetractedView { retracted: true });
-                answer.text.insert_str(0, "Retracted by its session; only show shows it.\n");
-            }
-            as_text(answer, format)
+        (ShowOutcome::Record(record, committed, standing), Format::Markdown | Format::Json) => {
+            let answer = trust::committed(record::shown(record, warnings), committed, true);
+            as_text(state::added(answer, standing), format)
         }
         (ShowOutcome::Commit { commit, subject, records }, Format::Markdown | Format::Json) => {
             as_text(commit_answer(commit, subject, records, warnings, terminal)?, format)

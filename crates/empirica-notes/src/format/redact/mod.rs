@@ -110,7 +110,7 @@ fn own_keys(kind: &str) -> Option<&'static [&'static str]> {
         "evidence" => &["command"],
         "goal" => &["text", "criteria", "rationale"],
         "goal_done" => &["evidence"],
-        "goal_drop" => &["why"],
+        "goal_drop" | "retract" => &["why"],
         "assessment" => &["reasoning", "task", "tags", "meta"],
         "checkpoint" => &["said", "tags", "metadata"],
         "transcript" => &["tools", "pending_tasks", "failed_commands", "decisions"],
@@ -127,7 +127,7 @@ fn own_keys(kind: &str) -> Option<&'static [&'static str]> {
             "next_steps",
         ],
         "accept" => &["understanding", "instructions", "questions", "gaps", "resolution"],
-        "digest" | "attach" | "supersede" | "retract" | "signature" | "goal_take" | "redacted" => &[],
+        "digest" | "attach" | "supersede" | "confirm" | "signature" | "goal_take" | "redacted" => &[],
         kind => return claim_keys(kind),
     })
 }

@@ -1,6 +1,7 @@
 //! The handoff: a self-contained record, with everything its views need.
 
 pub mod accept;
+pub mod corrected;
 pub mod digest;
 pub mod substance;
 pub mod superseded;

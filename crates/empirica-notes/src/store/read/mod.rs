@@ -10,7 +10,9 @@ use crate::error::Result;
 use crate::format;
 use crate::format::lines;
 use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
+use crate::model::handoff::corrected::GoneTexts;
 use crate::model::handoff::superseded::superseded;
+use crate::model::record::retracted;
 use crate::model::{Body, Id, Namespace, Record, SessionId};
 use crate::store::log;
 use crate::store::log::PendingRecord;
@@ -35,8 +37,10 @@ pub struct Scan {
     entries: BTreeMap<Id, (Vec<u8>, RecordEntry)>,
     /// Ids with two different stored lines; the one with the greater bytes is used.
     pub conflicting_ids: BTreeSet<Id>,
-    /// Ids of retracted records, which are kept but not listed.
+    /// Ids of records that are retracted by others; they are kept but not listed.
     pub retracted: BTreeSet<Id>,
+    /// What the retracts among the records name.
+    retracts: BTreeMap<Id, Vec<Id>>,
 }
 
 impl Scan {
@@ -48,8 +52,10 @@ impl Scan {
 
     /// Adds a line and the record decoded from it.
     pub fn put(&mut self, line: Vec<u8>, entry: RecordEntry) {
-        if let Body::Retract(retract) = &entry.record.body {
-            self.retracted.extend(retract.of.iter().cloned());
+        if let Body::Retract(retract) = &entry.record.body
+            && self.line(&entry.record.envelope.id).is_none_or(|stored| line.as_slice() > stored)
+        {
+            self.retracts.insert(entry.record.envelope.id.clone(), retract.of.clone());
         }
         match self.entries.entry(entry.record.envelope.id.clone()) {
             btree_map::Entry::Vacant(free) => drop(free.insert((line, entry))),
@@ -73,15 +79,17 @@ impl Scan {
 
     /// The records with their annotated objects, oldest first, without retracted ones.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &RecordEntry> {
-        self.entries
-            .values()
-            .map(|(_, entry)| entry)
-            .filter(|entry| !self.retracted.contains(&entry.record.envelope.id))
+        let hidden = self.hidden();
+        self.entries.values().map(|(_, entry)| entry).filter(move |entry| !hidden.contains(&entry.record.envelope.id))
     }
 
     /// The retracted records, oldest first.
     pub fn retracted(&self) -> impl Iterator<Item = &Record> {
-        self.retracted.iter().filter_map(|id| Some(&self.get(id)?.record))
+        self.hidden().into_iter().filter_map(|id| Some(&self.get(id)?.record))
+    }
+
+    fn hidden(&self) -> BTreeSet<&Id> {
+        retracted(self.retracts.iter().map(|(id, of)| (id, of.as_slice())), &self.retracted)
     }
 
     /// A record, even if retracted.
@@ -400,12 +408,17 @@ pub fn resolve_note(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     found.sort_by(|(a, x), (b, y)| x.envelope.id.cmp(&y.envelope.id).then_with(|| b.cmp(a)));
     // of two lines with one id the greater bytes are used
     found.dedup_by(|(_, next), (_, kept)| next.envelope.id == kept.envelope.id);
+    let gone = GoneTexts::of(found.iter().map(|(_, record)| record));
     let mut hidden = superseded(found.iter().map(|(_, record)| record));
-    let retracts = found.iter().filter(|(_, record)| matches!(record.body, Body::Retract(_)));
-    hidden.extend(retracts.flat_map(|(_, record)| record.referenced_ids()).cloned());
+    let retracts = found.iter().filter_map(|(_, record)| match &record.body {
+        Body::Retract(retract) => Some((&record.envelope.id, retract.of.as_slice())),
+        _ => None,
+    });
+    hidden.extend(retracted(retracts, []).into_iter().cloned());
     let is_in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.envelope.id);
-    let records = found.into_iter().map(|(_, record)| record).filter(is_in_force);
-    Some(records.filter_map(|record| placed_on(on, record)).collect())
+    let mut records: Vec<Record> = found.into_iter().map(|(_, record)| record).filter(is_in_force).collect();
+    records.iter_mut().for_each(|record| gone.leave_out(&mut record.body));
+    Some(records.into_iter().filter_map(|record| placed_on(on, record)).collect())
 }
 
 /// The record, if it was made on the annotated commit or on none; it was never attached elsewhere.

@@ -27,12 +27,11 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Whether a line is copied: a selected record, or one that supersedes, retracts or signs one.
+    /// Whether a line is copied: a selected record, or one that qualifies one.
     fn takes(&self, id: &str, record: Option<&Record>) -> bool {
         let Some(only) = &self.only else { return true };
-        let is_qualifier =
-            |record: &Record| matches!(record.body, Body::Supersede(_) | Body::Retract(_) | Body::Signature(_));
-        let mut targets = record.filter(|record| is_qualifier(record)).into_iter().flat_map(Record::referenced_ids);
+        let mut targets =
+            record.filter(|record| record.body.is_qualifier()).into_iter().flat_map(Record::referenced_ids);
         Id::parse(id).is_some_and(|id| only.contains(&id)) || targets.any(|id| only.contains(id))
     }
 }

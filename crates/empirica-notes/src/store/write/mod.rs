@@ -60,14 +60,16 @@ impl Writer<'_> {
         self.append_on(records, FlushTiming::Now)
     }
 
-    /// Stores a record in each of these notes.
+    /// Stores a record in each of these notes, and `beside` in that of its kind and commit.
     pub fn append_in_notes(
         &self,
         record: &Record,
         places: &BTreeSet<(Namespace, Oid)>,
+        beside: Option<Record>,
         when: FlushTiming,
     ) -> Result<WriteOutcome> {
-        self.append_on(places.iter().map(|place| (record.clone(), Some(*place))).collect(), when)
+        let beside = beside.into_iter().map(|record| (record, None));
+        self.append_on(beside.chain(places.iter().map(|place| (record.clone(), Some(*place)))).collect(), when)
     }
 
     /// As [`Self::append`], with a note for each record; `None` for the one of its kind and commit.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::Result;
 use crate::format::{lines, record};
 use crate::git::{Oid, parse_oid};
+use crate::model::handoff::corrected::leave_out_gone;
 use crate::model::record::Attach;
 use crate::model::{Body, Id, Namespace, Record};
 use crate::store::log::PendingRecord;
@@ -54,7 +55,8 @@ impl Writer<'_> {
     ) -> Result<Vec<String>> {
         let all = records(lines);
         let left = self.continued(on, &all)?;
-        let shown: Vec<Record> = all.into_iter().filter(|record| !earlier.contains(&record.envelope.id)).collect();
+        let mut shown: Vec<Record> = all.into_iter().filter(|record| !earlier.contains(&record.envelope.id)).collect();
+        leave_out_gone(&mut shown);
         let whole = self.store.repo.config("empirica.note").is_some_and(|note| note == "full");
         self.store.render.blocks(&shown, &left.into_keys().collect(), whole)
     }

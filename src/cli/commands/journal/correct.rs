@@ -1,0 +1,64 @@
+//! The commands that correct or confirm a claim. A text can be `-` (standard input) or `@FILE`.
+
+use crate::cli::commands::prelude::*;
+use crate::use_cases::claim::correct::{self, Change};
+use crate::use_cases::claim::view;
+
+/// The names of the commands.
+pub const NAMES: [&str; 3] = ["replace", "retract", "confirm"];
+
+/// One command per change.
+#[derive(Debug, Subcommand)]
+pub enum CorrectCommand {
+    /// Replace a finding, question, dead end, mistake, decision or source that is wrong
+    ///
+    /// The new one is of the same kind; the old one is left to show, which tells what replaced it.
+    Replace {
+        /// The id of the old one, or a unique part of it
+        #[arg(value_name = "ID")]
+        id: String,
+        /// The new text; - reads standard input, @FILE a file
+        #[arg(value_name = "TEXT", required = true)]
+        text: Vec<String>,
+        /// Of a dead end or a decision its new reason, else why it is replaced
+        #[arg(long, value_name = "TEXT")]
+        why: Option<String>,
+        #[command(flatten)]
+        author: Author,
+    },
+    /// Withdraw a finding, question, dead end, mistake, decision or source that is wrong
+    ///
+    /// It is left to show, which tells why. redact removes a record everywhere.
+    Retract {
+        /// Its id, or a unique part of it
+        #[arg(value_name = "ID")]
+        id: String,
+        /// The reason
+        #[arg(long, value_name = "TEXT", required = true)]
+        why: String,
+        #[command(flatten)]
+        author: Author,
+    },
+    /// Say that a finding, question, dead end, mistake, decision or source still holds
+    Confirm {
+        /// Its id, or a unique part of it
+        #[arg(value_name = "ID")]
+        id: String,
+        #[command(flatten)]
+        author: Author,
+    },
+}
+
+impl CorrectCommand {
+    pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        let mut input = context.input();
+        let (id, change, author) = match self {
+            CorrectCommand::Replace { id, text, why, author } => {
+                (id, Change::Replace { text: input.words(text)?, why: input.optional(why)? }, author)
+            }
+            CorrectCommand::Retract { id, why, author } => (id, Change::Retract { why: input.text(why)? }, author),
+            CorrectCommand::Confirm { id, author } => (id, Change::Confirm, author),
+        };
+        Ok(view::corrected(&correct::run(&context.open(author)?, &id, change)?))
+    }
+}

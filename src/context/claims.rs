@@ -1,0 +1,70 @@
+//! The state of claims, from the records that name them.
+
+use crate::context::CommandContext;
+use empirica_notes::error::Result;
+use empirica_notes::model::record::{CLAIMS, Retract};
+use empirica_notes::model::{Body, Envelope, Id, Record};
+
+/// Whether a record is a claim, which can be retracted, replaced and confirmed.
+pub fn is_claim(body: &Body) -> bool {
+    CLAIMS.contains(&body.kind()) || matches!(body, Body::Source(_))
+}
+
+/// What others say of a record. It is in force unless one retracts or replaces it.
+#[derive(Debug, Default)]
+pub struct Standing {
+    /// The retracts in force that name it, oldest first.
+    pub retracts: Vec<(Envelope, Retract)>,
+    /// The newest record that confirms it.
+    pub confirmed: Option<Envelope>,
+    /// The claims that it replaces.
+    pub replaces: Vec<Id>,
+    /// Other claims in force that replace one of those, perhaps in several steps.
+    pub rivals: Vec<Id>,
+}
+
+impl Standing {
+    /// The word for its state: holds, replaced or retracted.
+    pub fn word(&self) -> &'static str {
+        match self.retracts.as_slice() {
+            [] => "holds",
+            some if some.iter().any(|(_, retract)| retract.by.is_some()) => "replaced",
+            _ => "retracted",
+        }
+    }
+
+    /// The claims that replace it, oldest first.
+    pub fn successors(&self) -> impl DoubleEndedIterator<Item = &Id> {
+        self.retracts.iter().filter_map(|(_, retract)| retract.by.as_ref())
+    }
+
+    /// Who retracted or replaced it, when and why, in a line; empty if it is in force.
+    pub fn why_gone(&self) -> String {
+        let each = self.retracts.iter().map(|(envelope, retract)| {
+            let what = match &retract.by {
+                Some(by) => format!("replaced it by {}", by.short()),
+                None => "retracted it".to_owned(),
+            };
+            let why = retract.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            format!("{} {what} on {}{why}", envelope.ai, envelope.at.get(..10).unwrap_or(&envelope.at))
+        });
+        each.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What the records say of one of them.
+pub fn standing(context: &CommandContext<'_>, id: &Id) -> Result<Standing> {
+    let index = context.index()?;
+    let about = index.naming([id], &["retract", "confirm"])?;
+    let retracts = about.records().filter_map(|record| match record {
+        Record { envelope, body: Body::Retract(retract) } => Some((envelope.clone(), retract.clone())),
+        _ => None,
+    });
+    let newest = about.records().rev().find(|record| matches!(record.body, Body::Confirm(_)));
+    Ok(Standing {
+        retracts: retracts.collect(),
+        confirmed: newest.map(|record| record.envelope.clone()),
+        replaces: index.replaced_by(id)?,
+        rivals: index.rivals(id)?,
+    })
+}

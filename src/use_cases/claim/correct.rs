@@ -1,0 +1,168 @@
+//! Corrections of claims, one's own or another's: retracted, replaced, confirmed.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::context::claims::{self, Standing};
+use crate::context::stored::StoreReport;
+use crate::context::{CommandContext, names};
+use crate::use_cases::claim::add::check;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::git::Oid;
+use empirica_notes::model::handoff::corrected::{GoneTexts, hash};
+use empirica_notes::model::record::{Confirm, Retract};
+use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
+use empirica_notes::store::FlushTiming;
+
+/// A claim that was corrected or confirmed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Correction {
+    /// The record that was stored: of `replace` the new claim, else a `retract` or `confirm`.
+    pub id: Id,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its session.
+    pub session_id: SessionId,
+    /// The claim that it is about.
+    pub of: Id,
+    /// The agent of that claim.
+    pub of_ai_id: String,
+    #[serde(skip)]
+    pub claim: Record,
+    #[serde(skip)]
+    pub stored: StoreReport,
+}
+
+/// What to do with a claim.
+#[derive(Debug, Clone)]
+pub enum Change {
+    Retract {
+        why: String,
+    },
+    Replace {
+        text: String,
+        /// Of a dead end or a decision its new reason, else why it is replaced.
+        why: Option<String>,
+    },
+    Confirm,
+}
+
+impl Change {
+    fn verb(&self) -> &'static str {
+        match self {
+            Change::Retract { .. } => "retract",
+            Change::Replace { .. } => "replace",
+            Change::Confirm => "confirm",
+        }
+    }
+}
+
+/// Changes a claim in force, by its ID or a unique part of it. Refuses one that was retracted or replaced.
+pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<Correction> {
+    if let Change::Retract { why } | Change::Replace { why: Some(why), .. } = &change {
+        context.text("reason", why)?;
+    }
+    let claim = in_force(context, name, &change)?;
+    let session = context.writing()?;
+    let _turn = context.store.read_decide_write_lock();
+    let writer = context.store.writer();
+    let of = claim.envelope.id.clone();
+    let main_text = claim.body.own_texts().into_iter().next().map(|(_, text)| hash(text));
+    let retract = Retract { of: vec![of.clone()], hashes: main_text.into_iter().collect(), ..Retract::default() };
+    let mut places = context.index()?.notes_of(&of)?;
+    let (successor, body) = match change {
+        Change::Retract { why } => (None, Body::Retract(Retract { why: Some(why), ..retract })),
+        Change::Confirm => (None, Body::Confirm(Confirm { of: of.clone() })),
+        Change::Replace { text, why } => {
+            let (mut body, why) = successor(claim.body.clone(), text, why);
+            check(context, &mut body)?;
+            let successor = writer.new_record(&session.id, &session.ai, body);
+            let by = Some(successor.envelope.id.clone());
+            (Some(successor), Body::Retract(Retract { by, why, ..retract }))
+        }
+    };
+    let record = writer.new_record(&session.id, &session.ai, body);
+    let made = successor.as_ref().unwrap_or(&record);
+    let (id, kind) = (made.envelope.id.clone(), made.body.kind());
+    if matches!(record.body, Body::Retract(_)) {
+        places.extend(told_in(context, &claim, &record)?);
+    }
+    let mut stored = StoreReport { warnings: session.note.into_iter().collect(), ..StoreReport::default() };
+    stored.add(&mut writer.append_in_notes(&record, &places, successor, FlushTiming::Later)?);
+    let of_ai_id = claim.envelope.ai.clone();
+    Ok(Correction { id, kind, session_id: session.id, of, of_ai_id, claim, stored })
+}
+
+/// The claim that replaces one: its text, and its reason if it has one, are new; and why, if that is none of its own.
+fn successor(mut body: Body, text: String, why: Option<String>) -> (Body, Option<String>) {
+    let of_its_own = match &mut body {
+        Body::DeadEnd(dead_end) => {
+            dead_end.approach = text;
+            Some(&mut dead_end.why)
+        }
+        Body::Decision(decision) => {
+            decision.text = text;
+            Some(&mut decision.why)
+        }
+        Body::Finding(finding) => {
+            finding.text = text;
+            None
+        }
+        Body::Unknown(unknown) => {
+            unknown.text = text;
+            None
+        }
+        Body::Mistake(mistake) => {
+            mistake.text = text;
+            None
+        }
+        Body::Source(source) => {
+            source.location = text;
+            None
+        }
+        _ => None,
+    };
+    match (of_its_own, why) {
+        (Some(own), Some(why)) => {
+            *own = why;
+            (body, None)
+        }
+        (_, why) => (body, why),
+    }
+}
+
+/// The notes of handoffs and digests of a claim's session that have its text.
+fn told_in(context: &CommandContext<'_>, claim: &Record, retract: &Record) -> Result<BTreeSet<(Namespace, Oid)>> {
+    let Some(session) = &claim.envelope.session else { return Ok(BTreeSet::new()) };
+    let gone = GoneTexts::of([retract]);
+    let (index, mut out) = (context.index()?, BTreeSet::new());
+    for record in index.session(session)?.records().filter(|record| gone.are_in(&record.body)) {
+        out.extend(index.notes_of(&record.envelope.id)?);
+    }
+    Ok(out)
+}
+
+/// The claim in force of that name.
+fn in_force(context: &CommandContext<'_>, name: &str, change: &Change) -> Result<Record> {
+    let is_claim = |record: &Record| claims::is_claim(&record.body);
+    context.record(name, "claim", &[Namespace::Journal], is_claim).or_else(|error| {
+        let gone = names::retracted(context, name, error)?;
+        Err(not_in_force(&gone, &claims::standing(context, &gone.envelope.id)?, name, change))
+    })
+}
+
+fn not_in_force(gone: &Record, standing: &Standing, name: &str, change: &Change) -> Error {
+    let (kind, short) = (gone.body.kind().replace('_', " "), gone.envelope.id.short());
+    let verb = change.verb();
+    let error = Error::refused(format!("cannot {verb} {kind} {short}: it no longer holds")).provided(name);
+    let error = error.reason(standing.why_gone());
+    match standing.successors().last() {
+        Some(newest) => error
+            .suggest(format!("To {verb} what replaced it, name that."))
+            .alternative(newest.as_str())
+            .command(empirica("show").arg(newest.short())),
+        None => error.suggest("Log it anew if it is true after all.").command(empirica("show").arg(short)),
+    }
+}

@@ -1,0 +1,98 @@
+//! The state of a record in the answer of `show`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::context::claims::Standing;
+use crate::render::answer::Answer;
+use crate::render::{format, safe};
+use empirica_notes::model::Id;
+
+/// The state of a record.
+#[derive(Serialize, JsonSchema)]
+pub struct StateView<'a> {
+    /// holds, replaced or retracted.
+    state: &'static str,
+    /// Who replaced or retracted it, oldest first.
+    corrections: Vec<CorrectionView<'a>>,
+    /// Who confirmed it last.
+    confirmed: Option<ConfirmedView<'a>>,
+    /// The claims that it replaces.
+    replaces: &'a [Id],
+    /// Other claims that replace one of these, and hold.
+    disagrees_with: &'a [Id],
+}
+
+/// Who replaced or retracted a record.
+#[derive(Serialize, JsonSchema)]
+struct CorrectionView<'a> {
+    /// The agent.
+    ai_id: &'a str,
+    /// When.
+    timestamp: &'a str,
+    /// Why, if it was said.
+    why: Option<&'a str>,
+    /// The claim that replaces it; null if it was retracted.
+    replaced_by: Option<&'a Id>,
+}
+
+/// Who confirmed a claim.
+#[derive(Serialize, JsonSchema)]
+struct ConfirmedView<'a> {
+    /// The agent.
+    ai_id: &'a str,
+    /// When.
+    timestamp: &'a str,
+    /// HEAD then.
+    commit: Option<&'a str>,
+}
+
+impl<'a> From<&'a Standing> for StateView<'a> {
+    fn from(standing: &'a Standing) -> Self {
+        let corrections = standing.retracts.iter().map(|(envelope, retract)| CorrectionView {
+            ai_id: &envelope.ai,
+            timestamp: &envelope.at,
+            why: retract.why.as_deref(),
+            replaced_by: retract.by.as_ref(),
+        });
+        StateView {
+            state: standing.word(),
+            corrections: corrections.collect(),
+            confirmed: standing.confirmed.as_ref().map(|envelope| ConfirmedView {
+                ai_id: &envelope.ai,
+                timestamp: &envelope.at,
+                commit: envelope.commit.as_deref(),
+            }),
+            replaces: &standing.replaces,
+            disagrees_with: &standing.rivals,
+        }
+    }
+}
+
+/// What others say of a record, a sentence a line; empty if they say nothing.
+fn state_text(standing: &Standing) -> String {
+    let mut out = String::new();
+    let mut add = |text: String| out.push_str(&format!("{}\n", safe::line(&text)));
+    if !standing.retracts.is_empty() {
+        add(format!("No longer holds: {}.", standing.why_gone()));
+    }
+    if let Some(by) = &standing.confirmed {
+        let commit = format::short_commit(by.commit.as_deref()).map(|commit| format!(", on commit {commit}"));
+        add(format!("Confirmed by {} on {}{}.", by.ai, format::date(&by.at), commit.unwrap_or_default()));
+    }
+    let names = |ids: &[Id]| ids.iter().map(Id::short).collect::<Vec<_>>().join(", ");
+    if !standing.replaces.is_empty() {
+        add(format!("Replaces {}.", names(&standing.replaces)));
+    }
+    if !standing.rivals.is_empty() {
+        add(format!("Disagrees with {}: they replace the same.", names(&standing.rivals)));
+    }
+    out
+}
+
+/// Adds the state to the answer: its keys, and what others say before the text.
+pub fn added(answer: Answer, standing: &Standing) -> Answer {
+    let mut answer = answer.with(StateView::from(standing));
+    answer.text.insert_str(0, &state_text(standing));
+    answer
+}

@@ -1,0 +1,348 @@
+//! `replace`, `retract` and `confirm`: every view has only the claims in force, and `show` tells what became of the others.
+
+use serde_json::{Value, json};
+
+use crate::commands::session::undo::{WORD, nowhere, views};
+use crate::support::harness::{Repo, Sandbox, is_long};
+use crate::sync::team::{clones, hub, sync};
+
+const NEW: &str = "axolotl";
+
+fn id(logged: &Value) -> String {
+    logged["id"].as_str().expect("an id").to_owned()
+}
+
+fn state(repo: &Repo<'_>, id: &str) -> Value {
+    repo.json(["show", id])
+}
+
+/// Rebuilds the index, then leaves it out.
+fn with_every_index(repo: &Repo<'_>, check: impl Fn()) {
+    check();
+    std::fs::remove_file(repo.path.join(".git/empirica/index.db")).ok();
+    check();
+    repo.git(["config", "empirica.index", "false"]).ok();
+    check();
+    repo.git(["config", "--unset", "empirica.index"]).ok();
+}
+
+#[test]
+fn a_claim_of_another_is_replaced_in_every_view() {
+    let place = Sandbox::new();
+    for flushed in [false, true] {
+        let repo = place.repo(if flushed { "flushed" } else { "pending" });
+        repo.commit("a", "a", "first");
+        repo.start("ada", "Learn");
+        let old = id(&repo.json(["finding", &format!("a {WORD} swims"), "--impact", "0.9"]));
+        if flushed {
+            repo.json(["flush"]);
+        }
+        repo.commit("b", "b", "second");
+        let bob = repo.start("bob", "Correct");
+        let made =
+            repo.json(["replace", &old, &format!("an {NEW} swims"), "--why", "looked closer", "--session", &bob]);
+        assert_eq!((&made["kind"], &made["of"], &made["of_ai_id"]), (&json!("finding"), &json!(old), &json!("ada")));
+        let new = id(&made);
+        with_every_index(&repo, || {
+            nowhere(&repo);
+            let shown = views(&repo).into_iter().filter(|(_, text)| text.contains(NEW)).count();
+            assert!(shown > 6, "{shown}");
+            let gone = state(&repo, &old);
+            assert_eq!(gone["state"], "replaced");
+            let [how] = gone["corrections"].as_array().expect("a list").as_slice() else { panic!("{gone}") };
+            assert_eq!(
+                (&how["ai_id"], &how["replaced_by"], &how["why"]),
+                (&json!("bob"), &json!(new), &json!("looked closer"))
+            );
+            let held = state(&repo, &new);
+            assert_eq!((&held["state"], &held["replaces"]), (&json!("holds"), &json!([old])));
+            assert_eq!(held["impact"], 0.9);
+        });
+        let shown = repo.run(["show", &old]).ok().out;
+        assert!(
+            shown.starts_with("No longer holds: bob replaced it by ") && shown.contains(": looked closer."),
+            "{shown}"
+        );
+        repo.json(["flush"]);
+        nowhere(&repo);
+        repo.fsck();
+    }
+}
+
+#[test]
+fn a_claim_is_retracted_for_a_reason_and_confirmed_by_anyone() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.commit("a", "a", "first");
+    repo.start("ada", "Learn");
+    let wrong = id(&repo.json(["deadend", &format!("a {WORD}"), "--why", "it swims away"]));
+    let right = id(&repo.json(["finding", &format!("an {NEW}")]));
+    repo.json(["flush"]);
+    let bob = repo.start("bob", "Correct");
+    repo.json(["retract", &wrong, "--why", "it came back", "--session", &bob]);
+    let ran = repo.run(["confirm", &right, "--session", &bob]).ok();
+    assert!(ran.err.contains(&format!("Confirmed finding {} of ada.", &right[28..])), "{}", ran.err);
+    with_every_index(&repo, || {
+        nowhere(&repo);
+        let gone = state(&repo, &wrong);
+        assert_eq!((&gone["state"], &gone["corrections"][0]["why"]), (&json!("retracted"), &json!("it came back")));
+        let held = state(&repo, &right);
+        assert_eq!((&held["state"], &held["confirmed"]["ai_id"]), (&json!("holds"), &json!("bob")));
+        assert_eq!(held["confirmed"]["commit"].as_str(), Some(repo.head().as_str()));
+    });
+    assert!(repo.run(["show", &right]).ok().out.starts_with("Confirmed by bob on "));
+}
+
+#[test]
+fn a_claim_of_each_kind_is_replaced_by_one_of_its_kind() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    for (words, key, kept) in [
+        (&["finding", "old", "--as", "constraint"][..], "text", json!({"as": "constraint"})),
+        (&["unknown", "old"], "text", json!({})),
+        (&["deadend", "old", "--why", "w"], "approach", json!({"why": "w"})),
+        (&["mistake", "old", "--prevention", "p"], "text", json!({"prevention": "p"})),
+        (&["decision", "old", "--why", "w", "--alternative", "a"], "text", json!({"why": "w", "alternatives": ["a"]})),
+        (&["source", "https://old.example"], "location", json!({})),
+    ] {
+        let logged = repo.json(words);
+        let made = repo.json(["replace", logged["id"].as_str().expect("an id"), "new"]);
+        assert_eq!(made["kind"], logged["kind"]);
+        let shown = state(&repo, &id(&made));
+        assert_eq!(shown[key], "new", "{shown}");
+        for (key, value) in kept.as_object().expect("an object") {
+            assert_eq!(shown[key], *value, "{shown}");
+        }
+        if shown["why"] == "w" {
+            let again = repo.json(["replace", &id(&made), "newer", "--why", "another"]);
+            assert_eq!(state(&repo, &id(&again))["why"], "another");
+            assert_eq!(state(&repo, &id(&made))["corrections"][0]["why"], Value::Null);
+        }
+    }
+}
+
+#[test]
+fn undo_takes_a_correction_back() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    let old = id(&repo.json(["finding", "old"]));
+    for flushed in [false, true] {
+        for (words, kind, word) in [
+            (&["replace", &old, "new"][..], "retract", "replacement"),
+            (&["retract", &old, "--why", "wrong"], "retract", "retraction"),
+            (&["confirm", &old], "confirm", "confirmation"),
+        ] {
+            let made = id(&repo.json(words));
+            if flushed {
+                repo.json(["flush"]);
+            }
+            let ran = repo.run(["undo", "--json"]).ok().json();
+            assert_eq!((&ran["kind"], &ran["dropped"]), (&json!(kind), &json!(!flushed)), "{word}");
+            with_every_index(&repo, || {
+                let held = state(&repo, &old);
+                assert_eq!((&held["state"], &held["confirmed"]), (&json!("holds"), &Value::Null), "{word}");
+                let findings = repo.json(["search", "kind:finding"]);
+                assert_eq!(
+                    (&findings["total_found"], &findings["hits"][0]["text"]),
+                    (&json!(1), &json!("old")),
+                    "{word}"
+                );
+            });
+            if flushed && word == "replacement" {
+                assert_eq!(state(&repo, &made)["state"], "retracted");
+            }
+        }
+    }
+    assert_eq!(repo.json(["undo"])["text"], "old");
+}
+
+#[test]
+fn what_cannot_be_corrected_is_refused_with_what_can() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    let old = id(&repo.json(["finding", "old"]));
+    let new = id(&repo.json(["replace", &old, "new"]));
+    let gone = id(&repo.json(["finding", "gone"]));
+    repo.json(["retract", &gone, "--why", "wrong"]);
+    let goal = id(&repo.json(["goal", "add", "g"]));
+    for verb in [&["replace", &old, "x"][..], &["retract", &old, "--why", "x"], &["confirm", &old]] {
+        let text = repo.fails(1, verb);
+        assert_eq!(text["error"], format!("cannot {} finding {}: it no longer holds", verb[0], &old[28..]));
+        assert!(text["reason"].as_str().is_some_and(|why| why.starts_with("ada replaced it by ")), "{text}");
+        assert_eq!(text["alternatives"], json!([new]));
+    }
+    let text = repo.fails(1, ["replace", &gone, "x"]);
+    assert!(text["reason"].as_str().is_some_and(|why| why.ends_with(": wrong")), "{text}");
+    let text = repo.fails(1, ["retract", &goal, "--why", "x"]);
+    assert_eq!(text["reason"], "what has that id is of the kind goal");
+    repo.fails(1, ["confirm", "00000000"]);
+    repo.fails(2, ["retract", &new]);
+    repo.fails(2, ["retract", &new, "--why", " "]);
+    repo.fails(2, ["replace", &new, " "]);
+    assert_eq!(state(&repo, &new)["state"], "holds");
+}
+
+#[test]
+fn two_clones_that_replace_one_claim_disagree_and_both_win() {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    let repos = clones(&place, &hub, 2);
+    let old = {
+        repos[0].start("ada", "Learn");
+        id(&repos[0].json(["finding", &format!("a {WORD}")]))
+    };
+    sync(&repos[0]);
+    sync(&repos[1]);
+    repos[1].start("bob", "Correct");
+    let made: Vec<String> =
+        repos.iter().zip(["one", "two"]).map(|(repo, text)| id(&repo.json(["replace", &old, text]))).collect();
+    // in two steps
+    let last = id(&repos[1].json(["replace", &made[1], "three"]));
+    for repo in repos.iter().chain(&repos) {
+        sync(repo);
+    }
+    for repo in &repos {
+        with_every_index(repo, || {
+            nowhere(repo);
+            let found = repo.json(["search", "kind:finding"]);
+            assert_eq!(found["total_found"], 2, "{found}");
+            assert_eq!(state(repo, &made[0])["disagrees_with"], json!([last]));
+            assert_eq!(state(repo, &last)["disagrees_with"], json!([made[0]]));
+            let gone = state(repo, &old);
+            let by: Vec<&Value> =
+                gone["corrections"].as_array().expect("a list").iter().map(|one| &one["replaced_by"]).collect();
+            let mut both = made.clone();
+            both.sort();
+            assert_eq!(by, both.iter().map(|id| json!(id)).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+        });
+    }
+    let text = repos[0].run(["show", &last]).ok().out;
+    assert!(text.contains(&format!("Disagrees with {}: they replace the same.", &made[0][28..])), "{text}");
+    // one of them gives in
+    repos[0].json(["retract", &made[0], "--why", "three is right"]);
+    assert_eq!(state(&repos[0], &last)["disagrees_with"], json!([]));
+}
+
+#[test]
+fn handoffs_digests_and_git_log_leave_out_what_no_longer_holds_and_show_it_again_after_undo() {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    let repos = clones(&place, &hub, 2);
+    let (repo, other) = (&repos[0], &repos[1]);
+    repo.run(["init"]).ok();
+    let ada = repo.start("ada", "Learn");
+    let old = id(&repo.json(["decision", &format!("keep the {WORD}"), "--why", "it swims"]));
+    repo.json(["finding", "stays"]);
+    // a digest on this commit, then a handoff on it
+    let commit = repo.commit("c", "c", "work");
+    repo.json(["flush"]);
+    repo.json(["handoff", "--session", &ada]);
+    let log = |repo: &Repo<'_>| repo.git_out(["log", "--notes=empirica/handoffs", "-3"]);
+    let shown = |repo: &Repo<'_>| {
+        let handoff = repo.json(["handoff", "list"])["handoffs"][0]["handoff_id"].as_str().expect("an id").to_owned();
+        [
+            log(repo),
+            repo.run(["log", "--handoffs", "--digests"]).ok().out,
+            repo.run(["resume"]).ok().out,
+            repo.run(["show", &handoff]).ok().out,
+            repo.run(["show", &handoff, "--json"]).ok().out,
+            repo.run(["search", "--handoffs"]).ok().out,
+        ]
+    };
+    assert!(shown(repo).iter().take(5).all(|text| text.contains(WORD)), "{:#?}", shown(repo));
+    sync(repo);
+    repo.git(["push", "-q", "origin", "main"]).ok();
+    other.git(["pull", "-q", "origin", "main"]).ok();
+    sync(other);
+    other.start("bob", "Correct");
+    other.json(["replace", &old, &format!("keep the {NEW}")]);
+    other.json(["flush"]);
+    for repo in [other, repo] {
+        sync(repo);
+        with_every_index(repo, || {
+            for text in shown(repo) {
+                assert!(!text.contains(WORD), "{text}");
+            }
+        });
+        assert!(log(repo).contains("stays"), "{}", log(repo));
+        repo.fsck();
+    }
+    // the record itself is whole
+    assert!(repo.lines("handoffs").iter().any(|line| line.contains("\"handoff\"") && line.contains(WORD)));
+    other.json(["undo"]);
+    other.json(["flush"]);
+    sync(other);
+    sync(repo);
+    for repo in &repos {
+        assert!(shown(repo).iter().take(5).all(|text| text.contains(WORD)), "{:#?}", shown(repo));
+    }
+    assert!(repo.note("refs/notes/empirica/handoffs", &commit).contains(WORD));
+}
+
+/// Clones that correct each other's claims at random: at the end, all say the same of each of them.
+#[test]
+fn clones_that_correct_each_other_converge() {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    let repos = clones(&place, &hub, if is_long() { 20 } else { 6 });
+    let mut seed = 7_u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    let mut ids: Vec<String> = Vec::new();
+    for (at, repo) in repos.iter().enumerate() {
+        repo.start(&format!("ai{at}"), "Correct");
+        for text in ["one", "two"] {
+            ids.push(id(&repo.json(["finding", &format!("{text} of {at}")])));
+        }
+        sync(repo);
+    }
+    for _ in 0..2 {
+        for repo in &repos {
+            sync(repo);
+            for turn in 0..2 {
+                let of = ids[random(ids.len())].clone();
+                let text = format!("corrected {turn}");
+                // what is no longer in force is refused
+                let made = match random(4) {
+                    0 | 1 => repo.run(["replace", &of, &text, "--json"]),
+                    2 => repo.run(["retract", &of, "--why", &text, "--json"]),
+                    _ => repo.run(["undo", "--json"]),
+                };
+                repo.json(["flush"]);
+                if made.code == 0 && made.json()["kind"] == "finding" && made.json().get("of").is_some() {
+                    ids.push(id(&made.json()));
+                }
+            }
+            // half of them share at once
+            if random(2) == 0 {
+                sync(repo);
+            }
+        }
+    }
+    for repo in repos.iter().chain(&repos) {
+        sync(repo);
+    }
+    let says = |repo: &Repo<'_>| -> Vec<String> {
+        let of = |id: &String| {
+            let shown = state(repo, id);
+            ["state", "corrections", "confirmed", "replaces", "disagrees_with"]
+                .map(|key| shown[key].to_string())
+                .join(" ")
+        };
+        ids.iter().map(of).collect()
+    };
+    let first = says(&repos[0]);
+    assert!(
+        first.iter().any(|text| text.contains("\"replaced\"")) && first.iter().any(|text| text.contains("\"holds\""))
+    );
+    for repo in &repos[1..] {
+        assert_eq!(says(repo), first);
+    }
+    std::fs::remove_file(repos[0].path.join(".git/empirica/index.db")).ok();
+    assert_eq!(says(&repos[0]), first, "an index made anew");
+}
