@@ -18,7 +18,7 @@ const OF_COPILOT: usize = 3;
 
 /// Collects what no hook does, of this worktree: what Copilot CLI writes after its last event, with `-p`; and the transcripts of
 /// sessions that only the MCP server knew, after the processes of their agents ended. Such a session ends, with a handoff.
-/// Leaves all if another process collects, and those with transcripts of more than `most` bytes; returns whether there are
+/// Leaves all if another process goes on collecting, and those with transcripts of more than `most` bytes; returns whether there are
 /// such. A transcript that cannot be read keeps no other; the last error is returned.
 pub fn catch_up(context: &CommandContext<'_>, most: Option<u64>) -> Result<bool> {
     let mut seen = SeenTranscripts::load(context);
@@ -44,7 +44,9 @@ pub fn catch_up(context: &CommandContext<'_>, most: Option<u64>) -> Result<bool>
     if left.is_empty() && late.is_empty() {
         return Ok(leaves_some);
     }
-    let Some(_alone) = context.store.try_lock("collecting", Duration::ZERO) else { return Ok(leaves_some) };
+    // a command waits for a background run that does the same
+    let patience = if most.is_some() { Duration::ZERO } else { Duration::from_secs(5) };
+    let Some(_alone) = context.store.try_lock("collecting", patience) else { return Ok(leaves_some) };
     let mut done = Ok(leaves_some);
     for found in late {
         match collect(context, &found) {

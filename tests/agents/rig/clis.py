@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import uuid
 from pathlib import Path
 
@@ -26,6 +27,9 @@ class Cli:
 
     def set_up(self) -> None:
         """Writes what its user would have answered and set."""
+
+    def before_several(self, env: dict[str, str]) -> None:
+        """Makes what two of it cannot make at once."""
 
     def command(self, run: dict, session: str | None) -> list[str]:
         """The command of a run; `session` is the agent's id of the session before."""
@@ -178,6 +182,10 @@ class OpenCode(Cli):
                     shutil.copy(ready / name, folder / name)
                 (folder / "node_modules").symlink_to(ready / "node_modules")
         (self.repo / ".opencode/.gitignore").write_text("*\n!plugins/**\n")
+
+    def before_several(self, env):
+        # two that make its database at once fail
+        subprocess.run(["opencode", "session", "list"], cwd=self.repo, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 
     def command(self, run, session):
         begun = {"new": [], "resume": ["--session", session], "continue": ["--continue"], "fork": ["--session", session, "--fork"]}

@@ -141,6 +141,9 @@ class Trial:
         port = server.server_address[1]
         try:
             if any("meet" in turn for run in self.runs for turn in run["turns"]):
+                for agent in self.agents():
+                    cli = CLIS[agent](self.repo, self.home, port)
+                    cli.before_several(self.env | cli.env())
                 for started in [self.start(run, port) for run in self.runs]:
                     self.finish(*started)
                 self.states.append(state(self.transcripts()))

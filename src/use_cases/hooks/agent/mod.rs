@@ -25,7 +25,7 @@ use crate::use_cases::hooks::agent::background::{in_new_process, is_in_backgroun
 use crate::use_cases::hooks::agent::event::{HookEvent, HookKind};
 use crate::use_cases::hooks::agent::injection::Injection;
 use crate::use_cases::hooks::errors::in_one_line;
-use crate::use_cases::session::lifecycle;
+use crate::use_cases::session::{lifecycle, unattended};
 use crate::use_cases::setup::agents::entries::{EventKind, entry};
 use empirica_notes::env::Env;
 use empirica_notes::error::Result;
@@ -34,6 +34,7 @@ use empirica_notes::model::assessment::Trigger;
 use empirica_notes::model::journal::Activity;
 use empirica_notes::model::{Body, Phase};
 use empirica_notes::store::Render;
+use empirica_transcripts::model::Agent;
 
 /// How long an agent waits for the index of notes that are new here.
 const INDEX_WAIT: Duration = Duration::from_secs(1);
@@ -119,8 +120,15 @@ fn on_session_end(
     reason: &str,
     payload: &[u8],
 ) -> Result<Option<Injection>> {
-    if !transcript::is_collected(context, event)? {
-        if is_large(context, event) {
+    let writes_after = event.agent == Agent::Copilot;
+    if writes_after && is_in_background(context.env) {
+        std::thread::sleep(COPILOT_WRITES);
+        return unattended::catch_up(context, None).map(|_| None);
+    }
+    let is_large = is_large(context, event);
+    let waits = writes_after && is_large;
+    if !waits && !transcript::is_collected(context, event)? {
+        if is_large {
             return in_new_process(context, event, payload);
         }
         let patience = if is_in_background(context.env) { 60_000 } else { 500 };
@@ -134,8 +142,11 @@ fn on_session_end(
     context.selection.session = Some(id.as_str().to_owned());
     let reason = Some(reason.to_owned()).filter(|reason| !reason.trim().is_empty());
     lifecycle::end_with_handoff(context, context.working()?, reason)?;
-    Ok(None)
+    if writes_after { in_new_process(context, event, payload) } else { Ok(None) }
 }
+
+/// How long Copilot CLI takes to write the transcript, with `-p` after its last hook; what is later, the next start collects.
+const COPILOT_WRITES: Duration = Duration::from_secs(1);
 
 /// Most characters kept of a tool's failure.
 const FAULT: usize = 250;
