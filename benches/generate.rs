@@ -201,24 +201,24 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
     session.say(words, before, Body::SessionStart(start));
     session.assess(words, before, Phase::Preflight, 20);
     for _ in 0..=words.random.below(3) {
-        let finding = Finding { text: words.text(9), impact: None, memory: None, led_from: None };
+        let finding = Finding { text: words.text(9), impact: None, memory: None, ..Default::default() };
         session.say(words, before, Body::Finding(finding));
     }
-    let unknown = Unknown { text: words.text(6), led_from: None };
+    let unknown = Unknown { text: words.text(6), ..Default::default() };
     let question = words.random.percent(40).then(|| session.say(words, before, Body::Unknown(unknown)));
     if words.random.percent(30) {
-        let dead = DeadEnd { approach: words.text(5), why: words.text(6), led_from: None };
+        let dead = DeadEnd { approach: words.text(5), why: words.text(6), ..Default::default() };
         session.say(words, before, Body::DeadEnd(dead));
     }
     if words.random.percent(25) {
         let (text, why, other) = (words.text(5), words.text(6), words.text(3));
-        let decision = Decision { text, why, alternatives: vec![other], led_from: None };
+        let decision = Decision { text, why, alternatives: vec![other], ..Default::default() };
         session.say(words, before, Body::Decision(decision));
     }
     session.ms = time(i) * 1000 + 2_000;
     if words.random.percent(50) {
         let command = format!("cargo test {}", words.word());
-        let evidence = Evidence { command, exit: 0, files: after.files.clone(), led_from: None };
+        let evidence = Evidence { command, exit: 0, files: after.files.clone(), ..Default::default() };
         session.say(words, after, Body::Evidence(evidence));
     }
     if let Some(of) = question.filter(|_| words.random.percent(50)) {

@@ -1,5 +1,7 @@
 //! The state of claims, from the records that name them.
 
+use chrono::DateTime;
+
 use crate::context::CommandContext;
 use empirica_notes::error::Result;
 use empirica_notes::model::record::{CLAIMS, Retract};
@@ -10,8 +12,14 @@ pub fn is_claim(body: &Body) -> bool {
     CLAIMS.contains(&body.kind()) || matches!(body, Body::Source(_))
 }
 
-/// What others say of a record. It is in force unless one retracts or replaces it.
-#[derive(Debug, Default)]
+/// Whether the time of a claim, if it is limited, is over.
+pub fn has_run_out(context: &CommandContext<'_>, until: Option<&str>) -> bool {
+    let end = until.and_then(|until| DateTime::parse_from_rfc3339(until).ok());
+    end.is_some_and(|end| end < context.store.now())
+}
+
+/// What others say of a record, and whether its time is over. It is in force unless one retracts or replaces it.
+#[derive(Debug, Clone, Default)]
 pub struct Standing {
     /// The retracts in force that name it, oldest first.
     pub retracts: Vec<(Envelope, Retract)>,
@@ -21,12 +29,15 @@ pub struct Standing {
     pub replaces: Vec<Id>,
     /// Other claims in force that replace one of those, perhaps in several steps.
     pub rivals: Vec<Id>,
+    /// When its time ended, RFC 3339 UTC; `None` if it is not over.
+    pub ran_out: Option<String>,
 }
 
 impl Standing {
-    /// The word for its state: holds, replaced or retracted.
+    /// The word for its state: holds, ran_out, replaced or retracted.
     pub fn word(&self) -> &'static str {
         match self.retracts.as_slice() {
+            [] if self.ran_out.is_some() => "ran_out",
             [] => "holds",
             some if some.iter().any(|(_, retract)| retract.by.is_some()) => "replaced",
             _ => "retracted",
@@ -53,8 +64,8 @@ impl Standing {
 }
 
 /// What the records say of one of them.
-pub fn standing(context: &CommandContext<'_>, id: &Id) -> Result<Standing> {
-    let index = context.index()?;
+pub fn standing(context: &CommandContext<'_>, of: &Record) -> Result<Standing> {
+    let (index, id) = (context.index()?, &of.envelope.id);
     let about = index.naming([id], &["retract", "confirm"])?;
     let retracts = about.records().filter_map(|record| match record {
         Record { envelope, body: Body::Retract(retract) } => Some((envelope.clone(), retract.clone())),
@@ -66,5 +77,6 @@ pub fn standing(context: &CommandContext<'_>, id: &Id) -> Result<Standing> {
         confirmed: newest.map(|record| record.envelope.clone()),
         replaces: index.replaced_by(id)?,
         rivals: index.rivals(id)?,
+        ran_out: of.body.until().filter(|until| has_run_out(context, Some(until))).map(str::to_owned),
     })
 }

@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn finding(second: u64) -> Record {
-        record(second, Body::Finding(Finding { text: "f".into(), impact: None, memory: None, led_from: None }))
+        record(second, Body::Finding(Finding { text: "f".into(), impact: None, memory: None, ..Default::default() }))
     }
 
     fn proposed(second: u64) -> Record {
@@ -219,10 +219,10 @@ mod tests {
 
     #[test]
     fn answered_questions_count_as_inquiries() {
-        let unknown = record(1, Body::Unknown(Unknown { text: "u?".into(), led_from: None }));
+        let unknown = record(1, Body::Unknown(Unknown { text: "u?".into(), ..Default::default() }));
         let answer = Resolve { of: unknown.envelope.id.clone(), text: "so".into(), concerns: Vec::new() };
-        let failed = DeadEnd { approach: "a".into(), why: "w".into(), led_from: None };
-        let open = record(3, Body::Unknown(Unknown { text: "v?".into(), led_from: None }));
+        let failed = DeadEnd { approach: "a".into(), why: "w".into(), ..Default::default() };
+        let open = record(3, Body::Unknown(Unknown { text: "v?".into(), ..Default::default() }));
         let records = [started(), unknown, record(2, Body::Resolve(answer)), open, record(4, Body::DeadEnd(failed))];
         let found: Vec<(InquiryKind, String)> = of(&records).inquiries.into_iter().map(|i| (i.kind, i.text)).collect();
         let expected = [(InquiryKind::Unknown, "u?"), (InquiryKind::Unknown, "v?"), (InquiryKind::DeadEnd, "a")];
@@ -240,7 +240,7 @@ mod tests {
             let (category, files) = (category.to_owned(), vec![file.to_owned()]);
             record(
                 second,
-                Body::Activity(Activity { category, text: "t".into(), failed: false, files, led_from: None }),
+                Body::Activity(Activity { category, text: "t".into(), failed: false, files, ..Default::default() }),
             )
         };
         let mut records = vec![

@@ -152,11 +152,13 @@ impl SessionRecords {
                     None => out.unknowns.push(item(&unknown.text)),
                 },
                 Body::DeadEnd(dead_end) => {
-                    out.dead_ends.push(DeadEnd { led_from: None, ..dead_end.clone() });
+                    out.dead_ends.push(DeadEnd { led_from: None, until: None, ..dead_end.clone() });
                     out.dead_end_ids.push(record.envelope.id.clone());
                 }
-                Body::Mistake(mistake) => out.mistakes.push(Mistake { led_from: None, ..mistake.clone() }),
-                Body::Decision(decision) => out.decisions.push(Decision { led_from: None, ..decision.clone() }),
+                Body::Mistake(mistake) => out.mistakes.push(Mistake { led_from: None, until: None, ..mistake.clone() }),
+                Body::Decision(decision) => {
+                    out.decisions.push(Decision { led_from: None, until: None, ..decision.clone() })
+                }
                 Body::Source(source) => {
                     out.sources.extend(consulted.insert(&source.location).then(|| source.location.clone()));
                 }

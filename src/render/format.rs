@@ -9,7 +9,7 @@ use crate::render::safe;
 use empirica_notes::error::empirica;
 use empirica_notes::git::parse_oid;
 use empirica_notes::model::handoff::{Calibration, Trajectory};
-use empirica_notes::model::{Vector, Vectors};
+use empirica_notes::model::{Envelope, Id, Vector, Vectors};
 
 /// An RFC 3339 time as `2026-01-31 12:34 UTC`; other texts unchanged.
 pub fn date(text: &str) -> String {
@@ -123,6 +123,18 @@ pub fn decision(text: &str, why: &str, alternatives: &[String]) -> String {
         if alternatives.is_empty() { String::new() } else { format!("; rejected: {}", alternatives.join("; ")) };
     let why = if why.is_empty() { String::new() } else { format!(" — {why}") };
     format!("{text}{why}{rejected}")
+}
+
+/// The claims that a claim disagrees with; `None` without any.
+pub fn disagreement(rivals: &[Id]) -> Option<String> {
+    let names: Vec<&str> = rivals.iter().map(Id::short).collect();
+    (!names.is_empty()).then(|| format!("disagrees with {}", names.join(" and ")))
+}
+
+/// Who made a record, when, and on what commit.
+pub fn origin(envelope: &Envelope) -> String {
+    let commit = short_commit(envelope.commit.as_deref()).map(|commit| format!(", on commit {commit}"));
+    format!("{} on {}{}", envelope.ai, date(&envelope.at), commit.unwrap_or_default())
 }
 
 /// The commit of a record, as git shows it short; `None` for an unborn HEAD.

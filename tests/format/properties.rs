@@ -10,6 +10,7 @@ use empirica_notes::model::assessment::{Assessment, Checkpoint, Trigger};
 use empirica_notes::model::goal::{Goal, Priority};
 use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, Mistake, Unknown};
 use empirica_notes::model::record::Attach;
+use empirica_notes::model::record::{Confirm, Retract};
 use empirica_notes::model::session::SessionStart;
 use empirica_notes::model::vectors::{Vector, Vectors};
 use empirica_notes::model::{Body, Envelope, Id, Phase, Record, SessionId};
@@ -221,26 +222,28 @@ fn body() -> impl Strategy<Value = Body> {
     let led = || proptest::option::of((0u64..99).prop_map(id));
     let unit = || proptest::option::of(0.0..=1.0f64);
     prop_oneof![
-        (text(), unit(), maybe(), led()).prop_map(|(text, impact, memory, led_from)| Body::Finding(Finding {
-            text,
-            impact,
-            memory,
-            led_from
-        })),
-        (text(), led()).prop_map(|(text, led_from)| Body::Unknown(Unknown { text, led_from })),
-        (text(), text(), led()).prop_map(|(approach, why, led_from)| Body::DeadEnd(DeadEnd {
+        (text(), unit(), maybe(), maybe(), led()).prop_map(|(text, impact, memory, until, led_from)| Body::Finding(
+            Finding { text, impact, memory, until, led_from }
+        )),
+        (text(), maybe(), led()).prop_map(|(text, until, led_from)| Body::Unknown(Unknown { text, until, led_from })),
+        (text(), text(), maybe(), led()).prop_map(|(approach, why, until, led_from)| Body::DeadEnd(DeadEnd {
             approach,
             why,
+            until,
             led_from
         })),
-        (text(), maybe(), led()).prop_map(|(text, prevention, led_from)| Body::Mistake(Mistake {
+        (text(), maybe(), maybe(), led()).prop_map(|(text, prevention, until, led_from)| Body::Mistake(Mistake {
             text,
             prevention,
+            until,
             led_from
         })),
-        (text(), text(), vec(text(), 0..3), led()).prop_map(|(text, why, alternatives, led_from)| Body::Decision(
-            Decision { text, why, alternatives, led_from }
-        )),
+        (text(), text(), vec(text(), 0..3), maybe(), led()).prop_map(|(text, why, alternatives, until, led_from)| {
+            Body::Decision(Decision { text, why, alternatives, until, led_from })
+        }),
+        (vec((0u64..99).prop_map(id), 0..3), led(), vec(text(), 0..2), maybe())
+            .prop_map(|(of, by, hashes, why)| Body::Retract(Retract { of, by, hashes, why })),
+        (0u64..99).prop_map(|of| Body::Confirm(Confirm { of: id(of) })),
         (text(), any::<i32>(), vec(text(), 0..3), led()).prop_map(|(command, exit, files, led_from)| {
             Body::Evidence(Evidence { command, exit, files, led_from })
         }),

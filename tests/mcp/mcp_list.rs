@@ -165,7 +165,7 @@ fn a_text_names_the_tools_and_their_arguments() {
     let output = client.fails("query_handoff_reports", json!({"task_pattern": "("}));
     assert_eq!(output["reason"], "task_pattern takes a regular expression");
     let output = client.fails("query_handoff_reports", json!({"since": "neverday"}));
-    assert!(output["error"].as_str().is_some_and(|text| text.starts_with("cannot filter by since: ")), "{output}");
+    assert!(output["error"].as_str().is_some_and(|text| text.starts_with("cannot use since: ")), "{output}");
     for ai in ["ada", "bob"] {
         repo.start(ai, "t");
     }

@@ -9,7 +9,6 @@ use crate::index::connection::Index;
 use crate::index::{query, schema};
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
-use empirica_notes::model::handoff::corrected::GoneTexts;
 use empirica_notes::model::{Id, Record, SessionId};
 use empirica_notes::store::Placements;
 
@@ -124,19 +123,7 @@ impl Index<'_> {
         let mut scan = self.ids(ids)?;
         scan.merge(self.naming(ids, &["attach"])?);
         let placements = Placements::new(&scan);
-        let placed = ids.iter().filter_map(|id| Some(placements.placed(self.store, scan.get(id)?)));
-        let mut records: Vec<Record> = placed.collect();
-        for record in &mut records {
-            self.retracts_beside(&record.envelope.id)?.leave_out(&mut record.body);
-        }
-        Ok(records)
-    }
-
-    /// What the retracts in the notes of a record name by their texts.
-    fn retracts_beside(&self, id: &Id) -> Result<GoneTexts> {
-        let beside = "kind = 'retract' AND r IN (SELECT a.r FROM attached a WHERE a.n IN (SELECT note FROM record WHERE id = ?1 \
-                      UNION SELECT b.n FROM record o JOIN attached b ON b.r = o.r WHERE o.id = ?1))";
-        Ok(GoneTexts::of(self.read(self.found(beside, [schema::id(id)])?)?.records()))
+        Ok(ids.iter().filter_map(|id| Some(placements.placed(self.store, scan.get(id)?))).collect())
     }
 }
 

@@ -18,6 +18,7 @@ use empirica_notes::error::Result;
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::Oid;
+use empirica_notes::model::handoff::corrected::GoneTexts;
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{RecordEntry, Scan};
 
@@ -91,9 +92,13 @@ pub fn read_found<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundR
 /// Reads records, with the objects they are attached to.
 fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<Scan, IndexError> {
     let mut out = Scan::default();
+    let has_retracts = !select(db, "SELECT 1 FROM tally WHERE kind = 'retract' AND n > 0", [], |_| Ok(()))?.is_empty();
     for (note, wanted) in by_note(found) {
         let text = texts.get(db, note)?;
-        for (one, line, record) in read_found(&text, &wanted) {
+        for (one, line, mut record) in read_found(&text, &wanted) {
+            if has_retracts && matches!(record.body, Body::Handoff(_) | Body::Digest(_)) {
+                retracts_beside(db, texts, one.r)?.leave_out(&mut record.body);
+            }
             if one.is_conflicting {
                 out.conflicting_ids.insert(record.envelope.id.clone());
             }
@@ -105,6 +110,15 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
         }
     }
     Ok(out)
+}
+
+/// What the retracts in the notes of a handoff or digest name by their texts.
+fn retracts_beside(db: &Connection, texts: &Texts<'_>, r: i64) -> Result<GoneTexts, IndexError> {
+    let notes = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM attached WHERE r = ?1";
+    let beside =
+        format!("+kind = 'retract' AND (note IN ({notes}) OR r IN (SELECT r FROM attached WHERE n IN ({notes})))");
+    let retracts = read(db, texts, found(db, &beside, [r])?)?;
+    Ok(GoneTexts::of(retracts.records()))
 }
 
 /// The objects a record is attached to.
@@ -210,6 +224,11 @@ impl Index<'_> {
     pub fn replaced_by(&self, id: &Id) -> Result<Vec<Id>> {
         let find = "SELECT DISTINCT id FROM replaced WHERE by = ? ORDER BY id";
         self.select(find, [schema::id(id)], |row| schema::id_in(row, 0))
+    }
+
+    /// Whether any claim replaces another.
+    pub fn has_replacements(&self) -> Result<bool> {
+        Ok(self.number("SELECT EXISTS (SELECT 1 FROM replaced)", [])? > 0)
     }
 
     /// The other claims in force that replace what a claim replaces, or what that replaced.

@@ -30,8 +30,8 @@ pub const TOOLS: &[Tool] = &[
     tool::<ConfirmClaim>(),
 ];
 
-fn log(call: &CallContext<'_>, session: Option<Alias>, entry: Body) -> Result<Answer> {
-    Ok(view::logged(&add::log(&call.working(None, session)?, entry, None)?))
+fn log(call: &CallContext<'_>, session: Option<Alias>, entry: Body, until: Option<String>) -> Result<Answer> {
+    Ok(view::logged(&add::log(&call.working(None, session)?, entry, None, until.as_deref())?))
 }
 
 // A kind of long-term memory.
@@ -50,6 +50,8 @@ pub struct LogFinding {
     impact: Option<f64>,
     /// keep it in long-term memory as
     r#as: Option<Memory>,
+    /// a date until which it holds
+    until: Option<String>,
 }
 
 impl Call for LogFinding {
@@ -62,7 +64,12 @@ impl Call for LogFinding {
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let impact = unit("impact", self.impact)?;
         let memory = self.r#as.map(|word| word.0);
-        log(call, self.session_id, Body::Finding(Finding { text: self.finding, impact, memory, led_from: None }))
+        log(
+            call,
+            self.session_id,
+            Body::Finding(Finding { text: self.finding, impact, memory, ..Default::default() }),
+            self.until,
+        )
     }
 }
 
@@ -72,6 +79,8 @@ impl Call for LogFinding {
 pub struct LogUnknown {
     session_id: Option<Alias>,
     unknown: String,
+    /// a date until which it holds
+    until: Option<String>,
 }
 
 impl Call for LogUnknown {
@@ -82,7 +91,7 @@ impl Call for LogUnknown {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        log(call, self.session_id, Body::Unknown(Unknown { text: self.unknown, led_from: None }))
+        log(call, self.session_id, Body::Unknown(Unknown { text: self.unknown, ..Default::default() }), self.until)
     }
 }
 
@@ -119,6 +128,8 @@ pub struct LogDeadEnd {
     approach: String,
     #[serde(alias = "why_failed")]
     why: String,
+    /// a date until which it holds
+    until: Option<String>,
 }
 
 impl Call for LogDeadEnd {
@@ -129,8 +140,8 @@ impl Call for LogDeadEnd {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        let entry = DeadEnd { approach: self.approach, why: self.why, led_from: None };
-        log(call, self.session_id, Body::DeadEnd(entry))
+        let entry = DeadEnd { approach: self.approach, why: self.why, ..Default::default() };
+        log(call, self.session_id, Body::DeadEnd(entry), self.until)
     }
 }
 
@@ -141,6 +152,8 @@ pub struct LogMistake {
     session_id: Option<Alias>,
     mistake: String,
     prevention: Option<String>,
+    /// a date until which it holds
+    until: Option<String>,
 }
 
 impl Call for LogMistake {
@@ -150,8 +163,8 @@ impl Call for LogMistake {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        let entry = Mistake { text: self.mistake, prevention: self.prevention, led_from: None };
-        log(call, self.session_id, Body::Mistake(entry))
+        let entry = Mistake { text: self.mistake, prevention: self.prevention, ..Default::default() };
+        log(call, self.session_id, Body::Mistake(entry), self.until)
     }
 }
 
@@ -165,6 +178,8 @@ pub struct LogDecision {
     why: String,
     #[serde(default)]
     alternatives: Vec<String>,
+    /// a date until which it holds
+    until: Option<String>,
 }
 
 impl Call for LogDecision {
@@ -178,7 +193,12 @@ impl Call for LogDecision {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let Self { decision: text, why, alternatives, .. } = self;
-        log(call, self.session_id, Body::Decision(Decision { text, why, alternatives, led_from: None }))
+        log(
+            call,
+            self.session_id,
+            Body::Decision(Decision { text, why, alternatives, ..Default::default() }),
+            self.until,
+        )
     }
 }
 
@@ -205,7 +225,7 @@ impl Call for LogEvidence {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let Self { command, exit_code: exit, files, .. } = self;
-        log(call, self.session_id, Body::Evidence(Evidence { command, exit, files, led_from: None }))
+        log(call, self.session_id, Body::Evidence(Evidence { command, exit, files, ..Default::default() }), None)
     }
 }
 
@@ -224,6 +244,8 @@ pub struct ReplaceClaim {
     text: String,
     /// new reason of a dead end or decision, else why it is replaced
     why: Option<String>,
+    /// a date until which it holds
+    until: Option<String>,
 }
 
 impl Call for ReplaceClaim {
@@ -234,7 +256,12 @@ impl Call for ReplaceClaim {
     const RETURNS: &'static str = CORRECTED;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        correct(call, self.session_id, &self.claim_id, Change::Replace { text: self.text, why: self.why })
+        correct(
+            call,
+            self.session_id,
+            &self.claim_id,
+            Change::Replace { text: self.text, why: self.why, until: self.until },
+        )
     }
 }
 

@@ -175,8 +175,8 @@ pub fn run(
         let evidence = (request.task.as_deref(), request.reasoning.as_deref(), request.unknowns.as_slice());
         proposed = goal_suggestions::run(context, &session, &session_records, &request.vectors, evidence)?;
     }
-    let finding = |text: String| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
-    let unknown = |text: String| Body::Unknown(Unknown { text, led_from: None });
+    let finding = |text: String| Body::Finding(Finding { text, impact: None, memory: None, ..Default::default() });
+    let unknown = |text: String| Body::Unknown(Unknown { text, ..Default::default() });
     let mut bodies: Vec<Body> = request.findings.into_iter().map(finding).collect();
     bodies.extend(request.unknowns.into_iter().map(unknown));
     bodies.push(Body::Assessment(Box::new(Assessment {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::context::claims::{self, Standing};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, names};
-use crate::use_cases::claim::add::check;
+use crate::use_cases::claim::add::{check, end};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::Oid;
 use empirica_notes::model::handoff::corrected::{GoneTexts, hash};
@@ -45,6 +45,8 @@ pub enum Change {
         text: String,
         /// Of a dead end or a decision its new reason, else why it is replaced.
         why: Option<String>,
+        /// Until when it holds, a date in any form of git.
+        until: Option<String>,
     },
     Confirm,
 }
@@ -75,8 +77,9 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
     let (successor, body) = match change {
         Change::Retract { why } => (None, Body::Retract(Retract { why: Some(why), ..retract })),
         Change::Confirm => (None, Body::Confirm(Confirm { of: of.clone() })),
-        Change::Replace { text, why } => {
+        Change::Replace { text, why, until } => {
             let (mut body, why) = successor(claim.body.clone(), text, why);
+            body.set_until(until.map(|text| end(context, &text)).transpose()?);
             check(context, &mut body)?;
             let successor = writer.new_record(&session.id, &session.ai, body);
             let by = Some(successor.envelope.id.clone());
@@ -149,7 +152,7 @@ fn in_force(context: &CommandContext<'_>, name: &str, change: &Change) -> Result
     let is_claim = |record: &Record| claims::is_claim(&record.body);
     context.record(name, "claim", &[Namespace::Journal], is_claim).or_else(|error| {
         let gone = names::retracted(context, name, error)?;
-        Err(not_in_force(&gone, &claims::standing(context, &gone.envelope.id)?, name, change))
+        Err(not_in_force(&gone, &claims::standing(context, &gone)?, name, change))
     })
 }
 

@@ -185,7 +185,7 @@ impl Filed<'_> {
             text: text.clone(),
             why: String::new(),
             alternatives: Vec::new(),
-            led_from: None,
+            ..Default::default()
         }));
         Ok((Substance::of(&out) == Substance::Work).then_some(out))
     }

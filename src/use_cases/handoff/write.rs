@@ -211,8 +211,8 @@ pub fn write(
     if !input.findings.is_empty() || !input.unknowns.is_empty() {
         input.drop_logged(&gather(context, &session.id)?, &|text| context.store.secret_filter().clean(text));
     }
-    let finding = |text| Body::Finding(Finding { text, impact: None, memory: None, led_from: None });
-    let unknown = |text| Body::Unknown(Unknown { text, led_from: None });
+    let finding = |text| Body::Finding(Finding { text, impact: None, memory: None, ..Default::default() });
+    let unknown = |text| Body::Unknown(Unknown { text, ..Default::default() });
     let mut claims: Vec<Body> = std::mem::take(&mut input.findings).into_iter().map(finding).collect();
     claims.extend(std::mem::take(&mut input.unknowns).into_iter().map(unknown));
     if !claims.is_empty() {

@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn finding(n: u64, text: &str) -> Record {
-        record(n, Body::Finding(Finding { text: text.into(), impact: None, memory: None, led_from: None }))
+        record(n, Body::Finding(Finding { text: text.into(), impact: None, memory: None, ..Default::default() }))
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn an_answer_comes_with_the_question_of_an_earlier_digest() {
-        let unknown = record(1, Body::Unknown(Unknown { text: "why?".into(), led_from: None }));
+        let unknown = record(1, Body::Unknown(Unknown { text: "why?".into(), ..Default::default() }));
         let first = digest(&[&unknown], &session(), |_| true).unwrap();
         assert_eq!(first.unknowns[0].text, "why?");
         let reported = record(2, Body::Digest(Box::new(first)));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn records_without_interest_for_a_reviewer_make_no_digest() {
-        let source = record(1, Body::Source(Source { location: "docs".into(), led_from: None }));
+        let source = record(1, Body::Source(Source { location: "docs".into(), ..Default::default() }));
         assert_eq!(digest(&[&source], &session(), |_| true), None);
         assert_eq!(digest(&[], &session(), |_| true), None);
     }

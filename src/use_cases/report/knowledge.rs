@@ -154,7 +154,17 @@ mod tests {
     }
 
     fn finding(n: u32, text: &str, impact: Option<f64>, led_from: Option<u32>) -> Record {
-        record(n, 1, Body::Finding(Finding { text: text.into(), impact, memory: None, led_from: led_from.map(id) }))
+        record(
+            n,
+            1,
+            Body::Finding(Finding {
+                text: text.into(),
+                impact,
+                memory: None,
+                led_from: led_from.map(id),
+                ..Default::default()
+            }),
+        )
     }
 
     fn edit(n: u32, session: u32, files: &[&str], led_from: Option<u32>) -> Record {
@@ -192,17 +202,17 @@ mod tests {
 
     #[test]
     fn what_matters_most_is_kept() {
-        let unknown = |n, text: &str| record(n, 1, Body::Unknown(Unknown { text: text.into(), led_from: None }));
+        let unknown = |n, text: &str| record(n, 1, Body::Unknown(Unknown { text: text.into(), ..Default::default() }));
         let decision = |n, text: &str| {
             let (text, why) = (text.to_owned(), "w".to_owned());
-            record(n, 1, Body::Decision(Decision { text, why, alternatives: Vec::new(), led_from: None }))
+            record(n, 1, Body::Decision(Decision { text, why, alternatives: Vec::new(), ..Default::default() }))
         };
         let records = [
             finding(1, "great", Some(1.0), None),
             unknown(2, "which?"),
             decision(3, "so"),
             finding(4, "small", Some(0.1), None),
-            record(5, 1, Body::DeadEnd(DeadEnd { approach: "tried".into(), why: "no".into(), led_from: None })),
+            record(5, 1, Body::DeadEnd(DeadEnd { approach: "tried".into(), why: "no".into(), ..Default::default() })),
             record(6, 2, Body::Resolve(Resolve { of: id(2), text: "so".into(), concerns: Vec::new() })),
             unknown(7, "nobody knows yet"),
         ];

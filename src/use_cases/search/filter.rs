@@ -150,7 +150,7 @@ fn path(context: &CommandContext<'_>, text: &str) -> Result<String> {
 pub fn date(context: &CommandContext<'_>, name: &'static str, text: &str, edge: DayBoundary) -> Result<i64> {
     let fixed = context.env.get("EMPIRICA_NOW").map(|_| context.env.now().timestamp());
     dates::parse_date(context.repo, text, edge, fixed)?.ok_or_else(|| {
-        Error::usage(text!["cannot filter by ", option(name), format!(": '{text}' is not a date")])
+        Error::usage(text!["cannot use ", option(name), format!(": '{text}' is not a date")])
             .provided(text)
             .reason("it is neither an ISO date that exists, nor one of the forms git knows")
             .suggest("Write 2026-01-31, 2026-01-31T12:00:00Z, \"7 days ago\", yesterday or \"last friday\".")

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 
 use chrono::DateTime;
 
+use crate::context::claims::Standing;
 use crate::context::handoffs::{ListedHandoff, of_rows};
-use crate::context::{CommandContext, names};
+use crate::context::{CommandContext, claims, names};
 use crate::fold::journal::answers;
 use crate::index::{HandoffQuery, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable, stems};
 use crate::text::passage::{Passage, passage, places};
@@ -62,6 +63,8 @@ pub struct SearchHit {
     pub answer: Option<String>,
     /// Age in seconds, at least 0; `None` if its time is invalid.
     pub age: Option<u64>,
+    /// What others say of it.
+    pub standing: Standing,
 }
 
 #[derive(Debug)]
@@ -273,13 +276,17 @@ fn hits(
     let now = context.store.now();
     let hits = records.into_iter().zip(&texts).map(|(record, text)| {
         let made = DateTime::parse_from_rfc3339(&record.envelope.at).ok();
-        SearchHit {
+        Ok(SearchHit {
+            standing: claims::standing(context, &record)?,
             score: scores.get(&record.envelope.id).copied().flatten(),
             passage: passage(text, &places(text, terms), PASSAGE),
             answer: answers.remove(&record.envelope.id),
             age: made.map(|made| u64::try_from((now - made.to_utc()).num_seconds()).unwrap_or(0)),
             record,
-        }
+        })
     });
-    Ok(hits.collect())
+    let mut hits = hits.collect::<Result<Vec<SearchHit>>>()?;
+    // the sort is stable: what no longer holds comes last
+    hits.sort_by_key(|hit| hit.standing.ran_out.is_some());
+    Ok(hits)
 }

@@ -76,6 +76,12 @@ struct HitView<'a> {
     /// Positions of the words in `passage`, each begin and end (exclusive) in Unicode code points, in order; of the first
     /// 10,000 words of the record's text that match.
     highlights: &'a [(usize, usize)],
+    /// holds or ran_out.
+    state: &'static str,
+    /// Who confirmed it last, when, and on what commit.
+    confirmed: Option<EnvelopeView<'a>>,
+    /// Other claims that replace the same one.
+    disagrees_with: &'a [Id],
     /// Of an unknown: whether it was answered.
     resolved: Option<bool>,
     /// Of an unknown: the answer.
@@ -95,6 +101,9 @@ impl<'a> From<&'a SearchHit> for HitView<'a> {
             why: why(&hit.record),
             passage: &hit.passage.text,
             highlights: &hit.passage.highlights,
+            state: hit.standing.word(),
+            confirmed: hit.standing.confirmed.as_ref().map(EnvelopeView::from),
+            disagrees_with: &hit.standing.rivals,
             resolved: matches!(body, Body::Unknown(_)).then_some(hit.answer.is_some()),
             answer: hit.answer.as_deref(),
         }
@@ -186,8 +195,12 @@ fn hit_text(hit: &SearchHit, plan: bool, paint: Paint, width: usize) -> String {
     let (record, envelope) = (&hit.record, &hit.record.envelope);
     let failed = plan && matches!(record.body, Body::DeadEnd(_));
     let kind = if failed { "tried and FAILED".to_owned() } else { record.body.kind().replace('_', " ") };
-    let mut about = vec![format!("{kind} {}", envelope.id.short()), cut(&safe::line(&envelope.ai), 24)];
-    about.push(format::date(&envelope.at));
+    let day = |at: &str| format::date(at).chars().take(10).collect::<String>();
+    let mut about = vec![format!("{kind} {}", envelope.id.short())];
+    about.extend(hit.standing.ran_out.as_ref().map(|end| format!("held until {}", day(end))));
+    about.extend(format::disagreement(&hit.standing.rivals));
+    about.extend([cut(&safe::line(&envelope.ai), 24), format::date(&envelope.at)]);
+    about.extend(hit.standing.confirmed.as_ref().map(|by| format!("confirmed {}", day(&by.at))));
     about.extend(short_commit(envelope.commit.as_deref()));
     if hit.answer.is_some() {
         about.push("answered".to_owned());

@@ -133,7 +133,7 @@ fn body() -> impl Strategy<Value = Body> {
         1 => (0usize..30).prop_map(|of| Body::GoalDrop(GoalDrop { of: id(of), why: None, concerns: vec![] })),
         1 => (0usize..4, vec((0usize..30).prop_map(id), 0..4))
             .prop_map(|(from, of)| Body::GoalTake(GoalTake { from: session(from), of, concerns: vec![] })),
-        3 => ("[ab]", 0i32..2).prop_map(|(command, exit)| Body::Evidence(Evidence { command, exit, files: vec![], led_from: None })),
+        3 => ("[ab]", 0i32..2).prop_map(|(command, exit)| Body::Evidence(Evidence { command, exit, files: vec![], ..Default::default() })),
         1 => Just(Body::SessionEnd(SessionEnd { reason: None })),
     ]
 }

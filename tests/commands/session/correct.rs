@@ -89,6 +89,7 @@ fn a_claim_is_retracted_for_a_reason_and_confirmed_by_anyone() {
         let held = state(&repo, &right);
         assert_eq!((&held["state"], &held["confirmed"]["ai_id"]), (&json!("holds"), &json!("bob")));
         assert_eq!(held["confirmed"]["commit"].as_str(), Some(repo.head().as_str()));
+        assert_eq!(repo.json(["search", "kind:finding"])["hits"][0]["confirmed"], held["confirmed"]);
     });
     assert!(repo.run(["show", &right]).ok().out.starts_with("Confirmed by bob on "));
 }
@@ -209,6 +210,14 @@ fn two_clones_that_replace_one_claim_disagree_and_both_win() {
             nowhere(repo);
             let found = repo.json(["search", "kind:finding"]);
             assert_eq!(found["total_found"], 2, "{found}");
+            for (hit, other) in found["hits"].as_array().expect("hits").iter().zip([&made[0], &last]) {
+                assert_eq!(hit["disagrees_with"], json!([other]), "{found}");
+                let mark = format!("disagrees with {}", &other[28..]);
+                for words in [&["status", "--all"][..], &["search", "kind:finding"]] {
+                    let text = repo.run(words).ok().out;
+                    assert!(text.contains(&mark), "{text}");
+                }
+            }
             assert_eq!(state(repo, &made[0])["disagrees_with"], json!([last]));
             assert_eq!(state(repo, &last)["disagrees_with"], json!([made[0]]));
             let gone = state(repo, &old);
@@ -249,10 +258,11 @@ fn handoffs_digests_and_git_log_leave_out_what_no_longer_holds_and_show_it_again
             repo.run(["resume"]).ok().out,
             repo.run(["show", &handoff]).ok().out,
             repo.run(["show", &handoff, "--json"]).ok().out,
+            repo.run(["report", "--html", "-"]).ok().out,
             repo.run(["search", "--handoffs"]).ok().out,
         ]
     };
-    assert!(shown(repo).iter().take(5).all(|text| text.contains(WORD)), "{:#?}", shown(repo));
+    assert!(shown(repo).iter().take(6).all(|text| text.contains(WORD)), "{:#?}", shown(repo));
     sync(repo);
     repo.git(["push", "-q", "origin", "main"]).ok();
     other.git(["pull", "-q", "origin", "main"]).ok();
@@ -277,7 +287,7 @@ fn handoffs_digests_and_git_log_leave_out_what_no_longer_holds_and_show_it_again
     sync(other);
     sync(repo);
     for repo in &repos {
-        assert!(shown(repo).iter().take(5).all(|text| text.contains(WORD)), "{:#?}", shown(repo));
+        assert!(shown(repo).iter().take(6).all(|text| text.contains(WORD)), "{:#?}", shown(repo));
     }
     assert!(repo.note("refs/notes/empirica/handoffs", &commit).contains(WORD));
 }
@@ -345,4 +355,46 @@ fn clones_that_correct_each_other_converge() {
     }
     std::fs::remove_file(repos[0].path.join(".git/empirica/index.db")).ok();
     assert_eq!(says(&repos[0]), first, "an index made anew");
+}
+
+#[test]
+fn a_claim_holds_until_its_date_and_then_comes_last_with_a_mark() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    let lasting = id(&repo.json(["finding", "the mirror is slow", "--impact", "0.1"]));
+    let short =
+        id(&repo.json(["finding", "the mirror is down", "--until", "2026-06-30", "--impact", "1", "--as", "trouble"]));
+    repo.json(["flush"]);
+    let hits = |now: &str| {
+        let found = repo.json_with_env(&[("EMPIRICA_NOW", now)], ["search", "mirror"]);
+        let hits = found["hits"].as_array().expect("hits");
+        hits.iter().map(|hit| (id(hit), hit["state"].as_str().expect("a word").to_owned())).collect::<Vec<_>>()
+    };
+    let holds = |id: &String| (id.clone(), "holds".to_owned());
+    let before = hits("2026-06-30T12:00:00Z");
+    assert!(before.contains(&holds(&short)) && before.contains(&holds(&lasting)), "{before:?}");
+    let (later, env) = ("2026-07-01T12:00:00Z", [("EMPIRICA_NOW", "2026-07-01T12:00:00Z")]);
+    assert_eq!(hits(later), [holds(&lasting), (short.clone(), "ran_out".to_owned())]);
+    let shown = repo.json_with_env(&env, ["show", &short]);
+    assert_eq!((&shown["state"], &shown["until"]), (&json!("ran_out"), &json!("2026-06-30T23:59:59Z")));
+    let text = repo.run_with_env(&env, ["show", &short]).ok().out;
+    assert!(text.starts_with("Held until 2026-06-30 23:59 UTC.\n"), "{text}");
+    let project = repo.json_with_env(&env, ["status", "--all"]);
+    let findings = project["findings"].as_array().expect("findings");
+    assert_eq!(
+        (&findings[0]["text"], &findings[1]["ran_out"]),
+        (&json!("the mirror is slow"), &json!(true)),
+        "{project}"
+    );
+    let text = repo.run(["search", "mirror"]).ok().out;
+    assert!(!text.contains("held until"), "{text}");
+    let text = repo.run_with_env(&env, ["search", "mirror"]).ok().out;
+    assert!(text.contains("held until 2026-06-30"), "{text}");
+    // a replacement has a time of its own
+    let new = id(&repo.json(["replace", &short, "the mirror is down again", "--until", "2026-12-31"]));
+    assert_eq!(state(&repo, &new)["until"], "2026-12-31T23:59:59Z");
+    for past in ["2026-01-01", "yesterday", "soon"] {
+        repo.fails(2, ["finding", "x", "--until", past]);
+    }
 }

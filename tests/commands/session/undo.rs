@@ -29,10 +29,12 @@ pub fn views(repo: &Repo<'_>) -> Vec<(String, String)> {
         &["goal", "list"],
         &["metrics", "--json"],
         &["calibration", "--json"],
-        &["report", "--output", "-"],
+        &["report", "--html", "-"],
     ];
     let all = commands.iter().map(|words| {
         let ran = repo.run(*words);
+        // only a word that search does not find may fail
+        assert!(ran.code < 2, "{words:?}: {}", ran.err);
         (words.join(" "), format!("{}{}", ran.out, ran.err))
     });
     all.collect()

@@ -156,7 +156,7 @@ mod tests {
                 text: "a\n\"b\" é \u{1b}".into(),
                 impact: Some(0.7),
                 memory: None,
-                led_from: None,
+                ..Default::default()
             }),
         };
         let line = encode(&record);

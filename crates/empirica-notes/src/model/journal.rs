@@ -39,6 +39,9 @@ pub struct Finding {
     /// The kind of long-term memory, one of [`MEMORY`].
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
+    /// Until when it holds, RFC 3339 UTC; absent if that is not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
@@ -53,6 +56,9 @@ pub const MEMORY: &[&str] =
 pub struct Unknown {
     /// The question.
     pub text: String,
+    /// Until when it holds, RFC 3339 UTC; absent if that is not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
@@ -77,6 +83,10 @@ pub struct DeadEnd {
     pub approach: String,
     /// The cause of the failure.
     pub why: String,
+    /// Until when it holds, RFC 3339 UTC; absent if that is not limited; a handoff leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub until: Option<String>,
     /// The record that it follows from; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -91,6 +101,10 @@ pub struct Mistake {
     /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prevention: Option<String>,
+    /// Until when it holds, RFC 3339 UTC; absent if that is not limited; a handoff leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub until: Option<String>,
     /// The record that it follows from; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -107,6 +121,10 @@ pub struct Decision {
     /// Rejected alternatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<String>,
+    /// Until when it holds, RFC 3339 UTC; absent if that is not limited; a handoff leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub until: Option<String>,
     /// The record that it follows from; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -118,6 +136,9 @@ pub struct Decision {
 pub struct Source {
     /// A path or a URL.
     pub location: String,
+    /// Until when it holds, RFC 3339 UTC; absent if that is not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,

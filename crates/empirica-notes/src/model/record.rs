@@ -284,6 +284,32 @@ impl Body {
         })
     }
 
+    /// Until when a claim or source holds, RFC 3339 UTC; `None` if that is not limited, and for other kinds.
+    pub fn until(&self) -> Option<&str> {
+        match self {
+            Body::Finding(Finding { until, .. })
+            | Body::Unknown(Unknown { until, .. })
+            | Body::DeadEnd(DeadEnd { until, .. })
+            | Body::Mistake(Mistake { until, .. })
+            | Body::Decision(Decision { until, .. })
+            | Body::Source(Source { until, .. }) => until.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Sets it; no effect on other kinds.
+    pub fn set_until(&mut self, new: Option<String>) {
+        match self {
+            Body::Finding(Finding { until, .. })
+            | Body::Unknown(Unknown { until, .. })
+            | Body::DeadEnd(DeadEnd { until, .. })
+            | Body::Mistake(Mistake { until, .. })
+            | Body::Decision(Decision { until, .. })
+            | Body::Source(Source { until, .. }) => *until = new,
+            _ => {}
+        }
+    }
+
     /// Whether it only attaches other records, or qualifies them.
     pub fn is_meta(&self) -> bool {
         matches!(self, Body::Attach(_)) || self.is_qualifier()

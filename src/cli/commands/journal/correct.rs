@@ -23,6 +23,9 @@ pub enum CorrectCommand {
         /// Of a dead end or a decision its new reason, else why it is replaced
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
+        /// Until when it holds, a date in any form of git
+        #[arg(long, value_name = "DATE")]
+        until: Option<String>,
         #[command(flatten)]
         author: Author,
     },
@@ -53,8 +56,8 @@ impl CorrectCommand {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let mut input = context.input();
         let (id, change, author) = match self {
-            CorrectCommand::Replace { id, text, why, author } => {
-                (id, Change::Replace { text: input.words(text)?, why: input.optional(why)? }, author)
+            CorrectCommand::Replace { id, text, why, until, author } => {
+                (id, Change::Replace { text: input.words(text)?, why: input.optional(why)?, until }, author)
             }
             CorrectCommand::Retract { id, why, author } => (id, Change::Retract { why: input.text(why)? }, author),
             CorrectCommand::Confirm { id, author } => (id, Change::Confirm, author),

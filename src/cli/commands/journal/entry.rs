@@ -18,6 +18,16 @@ pub struct EntryArguments {
     pub author: Author,
 }
 
+/// Common arguments of claims.
+#[derive(Debug, Args)]
+pub struct ClaimArguments {
+    /// Until when it holds, a date in any form of git
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+    #[command(flatten)]
+    pub entry: EntryArguments,
+}
+
 /// The names of the commands.
 pub const NAMES: [&str; 9] =
     ["finding", "unknown", "resolve", "deadend", "mistake", "decision", "source", "evidence", "activity"];
@@ -37,7 +47,7 @@ pub enum EntryCommand {
         #[arg(long = "as", value_name = "KIND", value_parser = PossibleValuesParser::new(MEMORY))]
         memory: Option<String>,
         #[command(flatten)]
-        entry: EntryArguments,
+        claim: ClaimArguments,
     },
     /// Log an open question
     Unknown {
@@ -45,7 +55,7 @@ pub enum EntryCommand {
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
         #[command(flatten)]
-        entry: EntryArguments,
+        claim: ClaimArguments,
     },
     /// Answer an open question, your own or another session's
     Resolve {
@@ -70,7 +80,7 @@ pub enum EntryCommand {
         #[arg(long, value_name = "TEXT", required = true)]
         why: String,
         #[command(flatten)]
-        entry: EntryArguments,
+        claim: ClaimArguments,
     },
     /// Log a mistake of yours, and how to prevent it
     Mistake {
@@ -81,7 +91,7 @@ pub enum EntryCommand {
         #[arg(long, value_name = "TEXT")]
         prevention: Option<String>,
         #[command(flatten)]
-        entry: EntryArguments,
+        claim: ClaimArguments,
     },
     /// Log a decision, its reason and the rejected alternatives
     Decision {
@@ -95,7 +105,7 @@ pub enum EntryCommand {
         #[arg(long, value_name = "TEXT")]
         alternative: Vec<String>,
         #[command(flatten)]
-        entry: EntryArguments,
+        claim: ClaimArguments,
     },
     /// Log a document or page that you consulted
     Source {
@@ -103,7 +113,7 @@ pub enum EntryCommand {
         #[arg(value_name = "PATH|URL")]
         location: String,
         #[command(flatten)]
-        entry: EntryArguments,
+        claim: ClaimArguments,
     },
     /// Log a check that you ran, and its result
     ///
@@ -142,41 +152,47 @@ pub enum EntryCommand {
 impl EntryCommand {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let mut input = context.input();
-        let led_from = None;
-        let (body, entry) = match self {
-            EntryCommand::Finding { text, impact, memory, entry } => {
+        let (body, until, entry) = match self {
+            EntryCommand::Finding { text, impact, memory, claim } => {
                 let text = input.words(text)?;
-                (Body::Finding(journal::Finding { text, impact, memory, led_from }), entry)
+                claimed(Body::Finding(journal::Finding { text, impact, memory, ..Default::default() }), claim)
             }
-            EntryCommand::Unknown { text, entry } => {
-                (Body::Unknown(journal::Unknown { text: input.words(text)?, led_from }), entry)
+            EntryCommand::Unknown { text, claim } => {
+                claimed(Body::Unknown(journal::Unknown { text: input.words(text)?, ..Default::default() }), claim)
             }
             EntryCommand::Resolve { id, text, again, author } => {
                 let text = input.words(text)?;
                 return Ok(view::logged(&add::resolve(&context.open(author)?, &id, text, again)?));
             }
-            EntryCommand::Deadend { approach, why, entry } => {
+            EntryCommand::Deadend { approach, why, claim } => {
                 let (approach, why) = (input.words(approach)?, input.text(why)?);
-                (Body::DeadEnd(journal::DeadEnd { approach, why, led_from }), entry)
+                claimed(Body::DeadEnd(journal::DeadEnd { approach, why, ..Default::default() }), claim)
             }
-            EntryCommand::Mistake { text, prevention, entry } => {
+            EntryCommand::Mistake { text, prevention, claim } => {
                 let (text, prevention) = (input.words(text)?, input.optional(prevention)?);
-                (Body::Mistake(journal::Mistake { text, prevention, led_from }), entry)
+                claimed(Body::Mistake(journal::Mistake { text, prevention, ..Default::default() }), claim)
             }
-            EntryCommand::Decision { text, why, alternative, entry } => {
+            EntryCommand::Decision { text, why, alternative, claim } => {
                 let (text, why, alternatives) = (input.words(text)?, input.text(why)?, input.each(alternative)?);
-                (Body::Decision(journal::Decision { text, why, alternatives, led_from }), entry)
+                claimed(Body::Decision(journal::Decision { text, why, alternatives, ..Default::default() }), claim)
             }
-            EntryCommand::Source { location, entry } => (Body::Source(journal::Source { location, led_from }), entry),
+            EntryCommand::Source { location, claim } => {
+                claimed(Body::Source(journal::Source { location, ..Default::default() }), claim)
+            }
             EntryCommand::Evidence { command, exit, files, entry } => {
                 let command = input.text(command)?;
-                (Body::Evidence(journal::Evidence { command, exit, files, led_from }), entry)
+                (Body::Evidence(journal::Evidence { command, exit, files, led_from: None }), None, entry)
             }
             EntryCommand::Activity { category, text, failed, files, entry } => {
                 let text = input.words(text)?;
-                (Body::Activity(journal::Activity { category, text, failed, files, led_from }), entry)
+                (Body::Activity(journal::Activity { category, text, failed, files, led_from: None }), None, entry)
             }
         };
-        Ok(view::logged(&add::log(&context.open(entry.author)?, body, entry.led_from.as_deref())?))
+        let context = context.open(entry.author)?;
+        Ok(view::logged(&add::log(&context, body, entry.led_from.as_deref(), until.as_deref())?))
     }
+}
+
+fn claimed(body: Body, claim: ClaimArguments) -> (Body, Option<String>, EntryArguments) {
+    (body, claim.until, claim.entry)
 }

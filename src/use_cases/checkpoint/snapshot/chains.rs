@@ -149,11 +149,20 @@ mod tests {
     }
 
     fn finding(n: u32, text: &str, led_from: Option<u32>) -> Record {
-        record(n, Body::Finding(Finding { text: text.into(), impact: None, memory: None, led_from: led_from.map(id) }))
+        record(
+            n,
+            Body::Finding(Finding {
+                text: text.into(),
+                impact: None,
+                memory: None,
+                led_from: led_from.map(id),
+                ..Default::default()
+            }),
+        )
     }
 
     fn unknown(n: u32, text: &str, led_from: Option<u32>) -> Record {
-        record(n, Body::Unknown(Unknown { text: text.into(), led_from: led_from.map(id) }))
+        record(n, Body::Unknown(Unknown { text: text.into(), led_from: led_from.map(id), ..Default::default() }))
     }
 
     fn edit(n: u32, text: &str, files: &[&str], led_from: Option<u32>) -> Record {
@@ -223,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_path_names_the_last_places_once() {
-        let source = |n: u32| record(n, Body::Source(Source { location: "docs/a.md".into(), led_from: None }));
+        let source = |n: u32| record(n, Body::Source(Source { location: "docs/a.md".into(), ..Default::default() }));
         let of = |records: &[Record]| path(&records.iter().collect::<Vec<_>>());
         let few = [source(1), edit(2, "e", &["src/a.rs", "docs/a.md"], None)];
         assert_eq!(of(&few).as_deref(), Some("docs/a.md → src/a.rs"));

@@ -183,12 +183,12 @@ mod tests {
 
     fn finding(ms: u64, text: &str, memory: Option<&str>) -> Record {
         let memory = memory.map(str::to_owned);
-        record(ms, Body::Finding(Finding { text: text.into(), impact: None, memory, led_from: None }))
+        record(ms, Body::Finding(Finding { text: text.into(), impact: None, memory, ..Default::default() }))
     }
 
     fn decision(ms: u64, text: &str) -> Record {
         let (text, why) = (text.to_owned(), "so".to_owned());
-        record(ms, Body::Decision(Decision { text, why, alternatives: Vec::new(), led_from: None }))
+        record(ms, Body::Decision(Decision { text, why, alternatives: Vec::new(), ..Default::default() }))
     }
 
     fn order(task: &TaskProfile, all: &[Record]) -> Vec<String> {
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn recent_decisions_successes_and_failures_come_first() {
         let task = TaskProfile::new(["login"], []);
-        let dead_end = DeadEnd { approach: "login twice".into(), why: "no".into(), led_from: None };
+        let dead_end = DeadEnd { approach: "login twice".into(), why: "no".into(), ..Default::default() };
         let all = [
             decision(1, "login by cookie"),
             decision(99 * DAY, "login by token"),

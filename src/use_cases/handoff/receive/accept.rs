@@ -137,14 +137,14 @@ fn learned(
     let decision = Decision {
         text: resolution.to_owned(),
         why: format!("resolves the escalation of task {task_id}{about}"),
-        alternatives: Vec::new(),
         led_from: Some(envelope.id.clone()),
+        ..Decision::default()
     };
     let pattern = Finding {
         text: if title.is_empty() { resolution.to_owned() } else { format!("{title}: {resolution}") },
-        impact: None,
         memory: Some("pattern".to_owned()),
         led_from: Some(envelope.id.clone()),
+        ..Finding::default()
     };
     Ok(vec![Body::Decision(decision), Body::Finding(pattern)])
 }

@@ -6,7 +6,6 @@ use crate::context::CommandContext;
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
 use empirica_notes::git::history::commit::{Commit, Listed};
-use empirica_notes::model::handoff::corrected::GoneTexts;
 use empirica_notes::model::handoff::superseded::superseded;
 use empirica_notes::model::{Body, Id, Namespace, Record};
 use empirica_notes::store::{Lookup, Note, Placements};
@@ -159,12 +158,10 @@ fn attached(context: &CommandContext<'_>, lookup: &mut Lookup<'_>, on: Oid) -> R
     let scan = lookup.scan(on)?;
     let placements = Placements::new(&scan);
     let superseded: BTreeSet<Id> = superseded(scan.records());
-    let gone = GoneTexts::of(scan.records());
-    let entries = scan
+    Ok(scan
         .entries()
         .filter(|entry| !entry.record.body.is_meta())
-        .filter(|entry| !superseded.contains(&entry.record.envelope.id) && placements.of(&context.store, entry) == on);
-    let mut records: Vec<Record> = entries.map(|entry| placements.placed(&context.store, entry)).collect();
-    records.iter_mut().for_each(|record| gone.leave_out(&mut record.body));
-    Ok(records)
+        .filter(|entry| !superseded.contains(&entry.record.envelope.id) && placements.of(&context.store, entry) == on)
+        .map(|entry| placements.placed(&context.store, entry))
+        .collect())
 }

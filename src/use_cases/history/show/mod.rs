@@ -119,7 +119,7 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
             _ => {
                 let committed =
                     committer::committers_of(context, &record.envelope.id, record.envelope.session.as_ref())?;
-                let standing = claims::standing(context, &record.envelope.id)?;
+                let standing = claims::standing(context, &record)?;
                 ShowOutcome::Record(record, committed, Box::new(standing))
             }
         },

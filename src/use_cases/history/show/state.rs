@@ -4,19 +4,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::claims::Standing;
-use crate::render::answer::Answer;
+use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::{format, safe};
 use empirica_notes::model::Id;
 
 /// The state of a record.
 #[derive(Serialize, JsonSchema)]
 pub struct StateView<'a> {
-    /// holds, replaced or retracted.
+    /// holds, ran_out, replaced or retracted.
     state: &'static str,
     /// Who replaced or retracted it, oldest first.
     corrections: Vec<CorrectionView<'a>>,
-    /// Who confirmed it last.
-    confirmed: Option<ConfirmedView<'a>>,
+    /// Who confirmed it last, when, and on what commit.
+    confirmed: Option<EnvelopeView<'a>>,
     /// The claims that it replaces.
     replaces: &'a [Id],
     /// Other claims that replace one of these, and hold.
@@ -36,17 +36,6 @@ struct CorrectionView<'a> {
     replaced_by: Option<&'a Id>,
 }
 
-/// Who confirmed a claim.
-#[derive(Serialize, JsonSchema)]
-struct ConfirmedView<'a> {
-    /// The agent.
-    ai_id: &'a str,
-    /// When.
-    timestamp: &'a str,
-    /// HEAD then.
-    commit: Option<&'a str>,
-}
-
 impl<'a> From<&'a Standing> for StateView<'a> {
     fn from(standing: &'a Standing) -> Self {
         let corrections = standing.retracts.iter().map(|(envelope, retract)| CorrectionView {
@@ -58,11 +47,7 @@ impl<'a> From<&'a Standing> for StateView<'a> {
         StateView {
             state: standing.word(),
             corrections: corrections.collect(),
-            confirmed: standing.confirmed.as_ref().map(|envelope| ConfirmedView {
-                ai_id: &envelope.ai,
-                timestamp: &envelope.at,
-                commit: envelope.commit.as_deref(),
-            }),
+            confirmed: standing.confirmed.as_ref().map(EnvelopeView::from),
             replaces: &standing.replaces,
             disagrees_with: &standing.rivals,
         }
@@ -76,9 +61,11 @@ fn state_text(standing: &Standing) -> String {
     if !standing.retracts.is_empty() {
         add(format!("No longer holds: {}.", standing.why_gone()));
     }
+    if let Some(end) = &standing.ran_out {
+        add(format!("Held until {}.", format::date(end)));
+    }
     if let Some(by) = &standing.confirmed {
-        let commit = format::short_commit(by.commit.as_deref()).map(|commit| format!(", on commit {commit}"));
-        add(format!("Confirmed by {} on {}{}.", by.ai, format::date(&by.at), commit.unwrap_or_default()));
+        add(format!("Confirmed by {}.", format::origin(by)));
     }
     let names = |ids: &[Id]| ids.iter().map(Id::short).collect::<Vec<_>>().join(", ");
     if !standing.replaces.is_empty() {

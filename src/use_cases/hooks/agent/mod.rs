@@ -163,5 +163,5 @@ fn on_tool_failure(
     // remove secrets first: a truncated one is not recognized
     let text: String = context.store.secret_filter().clean(text).chars().take(FAULT).collect();
     let entry = Activity { category: category.to_owned(), text, failed: true, ..Default::default() };
-    claim::add::log(context, Body::Activity(entry), None).map(|_| None)
+    claim::add::log(context, Body::Activity(entry), None, None).map(|_| None)
 }

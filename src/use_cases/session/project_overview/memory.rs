@@ -74,7 +74,7 @@ mod tests {
 
     fn finding(ms: u64, word: Option<&str>, text: &str) -> Record {
         let memory = word.map(str::to_owned);
-        record(ms, Body::Finding(Finding { text: text.into(), impact: None, memory, led_from: None }))
+        record(ms, Body::Finding(Finding { text: text.into(), impact: None, memory, ..Default::default() }))
     }
 
     #[test]
@@ -87,7 +87,10 @@ mod tests {
         ]);
         for n in 0..7 {
             let (text, why) = (format!("d{n}"), "w".to_owned());
-            all.push(record(100 + n, Body::Decision(Decision { text, why, alternatives: Vec::new(), led_from: None })));
+            all.push(record(
+                100 + n,
+                Body::Decision(Decision { text, why, alternatives: Vec::new(), ..Default::default() }),
+            ));
         }
         let memory = memory(&all, Some("t".into()));
         assert_eq!(memory.recent_decisions, ["d6 — w", "d5 — w", "d4 — w", "d3 — w", "d2 — w"]);

@@ -8,6 +8,7 @@ pub mod view;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::active;
+use crate::context::claims;
 use crate::context::handoffs::newest as newest_handoff;
 use crate::context::{CommandContext, names};
 use crate::index::{HandoffQuery, Index, RecordQuery};
@@ -15,7 +16,7 @@ use crate::use_cases::session::project_overview::memory::Memory;
 use crate::use_cases::session::project_overview::overview::{Overview, overview};
 use empirica_notes::error::Result;
 use empirica_notes::model::journal::MEMORY;
-use empirica_notes::model::{Record, SessionId};
+use empirica_notes::model::{Id, Record, SessionId};
 use empirica_notes::store::Scan;
 
 /// The state of the project.
@@ -90,6 +91,9 @@ fn read_for(
     for kind in CLAIMS.into_iter().chain(OPEN) {
         overview.unread.insert(kind, index.count_open(kind)?.saturating_sub(extent.claims));
     }
+    let has_replacements = index.has_replacements()?;
+    let rivals = |id: &Id| if has_replacements { index.rivals(id) } else { Ok(Vec::new()) };
+    overview.set_states(|until| claims::has_run_out(context, Some(until)), rivals)?;
     let memory = load_memory(&index, &overview)?;
     Ok(ProjectOverviewOutcome { overview, memory, named: false, warnings })
 }

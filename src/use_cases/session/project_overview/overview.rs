@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::fold::assessment::calibration;
 use crate::fold::assessment::confidence::{overall, round4};
 use crate::fold::journal::{OwnedGoal, answers, goals};
+use empirica_notes::error::Result;
 use empirica_notes::model::goal::{GoalStatus, Priority};
 use empirica_notes::model::handoff::Calibration;
 use empirica_notes::model::handoff::substance::Substance;
@@ -169,11 +170,42 @@ pub struct DatedClaim<T> {
     /// How many records have this text but for case and outer white space; this is the first.
     #[serde(skip_serializing_if = "never")]
     pub count: usize,
+    /// Until when it holds; absent if that is not limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Whether that is over; absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ran_out: bool,
+    /// Other claims that replace the same one; absent without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disagrees_with: Vec<Id>,
     #[serde(flatten)]
     pub body: T,
     /// Whether the requesting session logged it.
     #[serde(skip)]
     pub own: bool,
+}
+
+impl Overview {
+    /// Sets of each claim whether its time is over, and those that it disagrees with; what is over comes last in each list.
+    pub fn set_states(
+        &mut self,
+        has_run_out: impl Fn(&str) -> bool,
+        rivals: impl Fn(&Id) -> Result<Vec<Id>>,
+    ) -> Result<()> {
+        macro_rules! set {
+            ($($list:ident)*) => {
+                $(for claim in &mut self.$list {
+                    claim.ran_out = claim.until.as_deref().is_some_and(&has_run_out);
+                    claim.disagrees_with = rivals(&claim.id)?;
+                }
+                // the sort is stable
+                self.$list.sort_by_key(|claim| claim.ran_out);)*
+            };
+        }
+        set!(unknowns findings dead_ends mistakes decisions);
+        Ok(())
+    }
 }
 
 /// The text of an entry.
@@ -349,7 +381,7 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
             records,
             own_id,
             |record| match &record.body {
-                Body::DeadEnd(dead_end) => Some(DeadEnd { led_from: None, ..dead_end.clone() }),
+                Body::DeadEnd(dead_end) => Some(DeadEnd { led_from: None, until: None, ..dead_end.clone() }),
                 _ => None,
             },
             |dead_end| folded(&[&dead_end.approach, &dead_end.why]),
@@ -450,6 +482,9 @@ fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record)
             session_id: envelope.session.clone(),
             timestamp: envelope.at.clone(),
             count: 1,
+            until: record.body.until().map(str::to_owned),
+            ran_out: false,
+            disagrees_with: Vec::new(),
             body: kind(record)?,
             own: own.is_some() && envelope.session.as_ref() == own,
         })

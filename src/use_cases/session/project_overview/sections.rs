@@ -256,7 +256,10 @@ fn claim<T: Serialize>(
     details: [Option<String>; 2],
     brief_keys: &[&str],
 ) -> BudgetEntry {
-    let details = parenthesis([times(claim.count)].into_iter().chain(details));
+    let rivals = format::disagreement(&claim.disagrees_with);
+    let end = claim.until.as_deref().map(format::date);
+    let end = end.map(|end| format!("{} until {end}", if claim.ran_out { "held" } else { "holds" }));
+    let details = parenthesis([end, rivals, times(claim.count)].into_iter().chain(details));
     let author = if claim.own { "own".to_owned() } else { name(&claim.ai_id) };
     let text = format!("{} {author}: {}{details}", claim.id.short(), safe::words(text));
     both(text, Some(claim.id.short()), claim, brief_keys, claim.own)

@@ -364,6 +364,9 @@ mod tests {
             session_id: None,
             timestamp: "2026-03-01T12:00:00.000Z".to_owned(),
             count: 1,
+            until: None,
+            ran_out: false,
+            disagrees_with: Vec::new(),
             body: PastMistake { text: format!("Forgot the index of table {n}"), prevention: None },
             own: false,
         };

@@ -375,8 +375,10 @@ fn is_text(key: &str) -> bool {
 }
 
 /// Keys whose values give a record its structure.
-const STRUCTURE: [&str; 39] = [
+const STRUCTURE: [&str; 41] = [
     "as",
+    "until",
+    "hashes",
     "led_from",
     "regenerates",
     "since",

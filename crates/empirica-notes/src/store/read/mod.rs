@@ -88,6 +88,21 @@ impl Scan {
         self.hidden().into_iter().filter_map(|id| Some(&self.get(id)?.record))
     }
 
+    /// Leaves out of handoffs and digests the texts that are no longer in force, by the retracts in the same notes.
+    fn without_gone(mut self) -> Self {
+        if self.retracts.is_empty() {
+            return self;
+        }
+        let retracts: Vec<RecordEntry> = self.retracts.keys().filter_map(|id| self.get(id)).cloned().collect();
+        for (_, entry) in self.entries.values_mut() {
+            if matches!(entry.record.body, Body::Handoff(_) | Body::Digest(_)) {
+                let beside = retracts.iter().filter(|retract| !retract.on.is_disjoint(&entry.on));
+                GoneTexts::of(beside.map(|retract| &retract.record)).leave_out(&mut entry.record.body);
+            }
+        }
+        self
+    }
+
     fn hidden(&self) -> BTreeSet<&Id> {
         retracted(self.retracts.iter().map(|(id, of)| (id, of.as_slice())), &self.retracted)
     }
@@ -240,7 +255,7 @@ impl<'s> Lookup<'s> {
         for line in self.lines(on)? {
             scan.add(on, &line);
         }
-        Ok(scan)
+        Ok(scan.without_gone())
     }
 }
 
@@ -321,7 +336,7 @@ impl Reader<'_> {
             }
         }
         view.permitted(namespace, &redacted).for_each(|record| scan.add(record.on, &record.line));
-        Ok(scan)
+        Ok(scan.without_gone())
     }
 
     /// All records of all namespaces.

@@ -22,7 +22,8 @@ pub fn artifact(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
         "assumptions" => assumption(notes, main),
         "dead_ends" => {
             let why = text(value, "why_failed").unwrap_or(MISSING).to_owned();
-            let mut out = single("dead_end", Body::DeadEnd(DeadEnd { approach: main.to_owned(), why, led_from: None }));
+            let mut out =
+                single("dead_end", Body::DeadEnd(DeadEnd { approach: main.to_owned(), why, ..Default::default() }));
             let (at, newest) = notes.newest();
             if flag(&newest.value, "is_invalidated") {
                 let note = format!("No dead end any more: {main}");
@@ -33,15 +34,15 @@ pub fn artifact(notes: &RefPayloads<'_>) -> Vec<RecordDraft> {
         "mistakes" => {
             let why = text(value, "why_wrong").map_or_else(String::new, |why| format!(" (why: {why})"));
             let prevention = text(value, "prevention").map(str::to_owned);
-            single("mistake", Body::Mistake(Mistake { text: format!("{main}{why}"), prevention, led_from: None }))
+            single("mistake", Body::Mistake(Mistake { text: format!("{main}{why}"), prevention, ..Default::default() }))
         }
         "decisions" => {
             let why = text(value, "rationale").unwrap_or(MISSING).to_owned();
             let alternatives = texts(value.get("alternatives"));
             let text = main.to_owned();
-            single("decision", Body::Decision(Decision { text, why, alternatives, led_from: None }))
+            single("decision", Body::Decision(Decision { text, why, alternatives, ..Default::default() }))
         }
-        _ => single("source", Body::Source(Source { location: main.to_owned(), led_from: None })),
+        _ => single("source", Body::Source(Source { location: main.to_owned(), ..Default::default() })),
     };
     out.dedup_by(|a, b| a.id == b.id);
     out
@@ -91,7 +92,7 @@ pub fn is_settled(value: &Value) -> bool {
 }
 
 fn led(text: String, impact: Option<f64>, from: &Id) -> Body {
-    Body::Finding(Finding { text, impact, memory: None, led_from: Some(from.clone()) })
+    Body::Finding(Finding { text, impact, memory: None, led_from: Some(from.clone()), ..Default::default() })
 }
 
 /// When the artifact was resolved, later than its record.
@@ -103,7 +104,7 @@ fn resolved_ms(value: &Value, newest: u64, ms: u64) -> u64 {
 fn finding(notes: &RefPayloads<'_>, main: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
     let impact = share(first.value.get("impact"));
-    let body = Finding { text: main.to_owned(), impact, memory: None, led_from: None };
+    let body = Finding { text: main.to_owned(), impact, memory: None, ..Default::default() };
     let mut out = vec![notes.draft(0, first.ms, "finding", Body::Finding(body))];
     let (at, newest) = notes.newest();
     let value = &newest.value;
@@ -119,7 +120,7 @@ fn finding(notes: &RefPayloads<'_>, main: &str) -> Vec<RecordDraft> {
 
 fn unknown(notes: &RefPayloads<'_>, main: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
-    let body = Body::Unknown(Unknown { text: main.to_owned(), led_from: None });
+    let body = Body::Unknown(Unknown { text: main.to_owned(), ..Default::default() });
     let mut out = vec![notes.draft(0, first.ms, "unknown", body)];
     let (at, newest) = notes.newest();
     let value = &newest.value;
@@ -138,7 +139,7 @@ fn resolve(notes: &RefPayloads<'_>, at: usize, ms: u64, of: &Id, text: String) -
 /// An unverified assumption as an unknown; once verified, its result, and a finding if it holds.
 fn assumption(notes: &RefPayloads<'_>, main: &str) -> Vec<RecordDraft> {
     let first = &notes.entries[0];
-    let body = Body::Unknown(Unknown { text: format!("Assumption (unverified): {main}"), led_from: None });
+    let body = Body::Unknown(Unknown { text: format!("Assumption (unverified): {main}"), ..Default::default() });
     let mut out = vec![notes.draft(0, first.ms, "assumption", body)];
     let (at, newest) = notes.newest();
     let status = newest.value.get("status").and_then(words).unwrap_or_default();

@@ -33,7 +33,13 @@ pub fn gist(value: &Value) -> String {
 }
 
 pub fn done(category: &str, text: String) -> Body {
-    Body::Activity(Activity { category: category.to_owned(), text, failed: false, files: Vec::new(), led_from: None })
+    Body::Activity(Activity {
+        category: category.to_owned(),
+        text,
+        failed: false,
+        files: Vec::new(),
+        ..Default::default()
+    })
 }
 
 /// Messages from one agent to another.
