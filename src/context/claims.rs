@@ -49,6 +49,16 @@ impl Standing {
         self.retracts.iter().filter_map(|(_, retract)| retract.by.as_ref())
     }
 
+    /// By what it was replaced, or that it was retracted; `None` if it is in force.
+    pub fn gone_as(&self) -> Option<String> {
+        let by: Vec<&str> = self.successors().map(Id::short).collect();
+        match self.retracts.as_slice() {
+            [] => None,
+            _ if by.is_empty() => Some("retracted".to_owned()),
+            _ => Some(format!("replaced by {}", by.join(" and "))),
+        }
+    }
+
     /// Who retracted or replaced it, when and why, in a line; empty if it is in force.
     pub fn why_gone(&self) -> String {
         let each = self.retracts.iter().map(|(envelope, retract)| {

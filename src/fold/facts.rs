@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::fold::session_records::SessionRecords;
+use empirica_notes::model::record::Retract;
 use empirica_notes::model::{Accept, Envelope, Handoff, Id, SessionId, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,16 @@ pub struct SessionFacts {
     pub touched: BTreeSet<String>,
     /// Its unknowns and dead ends, oldest first within each kind.
     pub inquiries: Vec<Inquiry>,
+    /// The claims that it retracted or replaced, oldest first.
+    pub corrections: Vec<CorrectionFacts>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CorrectionFacts {
+    /// Its time in Unix milliseconds.
+    pub at_ms: i64,
+    /// Milliseconds after the claim was logged; 0 if the clocks disagree.
+    pub after_ms: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,7 +125,15 @@ pub fn facts(records: &SessionRecords, superseded: &BTreeSet<Id>) -> SessionFact
         accepts,
         touched,
         inquiries: inquiries(records),
+        corrections: records.corrections.iter().flat_map(corrections).collect(),
     }
+}
+
+fn corrections((envelope, retract): &(Envelope, Retract)) -> Vec<CorrectionFacts> {
+    let ms = |id: &Id| i64::try_from(id.ms()).unwrap_or(i64::MAX);
+    let at_ms = at_ms(&envelope.at, &envelope.id);
+    let after = |of: &Id| u64::try_from(ms(&envelope.id) - ms(of)).unwrap_or_default();
+    retract.of.iter().map(|of| CorrectionFacts { at_ms, after_ms: after(of) }).collect()
 }
 
 fn inquiries(records: &SessionRecords) -> Vec<Inquiry> {

@@ -11,6 +11,7 @@ use crate::text::shorten::short;
 use empirica_notes::model::goal::GoalState;
 use empirica_notes::model::handoff::{Assessed, HandoffEvidence, Item, ToolUse};
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
+use empirica_notes::model::record::Retract;
 use empirica_notes::model::session::Session;
 use empirica_notes::model::vectors::Vectors;
 use empirica_notes::model::{Accept, Assessment, Body, Checkpoint, Envelope, Handoff, Id, Phase, Record, SessionId};
@@ -69,6 +70,8 @@ pub struct SessionRecords {
     pub entries: usize,
     /// Time of its first entry that was not suggested, RFC 3339 UTC; `None` without one.
     pub first_entry_at: Option<String>,
+    /// The claims, of any session, that it retracted or replaced.
+    pub corrections: Vec<(Envelope, Retract)>,
     /// IDs of its journal entries and assessments, in order.
     pub entry_ids: Vec<Id>,
     /// Time of its last record, RFC 3339 UTC.
@@ -126,6 +129,7 @@ impl SessionRecords {
             logged: Vec::new(),
             touched_files: Vec::new(),
             goals,
+            corrections: Vec::new(),
             entries: 0,
             first_entry_at: None,
             entry_ids: Vec::new(),
@@ -185,6 +189,9 @@ impl SessionRecords {
                 Body::Handoff(handoff) => out.handoffs.push((record.envelope.clone(), (**handoff).clone())),
                 Body::Accept(accept) => out.accepts.push((record.envelope.clone(), accept.clone())),
                 Body::Transcript(collected) => collections.push(collected.as_ref()),
+                Body::Retract(retract) if !retract.hashes.is_empty() => {
+                    out.corrections.push((record.envelope.clone(), retract.clone()));
+                }
                 // a finding, or a claim that has no list of its own
                 body => out.findings.extend(body.claim().map(|claim| match body {
                     Body::Finding(_) => item(claim.text),

@@ -5,10 +5,10 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 17;
+pub const LAYOUT: u32 = 18;
 
-/// `kind` of the row of a retracted record.
-pub const RETRACTED: &str = "retracted";
+/// Begins the `kind` of the row of a record that is not in force.
+pub const GONE: &str = "-";
 
 /// The tables. A record is attached to its `note` and those in `attached`; it belongs to session `s` and those in
 /// `concerns`. All of it is derived from the notes; `extra` marks notes outside our refs (pending records, unmerged

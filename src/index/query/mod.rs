@@ -49,7 +49,7 @@ fn found(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<Fo
     let sql = format!("SELECT r, id, note, doubled, version, kind FROM record WHERE {condition}");
     select(db, &sql, values, |row| {
         let id = schema::text(row.get_ref(1)?.as_blob()?);
-        let retracted = row.get_ref(5)?.as_bytes() == Ok(schema::RETRACTED.as_bytes());
+        let retracted = row.get_ref(5)?.as_bytes().is_ok_and(|kind| kind.starts_with(schema::GONE.as_bytes()));
         Ok(FoundRecord {
             r: row.get(0)?,
             id,
@@ -235,8 +235,8 @@ impl Index<'_> {
     pub fn rivals(&self, id: &Id) -> Result<Vec<Id>> {
         let find = "WITH RECURSIVE older(id) AS (SELECT id FROM replaced WHERE by = ?1 UNION SELECT p.id FROM older JOIN replaced p ON p.by = older.id), \
                     newer(id) AS (SELECT p.by FROM older JOIN replaced p ON p.id = older.id UNION SELECT p.by FROM newer JOIN replaced p ON p.id = newer.id) \
-                    SELECT o.id FROM newer JOIN record o ON o.id = newer.id WHERE o.kind <> ?2 AND o.id <> ?1 ORDER BY o.id";
-        self.select(find, params![schema::id(id), schema::RETRACTED], |row| schema::id_in(row, 0))
+                    SELECT o.id FROM newer JOIN record o ON o.id = newer.id WHERE o.kind NOT LIKE '-%' AND o.id <> ?1 ORDER BY o.id";
+        self.select(find, [schema::id(id)], |row| schema::id_in(row, 0))
     }
 
     /// The notes that have a record.

@@ -41,6 +41,8 @@ pub struct SearchQuery {
     pub since: Option<i64>,
     /// Made in this Unix second or earlier, by record ID.
     pub until: Option<i64>,
+    /// Whether also records that are not in force.
+    pub all: bool,
     /// Only the records in these rows.
     pub among: Option<Vec<i64>>,
     /// Most records to return.
@@ -133,8 +135,9 @@ impl Index<'_> {
             && query.until.is_none()
             && query.among.is_none();
         let counted = if is_tallied { "ifnull(sum(n), 0) FROM tally" } else { "count(*) FROM record" };
-        for kind in KINDS.into_iter().filter(|kind| query.kinds.is_empty() || query.kinds.contains(kind)) {
-            let values = || params_from_iter([kind].into_iter().chain(values.iter().map(String::as_str)));
+        let kinds = KINDS.into_iter().filter(|kind| query.kinds.is_empty() || query.kinds.contains(kind));
+        for kind in kinds.flat_map(|kind| rows_of(kind, query.all)) {
+            let values = || params_from_iter([kind.as_str()].into_iter().chain(values.iter().map(String::as_str)));
             let condition = format!("o.kind = ? AND o.superseded = 0{filter}");
             let sql = format!("SELECT o.id FROM record o WHERE {condition} ORDER BY o.id DESC LIMIT {most}");
             hits.extend(self.select(&sql, values(), |row| schema::id_in(row, 0))?);
@@ -144,6 +147,12 @@ impl Index<'_> {
         hits.truncate(query.most);
         Ok(SearchMatch { hits: hits.into_iter().map(|id| (id, None)).collect(), total })
     }
+}
+
+/// The `kind` of rows of a kind: in force, and of all also the others.
+fn rows_of(kind: &str, all: bool) -> Vec<String> {
+    let gone = all.then(|| format!("{}{kind}", schema::GONE));
+    std::iter::once(kind.to_owned()).chain(gone).collect()
 }
 
 /// First bytes of IDs made at a second or later, in hex: IDs begin with milliseconds in 48 bits.
@@ -162,13 +171,18 @@ impl SearchQuery {
                 values.push(json!(all).to_string());
             }
         };
-        list("o.kind IN (SELECT value FROM json_each(?))", self.kinds.iter().map(|kind| (*kind).to_owned()).collect());
+        let kinds: Vec<String> = self.kinds.iter().flat_map(|kind| rows_of(kind, self.all)).collect();
+        let has_kinds = !kinds.is_empty();
+        list("o.kind IN (SELECT value FROM json_each(?))", kinds);
         list("o.ai IN (SELECT value FROM json_each(?))", self.ais.clone());
         let hex = |id: &SessionId| id.as_str().replace('-', "");
         list(
             "o.s IN (SELECT s FROM session JOIN json_each(?) ON session.id = unhex(value))",
             self.sessions.iter().map(hex).collect(),
         );
+        if !has_kinds && !self.all {
+            sql.push_str(" AND o.kind NOT LIKE '-%'");
+        }
         for (condition, value) in [
             ("o.id >= unhex(?)", self.since.map(beginning)),
             ("o.id < unhex(?)", self.until.map(|until| beginning(until.saturating_add(1)))),

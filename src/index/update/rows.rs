@@ -43,7 +43,7 @@ impl RowInserter<'_> {
                 retracted = select(self.db, "SELECT id FROM names WHERE r = ?", [r], |row| schema::id_in(row, 0))?;
             }
             self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
-            if KINDS.contains(&kind.as_str()) {
+            if KINDS.contains(&kind.trim_start_matches(schema::GONE)) {
                 self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
             }
         }
@@ -95,7 +95,8 @@ impl RowInserter<'_> {
         let (r, envelope) = (self.last.0, &record.envelope);
         let id = schema::id(&envelope.id);
         let is_retracted = self.is_retracted(&id)?;
-        let kind = if is_retracted { schema::RETRACTED } else { record.body.kind() };
+        let kind = record.body.kind();
+        let state = if is_retracted { schema::GONE } else { "" };
         let s = envelope.session.as_ref().map(|session| self.session(session)).transpose()?;
         let add =
             "INSERT INTO record(r, id, short, tail, kind, ai, s, note, version) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -104,7 +105,7 @@ impl RowInserter<'_> {
             id,
             schema::short(&id),
             schema::tail(&id),
-            kind,
+            format!("{state}{kind}"),
             envelope.ai,
             s,
             n,
@@ -140,11 +141,11 @@ impl RowInserter<'_> {
             }
         }
         self.touch(r)?;
-        if is_retracted {
-            return Ok(());
-        }
         if let Some(text) = words {
             self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, text])?;
+        }
+        if is_retracted {
+            return Ok(());
         }
         match &record.body {
             Body::Handoff(handoff) => {

@@ -46,6 +46,9 @@ pub struct Search {
     /// the query is a plan: list failed attempts first
     #[serde(default)]
     plan: bool,
+    /// also what was replaced or retracted
+    #[serde(default)]
+    all: bool,
     /// default 10
     limit: Option<u32>,
 }
@@ -60,6 +63,7 @@ impl Call for Search {
         let request = search::SearchRequest {
             words: vec![self.query],
             plan: self.plan,
+            all: self.all,
             kinds: self.kinds.iter().map(HitKind::name).collect::<Result<_>>()?,
             limit: self.limit.map_or(10, |limit| limit as usize),
             ..Default::default()

@@ -9,7 +9,7 @@ use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands, Tool, tool};
 use crate::render::answer::Answer;
 use crate::use_cases::claim::correct::{self, Change};
-use crate::use_cases::claim::{add, view};
+use crate::use_cases::claim::{add, undo, view};
 use empirica_notes::error::Result;
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, MEMORY, Mistake, Unknown};
@@ -28,6 +28,7 @@ pub const TOOLS: &[Tool] = &[
     tool::<ReplaceClaim>(),
     tool::<RetractClaim>(),
     tool::<ConfirmClaim>(),
+    tool::<UndoLast>(),
 ];
 
 fn log(call: &CallContext<'_>, session: Option<Alias>, entry: Body, until: Option<String>) -> Result<Answer> {
@@ -303,5 +304,23 @@ impl Call for ConfirmClaim {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         correct(call, self.session_id, &self.claim_id, Change::Confirm)
+    }
+}
+
+/// Take back the last record of the session.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UndoLast {
+    session_id: Option<Alias>,
+}
+
+impl Call for UndoLast {
+    const NAME: &'static str = "undo_last";
+    const EFFECT: Effect = Effect::Adds;
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["undo"]);
+    const RETURNS: &'static str = "id kind session_id text dropped:boolean";
+
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        Ok(view::undone(&undo::run(&call.working(None, self.session_id)?)?))
     }
 }

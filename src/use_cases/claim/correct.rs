@@ -66,9 +66,10 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
     if let Change::Retract { why } | Change::Replace { why: Some(why), .. } = &change {
         context.text("reason", why)?;
     }
-    let claim = in_force(context, name, &change)?;
-    let session = context.writing()?;
+    // another process may correct it, too
     let _turn = context.store.read_decide_write_lock();
+    let claim = in_force(context, name, &change)?;
+    let session = context.writing_in_turn()?;
     let writer = context.store.writer();
     let of = claim.envelope.id.clone();
     let main_text = claim.body.own_texts().into_iter().next().map(|(_, text)| hash(text));

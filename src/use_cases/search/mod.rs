@@ -43,6 +43,8 @@ pub struct SearchRequest {
     pub kinds: Vec<&'static str>,
     /// Filters besides words.
     pub filter: FilterInput,
+    /// Whether also claims that are not in force.
+    pub all: bool,
     /// Whether to list handoffs if there are no words.
     pub handoffs: bool,
     /// Whether to find sessions similar to the text, handoff or session given as words.
@@ -149,6 +151,7 @@ fn resolve(
         sessions,
         since: wanted.since,
         until: wanted.until,
+        all: request.all,
         among: None,
         most: request.limit,
     };
@@ -287,6 +290,6 @@ fn hits(
     });
     let mut hits = hits.collect::<Result<Vec<SearchHit>>>()?;
     // the sort is stable: what no longer holds comes last
-    hits.sort_by_key(|hit| hit.standing.ran_out.is_some());
+    hits.sort_by_key(|hit| hit.standing.word() != "holds");
     Ok(hits)
 }

@@ -76,7 +76,7 @@ struct HitView<'a> {
     /// Positions of the words in `passage`, each begin and end (exclusive) in Unicode code points, in order; of the first
     /// 10,000 words of the record's text that match.
     highlights: &'a [(usize, usize)],
-    /// holds or ran_out.
+    /// holds or ran_out; with `--all` also replaced or retracted.
     state: &'static str,
     /// Who confirmed it last, when, and on what commit.
     confirmed: Option<EnvelopeView<'a>>,
@@ -197,6 +197,7 @@ fn hit_text(hit: &SearchHit, plan: bool, paint: Paint, width: usize) -> String {
     let kind = if failed { "tried and FAILED".to_owned() } else { record.body.kind().replace('_', " ") };
     let day = |at: &str| format::date(at).chars().take(10).collect::<String>();
     let mut about = vec![format!("{kind} {}", envelope.id.short())];
+    about.extend(hit.standing.gone_as());
     about.extend(hit.standing.ran_out.as_ref().map(|end| format!("held until {}", day(end))));
     about.extend(format::disagreement(&hit.standing.rivals));
     about.extend([cut(&safe::line(&envelope.ai), 24), format::date(&envelope.at)]);

@@ -1,5 +1,7 @@
 //! `replace`, `retract` and `confirm`: every view has only the claims in force, and `show` tells what became of the others.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use crate::commands::session::undo::{WORD, nowhere, views};
@@ -92,6 +94,32 @@ fn a_claim_is_retracted_for_a_reason_and_confirmed_by_anyone() {
         assert_eq!(repo.json(["search", "kind:finding"])["hits"][0]["confirmed"], held["confirmed"]);
     });
     assert!(repo.run(["show", &right]).ok().out.starts_with("Confirmed by bob on "));
+    let of_agents = repo.json(["metrics"])["agents"].clone();
+    let corrected: Vec<(&Value, &Value)> = of_agents
+        .as_array()
+        .expect("agents")
+        .iter()
+        .map(|agent| (&agent["ai_id"], &agent["corrections"]["n"]))
+        .collect();
+    assert_eq!(corrected, [(&json!("ada"), &json!(0)), (&json!("bob"), &json!(1))]);
+    assert!(repo.run(["metrics"]).ok().out.contains("1 claim retracted or replaced, 0 s after it was logged"));
+    let new = id(&repo.json(["replace", &right, &format!("an {NEW} of another kind"), "--session", &bob]));
+    with_every_index(&repo, || {
+        for words in [&["search", "--all", WORD][..], &["search", "--all", "kind:deadend"]] {
+            let found = repo.json(words);
+            assert_eq!(
+                (&found["total_found"], &found["hits"][0]["state"]),
+                (&json!(1), &json!("retracted")),
+                "{found}"
+            );
+        }
+        let found = repo.json(["search", "--all", NEW]);
+        let hits: Vec<(&Value, &Value)> =
+            found["hits"].as_array().expect("hits").iter().map(|hit| (&hit["id"], &hit["state"])).collect();
+        assert_eq!(hits, [(&json!(new), &json!("holds")), (&json!(right), &json!("replaced"))]);
+        let text = repo.run(["search", "--all", NEW]).ok().out;
+        assert!(text.contains(&format!("replaced by {}", &new[28..])), "{text}");
+    });
 }
 
 #[test]
@@ -184,6 +212,24 @@ fn what_cannot_be_corrected_is_refused_with_what_can() {
     repo.fails(2, ["retract", &new, "--why", " "]);
     repo.fails(2, ["replace", &new, " "]);
     assert_eq!(state(&repo, &new)["state"], "holds");
+}
+
+#[test]
+fn of_several_processes_one_replaces_a_claim() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    let old = id(&repo.json(["finding", "old"]));
+    let started: Vec<_> = (0..6)
+        .map(|n| {
+            let mut command = repo.program();
+            command.args(["replace", &old, &format!("new {n}")]).stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().expect("it starts")
+        })
+        .collect();
+    let codes = started.into_iter().map(|mut child| child.wait().expect("it ends").code());
+    assert_eq!(codes.filter(|code| *code == Some(0)).count(), 1);
+    assert_eq!(repo.json(["search", "kind:finding"])["total_found"], 1);
 }
 
 #[test]
@@ -397,4 +443,25 @@ fn a_claim_holds_until_its_date_and_then_comes_last_with_a_mark() {
     for past in ["2026-01-01", "yesterday", "soon"] {
         repo.fails(2, ["finding", "x", "--until", past]);
     }
+}
+
+#[test]
+fn redacting_a_claim_leaves_no_hash_of_its_text() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    let old = id(&repo.json(["finding", &format!("the {WORD} is 1234")]));
+    repo.json(["handoff"]);
+    let new = id(&repo.json(["replace", &old, &format!("an {NEW}")]));
+    repo.json(["flush"]);
+    let retracts = || {
+        let lines = [repo.lines("journal"), repo.lines("handoffs")].concat();
+        lines.into_iter().filter(|line| line.contains("\"kind\":\"retract\"")).collect::<Vec<_>>()
+    };
+    assert!(retracts().len() == 2 && retracts().iter().all(|line| line.contains("\"hashes\"")));
+    repo.json(["redact", &old]);
+    assert!(retracts().len() == 2 && retracts().iter().all(|line| !line.contains("\"hashes\"")), "{:?}", retracts());
+    assert_eq!((&state(&repo, &new)["state"], &state(&repo, &new)["replaces"]), (&json!("holds"), &json!([old])));
+    nowhere(&repo);
+    repo.fsck();
 }

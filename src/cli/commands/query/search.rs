@@ -79,6 +79,9 @@ pub struct Search {
         "kind", "ai", "session", "since", "until", "path", "range", "task", "handoff_type", "self_assessment", "plan",
     ])]
     pub like: bool,
+    /// Also claims that were replaced or retracted, after the others
+    #[arg(long, conflicts_with = "like", hide_short_help = true)]
+    pub all: bool,
     /// Without words, list handoffs
     #[arg(long, hide = true)]
     pub handoffs: bool,
@@ -118,6 +121,7 @@ impl Search {
                 kind: self.handoff_type.map(str::to_owned),
                 calibration: self.self_assessment,
             },
+            all: self.all,
             handoffs: self.handoffs || self.format.is_some(),
             like: self.like,
             limit: self.limit,

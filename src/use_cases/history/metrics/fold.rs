@@ -93,17 +93,19 @@ pub struct HandoverMetrics {
     pub completions_kept: Ratio,
     /// Unknowns and dead ends that an earlier session had, too.
     pub duplicates: u64,
+    /// Of each claim that they retracted or replaced, milliseconds after it was logged.
+    pub corrections: Vec<u64>,
+}
+
+/// The median of milliseconds in seconds (the mean of the middle two); `None` without any.
+pub fn median_seconds(all: &[u64]) -> Option<f64> {
+    let mut sorted = all.to_vec();
+    sorted.sort_unstable();
+    let (low, high) = (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
+    Some((*low as f64 + *high as f64) / 2000.0)
 }
 
 impl HandoverMetrics {
-    /// Median time to the first entry in seconds (the mean of the middle two); `None` without any.
-    pub fn median_seconds(&self) -> Option<f64> {
-        let mut sorted = self.first_entries.clone();
-        sorted.sort_unstable();
-        let (low, high) = (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
-        Some((*low as f64 + *high as f64) / 2000.0)
-    }
-
     /// Mean time to the first entry in seconds, to the millisecond; `None` without any.
     pub fn mean_seconds(&self) -> Option<f64> {
         let n = self.first_entries.len();
@@ -231,6 +233,11 @@ pub fn metrics(all: &[SessionFacts], query: &MetricsQuery) -> Metrics {
                 let (session, ai) = (facts.session.clone(), facts.ai.clone());
                 out.handed.push(HandoffMetrics { id: handoff.id.clone(), session, ai, at_ms: handoff.at_ms });
             }
+        }
+    }
+    for facts in all {
+        for correction in &facts.corrections {
+            out.count(query, &facts.ai, correction.at_ms, |tally| tally.corrections.push(correction.after_ms));
         }
     }
     for receipt in receipts.iter().filter(|receipt| receipt.accept.decision == Some(Verdict::Complete)) {

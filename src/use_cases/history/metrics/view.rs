@@ -14,7 +14,7 @@ use crate::use_cases::handoff::pack::Detail;
 use crate::use_cases::handoff::receive;
 use crate::use_cases::handoff::receive::view::{AcceptView, QuestionView};
 use crate::use_cases::history::metrics::fold::{
-    DatedInquiry, Duplicate, HandoffMetrics, HandoverMetrics, Period, Ratio, Receiver,
+    DatedInquiry, Duplicate, HandoffMetrics, HandoverMetrics, Period, Ratio, Receiver, median_seconds,
 };
 use crate::use_cases::history::metrics::{HandoffWorth, MetricsOutcome};
 use crate::use_cases::session::resume;
@@ -136,6 +136,17 @@ struct NumbersView {
     decision_accuracy: RatioView,
     /// Unknowns and dead ends that another session had before, each once.
     duplicates: u64,
+    /// Claims, of any session, retracted or replaced.
+    corrections: CorrectionsView,
+}
+
+/// Claims retracted or replaced.
+#[derive(Serialize, JsonSchema)]
+struct CorrectionsView {
+    /// How many.
+    n: usize,
+    /// The median time after they were logged, in seconds; null when `n` is 0.
+    median_seconds: Option<f64>,
 }
 
 impl NumbersView {
@@ -153,13 +164,17 @@ impl NumbersView {
             },
             first_entry: FirstEntryView {
                 n: tally.first_entries.len(),
-                median_seconds: tally.median_seconds(),
+                median_seconds: median_seconds(&tally.first_entries),
                 mean_seconds: tally.mean_seconds(),
             },
             first_try_completeness: tally.accepted_without_gaps.into(),
             context_relevance: tally.paths_reused.into(),
             decision_accuracy: tally.completions_kept.into(),
             duplicates: tally.duplicates,
+            corrections: CorrectionsView {
+                n: tally.corrections.len(),
+                median_seconds: median_seconds(&tally.corrections),
+            },
         }
     }
 }
@@ -318,6 +333,14 @@ fn overall_text(numbers: &NumbersView, exact: bool) -> String {
             format::count(n, "session")
         ),
     };
+    let corrected = match numbers.corrections.n {
+        0 => "no claim was retracted or replaced".to_owned(),
+        n => format!(
+            "{} retracted or replaced, {} after it was logged, the median",
+            format::count(n, "claim"),
+            seconds(numbers.corrections.median_seconds)
+        ),
+    };
     let complete = ratio_text(numbers.first_try_completeness, "accepted handoffs", "left neither question nor gap");
     let rows = [
         ("resume", resume),
@@ -328,6 +351,7 @@ fn overall_text(numbers: &NumbersView, exact: bool) -> String {
             ratio_text(numbers.context_relevance, "paths handed over", "were touched by the receiver"),
         ),
         ("decision accuracy", ratio_text(numbers.decision_accuracy, "COMPLETE", "not reopened")),
+        ("corrections", corrected),
         ("duplicates", format!("{}: an unknown or dead end that an earlier session had", numbers.duplicates)),
     ];
     let mut out = format!(

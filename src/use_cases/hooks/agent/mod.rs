@@ -146,7 +146,7 @@ fn on_session_end(
 }
 
 /// How long Copilot CLI takes to write the transcript, with `-p` after its last hook; what is later, the next start collects.
-const COPILOT_WRITES: Duration = Duration::from_secs(1);
+const COPILOT_WRITES: Duration = Duration::from_millis(300);
 
 /// Most characters kept of a tool's failure.
 const FAULT: usize = 250;
