@@ -145,7 +145,8 @@ impl SessionRecords {
             if !record.body.is_meta() && !matches!(record.body, Body::Digest(_)) {
                 out.end.clone_from(&record.envelope.id);
             }
-            let item = |text: &str| Item { id: Some(record.envelope.id.clone()), text: text.to_owned() };
+            let id = Some(record.envelope.id.clone());
+            let item = |text: &str| Item { id: id.clone(), text: text.to_owned() };
             match &record.body {
                 Body::Unknown(unknown) => match answers.get(&record.envelope.id) {
                     Some(answer) => out.answered.push(AnsweredUnknown {
@@ -156,12 +157,14 @@ impl SessionRecords {
                     None => out.unknowns.push(item(&unknown.text)),
                 },
                 Body::DeadEnd(dead_end) => {
-                    out.dead_ends.push(DeadEnd { led_from: None, until: None, ..dead_end.clone() });
+                    out.dead_ends.push(DeadEnd { id, led_from: None, until: None, ..dead_end.clone() });
                     out.dead_end_ids.push(record.envelope.id.clone());
                 }
-                Body::Mistake(mistake) => out.mistakes.push(Mistake { led_from: None, until: None, ..mistake.clone() }),
+                Body::Mistake(mistake) => {
+                    out.mistakes.push(Mistake { id, led_from: None, until: None, ..mistake.clone() })
+                }
                 Body::Decision(decision) => {
-                    out.decisions.push(Decision { led_from: None, until: None, ..decision.clone() })
+                    out.decisions.push(Decision { id, led_from: None, until: None, ..decision.clone() })
                 }
                 Body::Source(source) => {
                     out.sources.extend(consulted.insert(&source.location).then(|| source.location.clone()));
@@ -189,7 +192,7 @@ impl SessionRecords {
                 Body::Handoff(handoff) => out.handoffs.push((record.envelope.clone(), (**handoff).clone())),
                 Body::Accept(accept) => out.accepts.push((record.envelope.clone(), accept.clone())),
                 Body::Transcript(collected) => collections.push(collected.as_ref()),
-                Body::Retract(retract) if !retract.hashes.is_empty() => {
+                Body::Retract(retract) if retract.is_correction() => {
                     out.corrections.push((record.envelope.clone(), retract.clone()));
                 }
                 // a finding, or a claim that has no list of its own

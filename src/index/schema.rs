@@ -5,10 +5,12 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 18;
+pub const LAYOUT: u32 = 19;
 
-/// Begins the `kind` of the row of a record that is not in force.
+/// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";
+/// Whether the record `o` is in force.
+pub const IN_FORCE: &str = "o.kind >= 'a'";
 
 /// The tables. A record is attached to its `note` and those in `attached`; it belongs to session `s` and those in
 /// `concerns`. All of it is derived from the notes; `extra` marks notes outside our refs (pending records, unmerged
@@ -16,7 +18,7 @@ pub const GONE: &str = "-";
 /// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
 /// created at once.
 ///
-/// `replaced` has the claims that others replace, by the retracts in force.
+/// `replaced` has the claims that others replace, by the retracts in force; `quotes` those in handoffs and digests.
 ///
 /// `handoff_reports` and its two indexes have the filters of handoffs (`works`: it hands over work); the other values are read from
 /// the note itself.
@@ -39,6 +41,8 @@ CREATE INDEX memory_r ON memory(r);
 CREATE TABLE replaced(id BLOB, by BLOB, r INTEGER, PRIMARY KEY(id, by, r)) WITHOUT ROWID;
 CREATE INDEX replaced_r ON replaced(r);
 CREATE INDEX replaced_by ON replaced(by);
+CREATE TABLE quotes(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
+CREATE INDEX quotes_r ON quotes(r);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE TABLE tally(kind TEXT, ai TEXT, superseded INTEGER, closed INTEGER, n INTEGER NOT NULL, PRIMARY KEY(kind, ai, superseded, closed)) WITHOUT ROWID;
 CREATE TABLE sums(name TEXT PRIMARY KEY, n INTEGER NOT NULL, total INTEGER NOT NULL) WITHOUT ROWID;

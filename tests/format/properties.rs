@@ -227,22 +227,27 @@ fn body() -> impl Strategy<Value = Body> {
         )),
         (text(), maybe(), led()).prop_map(|(text, until, led_from)| Body::Unknown(Unknown { text, until, led_from })),
         (text(), text(), maybe(), led()).prop_map(|(approach, why, until, led_from)| Body::DeadEnd(DeadEnd {
+            id: None,
             approach,
             why,
             until,
             led_from
         })),
         (text(), maybe(), maybe(), led()).prop_map(|(text, prevention, until, led_from)| Body::Mistake(Mistake {
+            id: None,
             text,
             prevention,
             until,
             led_from
         })),
         (text(), text(), vec(text(), 0..3), maybe(), led()).prop_map(|(text, why, alternatives, until, led_from)| {
-            Body::Decision(Decision { text, why, alternatives, until, led_from })
+            Body::Decision(Decision { id: None, text, why, alternatives, until, led_from })
         }),
-        (vec((0u64..99).prop_map(id), 0..3), led(), vec(text(), 0..2), maybe())
-            .prop_map(|(of, by, hashes, why)| Body::Retract(Retract { of, by, hashes, why })),
+        (vec((0u64..99).prop_map(id), 0..3), led(), maybe()).prop_map(|(of, by, why)| Body::Retract(Retract {
+            of,
+            by,
+            why
+        })),
         (0u64..99).prop_map(|of| Body::Confirm(Confirm { of: id(of) })),
         (text(), any::<i32>(), vec(text(), 0..3), led()).prop_map(|(command, exit, files, led_from)| {
             Body::Evidence(Evidence { command, exit, files, led_from })

@@ -18,7 +18,6 @@ use empirica_notes::error::Result;
 use empirica_notes::format;
 use empirica_notes::format::lines;
 use empirica_notes::git::Oid;
-use empirica_notes::model::handoff::corrected::GoneTexts;
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{RecordEntry, Scan};
 
@@ -97,7 +96,8 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
         let text = texts.get(db, note)?;
         for (one, line, mut record) in read_found(&text, &wanted) {
             if has_retracts && matches!(record.body, Body::Handoff(_) | Body::Digest(_)) {
-                retracts_beside(db, texts, one.r)?.leave_out(&mut record.body);
+                let gone = gone_of(db, &record.body.quoted_claims())?;
+                record.body.retain_claims(|id| !gone.contains(id));
             }
             if one.is_conflicting {
                 out.conflicting_ids.insert(record.envelope.id.clone());
@@ -112,13 +112,16 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
     Ok(out)
 }
 
-/// What the retracts in the notes of a handoff or digest name by their texts.
-fn retracts_beside(db: &Connection, texts: &Texts<'_>, r: i64) -> Result<GoneTexts, IndexError> {
-    let notes = "SELECT note FROM record WHERE r = ?1 UNION SELECT n FROM attached WHERE r = ?1";
-    let beside =
-        format!("+kind = 'retract' AND (note IN ({notes}) OR r IN (SELECT r FROM attached WHERE n IN ({notes})))");
-    let retracts = read(db, texts, found(db, &beside, [r])?)?;
-    Ok(GoneTexts::of(retracts.records()))
+/// Which of these records are not in force.
+fn gone_of(db: &Connection, ids: &BTreeSet<Id>) -> Result<BTreeSet<Id>, IndexError> {
+    let mut out = BTreeSet::new();
+    for id in ids {
+        let find = format!("SELECT 1 FROM record o WHERE o.id = ? AND NOT {}", schema::IN_FORCE);
+        if !select(db, &find, [schema::id(id)], |_| Ok(()))?.is_empty() {
+            out.insert(id.clone());
+        }
+    }
+    Ok(out)
 }
 
 /// The objects a record is attached to.
@@ -233,10 +236,23 @@ impl Index<'_> {
 
     /// The other claims in force that replace what a claim replaces, or what that replaced.
     pub fn rivals(&self, id: &Id) -> Result<Vec<Id>> {
-        let find = "WITH RECURSIVE older(id) AS (SELECT id FROM replaced WHERE by = ?1 UNION SELECT p.id FROM older JOIN replaced p ON p.by = older.id), \
+        let find = format!(
+            "WITH RECURSIVE older(id) AS (SELECT id FROM replaced WHERE by = ?1 UNION SELECT p.id FROM older JOIN replaced p ON p.by = older.id), \
                     newer(id) AS (SELECT p.by FROM older JOIN replaced p ON p.id = older.id UNION SELECT p.by FROM newer JOIN replaced p ON p.id = newer.id) \
-                    SELECT o.id FROM newer JOIN record o ON o.id = newer.id WHERE o.kind NOT LIKE '-%' AND o.id <> ?1 ORDER BY o.id";
-        self.select(find, [schema::id(id)], |row| schema::id_in(row, 0))
+                    SELECT o.id FROM newer JOIN record o ON o.id = newer.id WHERE {} AND o.id <> ?1 ORDER BY o.id",
+            schema::IN_FORCE
+        );
+        self.select(&find, [schema::id(id)], |row| schema::id_in(row, 0))
+    }
+
+    /// The handoffs and digests that quote one of these claims.
+    pub fn quoting<'i>(&self, claims: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
+        let mut all = BTreeMap::new();
+        for id in claims {
+            let found = self.found("r IN (SELECT r FROM quotes WHERE id = ?)", [schema::id(id)])?;
+            all.extend(found.into_iter().map(|one| (one.r, one)));
+        }
+        self.read(all.into_values().collect())
     }
 
     /// The notes that have a record.

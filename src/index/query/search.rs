@@ -181,7 +181,7 @@ impl SearchQuery {
             self.sessions.iter().map(hex).collect(),
         );
         if !has_kinds && !self.all {
-            sql.push_str(" AND o.kind NOT LIKE '-%'");
+            sql.push_str(&format!(" AND {}", schema::IN_FORCE));
         }
         for (condition, value) in [
             ("o.id >= unhex(?)", self.since.map(beginning)),

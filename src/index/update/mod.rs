@@ -331,8 +331,9 @@ impl<'f> RowInserter<'f> {
         let is_conflicting = versions.len() > 1;
         let Some((line, n)) = versions.pop_last() else { return Ok(()) };
         let Some(line) = ParsedLine::read(&line) else { return Ok(()) };
+        // a retract inserts rows of what it names, too
+        let r = self.last.0 + 1;
         self.insert(n, &line)?;
-        let r = self.last.0;
         for n in left.into_iter().filter(|other| *other != n) {
             self.db.prepare_cached("INSERT OR IGNORE INTO attached(r, n) VALUES(?, ?)")?.execute([r, n])?;
         }

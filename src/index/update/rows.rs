@@ -47,7 +47,9 @@ impl RowInserter<'_> {
                 self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
             }
         }
-        for table in ["attached", "concerns", "names", "record", "handoff_reports", "path", "memory", "replaced"] {
+        for table in
+            ["attached", "concerns", "names", "record", "handoff_reports", "path", "memory", "replaced", "quotes"]
+        {
             self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
         }
         retracted.iter().try_for_each(|id| self.reindex_id(id))
@@ -58,14 +60,14 @@ impl RowInserter<'_> {
         self.record(id)?.map_or(Ok(()), |(r, _)| self.reindex(r, id))
     }
 
-    fn is_retracted(&self, id: &[u8; 16]) -> Result<bool, IndexError> {
+    /// As [`retracted`](empirica_notes::model::record::retracted).
+    fn is_retracted(&self, id: &[u8; 16], body: &Body) -> Result<bool, IndexError> {
         // in a bulk insert, retractions are handled at the end
         if self.bulk.is_some() {
             return Ok(false);
         }
-        let find =
-            "SELECT 1 FROM names x JOIN record o ON o.r = x.r WHERE x.id = ? AND o.kind = 'retract' AND o.id > x.id";
-        Ok(self.db.prepare_cached(find)?.exists([id])?)
+        let find = "SELECT 1 FROM names x JOIN record o ON o.r = x.r WHERE x.id = ? AND o.kind = 'retract' AND (o.id > x.id OR ?)";
+        Ok(self.db.prepare_cached(find)?.exists(params![id, !matches!(body, Body::Retract(_))])?)
     }
 
     fn session(&mut self, id: &SessionId) -> Result<i64, IndexError> {
@@ -94,7 +96,7 @@ impl RowInserter<'_> {
         self.last.0 += 1;
         let (r, envelope) = (self.last.0, &record.envelope);
         let id = schema::id(&envelope.id);
-        let is_retracted = self.is_retracted(&id)?;
+        let is_retracted = self.is_retracted(&id, &record.body)?;
         let kind = record.body.kind();
         let state = if is_retracted { schema::GONE } else { "" };
         let s = envelope.session.as_ref().map(|session| self.session(session)).transpose()?;
@@ -146,6 +148,10 @@ impl RowInserter<'_> {
         }
         if is_retracted {
             return Ok(());
+        }
+        for quoted in record.body.quoted_claims() {
+            let add = "INSERT OR IGNORE INTO quotes(id, r) VALUES(?, ?)";
+            self.db.prepare_cached(add)?.execute(params![schema::id(&quoted), r])?;
         }
         match &record.body {
             Body::Handoff(handoff) => {

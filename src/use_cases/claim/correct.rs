@@ -9,9 +9,8 @@ use crate::context::claims::{self, Standing};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, names};
 use crate::use_cases::claim::add::{check, end};
-use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::git::Oid;
-use empirica_notes::model::handoff::corrected::{GoneTexts, hash};
 use empirica_notes::model::record::{Confirm, Retract};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
@@ -45,7 +44,7 @@ pub enum Change {
         text: String,
         /// Of a dead end or a decision its new reason, else why it is replaced.
         why: Option<String>,
-        /// Until when it holds, a date in any form of git.
+        /// Until when it holds, a date in any form of git; `None` for that of the old one, if that is to come.
         until: Option<String>,
     },
     Confirm,
@@ -69,18 +68,24 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
     // another process may correct it, too
     let _turn = context.store.read_decide_write_lock();
     let claim = in_force(context, name, &change)?;
+    if let (Change::Replace { text, .. }, Body::Unknown(_)) = (&change, &claim.body) {
+        refuse_answered(context, &claim.envelope.id, text)?;
+    }
     let session = context.writing_in_turn()?;
     let writer = context.store.writer();
     let of = claim.envelope.id.clone();
-    let main_text = claim.body.own_texts().into_iter().next().map(|(_, text)| hash(text));
-    let retract = Retract { of: vec![of.clone()], hashes: main_text.into_iter().collect(), ..Retract::default() };
+    let retract = Retract { of: vec![of.clone()], ..Retract::default() };
     let mut places = context.index()?.notes_of(&of)?;
     let (successor, body) = match change {
         Change::Retract { why } => (None, Body::Retract(Retract { why: Some(why), ..retract })),
         Change::Confirm => (None, Body::Confirm(Confirm { of: of.clone() })),
         Change::Replace { text, why, until } => {
             let (mut body, why) = successor(claim.body.clone(), text, why);
-            body.set_until(until.map(|text| end(context, &text)).transpose()?);
+            if let Some(text) = until {
+                body.set_until(Some(end(context, &text)?));
+            } else if claims::has_run_out(context, body.until()) {
+                body.set_until(None);
+            }
             check(context, &mut body)?;
             let successor = writer.new_record(&session.id, &session.ai, body);
             let by = Some(successor.envelope.id.clone());
@@ -91,7 +96,7 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
     let made = successor.as_ref().unwrap_or(&record);
     let (id, kind) = (made.envelope.id.clone(), made.body.kind());
     if matches!(record.body, Body::Retract(_)) {
-        places.extend(told_in(context, &claim, &record)?);
+        places.extend(quoting(context, &BTreeSet::from([of.clone()]))?);
     }
     let mut stored = StoreReport { warnings: session.note.into_iter().collect(), ..StoreReport::default() };
     stored.add(&mut writer.append_in_notes(&record, &places, successor, FlushTiming::Later)?);
@@ -137,12 +142,11 @@ fn successor(mut body: Body, text: String, why: Option<String>) -> (Body, Option
     }
 }
 
-/// The notes of handoffs and digests of a claim's session that have its text.
-fn told_in(context: &CommandContext<'_>, claim: &Record, retract: &Record) -> Result<BTreeSet<(Namespace, Oid)>> {
-    let Some(session) = &claim.envelope.session else { return Ok(BTreeSet::new()) };
-    let gone = GoneTexts::of([retract]);
-    let (index, mut out) = (context.index()?, BTreeSet::new());
-    for record in index.session(session)?.records().filter(|record| gone.are_in(&record.body)) {
+/// The notes of handoffs and digests that quote one of these claims: of their sessions, or as relevant to another task.
+pub(super) fn quoting(context: &CommandContext<'_>, claims: &BTreeSet<Id>) -> Result<BTreeSet<(Namespace, Oid)>> {
+    let index = context.index()?;
+    let mut out = BTreeSet::new();
+    for record in index.quoting(claims)?.records() {
         out.extend(index.notes_of(&record.envelope.id)?);
     }
     Ok(out)
@@ -155,6 +159,20 @@ fn in_force(context: &CommandContext<'_>, name: &str, change: &Change) -> Result
         let gone = names::retracted(context, name, error)?;
         Err(not_in_force(&gone, &claims::standing(context, &gone)?, name, change))
     })
+}
+
+/// Refuses to replace an answered question: the answer would be lost to it.
+fn refuse_answered(context: &CommandContext<'_>, unknown: &Id, text: &str) -> Result<()> {
+    if context.index()?.naming([unknown], &["resolve"])?.records().next().is_none() {
+        return Ok(());
+    }
+    let short = unknown.short();
+    Err(Error::refused(format!("cannot replace unknown {short}: it is answered"))
+        .provided(text)
+        .reason("its answer would not be one to the new question")
+        .suggest("Log the new question beside it, or another answer.")
+        .command(empirica("unknown").arg(text))
+        .command(empirica("resolve").arg(short).arg(blank("<answer>")).flag("--again")))
 }
 
 fn not_in_force(gone: &Record, standing: &Standing, name: &str, change: &Change) -> Error {

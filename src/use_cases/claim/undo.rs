@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::context::CommandContext;
 use crate::context::stored::StoreReport;
 use crate::use_cases::assess::goal_suggestions;
+use crate::use_cases::claim::correct::quoting;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::record::Retract;
 use empirica_notes::model::{Assessment, Body, Id, Record, SessionId};
@@ -90,6 +91,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<UndoOutcome> {
     for id in &ids {
         places.extend(context.index()?.notes_of(id)?);
     }
+    places.extend(quoting(context, &ids)?);
     let retract = context.store.writer().new_record(
         &session.id,
         &session.ai,
@@ -108,7 +110,7 @@ fn is_logged(body: &Body) -> bool {
     );
     match body {
         // but not one of undo
-        Body::Retract(retract) => retract.by.is_some() || retract.why.is_some(),
+        Body::Retract(retract) => retract.is_correction(),
         Body::Confirm(_) => true,
         _ => !follows && !body.is_meta(),
     }

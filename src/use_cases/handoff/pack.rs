@@ -97,9 +97,17 @@ pub fn lists(handoff: &Handoff, detail: Detail) -> Vec<BudgetList> {
         ),
         list("evidence", "Evidence", proofs(handoff).into_iter().map(proof).collect()),
         list("key_findings", "Learned", handoff.findings.iter().map(|f| plain(&f.text)).collect()),
-        list("dead_ends", "Dead ends", handoff.dead_ends.iter().map(|d| entry(dead_end_text(d), json!(d))).collect()),
-        list("decisions", "Decisions", handoff.decisions.iter().map(|d| entry(decision_text(d), json!(d))).collect()),
-        list("mistakes", "Mistakes", handoff.mistakes.iter().map(|m| entry(mistake_text(m), json!(m))).collect()),
+        list(
+            "dead_ends",
+            "Dead ends",
+            handoff.dead_ends.iter().map(|d| entry(dead_end_text(d), without_id(d))).collect(),
+        ),
+        list(
+            "decisions",
+            "Decisions",
+            handoff.decisions.iter().map(|d| entry(decision_text(d), without_id(d))).collect(),
+        ),
+        list("mistakes", "Mistakes", handoff.mistakes.iter().map(|m| entry(mistake_text(m), without_id(m))).collect()),
         list("goals", "Goals", goals(handoff).into_iter().map(goal).collect()),
         list(
             "next_session_context",
@@ -236,4 +244,12 @@ fn assessment_entries(handoff: &Handoff) -> Vec<BudgetEntry> {
 /// Whether the list is derived or measured.
 pub fn is_derived(list: &BudgetList) -> bool {
     DERIVED_LISTS.contains(&list.key) || MEASURED_LISTS.contains(&list.key)
+}
+/// A claim as JSON for a small budget.
+fn without_id(claim: &impl Serialize) -> Value {
+    let mut json = json!(claim);
+    if let Value::Object(keys) = &mut json {
+        keys.shift_remove("id");
+    }
+    json
 }

@@ -4,6 +4,7 @@ pub mod before_push;
 pub mod exchange;
 pub mod flush;
 pub mod policy;
+mod quoted;
 pub mod redact;
 pub mod remote;
 pub mod repair;

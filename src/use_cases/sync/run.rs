@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::context::CommandContext;
 use crate::use_cases::sync::exchange::RemoteSync;
 use crate::use_cases::sync::policy::{SyncPolicy, destinations};
-use crate::use_cases::sync::{before_push, flush};
+use crate::use_cases::sync::{before_push, flush, quoted};
 use empirica_notes::error::{Error, Result, blank, empirica, text};
 use empirica_notes::git::remotes::RemoteTarget;
 use empirica_notes::git::remotes::transfer::TransferOptions;
@@ -88,6 +88,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     }
     if !request.dry_run {
         outcome.warnings.extend(store.reconcile());
+        quoted::complete(context)?;
     }
     failed.map_or(Ok(outcome), Err)
 }

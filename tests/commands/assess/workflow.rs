@@ -70,9 +70,12 @@ fn a_bare_handoff_draws_everything_from_the_journal_the_assessments_and_git() {
             {"gap": "Investigation finding", "before": "Unknown", "after": "We found the cause", "confidence_change": null},
         ])
     );
-    assert_eq!(h["dead_ends"], json!([{"approach": "Retry", "why": "It hides the cause"}]));
+    let failed = &h["dead_ends"][0];
+    assert_eq!((&failed["approach"], &failed["why"]), (&json!("Retry"), &json!("It hides the cause")));
+    assert!(failed["id"].is_string(), "{failed}");
     assert_eq!(h["decisions"][0]["alternatives"], json!(["Local time", "Ticks"]));
-    assert_eq!(h["mistakes"], json!([{"text": "Ran on prod", "prevention": "Check the host"}]));
+    let mistake = &h["mistakes"][0];
+    assert_eq!((&mistake["text"], &mistake["prevention"]), (&json!("Ran on prod"), &json!("Check the host")));
     let evidence = h["evidence"].as_array().expect("a list");
     assert_eq!(evidence.len(), 2, "only the last run of a command counts: {evidence:?}");
     assert!(evidence.iter().any(|e| e["command"] == "cargo test" && e["exit"] == 0 && e["runs"] == 2), "{evidence:?}");

@@ -315,6 +315,12 @@ fn handoffs_digests_and_git_log_leave_out_what_no_longer_holds_and_show_it_again
     sync(other);
     other.start("bob", "Correct");
     other.json(["replace", &old, &format!("keep the {NEW}")]);
+    // before it is written to the notes, except for the block
+    with_every_index(other, || {
+        for text in &shown(other)[1..] {
+            assert!(!text.contains(WORD), "{text}");
+        }
+    });
     other.json(["flush"]);
     for repo in [other, repo] {
         sync(repo);
@@ -446,22 +452,153 @@ fn a_claim_holds_until_its_date_and_then_comes_last_with_a_mark() {
 }
 
 #[test]
-fn redacting_a_claim_leaves_no_hash_of_its_text() {
+fn a_retract_counts_before_and_after_it_is_written_to_the_notes() {
+    let place = Sandbox::new();
+    for (words, with_handoff) in [
+        (&["retract", "--why", "wrong"][..], false),
+        (&["retract", "--why", "wrong"], true),
+        (&["replace", "new"], true),
+    ] {
+        let repo = place.repo(&format!("{} {with_handoff}", words[0]));
+        repo.start("ada", "Learn");
+        let old = id(&repo.json(["finding", &format!("a {WORD}")]));
+        if with_handoff {
+            repo.json(["handoff"]);
+        } else {
+            repo.json(["flush"]);
+            repo.git(["commit", "-q", "--amend", "--allow-empty", "-m", "again"]).ok();
+        }
+        repo.json([&words[..1], &[old.as_str()], &words[1..]].concat());
+        for _ in 0..2 {
+            // each updates the index
+            nowhere(&repo);
+            assert_eq!(repo.json(["search", "kind:finding", WORD])["total_found"], 0);
+            repo.json(["flush"]);
+        }
+        std::fs::remove_file(repo.path.join(".git/empirica/index.db")).ok();
+        nowhere(&repo);
+    }
+}
+
+#[test]
+fn a_handoff_that_did_not_know_of_a_retract_leaves_the_claim_out_after_a_sync() {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    let repos = clones(&place, &hub, 2);
+    let (alice, bob) = (&repos[0], &repos[1]);
+    let session = alice.start("alice", "Learn");
+    let old = id(&alice.json(["finding", &format!("a {WORD}"), "--session", &session]));
+    sync(alice);
+    sync(bob);
+    bob.start("bob", "Correct");
+    bob.json(["retract", &old, "--why", "wrong"]);
+    sync(bob);
+    alice.json(["handoff", "--session", &session]);
+    for repo in [alice, bob, alice, bob] {
+        sync(repo);
+    }
+    for repo in &repos {
+        with_every_index(repo, || nowhere(repo));
+        let log = repo.git_out(["log", "--notes=empirica/handoffs", "-3"]);
+        assert!(log.contains("alice") && !log.contains(WORD), "{log}");
+        let shown = repo.run(["log", "--handoffs"]).ok().out;
+        assert!(!shown.contains(WORD), "{shown}");
+    }
+    let same = |refs: &str| {
+        repos.iter().map(|repo| repo.git_out(["rev-parse", &format!("{refs}^{{tree}}")])).collect::<Vec<_>>()
+    };
+    let trees = same("refs/notes/empirica/data/handoffs");
+    assert_eq!(trees[0], trees[1]);
+}
+
+#[test]
+fn equal_texts_are_told_apart() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    let ada = repo.start("ada", "Learn");
+    let first = id(&repo.json(["deadend", "cache it", "--why", "slow"]));
+    repo.json(["finding", "twice"]);
+    let second = id(&repo.json(["finding", "twice"]));
+    repo.json(["handoff", "--session", &ada]);
+    repo.json(["replace", &first, "cache it", "--why", "it is stale"]);
+    repo.json(["retract", &second, "--why", "said before"]);
+    let shown = || repo.run(["show"]).ok().out;
+    assert!(shown().contains("twice") && !shown().contains("slow"), "{}", shown());
+    let gone = id(&repo.json(["finding", "again"]));
+    repo.json(["retract", &gone, "--why", "wrong"]);
+    repo.json(["finding", "again"]);
+    repo.json(["handoff", "--session", &ada]);
+    for text in ["twice", "it is stale", "again"] {
+        assert!(shown().contains(text), "{text}: {}", shown());
+    }
+}
+
+#[test]
+fn a_handoff_for_uncommitted_work_keeps_its_corrections_on_the_commit() {
+    let place = Sandbox::new();
+    let repo = place.set_up("r");
+    let ada = repo.start("ada", "Learn");
+    let old = id(&repo.json(["finding", &format!("a {WORD}")]));
+    repo.write("g", "g");
+    repo.json(["handoff", "--artifact", "g", "--session", &ada]);
+    repo.json(["retract", &old, "--why", "wrong"]);
+    repo.git(["add", "g"]).ok();
+    repo.git(["commit", "-q", "-m", "work"]).ok();
+    repo.json(["flush"]);
+    let log = repo.git_out(["log", "--notes=empirica/handoffs", "-1"]);
+    assert!(log.contains("ada") && !log.contains(WORD), "{log}");
+    let shown = repo.run(["log", "--handoffs", "--digests"]).ok().out;
+    assert!(!shown.contains(WORD), "{shown}");
+}
+
+#[test]
+fn undo_takes_a_claim_out_of_a_digest() {
+    let place = Sandbox::new();
+    let repo = place.set_up("r");
+    repo.start("ada", "Learn");
+    repo.json(["finding", "stays"]);
+    repo.json(["finding", &format!("a {WORD}")]);
+    repo.commit("c", "c", "work");
+    repo.json(["flush"]);
+    let log = || repo.git_out(["log", "--notes=empirica/handoffs", "-1"]);
+    assert!(log().contains(WORD), "{}", log());
+    assert_eq!(repo.json(["undo"])["text"], format!("a {WORD}"));
+    repo.json(["flush"]);
+    assert!(log().contains("stays") && !log().contains(WORD), "{}", log());
+}
+
+#[test]
+fn a_correction_is_not_undone_by_a_redaction_nor_a_late_clock() {
     let place = Sandbox::new();
     let repo = place.repo("r");
     repo.start("ada", "Learn");
     let old = id(&repo.json(["finding", &format!("the {WORD} is 1234")]));
-    repo.json(["handoff"]);
-    let new = id(&repo.json(["replace", &old, &format!("an {NEW}")]));
+    let retract = id(&repo.json(["retract", &old, "--why", "wrong"]));
     repo.json(["flush"]);
-    let retracts = || {
-        let lines = [repo.lines("journal"), repo.lines("handoffs")].concat();
-        lines.into_iter().filter(|line| line.contains("\"kind\":\"retract\"")).collect::<Vec<_>>()
-    };
-    assert!(retracts().len() == 2 && retracts().iter().all(|line| line.contains("\"hashes\"")));
-    repo.json(["redact", &old]);
-    assert!(retracts().len() == 2 && retracts().iter().all(|line| !line.contains("\"hashes\"")), "{:?}", retracts());
-    assert_eq!((&state(&repo, &new)["state"], &state(&repo, &new)["replaces"]), (&json!("holds"), &json!([old])));
+    let text = repo.fails(1, ["redact", &retract]);
+    assert!(text["error"].as_str().is_some_and(|text| text.ends_with("it keeps a claim out of force")), "{text}");
     nowhere(&repo);
-    repo.fsck();
+    repo.json(["redact", &old]);
+    nowhere(&repo);
+    // a claim from a clone whose clock is days ahead
+    let ahead = [("EMPIRICA_NOW", "2026-03-09T12:00:00Z")];
+    let early = id(&repo.json_with_env(&ahead, ["finding", &format!("an early {WORD}")]));
+    repo.json_with_env(&ahead, ["flush"]);
+    std::fs::remove_dir_all(repo.path.join(".git/empirica")).ok();
+    repo.json(["retract", &early, "--why", "wrong", "--ai", "bob"]);
+    with_every_index(&repo, || assert_eq!(repo.json(["search", "kind:finding", WORD])["total_found"], 0));
+}
+
+#[test]
+fn an_answered_question_is_not_replaced_and_a_replacement_holds_as_long() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    let asked = id(&repo.json(["unknown", "which db?"]));
+    repo.json(["resolve", &asked, "pg"]);
+    let text = repo.fails(1, ["replace", &asked, "which database?"]);
+    assert_eq!(text["error"], format!("cannot replace unknown {}: it is answered", &asked[28..]));
+    let short = id(&repo.json(["finding", "frozen", "--until", "2026-06-30"]));
+    let new = id(&repo.json(["replace", &short, "frozen for now"]));
+    assert_eq!(state(&repo, &new)["until"], "2026-06-30T23:59:59Z");
 }

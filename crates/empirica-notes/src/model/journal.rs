@@ -79,6 +79,9 @@ pub struct Resolve {
 /// An approach that failed and why.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadEnd {
+    /// In a handoff or digest the record; `None` if the text was given with the handoff itself, and in the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Id>,
     /// The approach.
     pub approach: String,
     /// The cause of the failure.
@@ -96,6 +99,9 @@ pub struct DeadEnd {
 /// A mistake and how to prevent it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mistake {
+    /// In a handoff or digest the record; `None` if the text was given with the handoff itself, and in the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Id>,
     /// The mistake.
     pub text: String,
     /// How to prevent it.
@@ -114,6 +120,9 @@ pub struct Mistake {
 /// A decision.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
+    /// In a handoff or digest the record; `None` if the text was given with the handoff itself, and in the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Id>,
     /// The decision.
     pub text: String,
     /// The reason.

@@ -1,6 +1,6 @@
 //! The record: an envelope and a body, immutable.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -79,13 +79,16 @@ pub struct Retract {
     /// The claim that replaces them, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Id>,
-    /// The [hashes](crate::model::handoff::corrected::hash) of claims' main texts, by which handoffs and digests in the same
-    /// notes leave them out.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hashes: Vec<String>,
     /// The reason; `None` for `undo`, and may be for a replacement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+}
+
+impl Retract {
+    /// Whether it corrects a claim, rather than takes back what its session logged last.
+    pub fn is_correction(&self) -> bool {
+        self.by.is_some() || self.why.is_some()
+    }
 }
 
 /// Says that a claim still holds; stored in its note.
@@ -367,18 +370,18 @@ impl Record {
     }
 }
 
-/// The ids that these retracts, each with what it names, retract: a retracted one does not count, nor what is newer than it.
-/// `known` are retracted by others. The same for any order.
+/// The ids that these retracts, each with what it names, retract. One that a newer one retracts does not count. `known` are
+/// retracted by others. The same for any order.
 pub fn retracted<'r>(
     retracts: impl IntoIterator<Item = (&'r Id, &'r [Id])>,
     known: impl IntoIterator<Item = &'r Id>,
 ) -> BTreeSet<&'r Id> {
-    let mut newest_first: Vec<(&Id, &[Id])> = retracts.into_iter().collect();
-    newest_first.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let retracts: BTreeMap<&Id, &[Id]> = retracts.into_iter().collect();
     let mut out: BTreeSet<&Id> = known.into_iter().collect();
-    for (id, of) in newest_first {
+    for (id, of) in retracts.iter().rev() {
         if !out.contains(id) {
-            out.extend(of.iter().filter(|of| *of < id));
+            // the order of ids keeps retracts from retracting each other; clocks may differ for all else
+            out.extend(of.iter().filter(|of| *of < *id || !retracts.contains_key(of)));
         }
     }
     out
@@ -395,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retracted_retract_does_not_count_and_none_counts_for_what_is_newer() {
+    fn a_retract_counts_unless_a_newer_one_retracts_it() {
         let ids: Vec<Id> = (0..5).map(id).collect();
         let gone = |retracts: &[(usize, &[usize])]| -> Vec<usize> {
             let named: Vec<(Id, Vec<Id>)> =
@@ -408,7 +411,8 @@ mod tests {
         assert_eq!(gone(&[(1, &[0]), (2, &[1])]), [1]);
         assert_eq!(gone(&[(1, &[0]), (2, &[1]), (3, &[2])]), [0, 2]);
         assert_eq!(gone(&[(1, &[0]), (2, &[0]), (3, &[1])]), [0, 1]);
-        assert!(gone(&[(1, &[1, 2])]).is_empty());
+        assert_eq!(gone(&[(1, &[1, 2])]), [2], "a clock may be ahead");
+        assert_eq!(gone(&[(1, &[2]), (2, &[1])]), [1], "of two that name each other");
         assert_eq!(gone(&[(2, &[1, 0])]), [0, 1]);
     }
 
@@ -426,6 +430,7 @@ mod tests {
             let gone = fold(&sorted);
             prop_assert_eq!(&gone, &fold(&order));
             for (n, (one, _)) in all.iter().enumerate() {
+                // all of them are retracts here
                 let by = |(later, of): &&(Id, Vec<Id>)| *later > *one && of.contains(one) && !gone.contains(later);
                 prop_assert_eq!(gone.contains(one), all.iter().find(by).is_some(), "{}", n);
             }

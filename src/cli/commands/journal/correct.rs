@@ -12,7 +12,8 @@ pub const NAMES: [&str; 3] = ["replace", "retract", "confirm"];
 pub enum CorrectCommand {
     /// Replace a finding, question, dead end, mistake, decision or source that is wrong
     ///
-    /// The new one is of the same kind; the old one is left to show, which tells what replaced it.
+    /// The new one is of the same kind, and holds as long as the old one without --until; the old one is left to show and
+    /// search --all, which tell what replaced it.
     Replace {
         /// The id of the old one, or a unique part of it
         #[arg(value_name = "ID")]
@@ -31,7 +32,7 @@ pub enum CorrectCommand {
     },
     /// Withdraw a finding, question, dead end, mistake, decision or source that is wrong
     ///
-    /// It is left to show, which tells why. redact removes a record everywhere.
+    /// It is left to show and search --all, which tell why. redact removes a record everywhere.
     Retract {
         /// Its id, or a unique part of it
         #[arg(value_name = "ID")]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::context::{CommandContext, active, names};
 use crate::use_cases::sync::policy::{SyncPolicy, destinations};
 use crate::use_cases::sync::remote::RemoteSyncRun;
-use empirica_notes::error::{Error, Kind, Result, empirica, quote};
+use empirica_notes::error::{Error, Kind, Result, empirica, quote, text};
 use empirica_notes::format::redact::Attribution;
 use empirica_notes::git::remotes;
 use empirica_notes::git::remotes::transfer::TransferOptions;
@@ -133,7 +133,16 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
         }
     };
     match record.body {
-        Body::Attach(_) | Body::Supersede(_) => {
+        Body::Retract(retract) => Err(Error::refused(format!("cannot redact '{name}': it keeps a claim out of force"))
+            .provided(name)
+            .reason("without it, what it retracts or replaces would hold again")
+            .suggest(text![
+                "Redact the claim, or remove a secret in the reason with ",
+                empirica("redact").flag("--secrets"),
+                "."
+            ])
+            .command(empirica("redact").arg(retract.of.first().map_or(name, |id| id.short())))),
+        Body::Attach(_) | Body::Supersede(_) | Body::Confirm(_) => {
             Err(Error::refused(format!("cannot redact '{name}': it holds no text"))
                 .provided(name)
                 .reason(format!("a record of the kind {} only names other records", record.body.kind()))

@@ -312,24 +312,10 @@ impl RedactedTexts {
     }
 
     fn walk_record(&self, record: &mut Map<String, Value>, id: Option<&str>, quoted_ids: &mut BTreeSet<String>) {
-        let kind = record.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let composed = is_composed(kind);
-        if kind == "retract"
-            && let Some(id) = self.retracted_in(record)
-            && record.shift_remove("hashes").is_some()
-        {
-            // a text can be guessed by its hash
-            quoted_ids.insert(id);
-        }
+        let composed = is_composed(record.get("kind").and_then(Value::as_str).unwrap_or_default());
         for (_, value) in record.iter_mut().filter(|(key, _)| is_text(key)) {
             self.walk(value, id, composed, quoted_ids);
         }
-    }
-
-    /// A redacted record that a `retract` names.
-    fn retracted_in(&self, retract: &Map<String, Value>) -> Option<String> {
-        let named = retract.get("of")?.as_array()?.iter().filter_map(Value::as_str);
-        named.map(str::to_owned).find(|id| self.all.iter().any(|own| own.record_id == *id))
     }
 
     fn walk(&self, value: &mut Value, own: Option<&str>, composed: bool, quoted_ids: &mut BTreeSet<String>) {
@@ -389,10 +375,9 @@ fn is_text(key: &str) -> bool {
 }
 
 /// Keys whose values give a record its structure.
-const STRUCTURE: [&str; 41] = [
+const STRUCTURE: [&str; 40] = [
     "as",
     "until",
-    "hashes",
     "led_from",
     "regenerates",
     "since",

@@ -2,50 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::handoff::Item;
-use crate::model::hash::fnv;
-use crate::model::journal::{DeadEnd, Decision, Mistake};
-use crate::model::record::{Retract, retracted};
-use crate::model::{Body, Record};
+use crate::model::record::retracted;
+use crate::model::{Body, Id, Record};
 
-/// The hash by which a claim's main text is found in handoffs and digests, 16 hex digits.
-pub fn hash(text: &str) -> String {
-    format!("{:016x}", fnv(text.trim().as_bytes()))
-}
-
-/// The texts that retracts in force name by their hashes.
-#[derive(Debug, Default)]
-pub struct GoneTexts(BTreeSet<String>);
-
-impl GoneTexts {
-    /// Those of the retracts among the records of a note.
-    pub fn of<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
-        let retracts: Vec<(&Record, &Retract)> = records
-            .into_iter()
-            .filter_map(|record| match &record.body {
-                Body::Retract(retract) => Some((record, retract)),
-                _ => None,
-            })
-            .collect();
-        let gone = retracted(retracts.iter().map(|(record, retract)| (&record.envelope.id, retract.of.as_slice())), []);
-        let in_force = retracts.iter().filter(|(record, _)| !gone.contains(&record.envelope.id));
-        GoneTexts(in_force.flat_map(|(_, retract)| retract.hashes.iter().cloned()).collect())
+impl Body {
+    /// The ids of the claims in a handoff or digest; none for other records.
+    pub fn quoted_claims(&self) -> BTreeSet<Id> {
+        let mut out = BTreeSet::new();
+        // looks at each and keeps all
+        self.clone().retain_claims(|id| {
+            out.insert(id.clone());
+            true
+        });
+        out
     }
 
-    /// Whether a handoff or digest has one of the texts.
-    pub fn are_in(&self, body: &Body) -> bool {
-        let mut left = body.clone();
-        self.leave_out(&mut left);
-        left != *body
-    }
-
-    /// Leaves the texts out of a handoff or digest; no effect on other records.
-    pub fn leave_out(&self, body: &mut Body) {
-        if self.0.is_empty() {
-            return;
-        }
-        let (items, decisions, dead_ends, mistakes): ([&mut Vec<Item>; 2], _, _, _) = match body {
+    /// Leaves out of a handoff or digest the claims for which `holds` is false; those without an id are kept. No effect on
+    /// other records.
+    pub fn retain_claims(&mut self, mut holds: impl FnMut(&Id) -> bool) {
+        let mut holds = |id: &Option<Id>| id.as_ref().is_none_or(&mut holds);
+        let (items, decisions, dead_ends, mistakes) = match self {
             Body::Handoff(of) => {
+                of.relevant.retain(|relevant| holds(&Some(relevant.id.clone())));
                 ([&mut of.findings, &mut of.unknowns], &mut of.decisions, &mut of.dead_ends, &mut of.mistakes)
             }
             Body::Digest(of) => {
@@ -53,16 +31,26 @@ impl GoneTexts {
             }
             _ => return,
         };
-        let holds = |text: &str| !self.0.contains(&hash(text));
-        items.into_iter().for_each(|items| items.retain(|item| holds(&item.text)));
-        decisions.retain(|decision: &Decision| holds(&decision.text));
-        dead_ends.retain(|dead_end: &DeadEnd| holds(&dead_end.approach));
-        mistakes.retain(|mistake: &Mistake| holds(&mistake.text));
+        items.into_iter().for_each(|items| items.retain(|item| holds(&item.id)));
+        decisions.retain(|decision| holds(&decision.id));
+        dead_ends.retain(|dead_end| holds(&dead_end.id));
+        mistakes.retain(|mistake| holds(&mistake.id));
     }
+}
+
+/// What the retracts in force among the records of a note name.
+pub fn gone_by<'r>(records: impl IntoIterator<Item = &'r Record>) -> BTreeSet<Id> {
+    let retracts = records.into_iter().filter_map(|record| match &record.body {
+        Body::Retract(retract) => Some((&record.envelope.id, retract.of.as_slice())),
+        _ => None,
+    });
+    retracted(retracts, []).into_iter().cloned().collect()
 }
 
 /// Leaves out of the handoffs and digests of a note what is no longer in force.
 pub fn leave_out_gone(records: &mut [Record]) {
-    let gone = GoneTexts::of(&*records);
-    records.iter_mut().for_each(|record| gone.leave_out(&mut record.body));
+    let gone = gone_by(&*records);
+    if !gone.is_empty() {
+        records.iter_mut().for_each(|record| record.body.retain_claims(|id| !gone.contains(id)));
+    }
 }

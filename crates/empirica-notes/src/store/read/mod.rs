@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::format;
 use crate::format::lines;
 use crate::git::{NotesTree, Oid, Repository, notes, parse_oid};
-use crate::model::handoff::corrected::GoneTexts;
+use crate::model::handoff::corrected::gone_by;
 use crate::model::handoff::superseded::superseded;
 use crate::model::record::retracted;
 use crate::model::{Body, Id, Namespace, Record, SessionId};
@@ -88,7 +88,7 @@ impl Scan {
         self.hidden().into_iter().filter_map(|id| Some(&self.get(id)?.record))
     }
 
-    /// Leaves out of handoffs and digests the texts that are no longer in force, by the retracts in the same notes.
+    /// Leaves out of handoffs and digests the claims that are no longer in force, by the retracts in the same notes.
     fn without_gone(mut self) -> Self {
         if self.retracts.is_empty() {
             return self;
@@ -97,7 +97,8 @@ impl Scan {
         for (_, entry) in self.entries.values_mut() {
             if matches!(entry.record.body, Body::Handoff(_) | Body::Digest(_)) {
                 let beside = retracts.iter().filter(|retract| !retract.on.is_disjoint(&entry.on));
-                GoneTexts::of(beside.map(|retract| &retract.record)).leave_out(&mut entry.record.body);
+                let gone = gone_by(beside.map(|retract| &retract.record));
+                entry.record.body.retain_claims(|id| !gone.contains(id));
             }
         }
         self
@@ -423,16 +424,12 @@ pub fn resolve_note(on: Oid, note: &[u8]) -> Option<Vec<Record>> {
     found.sort_by(|(a, x), (b, y)| x.envelope.id.cmp(&y.envelope.id).then_with(|| b.cmp(a)));
     // of two lines with one id the greater bytes are used
     found.dedup_by(|(_, next), (_, kept)| next.envelope.id == kept.envelope.id);
-    let gone = GoneTexts::of(found.iter().map(|(_, record)| record));
+    let gone = gone_by(found.iter().map(|(_, record)| record));
     let mut hidden = superseded(found.iter().map(|(_, record)| record));
-    let retracts = found.iter().filter_map(|(_, record)| match &record.body {
-        Body::Retract(retract) => Some((&record.envelope.id, retract.of.as_slice())),
-        _ => None,
-    });
-    hidden.extend(retracted(retracts, []).into_iter().cloned());
+    hidden.extend(gone.iter().cloned());
     let is_in_force = |record: &Record| !record.body.is_meta() && !hidden.contains(&record.envelope.id);
     let mut records: Vec<Record> = found.into_iter().map(|(_, record)| record).filter(is_in_force).collect();
-    records.iter_mut().for_each(|record| gone.leave_out(&mut record.body));
+    records.iter_mut().for_each(|record| record.body.retain_claims(|id| !gone.contains(id)));
     Some(records.into_iter().filter_map(|record| placed_on(on, record)).collect())
 }
 

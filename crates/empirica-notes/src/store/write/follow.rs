@@ -27,12 +27,14 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Whether a line is copied: a selected record, or one that qualifies one.
+    /// Whether a line is copied: a selected record, one that qualifies one, or a retract.
     fn takes(&self, id: &str, record: Option<&Record>) -> bool {
         let Some(only) = &self.only else { return true };
         let mut targets =
             record.filter(|record| record.body.is_qualifier()).into_iter().flat_map(Record::referenced_ids);
-        Id::parse(id).is_some_and(|id| only.contains(&id)) || targets.any(|id| only.contains(id))
+        // a handoff may quote what a retract names
+        let is_retract = record.is_some_and(|record| matches!(record.body, Body::Retract(_)));
+        is_retract || Id::parse(id).is_some_and(|id| only.contains(&id)) || targets.any(|id| only.contains(id))
     }
 }
 
