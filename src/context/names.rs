@@ -248,6 +248,7 @@ pub fn no_record(name: &str, what: &str, why: &str) -> Error {
         "checkpoint" | "checkpoint or handoff" => empirica("checkpoint list"),
         "acknowledgement" => empirica("log"),
         "unknown" => empirica("search").arg("kind:unknown"),
+        "claim" => empirica("search").arg("kind:finding"),
         _ => empirica("log").flag("--journal"),
     };
     Error::not_found(format!("cannot find {what} '{name}'"))

@@ -69,6 +69,14 @@ pub struct GitWork {
 /// A handoff of the session at `now`. It supersedes earlier ones, so it carries over their own texts
 /// (accomplishments, context, next steps, artifacts) unless given again.
 pub fn report(records: &SessionRecords, work: GitWork, input: HandoffInput, now: DateTime<Utc>) -> Handoff {
+    let with_ends: SessionRecords;
+    let records = match records.ends.is_empty() {
+        true => records,
+        false => {
+            with_ends = records.clone().with_ends();
+            &with_ends
+        }
+    };
     let earlier = carried_from(records);
     let (before, after) = (records.before(), records.after());
     let calibration_status = calibration::status(before, after);

@@ -70,6 +70,8 @@ pub struct SessionRecords {
     pub entries: usize,
     /// Time of its first entry that was not suggested, RFC 3339 UTC; `None` without one.
     pub first_entry_at: Option<String>,
+    /// The ends of its claims that hold only for a time, RFC 3339 UTC.
+    pub ends: BTreeMap<Id, String>,
     /// The claims, of any session, that it retracted or replaced.
     pub corrections: Vec<(Envelope, Retract)>,
     /// IDs of its journal entries and assessments, in order.
@@ -85,6 +87,21 @@ impl SessionRecords {
     /// Whether it has more than its start.
     pub fn has_content(&self) -> bool {
         self.entries > 0 || !self.assessments.is_empty() || !self.transcripts.is_empty()
+    }
+
+    /// With the end in the text of each claim that holds only for a time, for handoffs and digests, which are read later.
+    pub fn with_ends(mut self) -> Self {
+        let ends = std::mem::take(&mut self.ends);
+        let add = |id: &Option<Id>, text: &mut String| {
+            if let Some(end) = id.as_ref().and_then(|id| ends.get(id)) {
+                text.push_str(&format!(" (until {})", end.get(..10).unwrap_or(end)));
+            }
+        };
+        self.findings.iter_mut().chain(&mut self.unknowns).for_each(|item| add(&item.id, &mut item.text));
+        self.decisions.iter_mut().for_each(|decision| add(&decision.id, &mut decision.text));
+        self.dead_ends.iter_mut().for_each(|dead_end| add(&dead_end.id, &mut dead_end.approach));
+        self.mistakes.iter_mut().for_each(|mistake| add(&mistake.id, &mut mistake.text));
+        self
     }
 
     /// Collects the records of a session from `records`, in order of ID; records of others count if they resolve its
@@ -129,6 +146,7 @@ impl SessionRecords {
             logged: Vec::new(),
             touched_files: Vec::new(),
             goals,
+            ends: BTreeMap::new(),
             corrections: Vec::new(),
             entries: 0,
             first_entry_at: None,
@@ -146,6 +164,7 @@ impl SessionRecords {
                 out.end.clone_from(&record.envelope.id);
             }
             let id = Some(record.envelope.id.clone());
+            out.ends.extend(record.body.until().map(|end| (record.envelope.id.clone(), end.to_owned())));
             let item = |text: &str| Item { id: id.clone(), text: text.to_owned() };
             match &record.body {
                 Body::Unknown(unknown) => match answers.get(&record.envelope.id) {

@@ -17,6 +17,9 @@ NEEDS: dict[str, dict] = {
     "log_decision": {"decision": "d", "why": "w"},
     "log_mistake": {"mistake": "m"},
     "log_evidence": {"command": "c", "exit_code": 0},
+    "replace_claim": {"claim_id": "FINDING", "text": "t"},
+    "retract_claim": {"claim_id": "FINDING", "why": "w"},
+    "confirm_claim": {"claim_id": "FINDING"},
     "search_history": {"query": "q"},
     "create_cascade": {"task": "t"},
     "create_goal": {"objective": "o"},
@@ -65,6 +68,14 @@ WRONG: list[tuple[str, dict, str]] = [
     ("log_decision", {"decision": "d", "why": "w", "alternatives": "x"}, "alternatives"),
     ("log_decision", {"decision": "d", "why": "w", "alternatives": [""]}, "alternative"),
     ("log_mistake", {"mistake": "m", "prevention": " "}, "prevention"),
+    ("replace_claim", {"claim_id": "ffffffff", "text": "t"}, "ffffffff"),
+    ("replace_claim", {"claim_id": "FINDING", "text": " "}, "text"),
+    ("replace_claim", {"claim_id": "FINDING", "text": "t", "until": "2000-01-01"}, "past"),
+    ("retract_claim", {"claim_id": "FINDING", "why": ""}, "why"),
+    ("retract_claim", {"claim_id": "GOAL", "why": "w"}, "goal"),
+    ("confirm_claim", {"claim_id": "xyz"}, "xyz"),
+    ("undo_last", {"session_id": "latest:active:nobody"}, "nobody"),
+    ("log_finding", {"finding": "f", "until": "soon"}, "soon"),
     ("log_evidence", {"command": "c", "exit_code": "0"}, "exit_code"),
     ("log_evidence", {"command": "c", "exit_code": 0.5}, "exit_code"),
     ("log_evidence", {"command": "c", "exit_code": 99999999999}, "exit_code"),
@@ -171,7 +182,7 @@ async def without_a_session(case) -> None:
         for name, tool in client.tools.items():
             if name == "bootstrap_session":
                 continue
-            arguments = filled(NEEDS.get(name, {}), {key: "ffffffff" for key in ["UNKNOWN", "GOAL", "SUBTASK", "HANDOFF"]})
+            arguments = filled(NEEDS.get(name, {}), {key: "ffffffff" for key in ["FINDING", "UNKNOWN", "GOAL", "SUBTASK", "HANDOFF"]})
             with case(f"{name} where nothing is stored answers, and what it recommends is not itself"):
                 result = await client.raw(name, arguments)
                 if result.isError:

@@ -12,7 +12,7 @@ from raw import Raw
 from suite import test
 
 VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
-WRITES = re.compile(r"^(bootstrap_session|submit_|log_|resolve_|execute_check|generate_(handoff|goals)|end_|create_|add_|complete_|accept_|sync_)")
+WRITES = re.compile(r"^(bootstrap_session|submit_|log_|resolve_|replace_|retract_|confirm_|undo_|execute_check|generate_(handoff|goals)|end_|create_|add_|complete_|accept_|sync_)")
 SETTLES = {"generate_goals", "sync_notes"}
 
 
@@ -92,7 +92,7 @@ def versions(case) -> None:
             with case(f"version {version} is negotiated"), Raw(repo) as raw:
                 assert raw.initialize(version)["protocolVersion"] == version
                 tools = raw.ask("tools/list")["result"]["tools"]
-                assert len(tools) == 40
+                assert len(tools) == 44
                 done = raw.call("bootstrap_session", ai_id="a")
                 assert done["isError"] is False and done["structuredContent"]["ok"] is True
                 assert raw.call("log_finding", finding="x")["isError"] is False

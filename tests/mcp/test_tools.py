@@ -78,6 +78,15 @@ async def session(client: Client, call: Checked, case) -> None:
     await call("log_decision", decision="Pass it", why="Simple", alternatives=["A global"])
     await call("log_mistake", mistake="Tested the old build", prevention="Build first")
     await call("log_evidence", command="make check", exit_code=0, files=["README.md"])
+    wrong = await call("log_finding", "wrong", finding="The parser keeps no tokens")
+    said = await call("replace_claim", claim_id=wrong["id"], text="The parser keeps two tokens", why="Read it")
+    with case("replace_claim stores one of the same kind, and says of whom the old one is"):
+        assert (said["kind"], said["of"], said["of_ai_id"]) == ("finding", wrong["id"], "claude-code") and said["id"] != wrong["id"]
+    await call("retract_claim", claim_id=said["id"], why="It keeps one")
+    await call("confirm_claim", claim_id=finding["id"])
+    said = await call("undo_last")
+    with case("undo_last takes the confirmation back"):
+        assert said["kind"] == "confirm"
     with case("an entry's kind and session are said"):
         assert finding["kind"] == "finding" and finding["session_id"] == own and UUID.fullmatch(finding["id"])
 

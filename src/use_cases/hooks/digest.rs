@@ -19,7 +19,7 @@ pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Id
     let new = || records.iter().copied().filter(|record| since.is_none_or(|id| record.envelope.id > *id));
     let upto = new().filter(|record| own(&record)).map(|record| record.envelope.id.clone()).max()?;
     let all = SessionRecords::collect(records.iter().copied(), session)?;
-    let session_records = SessionRecords::collect(new(), session)?;
+    let session_records = SessionRecords::collect(new(), session)?.with_ends();
     let question = |of: &Id| {
         records.iter().find_map(|record| match &record.body {
             Body::Unknown(unknown) if record.envelope.id == *of => Some(unknown.text.clone()),

@@ -443,6 +443,12 @@ fn a_claim_holds_until_its_date_and_then_comes_last_with_a_mark() {
     assert!(!text.contains("held until"), "{text}");
     let text = repo.run_with_env(&env, ["search", "mirror"]).ok().out;
     assert!(text.contains("held until 2026-06-30"), "{text}");
+    // what is read later says so itself
+    repo.json(["handoff"]);
+    for words in [&["show"][..], &["resume"], &["log", "--handoffs"]] {
+        let text = repo.run(words).ok().out;
+        assert!(text.contains("the mirror is down (until 2026-06-30)"), "{text}");
+    }
     // a replacement has a time of its own
     let new = id(&repo.json(["replace", &short, "the mirror is down again", "--until", "2026-12-31"]));
     assert_eq!(state(&repo, &new)["until"], "2026-12-31T23:59:59Z");
