@@ -2,6 +2,7 @@
 
 use empirica_notes::error::{Terms, blank, empirica};
 use git_empirica::mcp::ToolTerms;
+use git_empirica::text::tokens::CAN_COUNT;
 use serde_json::{Value, json};
 
 use crate::mcp::server::Client;
@@ -16,8 +17,10 @@ fn tokens(all: bool) -> usize {
 #[test]
 fn the_list_costs_few_tokens() {
     let (core, all) = (tokens(false), tokens(true));
-    assert!(core <= 2500, "core: {core}");
-    assert!(all <= 6000, "all: {all}");
+    // an estimate may be 10 % above the count
+    let most = |count: usize| if CAN_COUNT { count } else { count * 11 / 10 };
+    assert!(core <= most(2500), "core: {core}");
+    assert!(all <= most(6000), "all: {all}");
     assert_eq!(git_empirica::mcp::listed(false).len(), 12);
 }
 

@@ -98,6 +98,13 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
             if has_retracts && matches!(record.body, Body::Handoff(_) | Body::Digest(_)) {
                 let gone = gone_of(db, &record.body.quoted_claims())?;
                 record.body.retain_claims(|id| !gone.contains(id));
+                if let Body::Handoff(handoff) = &mut record.body
+                    && !handoff.sources.is_empty()
+                {
+                    let gone = locations(db, texts, one.r, &format!("{}source", schema::GONE))?;
+                    let held = if gone.is_empty() { gone.clone() } else { locations(db, texts, one.r, "source")? };
+                    handoff.sources.retain(|location| !gone.contains(location) || held.contains(location));
+                }
             }
             if one.is_conflicting {
                 out.conflicting_ids.insert(record.envelope.id.clone());
@@ -110,6 +117,17 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
         }
     }
     Ok(out)
+}
+
+/// The sources in rows of a kind that the session of a record logged.
+fn locations(db: &Connection, texts: &Texts<'_>, r: i64, kind: &str) -> Result<BTreeSet<String>, IndexError> {
+    let of_session = "+kind = ? AND s = (SELECT s FROM record WHERE r = ?)";
+    let scan = read(db, texts, found(db, of_session, params![kind, r])?)?;
+    let sources = scan.records().chain(scan.retracted()).filter_map(|record| match &record.body {
+        Body::Source(source) => Some(source.location.clone()),
+        _ => None,
+    });
+    Ok(sources.collect())
 }
 
 /// Which of these records are not in force.

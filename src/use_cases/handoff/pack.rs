@@ -249,7 +249,7 @@ pub fn is_derived(list: &BudgetList) -> bool {
 fn without_id(claim: &impl Serialize) -> Value {
     let mut json = json!(claim);
     if let Value::Object(keys) = &mut json {
-        keys.shift_remove("id");
+        keys.shift_remove("claim_id");
     }
     json
 }

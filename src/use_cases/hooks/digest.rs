@@ -28,7 +28,8 @@ pub fn digest(records: &[&Record], session: &SessionId, is_reported: impl Fn(&Id
     };
     let answers = new().filter(|record| own(&record)).filter_map(|record| match &record.body {
         Body::Resolve(resolve) => {
-            Some(Reply { question: question(&resolve.of).unwrap_or_default(), answer: resolve.text.clone() })
+            let id = Some(resolve.of.clone());
+            Some(Reply { id, question: question(&resolve.of).unwrap_or_default(), answer: resolve.text.clone() })
         }
         _ => None,
     });
@@ -111,7 +112,10 @@ mod tests {
             Body::Resolve(Resolve { of: unknown.envelope.id.clone(), text: "so".into(), concerns: Vec::new() }),
         );
         let second = digest(&[&unknown, &reported, &answer], &session(), |_| true).unwrap();
-        assert_eq!(second.answers, [Reply { question: "why?".into(), answer: "so".into() }]);
+        assert_eq!(
+            second.answers,
+            [Reply { id: Some(unknown.envelope.id.clone()), question: "why?".into(), answer: "so".into() }]
+        );
         assert!(second.unknowns.is_empty());
     }
 

@@ -72,7 +72,7 @@ fn a_bare_handoff_draws_everything_from_the_journal_the_assessments_and_git() {
     );
     let failed = &h["dead_ends"][0];
     assert_eq!((&failed["approach"], &failed["why"]), (&json!("Retry"), &json!("It hides the cause")));
-    assert!(failed["id"].is_string(), "{failed}");
+    assert!(failed["claim_id"].is_string(), "{failed}");
     assert_eq!(h["decisions"][0]["alternatives"], json!(["Local time", "Ticks"]));
     let mistake = &h["mistakes"][0];
     assert_eq!((&mistake["text"], &mistake["prevention"]), (&json!("Ran on prod"), &json!("Check the host")));

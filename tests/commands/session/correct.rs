@@ -558,6 +558,33 @@ fn a_handoff_for_uncommitted_work_keeps_its_corrections_on_the_commit() {
 }
 
 #[test]
+fn a_source_and_the_answer_to_a_question_go_with_them() {
+    let place = Sandbox::new();
+    let repo = place.set_up("r");
+    let ada = repo.start("ada", "Learn");
+    let asked = id(&repo.json(["unknown", &format!("which {WORD}?")]));
+    repo.json(["resolve", &asked, "this one"]);
+    repo.json(["finding", "stays"]);
+    repo.commit("c", "c", "work");
+    let source = id(&repo.json(["source", &format!("https://{WORD}.example")]));
+    repo.json(["source", "https://twice.example"]);
+    let twice = id(&repo.json(["source", "https://twice.example"]));
+    repo.json(["flush"]);
+    let log = || repo.run(["log", "--digests"]).ok().out;
+    assert!(log().contains(WORD), "{}", log());
+    repo.json(["retract", &asked, "--why", "not asked"]);
+    repo.json(["flush"]);
+    assert!(log().contains("stays") && !log().contains(WORD), "{}", log());
+    repo.json(["handoff", "--session", &ada]);
+    let shown = || repo.run(["show"]).ok().out;
+    assert!(shown().contains(WORD) && shown().contains("twice.example"), "{}", shown());
+    for gone in [&source, &twice] {
+        repo.json(["retract", gone, "--why", "wrong"]);
+    }
+    with_every_index(&repo, || assert!(!shown().contains(WORD) && shown().contains("twice.example"), "{}", shown()));
+}
+
+#[test]
 fn undo_takes_a_claim_out_of_a_digest() {
     let place = Sandbox::new();
     let repo = place.set_up("r");

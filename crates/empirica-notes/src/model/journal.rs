@@ -80,7 +80,7 @@ pub struct Resolve {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadEnd {
     /// In a handoff or digest the record; `None` if the text was given with the handoff itself, and in the record.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "claim_id", skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
     /// The approach.
     pub approach: String,
@@ -100,7 +100,7 @@ pub struct DeadEnd {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mistake {
     /// In a handoff or digest the record; `None` if the text was given with the handoff itself, and in the record.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "claim_id", skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
     /// The mistake.
     pub text: String,
@@ -121,7 +121,7 @@ pub struct Mistake {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
     /// In a handoff or digest the record; `None` if the text was given with the handoff itself, and in the record.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "claim_id", skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
     /// The decision.
     pub text: String,

@@ -27,6 +27,7 @@ impl Body {
                 ([&mut of.findings, &mut of.unknowns], &mut of.decisions, &mut of.dead_ends, &mut of.mistakes)
             }
             Body::Digest(of) => {
+                of.answers.retain(|reply| holds(&reply.id));
                 ([&mut of.findings, &mut of.unknowns], &mut of.decisions, &mut of.dead_ends, &mut of.mistakes)
             }
             _ => return,

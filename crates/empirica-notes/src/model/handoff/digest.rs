@@ -10,6 +10,9 @@ use crate::model::journal::{DeadEnd, Decision, Mistake};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Reply {
+    /// The record of the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Id>,
     /// The question; empty if its record is not stored here.
     pub question: String,
     pub answer: String,
