@@ -12,10 +12,9 @@ pub fn is_claim(body: &Body) -> bool {
     CLAIMS.contains(&body.kind()) || matches!(body, Body::Source(_))
 }
 
-/// Whether the time of a claim, if it is limited, is over.
-pub fn has_run_out(context: &CommandContext<'_>, until: Option<&str>) -> bool {
-    let end = until.and_then(|until| DateTime::parse_from_rfc3339(until).ok());
-    end.is_some_and(|end| end < context.store.now())
+/// Whether the time of a claim that holds until then, RFC 3339, is over.
+pub fn has_run_out(context: &CommandContext<'_>, until: &str) -> bool {
+    DateTime::parse_from_rfc3339(until).is_ok_and(|end| end < context.store.now())
 }
 
 /// What others say of a record, and whether its time is over. It is in force unless one retracts or replaces it.
@@ -63,7 +62,7 @@ impl Standing {
     pub fn why_gone(&self) -> String {
         let each = self.retracts.iter().map(|(envelope, retract)| {
             let what = match &retract.by {
-                Some(by) => format!("replaced it by {}", by.short()),
+                Some(by) => format!("replaced it with {}", by.short()),
                 None => "retracted it".to_owned(),
             };
             let why = retract.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
@@ -87,6 +86,6 @@ pub fn standing(context: &CommandContext<'_>, of: &Record) -> Result<Standing> {
         confirmed: newest.map(|record| record.envelope.clone()),
         replaces: index.replaced_by(id)?,
         rivals: index.rivals(id)?,
-        ran_out: of.body.until().filter(|until| has_run_out(context, Some(until))).map(str::to_owned),
+        ran_out: of.body.until().filter(|until| has_run_out(context, until)).map(str::to_owned),
     })
 }

@@ -27,7 +27,7 @@ fn sessions(repo: &Repo<'_>) -> Vec<Value> {
 }
 
 /// Waits for background work of the hooks.
-fn soon(what: &str, is_so: impl Fn() -> bool) {
+pub fn soon(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..600 {
         if is_so() {
             return;

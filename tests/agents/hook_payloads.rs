@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::agents::agents_at_once::soon;
 use crate::commands::session::collect::here;
 use crate::support::harness::{Repo, RunOutput, Sandbox};
 
@@ -335,24 +336,13 @@ fn with_large_transcript<'r, 'p>(place: &Sandbox, repo: &'r Repo<'p>) -> (At<'r,
     (claude, transcript)
 }
 
-/// Waits for what goes on beside the agent.
-fn until(is_so: impl Fn() -> bool) {
-    for _ in 0..600 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    panic!("it did not come");
-}
-
 #[test]
 fn a_large_transcript_is_collected_beside_the_agent() {
     let place = Sandbox::new();
     let repo = place.init("large");
     let (claude, transcript) = with_large_transcript(&place, &repo);
     claude.quiet("SessionEnd", json!({"transcript_path": transcript, "reason": "other"}));
-    until(|| claude.own()["active"] == false);
+    soon("the end", || claude.own()["active"] == false);
     assert_eq!(repo.json(["query"])["total_found"], 1);
     let shown = repo.json(["session", "show", &claude.session]);
     assert!(shown["transcripts"][0]["rows"].as_u64().is_some_and(|rows| rows >= 3000), "{}", shown["transcripts"]);
@@ -365,7 +355,7 @@ fn a_session_whose_transcript_was_collected_ends_before_its_agent() {
     let (claude, transcript) = with_large_transcript(&place, &repo);
     let rows = || repo.json(["session", "show", &claude.session])["transcripts"][0]["rows"].as_u64();
     claude.quiet("Stop", json!({"transcript_path": transcript}));
-    until(|| rows().is_some());
+    soon("the transcript", || rows().is_some());
     let collected = rows();
     // as Claude Code does after the last turn
     let mut file = std::fs::OpenOptions::new().append(true).open(&transcript).expect("the transcript");

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::agents::agents_at_once::soon;
 use crate::agents::collect_all::{claude, claude_file, put};
 use crate::mcp::server::Client;
 use crate::support::harness::{Repo, RunOutput, Sandbox, fed};
@@ -134,16 +135,21 @@ fn without_an_id_the_process_of_the_agent_tells() {
     assert_eq!(first.ok("log_finding", json!({"finding": "y"}))["session_id"], sessions[0]);
 }
 
+/// A session that only its server knows, with a finding.
+fn served(place: &Sandbox, repo: &Repo<'_>, id: &str) -> Client {
+    let mut command = place.command(agent_program(place), &repo.path);
+    command.args(["-c", "git-empirica mcp; :"]).env("CLAUDE_CODE_SESSION_ID", id);
+    let mut client = Client::greeting(command, "claude-code");
+    client.ok("log_finding", json!({"finding": "x"}));
+    client
+}
+
 #[test]
 fn a_session_without_hooks_is_caught_up_after_its_agent_ended() {
     let place = Sandbox::new();
-    let agent = agent_program(&place);
     let repo = place.init("no hooks");
     repo.commit("a", "a", "first");
-    let mut command = place.command(&agent, &repo.path);
-    command.args(["-c", "git-empirica mcp; :"]).env("CLAUDE_CODE_SESSION_ID", "below");
-    let mut client = Client::greeting(command, "claude-code");
-    client.ok("log_finding", json!({"finding": "x"}));
+    let client = served(&place, &repo, "below");
     put(&place, &claude_file("below"), &claude("below", &repo.path.join("src"), 4), 4);
     let collected = || {
         repo.run(["resume"]).ok();
@@ -162,14 +168,9 @@ fn a_session_without_hooks_is_caught_up_after_its_agent_ended() {
 #[test]
 fn a_large_transcript_of_a_session_without_hooks_is_caught_up_beside_the_next_agent() {
     let place = Sandbox::new();
-    let agent = agent_program(&place);
     let repo = place.init("large");
     repo.commit("a", "a", "first");
-    let mut command = place.command(&agent, &repo.path);
-    command.args(["-c", "git-empirica mcp; :"]).env("CLAUDE_CODE_SESSION_ID", "large");
-    let mut client = Client::greeting(command, "claude-code");
-    client.ok("log_finding", json!({"finding": "x"}));
-    client.end();
+    served(&place, &repo, "large").end();
     let mut rows = claude("large", &repo.path, 4);
     let filler = json!({"type": "progress", "sessionId": "large", "cwd": repo.path, "data": "x".repeat(1000)});
     rows.extend(std::iter::repeat_n(filler, 700));
@@ -177,12 +178,7 @@ fn a_large_transcript_of_a_session_without_hooks_is_caught_up_beside_the_next_ag
     begin(&repo, "claude-code", "next");
     assert_eq!(repo.json(["session", "show", "next"])["active"], true);
     let of_large = || repo.json(["session", "show", "large"]);
-    for _ in 0..600 {
-        if of_large()["active"] == false {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    soon("the end", || of_large()["active"] == false);
     let shown = of_large();
     assert_eq!((&shown["active"], shown["handoffs"].as_array().map(Vec::len)), (&json!(false), Some(1)), "{shown}");
     assert!(shown["transcripts"][0]["rows"].as_u64().is_some_and(|rows| rows > 700), "{shown}");
@@ -192,18 +188,13 @@ fn a_large_transcript_of_a_session_without_hooks_is_caught_up_beside_the_next_ag
 #[test]
 fn a_transcript_that_cannot_be_read_keeps_no_session_from_beginning() {
     let place = Sandbox::new();
-    let agent = agent_program(&place);
     let repo = place.init("damaged");
     repo.commit("a", "a", "first");
     for (id, rows) in [
         ("bad", vec![json!({"type": "user", "sessionId": "bad", "cwd": repo.path})]),
         ("good", claude("good", &repo.path, 4)),
     ] {
-        let mut command = place.command(&agent, &repo.path);
-        command.args(["-c", "git-empirica mcp; :"]).env("CLAUDE_CODE_SESSION_ID", id);
-        let mut client = Client::greeting(command, "claude-code");
-        client.ok("log_finding", json!({"finding": id}));
-        client.end();
+        served(&place, &repo, id).end();
         put(&place, &claude_file(id), &rows, 4);
     }
     // no longer a file of Claude Code's

@@ -91,11 +91,10 @@ pub fn read_found<'f>(text: &[u8], wanted: &'f [FoundRecord]) -> Vec<(&'f FoundR
 /// Reads records, with the objects they are attached to.
 fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<Scan, IndexError> {
     let mut out = Scan::default();
-    let has_retracts = !select(db, "SELECT 1 FROM tally WHERE kind = 'retract' AND n > 0", [], |_| Ok(()))?.is_empty();
     for (note, wanted) in by_note(found) {
         let text = texts.get(db, note)?;
         for (one, line, mut record) in read_found(&text, &wanted) {
-            if has_retracts && matches!(record.body, Body::Handoff(_) | Body::Digest(_)) {
+            if record.body.quotes() && has_retracts(db)? {
                 let gone = gone_of(db, &record.body.quoted_claims())?;
                 record.body.retain_claims(|id| !gone.contains(id));
                 if let Body::Handoff(handoff) = &mut record.body
@@ -128,6 +127,10 @@ fn locations(db: &Connection, texts: &Texts<'_>, r: i64, kind: &str) -> Result<B
         _ => None,
     });
     Ok(sources.collect())
+}
+
+fn has_retracts(db: &Connection) -> Result<bool, IndexError> {
+    Ok(!select(db, "SELECT 1 FROM tally WHERE kind = 'retract' AND n > 0", [], |_| Ok(()))?.is_empty())
 }
 
 /// Which of these records are not in force.

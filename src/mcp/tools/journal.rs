@@ -287,7 +287,7 @@ impl Call for RetractClaim {
     }
 }
 
-/// Say that a finding, question, dead end, mistake, decision or source still holds.
+/// Confirm that a finding, question, dead end, mistake, decision or source still holds.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmClaim {

@@ -37,7 +37,9 @@ pub fn log(
     until: Option<&str>,
 ) -> Result<AddedClaim> {
     entry.set_led_from(context.led_from(led_from)?);
-    entry.set_until(until.map(|text| end(context, text)).transpose()?);
+    if let (Some(text), Some((_, until))) = (until, entry.claim_mut()) {
+        *until = Some(end(context, text)?);
+    }
     check(context, &mut entry)?;
     let warnings = match &entry {
         Body::Source(source) => paths::source(context, &source.location),

@@ -11,6 +11,7 @@ use crate::context::{CommandContext, names};
 use crate::use_cases::claim::add::{check, end};
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::git::Oid;
+use empirica_notes::model::journal::{DeadEnd, Decision};
 use empirica_notes::model::record::{Confirm, Retract};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
@@ -80,12 +81,15 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
         Change::Retract { why } => (None, Body::Retract(Retract { why: Some(why), ..retract })),
         Change::Confirm => (None, Body::Confirm(Confirm { of: of.clone() })),
         Change::Replace { text, why, until } => {
-            let (mut body, why) = successor(claim.body.clone(), text, why);
-            if let Some(text) = until {
-                body.set_until(Some(end(context, &text)?));
-            } else if claims::has_run_out(context, body.until()) {
-                body.set_until(None);
+            let mut body = claim.body.clone();
+            if let Some((own, end_of_old)) = body.claim_mut() {
+                *own = text;
+                *end_of_old = match until {
+                    Some(text) => Some(end(context, &text)?),
+                    None => end_of_old.take().filter(|end| !claims::has_run_out(context, end)),
+                };
             }
+            let why = with_reason(&mut body, why);
             check(context, &mut body)?;
             let successor = writer.new_record(&session.id, &session.ai, body);
             let by = Some(successor.envelope.id.clone());
@@ -104,41 +108,14 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
     Ok(Correction { id, kind, session_id: session.id, of, of_ai_id, claim, stored })
 }
 
-/// The claim that replaces one: its text, and its reason if it has one, are new; and why, if that is none of its own.
-fn successor(mut body: Body, text: String, why: Option<String>) -> (Body, Option<String>) {
-    let of_its_own = match &mut body {
-        Body::DeadEnd(dead_end) => {
-            dead_end.approach = text;
-            Some(&mut dead_end.why)
-        }
-        Body::Decision(decision) => {
-            decision.text = text;
-            Some(&mut decision.why)
-        }
-        Body::Finding(finding) => {
-            finding.text = text;
-            None
-        }
-        Body::Unknown(unknown) => {
-            unknown.text = text;
-            None
-        }
-        Body::Mistake(mistake) => {
-            mistake.text = text;
-            None
-        }
-        Body::Source(source) => {
-            source.location = text;
-            None
-        }
-        _ => None,
-    };
-    match (of_its_own, why) {
-        (Some(own), Some(why)) => {
+/// Sets the reason of a claim that has one of its own; returns that of any other.
+fn with_reason(body: &mut Body, why: Option<String>) -> Option<String> {
+    match (body, why) {
+        (Body::DeadEnd(DeadEnd { why: own, .. }) | Body::Decision(Decision { why: own, .. }), Some(why)) => {
             *own = why;
-            (body, None)
+            None
         }
-        (_, why) => (body, why),
+        (_, why) => why,
     }
 }
 
@@ -169,8 +146,8 @@ fn refuse_answered(context: &CommandContext<'_>, unknown: &Id, text: &str) -> Re
     let short = unknown.short();
     Err(Error::refused(format!("cannot replace unknown {short}: it is answered"))
         .provided(text)
-        .reason("its answer would not be one to the new question")
-        .suggest("Log the new question beside it, or another answer.")
+        .reason("the answer is to the question as it was asked")
+        .suggest("Log the new question, or add another answer.")
         .command(empirica("unknown").arg(text))
         .command(empirica("resolve").arg(short).arg(blank("<answer>")).flag("--again")))
 }
@@ -182,9 +159,9 @@ fn not_in_force(gone: &Record, standing: &Standing, name: &str, change: &Change)
     let error = error.reason(standing.why_gone());
     match standing.successors().last() {
         Some(newest) => error
-            .suggest(format!("To {verb} what replaced it, name that."))
+            .suggest(format!("To {verb} its replacement, give that id."))
             .alternative(newest.as_str())
             .command(empirica("show").arg(newest.short())),
-        None => error.suggest("Log it anew if it is true after all.").command(empirica("show").arg(short)),
+        None => error.suggest("If it is true after all, log it again.").command(empirica("show").arg(short)),
     }
 }

@@ -31,7 +31,7 @@ pub fn corrected(outcome: &correct::Correction) -> Answer {
     let done = match outcome.kind {
         "retract" => format!("Retracted {whose}."),
         "confirm" => format!("Confirmed {whose}."),
-        _ => format!("Replaced {whose} by {}.", outcome.id.short()),
+        _ => format!("Replaced {whose} with {}.", outcome.id.short()),
     };
     let text = record_line::text(&outcome.claim);
     Answer::new(outcome)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::context::CommandContext;
 use crate::index::RecordQuery;
 use empirica_notes::error::Result;
-use empirica_notes::model::Record;
+use empirica_notes::format::record::encode;
 use empirica_notes::store::FlushTiming;
 
 /// Adds retracts in force to the notes of handoffs and digests that quote what they name, so that readers of a single note, such as
@@ -21,9 +21,8 @@ pub fn complete(context: &CommandContext<'_>) -> Result<()> {
             lacks.extend(index.notes_of(&quoting.envelope.id)?.difference(&has).copied());
         }
         // a record of a later version may have keys that this program does not know
-        let is_whole =
-            |record: &Record| retracts.line(id) == Some(empirica_notes::format::record::encode(record).as_bytes());
-        if !lacks.is_empty() && is_whole(retract) {
+        let is_whole = retracts.line(id) == Some(encode(retract).as_bytes());
+        if is_whole && !lacks.is_empty() {
             context.store.writer().append_in_notes(retract, &lacks, None, FlushTiming::Now)?;
         }
     }

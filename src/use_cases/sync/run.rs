@@ -88,7 +88,9 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     }
     if !request.dry_run {
         outcome.warnings.extend(store.reconcile());
-        quoted::complete(context)?;
+        if outcome.remotes.iter().any(|remote| remote.incoming.records > 0) {
+            quoted::complete(context)?;
+        }
     }
     failed.map_or(Ok(outcome), Err)
 }

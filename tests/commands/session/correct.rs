@@ -62,7 +62,7 @@ fn a_claim_of_another_is_replaced_in_every_view() {
         });
         let shown = repo.run(["show", &old]).ok().out;
         assert!(
-            shown.starts_with("No longer holds: bob replaced it by ") && shown.contains(": looked closer."),
+            shown.starts_with("No longer holds: bob replaced it with ") && shown.contains(": looked closer."),
             "{shown}"
         );
         repo.json(["flush"]);
@@ -200,7 +200,7 @@ fn what_cannot_be_corrected_is_refused_with_what_can() {
     for verb in [&["replace", &old, "x"][..], &["retract", &old, "--why", "x"], &["confirm", &old]] {
         let text = repo.fails(1, verb);
         assert_eq!(text["error"], format!("cannot {} finding {}: it no longer holds", verb[0], &old[28..]));
-        assert!(text["reason"].as_str().is_some_and(|why| why.starts_with("ada replaced it by ")), "{text}");
+        assert!(text["reason"].as_str().is_some_and(|why| why.starts_with("ada replaced it with ")), "{text}");
         assert_eq!(text["alternatives"], json!([new]));
     }
     let text = repo.fails(1, ["replace", &gone, "x"]);
@@ -275,7 +275,7 @@ fn two_clones_that_replace_one_claim_disagree_and_both_win() {
         });
     }
     let text = repos[0].run(["show", &last]).ok().out;
-    assert!(text.contains(&format!("Disagrees with {}: they replace the same.", &made[0][28..])), "{text}");
+    assert!(text.contains(&format!("Disagrees with {}: they replace the same claim.", &made[0][28..])), "{text}");
     // one of them gives in
     repos[0].json(["retract", &made[0], "--why", "three is right"]);
     assert_eq!(state(&repos[0], &last)["disagrees_with"], json!([]));
@@ -609,7 +609,7 @@ fn a_correction_is_not_undone_by_a_redaction_nor_a_late_clock() {
     let retract = id(&repo.json(["retract", &old, "--why", "wrong"]));
     repo.json(["flush"]);
     let text = repo.fails(1, ["redact", &retract]);
-    assert!(text["error"].as_str().is_some_and(|text| text.ends_with("it keeps a claim out of force")), "{text}");
+    assert!(text["error"].as_str().is_some_and(|text| text.ends_with("it retracts a claim")), "{text}");
     nowhere(&repo);
     repo.json(["redact", &old]);
     nowhere(&repo);

@@ -207,14 +207,14 @@ kinds! {
 /// Declares the journal entries that can name the record they follow from, each with the keys of its own texts, the main
 /// one first. Claims are searched, related to later tasks and listed in handoffs.
 macro_rules! entries {
-    (claims { $($word:literal $claim:ident($($claim_key:ident),+),)* } others { $($other:ident($($other_key:ident),+),)* }) => {
+    (claims { $($word:literal $claim:ident($main:ident $(, $more:ident)*),)* } source { $source:ident($location:ident) } others { $($other:ident($key:ident),)* }) => {
         /// The words of the kinds of claims.
         pub const CLAIMS: &[&str] = &[$($word),*];
 
         /// The keys of the texts of a kind of claim; `None` for any other kind.
         pub(crate) fn claim_keys(kind: &str) -> Option<&'static [&'static str]> {
             match kind {
-                $($word => Some(&[$(stringify!($claim_key)),+]),)*
+                $($word => Some(&[stringify!($main) $(, stringify!($more))*]),)*
                 _ => None,
             }
         }
@@ -223,8 +223,9 @@ macro_rules! entries {
             /// The own texts of an entry with their keys, the main one first; empty for any other kind.
             pub fn own_texts(&self) -> Vec<(&'static str, &str)> {
                 let keys = match self {
-                    $(Body::$claim(body) => vec![$((stringify!($claim_key), body.$claim_key.texts())),+],)*
-                    $(Body::$other(body) => vec![$((stringify!($other_key), body.$other_key.texts())),+],)*
+                    $(Body::$claim(body) => vec![(stringify!($main), body.$main.texts()) $(, (stringify!($more), body.$more.texts()))*],)*
+                    Body::$source(body) => vec![(stringify!($location), body.$location.texts())],
+                    $(Body::$other(body) => vec![(stringify!($key), body.$key.texts())],)*
                     _ => Vec::new(),
                 };
                 keys.into_iter().flat_map(|(key, texts)| texts.iter().map(move |text| (key, text.as_str()))).collect()
@@ -234,6 +235,7 @@ macro_rules! entries {
             pub fn led_from(&self) -> Option<&Id> {
                 match self {
                     $(Body::$claim(body) => body.led_from.as_ref(),)*
+                    Body::$source(body) => body.led_from.as_ref(),
                     $(Body::$other(body) => body.led_from.as_ref(),)*
                     _ => None,
                 }
@@ -243,8 +245,27 @@ macro_rules! entries {
             pub fn set_led_from(&mut self, from: Option<Id>) {
                 match self {
                     $(Body::$claim(body) => body.led_from = from,)*
+                    Body::$source(body) => body.led_from = from,
                     $(Body::$other(body) => body.led_from = from,)*
                     _ => {}
+                }
+            }
+
+            /// The main text of a claim or source, and until when it holds, RFC 3339 UTC; `None` for any other kind.
+            pub fn claim_mut(&mut self) -> Option<(&mut String, &mut Option<String>)> {
+                match self {
+                    $(Body::$claim(body) => Some((&mut body.$main, &mut body.until)),)*
+                    Body::$source(body) => Some((&mut body.$location, &mut body.until)),
+                    _ => None,
+                }
+            }
+
+            /// Until when a claim or source holds, RFC 3339 UTC; `None` if that is not limited, and for any other kind.
+            pub fn until(&self) -> Option<&str> {
+                match self {
+                    $(Body::$claim(body) => body.until.as_deref(),)*
+                    Body::$source(body) => body.until.as_deref(),
+                    _ => None,
                 }
             }
         }
@@ -259,7 +280,8 @@ entries! {
         "decision" Decision(text, why, alternatives),
         "mistake" Mistake(text, prevention),
     }
-    others { Source(location), Evidence(command), Activity(text), }
+    source { Source(location) }
+    others { Evidence(command), Activity(text), }
 }
 
 /// The texts of a claim.
@@ -285,32 +307,6 @@ impl Body {
             let mut texts = self.own_texts().into_iter().map(|(_, text)| text);
             Claim { text: texts.next().unwrap_or_default(), more: texts.collect() }
         })
-    }
-
-    /// Until when a claim or source holds, RFC 3339 UTC; `None` if that is not limited, and for other kinds.
-    pub fn until(&self) -> Option<&str> {
-        match self {
-            Body::Finding(Finding { until, .. })
-            | Body::Unknown(Unknown { until, .. })
-            | Body::DeadEnd(DeadEnd { until, .. })
-            | Body::Mistake(Mistake { until, .. })
-            | Body::Decision(Decision { until, .. })
-            | Body::Source(Source { until, .. }) => until.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// Sets it; no effect on other kinds.
-    pub fn set_until(&mut self, new: Option<String>) {
-        match self {
-            Body::Finding(Finding { until, .. })
-            | Body::Unknown(Unknown { until, .. })
-            | Body::DeadEnd(DeadEnd { until, .. })
-            | Body::Mistake(Mistake { until, .. })
-            | Body::Decision(Decision { until, .. })
-            | Body::Source(Source { until, .. }) => *until = new,
-            _ => {}
-        }
     }
 
     /// Whether it only attaches other records, or qualifies them.

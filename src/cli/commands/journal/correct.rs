@@ -24,7 +24,7 @@ pub enum CorrectCommand {
         /// Of a dead end or a decision its new reason, else why it is replaced
         #[arg(long, value_name = "TEXT")]
         why: Option<String>,
-        /// Until when it holds, a date in any form of git
+        /// The date until which it holds, in any format of git
         #[arg(long, value_name = "DATE")]
         until: Option<String>,
         #[command(flatten)]
@@ -43,7 +43,7 @@ pub enum CorrectCommand {
         #[command(flatten)]
         author: Author,
     },
-    /// Say that a finding, question, dead end, mistake, decision or source still holds
+    /// Confirm that a finding, question, dead end, mistake, decision or source still holds
     Confirm {
         /// Its id, or a unique part of it
         #[arg(value_name = "ID")]

@@ -21,7 +21,7 @@ pub struct EntryArguments {
 /// Common arguments of claims.
 #[derive(Debug, Args)]
 pub struct ClaimArguments {
-    /// Until when it holds, a date in any form of git
+    /// The date until which it holds, in any format of git
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
     #[command(flatten)]

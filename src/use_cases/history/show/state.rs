@@ -72,7 +72,7 @@ fn state_text(standing: &Standing) -> String {
         add(format!("Replaces {}.", names(&standing.replaces)));
     }
     if !standing.rivals.is_empty() {
-        add(format!("Disagrees with {}: they replace the same.", names(&standing.rivals)));
+        add(format!("Disagrees with {}: they replace the same claim.", names(&standing.rivals)));
     }
     out
 }

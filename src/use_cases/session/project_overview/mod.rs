@@ -93,7 +93,7 @@ fn read_for(
     }
     let has_replacements = index.has_replacements()?;
     let rivals = |id: &Id| if has_replacements { index.rivals(id) } else { Ok(Vec::new()) };
-    overview.set_states(|until| claims::has_run_out(context, Some(until)), rivals)?;
+    overview.set_states(|until| claims::has_run_out(context, until), rivals)?;
     let memory = load_memory(&index, &overview)?;
     Ok(ProjectOverviewOutcome { overview, memory, named: false, warnings })
 }

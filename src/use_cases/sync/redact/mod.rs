@@ -133,9 +133,9 @@ fn resolve(context: &CommandContext<'_>, name: &str) -> Result<Id> {
         }
     };
     match record.body {
-        Body::Retract(retract) => Err(Error::refused(format!("cannot redact '{name}': it keeps a claim out of force"))
+        Body::Retract(retract) => Err(Error::refused(format!("cannot redact '{name}': it retracts a claim"))
             .provided(name)
-            .reason("without it, what it retracts or replaces would hold again")
+            .reason("without it, the claim would hold again")
             .suggest(text![
                 "Redact the claim, or remove a secret in the reason with ",
                 empirica("redact").flag("--secrets"),

@@ -6,32 +6,39 @@ use crate::model::record::retracted;
 use crate::model::{Body, Id, Record};
 
 impl Body {
+    /// Whether it quotes claims: a handoff or digest.
+    pub fn quotes(&self) -> bool {
+        matches!(self, Body::Handoff(_) | Body::Digest(_))
+    }
+
     /// The ids of the claims in a handoff or digest; none for other records.
     pub fn quoted_claims(&self) -> BTreeSet<Id> {
         let mut out = BTreeSet::new();
-        // looks at each and keeps all
-        self.clone().retain_claims(|id| {
-            out.insert(id.clone());
-            true
-        });
+        if self.quotes() {
+            // looks at each and keeps all
+            self.clone().retain_claims(|id| {
+                out.insert(id.clone());
+                true
+            });
+        }
         out
     }
 
     /// Leaves out of a handoff or digest the claims for which `holds` is false; those without an id are kept. No effect on
     /// other records.
     pub fn retain_claims(&mut self, mut holds: impl FnMut(&Id) -> bool) {
-        let mut holds = |id: &Option<Id>| id.as_ref().is_none_or(&mut holds);
         let (items, decisions, dead_ends, mistakes) = match self {
             Body::Handoff(of) => {
-                of.relevant.retain(|relevant| holds(&Some(relevant.id.clone())));
+                of.relevant.retain(|relevant| holds(&relevant.id));
                 ([&mut of.findings, &mut of.unknowns], &mut of.decisions, &mut of.dead_ends, &mut of.mistakes)
             }
             Body::Digest(of) => {
-                of.answers.retain(|reply| holds(&reply.id));
+                of.answers.retain(|reply| reply.id.as_ref().is_none_or(&mut holds));
                 ([&mut of.findings, &mut of.unknowns], &mut of.decisions, &mut of.dead_ends, &mut of.mistakes)
             }
             _ => return,
         };
+        let mut holds = |id: &Option<Id>| id.as_ref().is_none_or(&mut holds);
         items.into_iter().for_each(|items| items.retain(|item| holds(&item.id)));
         decisions.retain(|decision| holds(&decision.id));
         dead_ends.retain(|dead_end| holds(&dead_end.id));

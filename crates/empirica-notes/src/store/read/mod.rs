@@ -95,7 +95,7 @@ impl Scan {
         }
         let retracts: Vec<RecordEntry> = self.retracts.keys().filter_map(|id| self.get(id)).cloned().collect();
         for (_, entry) in self.entries.values_mut() {
-            if matches!(entry.record.body, Body::Handoff(_) | Body::Digest(_)) {
+            if entry.record.body.quotes() {
                 let beside = retracts.iter().filter(|retract| !retract.on.is_disjoint(&entry.on));
                 let gone = gone_by(beside.map(|retract| &retract.record));
                 entry.record.body.retain_claims(|id| !gone.contains(id));
