@@ -10,7 +10,7 @@ pub const NAMES: [&str; 3] = ["replace", "retract", "confirm"];
 /// One command per change.
 #[derive(Debug, Subcommand)]
 pub enum CorrectCommand {
-    /// Replace a finding, question, dead end, mistake, decision or source that is wrong
+    /// Replace an entry that is wrong: a finding, question, dead end, mistake, decision or source
     ///
     /// The new one is of the same kind, and holds as long as the old one without --until; the old one is left to show and
     /// search --all, which tell what replaced it.
@@ -30,7 +30,7 @@ pub enum CorrectCommand {
         #[command(flatten)]
         author: Author,
     },
-    /// Withdraw a finding, question, dead end, mistake, decision or source that is wrong
+    /// Withdraw an entry that is wrong: a finding, question, dead end, mistake, decision or source
     ///
     /// It is left to show and search --all, which tell why. redact removes a record everywhere.
     Retract {
@@ -43,7 +43,7 @@ pub enum CorrectCommand {
         #[command(flatten)]
         author: Author,
     },
-    /// Confirm that a finding, question, dead end, mistake, decision or source still holds
+    /// Confirm that an entry still holds: a finding, question, dead end, mistake, decision or source
     Confirm {
         /// Its id, or a unique part of it
         #[arg(value_name = "ID")]
