@@ -10,7 +10,7 @@ use crate::fold::journal::{answers, goals, sessions};
 use crate::text::shorten::short;
 use empirica_notes::model::goal::GoalState;
 use empirica_notes::model::handoff::{Assessed, HandoffEvidence, Item, ToolUse};
-use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
+use empirica_notes::model::journal::{DeadEnd, Decision, Mistake, UNTIL_CHANGED};
 use empirica_notes::model::record::Retract;
 use empirica_notes::model::session::Session;
 use empirica_notes::model::vectors::Vectors;
@@ -92,15 +92,20 @@ impl SessionRecords {
     /// With the end in the text of each claim that holds only for a time, for handoffs and digests, which are read later.
     pub fn with_ends(mut self) -> Self {
         let ends = std::mem::take(&mut self.ends);
-        let add = |id: &Option<Id>, text: &mut String| {
-            if let Some(end) = id.as_ref().and_then(|id| ends.get(id)) {
-                text.push_str(&format!(" (until {})", end.get(..10).unwrap_or(end)));
+        self.marked(|id, text| {
+            if let Some(end) = id.and_then(|id| ends.get(id)) {
+                let end = if end == UNTIL_CHANGED { "its code changes" } else { end.get(..10).unwrap_or(end) };
+                text.push_str(&format!(" (until {end})"));
             }
-        };
-        self.findings.iter_mut().chain(&mut self.unknowns).for_each(|item| add(&item.id, &mut item.text));
-        self.decisions.iter_mut().for_each(|decision| add(&decision.id, &mut decision.text));
-        self.dead_ends.iter_mut().for_each(|dead_end| add(&dead_end.id, &mut dead_end.approach));
-        self.mistakes.iter_mut().for_each(|mistake| add(&mistake.id, &mut mistake.text));
+        })
+    }
+
+    /// With something added to the texts of claims.
+    pub fn marked(mut self, add: impl Fn(Option<&Id>, &mut String)) -> Self {
+        self.findings.iter_mut().chain(&mut self.unknowns).for_each(|item| add(item.id.as_ref(), &mut item.text));
+        self.decisions.iter_mut().for_each(|decision| add(decision.id.as_ref(), &mut decision.text));
+        self.dead_ends.iter_mut().for_each(|dead_end| add(dead_end.id.as_ref(), &mut dead_end.approach));
+        self.mistakes.iter_mut().for_each(|mistake| add(mistake.id.as_ref(), &mut mistake.text));
         self
     }
 
@@ -176,15 +181,11 @@ impl SessionRecords {
                     None => out.unknowns.push(item(&unknown.text)),
                 },
                 Body::DeadEnd(dead_end) => {
-                    out.dead_ends.push(DeadEnd { id, led_from: None, until: None, ..dead_end.clone() });
+                    out.dead_ends.push(DeadEnd { id, ..dead_end.quoted() });
                     out.dead_end_ids.push(record.envelope.id.clone());
                 }
-                Body::Mistake(mistake) => {
-                    out.mistakes.push(Mistake { id, led_from: None, until: None, ..mistake.clone() })
-                }
-                Body::Decision(decision) => {
-                    out.decisions.push(Decision { id, led_from: None, until: None, ..decision.clone() })
-                }
+                Body::Mistake(mistake) => out.mistakes.push(Mistake { id, ..mistake.quoted() }),
+                Body::Decision(decision) => out.decisions.push(Decision { id, ..decision.quoted() }),
                 Body::Source(source) => {
                     out.sources.extend(consulted.insert(&source.location).then(|| source.location.clone()));
                 }

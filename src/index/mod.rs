@@ -56,12 +56,18 @@ pub struct IndexCache {
     limit: Cell<Option<Duration>>,
     is_late: Cell<bool>,
     is_kept: Cell<bool>,
+    leaves_file: Cell<bool>,
 }
 
 impl IndexCache {
     /// From now on, an index that takes longer to update is not opened.
     pub fn limit(&self, limit: Duration) {
         self.limit.set(Some(limit));
+    }
+
+    /// From now on, an index that is not current is built in memory, and no file is written.
+    pub fn leave_file(&self) {
+        self.leaves_file.set(true);
     }
 
     /// From now on, the opened index is read even if records are added.
@@ -96,7 +102,8 @@ impl IndexCache {
         }
         let files = Files::within(store.paths());
         let until = self.limit.get().map(|limit| Instant::now() + limit);
-        let opened = IndexUpdate { store, files, wanted, key: &key, progress: &self.progress, until }.open();
+        let writes = !self.leaves_file.get();
+        let opened = IndexUpdate { store, files, wanted, key: &key, progress: &self.progress, until, writes }.open();
         self.is_late.set(matches!(opened, Err(IndexError::Late)));
         let db = opened?;
         let opened = Rc::new(OpenIndex { db, key, texts: SharedCache::default() });
@@ -112,6 +119,7 @@ struct IndexUpdate<'o> {
     key: &'o str,
     progress: &'o RefCell<Option<Progress>>,
     until: Option<Instant>,
+    writes: bool,
 }
 
 impl IndexUpdate<'_> {
@@ -120,7 +128,7 @@ impl IndexUpdate<'_> {
             if let Some(db) = self.current() {
                 return Ok(db);
             }
-            match self.update() {
+            match if self.writes { self.update() } else { Ok(None) } {
                 Ok(Some(db)) => return Ok(db),
                 Err(error @ (IndexError::Notes(_) | IndexError::Late)) => return Err(error),
                 Ok(None) | Err(IndexError::File(_) | IndexError::Lost) => {}

@@ -9,6 +9,7 @@ use crate::render::safe;
 use empirica_notes::error::empirica;
 use empirica_notes::git::parse_oid;
 use empirica_notes::model::handoff::{Calibration, Trajectory};
+use empirica_notes::model::journal::UNTIL_CHANGED;
 use empirica_notes::model::{Envelope, Id, Vector, Vectors};
 
 /// An RFC 3339 time as `2026-01-31 12:34 UTC`; other texts unchanged.
@@ -123,6 +124,16 @@ pub fn decision(text: &str, why: &str, alternatives: &[String]) -> String {
         if alternatives.is_empty() { String::new() } else { format!("; rejected: {}", alternatives.join("; ")) };
     let why = if why.is_empty() { String::new() } else { format!(" — {why}") };
     format!("{text}{why}{rejected}")
+}
+
+/// Until when a claim holds, or held.
+pub fn until(until: &str, is_over: bool) -> String {
+    let verb = if is_over { "held" } else { "holds" };
+    match until {
+        UNTIL_CHANGED if is_over => "held until its code changed".to_owned(),
+        UNTIL_CHANGED => "holds until its code changes".to_owned(),
+        until => format!("{verb} until {}", date(until)),
+    }
 }
 
 /// The claims that a claim disagrees with; `None` without any.

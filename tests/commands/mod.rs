@@ -1,6 +1,7 @@
 //! Commands of the program, one by one.
 
 pub mod assess;
+pub mod code;
 pub mod handoff;
 pub mod history;
 pub mod output;

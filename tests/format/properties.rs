@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use empirica_notes::format::{blocks, lines, record};
 use empirica_notes::model::assessment::{Assessment, Checkpoint, Trigger};
 use empirica_notes::model::goal::{Goal, Priority};
+use empirica_notes::model::journal::anchor::Anchor;
 use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, Mistake, Unknown};
 use empirica_notes::model::record::Attach;
 use empirica_notes::model::record::{Confirm, Retract};
@@ -219,36 +220,35 @@ fn maybe() -> impl Strategy<Value = Option<String>> {
 
 fn body() -> impl Strategy<Value = Body> {
     let text = any::<String>;
+    let at = || {
+        let anchor = (text(), proptest::option::of(any::<(u32, u32)>()), text(), text());
+        vec(anchor.prop_map(|(path, lines, blob, hash)| Anchor { path, lines, blob, hash }), 0..3)
+    };
     let led = || proptest::option::of((0u64..99).prop_map(id));
     let unit = || proptest::option::of(0.0..=1.0f64);
     prop_oneof![
-        (text(), unit(), maybe(), maybe(), led()).prop_map(|(text, impact, memory, until, led_from)| Body::Finding(
-            Finding { text, impact, memory, until, led_from }
-        )),
-        (text(), maybe(), led()).prop_map(|(text, until, led_from)| Body::Unknown(Unknown { text, until, led_from })),
-        (text(), text(), maybe(), led()).prop_map(|(approach, why, until, led_from)| Body::DeadEnd(DeadEnd {
-            id: None,
-            approach,
-            why,
-            until,
-            led_from
-        })),
-        (text(), maybe(), maybe(), led()).prop_map(|(text, prevention, until, led_from)| Body::Mistake(Mistake {
-            id: None,
-            text,
-            prevention,
-            until,
-            led_from
-        })),
-        (text(), text(), vec(text(), 0..3), maybe(), led()).prop_map(|(text, why, alternatives, until, led_from)| {
-            Body::Decision(Decision { id: None, text, why, alternatives, until, led_from })
+        (text(), unit(), maybe(), maybe(), at(), led()).prop_map(|(text, impact, memory, until, anchors, led_from)| {
+            Body::Finding(Finding { text, impact, memory, until, anchors, led_from })
         }),
+        (text(), maybe(), at(), led())
+            .prop_map(|(text, until, anchors, led_from)| { Body::Unknown(Unknown { text, until, anchors, led_from }) }),
+        (text(), text(), maybe(), at(), led()).prop_map(|(approach, why, until, anchors, led_from)| {
+            Body::DeadEnd(DeadEnd { id: None, approach, why, until, anchors, led_from })
+        }),
+        (text(), maybe(), maybe(), at(), led()).prop_map(|(text, prevention, until, anchors, led_from)| {
+            Body::Mistake(Mistake { id: None, text, prevention, until, anchors, led_from })
+        }),
+        (text(), text(), vec(text(), 0..3), maybe(), at(), led()).prop_map(
+            |(text, why, alternatives, until, anchors, led_from)| {
+                Body::Decision(Decision { id: None, text, why, alternatives, until, anchors, led_from })
+            }
+        ),
         (vec((0u64..99).prop_map(id), 0..3), led(), maybe()).prop_map(|(of, by, why)| Body::Retract(Retract {
             of,
             by,
             why
         })),
-        (0u64..99).prop_map(|of| Body::Confirm(Confirm { of: id(of) })),
+        ((0u64..99), at()).prop_map(|(of, anchors)| Body::Confirm(Confirm { of: id(of), anchors })),
         (text(), any::<i32>(), vec(text(), 0..3), led()).prop_map(|(command, exit, files, led_from)| {
             Body::Evidence(Evidence { command, exit, files, led_from })
         }),

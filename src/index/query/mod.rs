@@ -94,8 +94,16 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
     for (note, wanted) in by_note(found) {
         let text = texts.get(db, note)?;
         for (one, line, mut record) in read_found(&text, &wanted) {
-            if record.body.quotes() && has_retracts(db)? {
+            if record.body.quotes() && has_kind(db, "retract")? {
                 let gone = gone_of(db, &record.body.quoted_claims())?;
+                let mut successors = BTreeMap::new();
+                for id in &gone {
+                    let newer = successors_of(db, texts, id)?;
+                    if !newer.is_empty() {
+                        successors.insert(id.clone(), newer);
+                    }
+                }
+                record.body.replace_claims(&successors);
                 record.body.retain_claims(|id| !gone.contains(id));
                 if let Body::Handoff(handoff) = &mut record.body
                     && !handoff.sources.is_empty()
@@ -129,8 +137,16 @@ fn locations(db: &Connection, texts: &Texts<'_>, r: i64, kind: &str) -> Result<B
     Ok(sources.collect())
 }
 
-fn has_retracts(db: &Connection) -> Result<bool, IndexError> {
-    Ok(!select(db, "SELECT 1 FROM tally WHERE kind = 'retract' AND n > 0", [], |_| Ok(()))?.is_empty())
+fn has_kind(db: &Connection, kind: &str) -> Result<bool, IndexError> {
+    Ok(!select(db, "SELECT 1 FROM tally WHERE kind = ? AND n > 0", [kind], |_| Ok(()))?.is_empty())
+}
+
+/// The claims in force that replace one that is not, perhaps in several steps.
+fn successors_of(db: &Connection, texts: &Texts<'_>, id: &Id) -> Result<Vec<Record>, IndexError> {
+    let newer = "id IN (WITH RECURSIVE newer(id) AS (SELECT by FROM replaced WHERE id = ? \
+                 UNION SELECT p.by FROM newer JOIN replaced p ON p.id = newer.id) SELECT id FROM newer) AND kind >= 'a'";
+    let scan = read(db, texts, found(db, newer, [schema::id(id)])?)?;
+    Ok(scan.records().cloned().collect())
 }
 
 /// Which of these records are not in force.
@@ -274,6 +290,41 @@ impl Index<'_> {
             all.extend(found.into_iter().map(|one| (one.r, one)));
         }
         self.read(all.into_values().collect())
+    }
+
+    /// Those of these claims that have anchors, of their own or by a confirmation.
+    pub fn anchored<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
+        let mut all = BTreeMap::new();
+        for id in ids {
+            let with_anchors = "id = ?1 AND EXISTS (SELECT 1 FROM anchor WHERE id = ?1)";
+            all.extend(self.found(with_anchors, [schema::id(id)])?.into_iter().map(|one| (one.r, one)));
+        }
+        self.read(all.into_values().collect())
+    }
+
+    /// The newest `most` claims in force that have anchors, and how many others do.
+    pub fn newest_anchored(&self, most: usize) -> Result<(Scan, usize)> {
+        let of = format!("SELECT DISTINCT o.id FROM anchor a JOIN record o ON o.id = a.id WHERE {}", schema::IN_FORCE);
+        let newest = format!("id IN ({of} ORDER BY o.id DESC LIMIT ?)");
+        let all = self.number(&format!("SELECT count(*) FROM ({of})"), [])?;
+        Ok((self.read(self.found(&newest, [most as i64])?)?, all.saturating_sub(most)))
+    }
+
+    /// The claims in force that have anchors in one of these files.
+    pub fn anchored_in<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Result<Scan> {
+        let mut all = BTreeMap::new();
+        for path in paths {
+            let within = "id IN (SELECT id FROM anchor WHERE path = ?) AND kind >= 'a'";
+            all.extend(self.found(within, [path])?.into_iter().map(|one| (one.r, one)));
+        }
+        self.read(all.into_values().collect())
+    }
+
+    /// The files of the anchors of claims in force.
+    pub fn anchored_files(&self) -> Result<Vec<String>> {
+        let find =
+            format!("SELECT DISTINCT a.path FROM anchor a JOIN record o ON o.id = a.id WHERE {}", schema::IN_FORCE);
+        self.select(&find, [], |row| row.get(0))
     }
 
     /// The notes that have a record.

@@ -47,9 +47,18 @@ impl RowInserter<'_> {
                 self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
             }
         }
-        for table in
-            ["attached", "concerns", "names", "record", "handoff_reports", "path", "memory", "replaced", "quotes"]
-        {
+        for table in [
+            "attached",
+            "concerns",
+            "names",
+            "record",
+            "handoff_reports",
+            "path",
+            "anchor",
+            "memory",
+            "replaced",
+            "quotes",
+        ] {
             self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
         }
         retracted.iter().try_for_each(|id| self.reindex_id(id))
@@ -152,6 +161,11 @@ impl RowInserter<'_> {
         for quoted in record.body.quoted_claims() {
             let add = "INSERT OR IGNORE INTO quotes(id, r) VALUES(?, ?)";
             self.db.prepare_cached(add)?.execute(params![schema::id(&quoted), r])?;
+        }
+        for anchor in record.body.anchors() {
+            let of = if let Body::Confirm(confirm) = &record.body { &confirm.of } else { &envelope.id };
+            let add = "INSERT OR IGNORE INTO anchor(path, id, r) VALUES(?, ?, ?)";
+            self.db.prepare_cached(add)?.execute(params![anchor.path, schema::id(of), r])?;
         }
         match &record.body {
             Body::Handoff(handoff) => {

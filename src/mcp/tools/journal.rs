@@ -9,12 +9,13 @@ use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands, Tool, tool};
 use crate::render::answer::Answer;
 use crate::use_cases::claim::correct::{self, Change};
+use crate::use_cases::claim::scope::Scope;
 use crate::use_cases::claim::{add, undo, view};
 use empirica_notes::error::Result;
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, MEMORY, Mistake, Unknown};
 
-const RETURNS: &str = "id kind session_id";
+const RETURNS: &str = "id session_id";
 
 /// The tools that log an entry.
 pub const TOOLS: &[Tool] = &[
@@ -31,8 +32,8 @@ pub const TOOLS: &[Tool] = &[
     tool::<UndoLast>(),
 ];
 
-fn log(call: &CallContext<'_>, session: Option<Alias>, entry: Body, until: Option<String>) -> Result<Answer> {
-    Ok(view::logged(&add::log(&call.working(None, session)?, entry, None, until.as_deref())?))
+fn log(call: &CallContext<'_>, session: Option<Alias>, entry: Body, scope: Scope) -> Result<Answer> {
+    Ok(view::logged(&add::log(&call.working(None, session)?, entry, None, &scope)?))
 }
 
 // A kind of long-term memory.
@@ -51,8 +52,11 @@ pub struct LogFinding {
     impact: Option<f64>,
     /// keep it in long-term memory as
     r#as: Option<Memory>,
-    /// a date until which it holds
+    /// date it holds until, or `changed`
     until: Option<String>,
+    /// PATH[:LINE[-LINE]] it is about
+    #[serde(default)]
+    at: Vec<String>,
 }
 
 impl Call for LogFinding {
@@ -69,7 +73,7 @@ impl Call for LogFinding {
             call,
             self.session_id,
             Body::Finding(Finding { text: self.finding, impact, memory, ..Default::default() }),
-            self.until,
+            Scope { until: self.until, at: self.at },
         )
     }
 }
@@ -80,8 +84,10 @@ impl Call for LogFinding {
 pub struct LogUnknown {
     session_id: Option<Alias>,
     unknown: String,
-    /// a date until which it holds
     until: Option<String>,
+    /// PATH[:LINE[-LINE]] it is about
+    #[serde(default)]
+    at: Vec<String>,
 }
 
 impl Call for LogUnknown {
@@ -92,7 +98,12 @@ impl Call for LogUnknown {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        log(call, self.session_id, Body::Unknown(Unknown { text: self.unknown, ..Default::default() }), self.until)
+        log(
+            call,
+            self.session_id,
+            Body::Unknown(Unknown { text: self.unknown, ..Default::default() }),
+            Scope { until: self.until, at: self.at },
+        )
     }
 }
 
@@ -129,8 +140,10 @@ pub struct LogDeadEnd {
     approach: String,
     #[serde(alias = "why_failed")]
     why: String,
-    /// a date until which it holds
     until: Option<String>,
+    /// PATH[:LINE[-LINE]] it is about
+    #[serde(default)]
+    at: Vec<String>,
 }
 
 impl Call for LogDeadEnd {
@@ -142,7 +155,7 @@ impl Call for LogDeadEnd {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let entry = DeadEnd { approach: self.approach, why: self.why, ..Default::default() };
-        log(call, self.session_id, Body::DeadEnd(entry), self.until)
+        log(call, self.session_id, Body::DeadEnd(entry), Scope { until: self.until, at: self.at })
     }
 }
 
@@ -153,8 +166,9 @@ pub struct LogMistake {
     session_id: Option<Alias>,
     mistake: String,
     prevention: Option<String>,
-    /// a date until which it holds
     until: Option<String>,
+    #[serde(default)]
+    at: Vec<String>,
 }
 
 impl Call for LogMistake {
@@ -165,7 +179,7 @@ impl Call for LogMistake {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let entry = Mistake { text: self.mistake, prevention: self.prevention, ..Default::default() };
-        log(call, self.session_id, Body::Mistake(entry), self.until)
+        log(call, self.session_id, Body::Mistake(entry), Scope { until: self.until, at: self.at })
     }
 }
 
@@ -179,8 +193,10 @@ pub struct LogDecision {
     why: String,
     #[serde(default)]
     alternatives: Vec<String>,
-    /// a date until which it holds
     until: Option<String>,
+    /// PATH[:LINE[-LINE]] it is about
+    #[serde(default)]
+    at: Vec<String>,
 }
 
 impl Call for LogDecision {
@@ -193,12 +209,12 @@ impl Call for LogDecision {
     const RETURNS: &'static str = RETURNS;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        let Self { decision: text, why, alternatives, .. } = self;
+        let Self { session_id: session, decision: text, why, alternatives, until, at } = self;
         log(
             call,
-            self.session_id,
+            session,
             Body::Decision(Decision { text, why, alternatives, ..Default::default() }),
-            self.until,
+            Scope { until, at },
         )
     }
 }
@@ -226,17 +242,22 @@ impl Call for LogEvidence {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let Self { command, exit_code: exit, files, .. } = self;
-        log(call, self.session_id, Body::Evidence(Evidence { command, exit, files, ..Default::default() }), None)
+        log(
+            call,
+            self.session_id,
+            Body::Evidence(Evidence { command, exit, files, ..Default::default() }),
+            Scope::default(),
+        )
     }
 }
 
-const CORRECTED: &str = "id kind session_id of of_ai_id";
+const CORRECTED: &str = "id of of_ai_id";
 
 fn correct(call: &CallContext<'_>, session: Option<Alias>, id: &str, change: Change) -> Result<Answer> {
     Ok(view::corrected(&correct::run(&call.working(None, session)?, id, change)?))
 }
 
-/// Replace a finding, question, dead end, mistake, decision or source that is wrong.
+/// Replace a wrong entry: a finding, question, dead end, decision.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaceClaim {
@@ -245,8 +266,9 @@ pub struct ReplaceClaim {
     text: String,
     /// new reason of a dead end or decision, else why it is replaced
     why: Option<String>,
-    /// a date until which it holds
     until: Option<String>,
+    #[serde(default)]
+    at: Vec<String>,
 }
 
 impl Call for ReplaceClaim {
@@ -261,12 +283,12 @@ impl Call for ReplaceClaim {
             call,
             self.session_id,
             &self.claim_id,
-            Change::Replace { text: self.text, why: self.why, until: self.until },
+            Change::Replace { text: self.text, why: self.why, scope: Scope { until: self.until, at: self.at } },
         )
     }
 }
 
-/// Withdraw a finding, question, dead end, mistake, decision or source that is wrong.
+/// Withdraw a wrong entry: a finding, question, dead end, decision.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetractClaim {
@@ -287,12 +309,14 @@ impl Call for RetractClaim {
     }
 }
 
-/// Confirm that a finding, question, dead end, mistake, decision or source still holds.
+/// Confirm an entry that still holds, and where its code is now.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmClaim {
     session_id: Option<Alias>,
     claim_id: String,
+    #[serde(default)]
+    at: Vec<String>,
 }
 
 impl Call for ConfirmClaim {
@@ -303,7 +327,7 @@ impl Call for ConfirmClaim {
     const RETURNS: &'static str = CORRECTED;
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
-        correct(call, self.session_id, &self.claim_id, Change::Confirm)
+        correct(call, self.session_id, &self.claim_id, Change::Confirm { at: self.at })
     }
 }
 

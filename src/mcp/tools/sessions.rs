@@ -109,9 +109,9 @@ impl Call for Summary {
 
     fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
         let context = call.working(None, self.session_id)?;
-        let (records, warnings) = lifecycle::show(&context, context.selection.session.as_deref())?;
-        let committers = committer::of_session(&context, &records.session.id)?;
-        Ok(trust::session(view::show(&records, warnings, &mut call.templates)?, &committers))
+        let (shown, warnings) = lifecycle::show(&context, context.selection.session.as_deref())?;
+        let committers = committer::of_session(&context, &shown.records.session.id)?;
+        Ok(trust::session(view::show(&shown, warnings, &mut call.templates)?, &committers))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Logs one entry of the journal.
 
-use chrono::{DateTime, SecondsFormat};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,9 +7,8 @@ use crate::context::paths;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession};
 use crate::text::shorten::short;
-use crate::use_cases::search::filter::date;
+use crate::use_cases::claim::scope::Scope;
 use empirica_notes::error::{Error, Result, empirica, option, text};
-use empirica_notes::git::history::dates::DayBoundary;
 use empirica_notes::model::journal::{self, Activity, Evidence, Finding, Resolve, Unknown};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
@@ -28,18 +26,10 @@ pub struct AddedClaim {
     pub stored: StoreReport,
 }
 
-/// Stores one entry in the session of the command. It may name the record that led to it, and a claim until when it holds, a date
-/// in any form of git.
-pub fn log(
-    context: &CommandContext<'_>,
-    mut entry: Body,
-    led_from: Option<&str>,
-    until: Option<&str>,
-) -> Result<AddedClaim> {
+/// Stores one entry in the session of the command. It may name the record that led to it, and a claim has a scope.
+pub fn log(context: &CommandContext<'_>, mut entry: Body, led_from: Option<&str>, scope: &Scope) -> Result<AddedClaim> {
     entry.set_led_from(context.led_from(led_from)?);
-    if let (Some(text), Some((_, until))) = (until, entry.claim_mut()) {
-        *until = Some(end(context, text)?);
-    }
+    scope.apply(context, &mut entry)?;
     check(context, &mut entry)?;
     let warnings = match &entry {
         Body::Source(source) => paths::source(context, &source.location),
@@ -63,19 +53,6 @@ pub fn resolve(context: &CommandContext<'_>, of: &str, answer: String, again: bo
     store(context, &session, Body::Resolve(resolve), Vec::new())
 }
 
-/// The end of a claim's time, RFC 3339 UTC; a day counts to its end.
-pub(super) fn end(context: &CommandContext<'_>, text: &str) -> Result<String> {
-    let seconds = date(context, "--until", text, DayBoundary::End)?;
-    let at = DateTime::from_timestamp(seconds, 0).unwrap_or_default();
-    if at <= context.store.now() {
-        return Err(Error::usage(text!["cannot use ", option("--until"), format!(": '{text}' is past")])
-            .provided(text)
-            .reason("a claim that no longer holds is of no use to the next session")
-            .suggest("Give a date to come, or leave it out."));
-    }
-    Ok(at.to_rfc3339_opts(SecondsFormat::Secs, true))
-}
-
 fn store(
     context: &CommandContext<'_>,
     session: &WorkingSession,
@@ -96,7 +73,7 @@ pub fn log_each(context: &CommandContext<'_>, findings: Vec<String>, unknowns: V
     let findings = findings.into_iter().map(|text| Body::Finding(Finding { text, ..Default::default() }));
     let mut entries =
         findings.chain(unknowns.into_iter().map(|text| Body::Unknown(Unknown { text, ..Default::default() })));
-    entries.try_for_each(|entry| log(context, entry, None, None).map(drop))
+    entries.try_for_each(|entry| log(context, entry, None, &Scope::default()).map(drop))
 }
 
 /// Refuses a second answer.

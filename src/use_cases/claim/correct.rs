@@ -8,11 +8,13 @@ use serde::Serialize;
 use crate::context::claims::{self, Standing};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, names};
-use crate::use_cases::claim::add::{check, end};
+use crate::use_cases::claim::add::check;
+use crate::use_cases::claim::scope::{Scope, renewed};
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::git::Oid;
+use empirica_notes::model::journal::anchor::Anchor;
 use empirica_notes::model::journal::{DeadEnd, Decision};
-use empirica_notes::model::record::{Confirm, Retract};
+use empirica_notes::model::record::{ClaimMut, Confirm, Retract};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 
@@ -45,10 +47,14 @@ pub enum Change {
         text: String,
         /// Of a dead end or a decision its new reason, else why it is replaced.
         why: Option<String>,
-        /// Until when it holds, a date in any form of git; `None` for that of the old one, if that is to come.
-        until: Option<String>,
+        /// Until when it holds, without that as long as the old one if that is to come; and where, without that where the old one is
+        /// by now.
+        scope: Scope,
     },
-    Confirm,
+    Confirm {
+        /// Where it is, as in [`Scope::at`]; without any where it is by now.
+        at: Vec<String>,
+    },
 }
 
 impl Change {
@@ -56,7 +62,7 @@ impl Change {
         match self {
             Change::Retract { .. } => "retract",
             Change::Replace { .. } => "replace",
-            Change::Confirm => "confirm",
+            Change::Confirm { .. } => "confirm",
         }
     }
 }
@@ -79,17 +85,22 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
     let mut places = context.index()?.notes_of(&of)?;
     let (successor, body) = match change {
         Change::Retract { why } => (None, Body::Retract(Retract { why: Some(why), ..retract })),
-        Change::Confirm => (None, Body::Confirm(Confirm { of: of.clone() })),
-        Change::Replace { text, why, until } => {
+        Change::Confirm { at } => {
+            let anchors = match at.is_empty() {
+                true => renewed(context, &claim)?,
+                false => anchored(context, &claim, at)?,
+            };
+            (None, Body::Confirm(Confirm { of: of.clone(), anchors }))
+        }
+        Change::Replace { text, why, scope } => {
             let mut body = claim.body.clone();
-            if let Some((own, end_of_old)) = body.claim_mut() {
+            if let Some(ClaimMut { text: own, until, anchors }) = body.claim_mut() {
                 *own = text;
-                *end_of_old = match until {
-                    Some(text) => Some(end(context, &text)?),
-                    None => end_of_old.take().filter(|end| !claims::has_run_out(context, end)),
-                };
+                *until = until.take().filter(|end| !claims::has_run_out(context, end, &[]));
+                *anchors = if scope.at.is_empty() { renewed(context, &claim)? } else { Vec::new() };
             }
             let why = with_reason(&mut body, why);
+            scope.apply(context, &mut body)?;
             check(context, &mut body)?;
             let successor = writer.new_record(&session.id, &session.ai, body);
             let by = Some(successor.envelope.id.clone());
@@ -106,6 +117,16 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
     stored.add(&mut writer.append_in_notes(&record, &places, successor, FlushTiming::Later)?);
     let of_ai_id = claim.envelope.ai.clone();
     Ok(Correction { id, kind, session_id: session.id, of, of_ai_id, claim, stored })
+}
+
+/// The anchors of a claim at these places.
+fn anchored(context: &CommandContext<'_>, claim: &Record, at: Vec<String>) -> Result<Vec<Anchor>> {
+    let mut body = claim.body.clone();
+    if let Some(claim) = body.claim_mut() {
+        claim.anchors.clear();
+    }
+    Scope { at, until: None }.apply(context, &mut body)?;
+    Ok(body.anchors().to_vec())
 }
 
 /// Sets the reason of a claim that has one of its own; returns that of any other.

@@ -3,5 +3,6 @@
 pub mod add;
 pub mod correct;
 pub mod goal;
+pub mod scope;
 pub mod undo;
 pub mod view;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::context::claims::anchors;
+use crate::context::claims::anchors::LostClaims;
 use crate::context::{CommandContext, handoffs};
 use crate::fold::journal::OwnedGoal;
 use crate::fold::task::handoffs::{taken_up, text};
@@ -31,6 +33,8 @@ pub struct Attention {
     pub unclaimed_more: usize,
     /// Checks that passed before the code changed, with their handoff.
     pub stale: Vec<(Envelope, StaleCheck)>,
+    /// Claims whose code changed or is gone.
+    pub lost: LostClaims,
     /// Open goals, without suggestions that nobody pursued.
     pub goals: Vec<(Envelope, GoalState)>,
     /// Number of such goals not listed.
@@ -86,6 +90,16 @@ pub fn stale(
         seen.extend(listed.handoff.evidence.iter().map(|run| run.command.clone()));
     }
     Ok(out)
+}
+
+/// The claims of these whose code changed or is gone.
+pub fn lost(context: &CommandContext<'_>, own: &[&Record]) -> Result<LostClaims> {
+    let own: BTreeSet<&Id> = own.iter().map(|record| &record.envelope.id).collect();
+    let mut lost = anchors::lost(context)?;
+    lost.claims.retain(|(record, _)| own.contains(&record.envelope.id));
+    lost.more += lost.claims.len().saturating_sub(LISTED);
+    lost.claims.truncate(LISTED);
+    Ok(lost)
 }
 
 /// Open goals (newest first) without suggestions that nobody pursued, and the number of those not listed.

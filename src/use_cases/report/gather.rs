@@ -203,6 +203,7 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let claimed: BTreeSet<&Id> = handovers.iter().filter_map(|handover| handover.handoff.as_ref()).collect();
     let unclaimed = attention::unclaimed(&handoffs, &records, &claimed);
     let attention = Attention {
+        lost: attention::lost(context, &own)?,
         unknowns: placed(&index, unknowns.into_iter())?,
         failed: attention::failed(&index, &own)?,
         unclaimed_more: unclaimed.len().saturating_sub(LISTED),

@@ -277,19 +277,20 @@ fn hits(
         records.iter().map(|r| searchable::parts(&r.body).unwrap_or_default().join(" · ")).collect();
     let (WordSet::All(terms) | WordSet::Any(terms)) = words;
     let now = context.store.now();
-    let hits = records.into_iter().zip(&texts).map(|(record, text)| {
+    let standings = claims::standings(context, &records)?;
+    let hits = records.into_iter().zip(&texts).zip(standings).map(|((record, text), standing)| {
         let made = DateTime::parse_from_rfc3339(&record.envelope.at).ok();
-        Ok(SearchHit {
-            standing: claims::standing(context, &record)?,
+        SearchHit {
+            standing,
             score: scores.get(&record.envelope.id).copied().flatten(),
             passage: passage(text, &places(text, terms), PASSAGE),
             answer: answers.remove(&record.envelope.id),
             age: made.map(|made| u64::try_from((now - made.to_utc()).num_seconds()).unwrap_or(0)),
             record,
-        })
+        }
     });
-    let mut hits = hits.collect::<Result<Vec<SearchHit>>>()?;
+    let mut hits: Vec<SearchHit> = hits.collect();
     // the sort is stable: what no longer holds comes last
-    hits.sort_by_key(|hit| hit.standing.word() != "holds");
+    hits.sort_by_key(|hit| !hit.standing.is_sound());
     Ok(hits)
 }

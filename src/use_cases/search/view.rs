@@ -1,5 +1,7 @@
 //! The answer of `search`: matching records, matching handoffs, or similar sessions.
 
+use crate::context::claims::anchors;
+use crate::context::claims::anchors::Place;
 use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::color::Paint;
 use crate::render::format::short_commit;
@@ -80,6 +82,8 @@ struct HitView<'a> {
     state: &'static str,
     /// Who confirmed it last, when, and on what commit.
     confirmed: Option<EnvelopeView<'a>>,
+    /// The places in the code that it is about.
+    anchors: &'a [Place],
     /// Other claims that replace the same one.
     disagrees_with: &'a [Id],
     /// Of an unknown: whether it was answered.
@@ -103,6 +107,7 @@ impl<'a> From<&'a SearchHit> for HitView<'a> {
             highlights: &hit.passage.highlights,
             state: hit.standing.word(),
             confirmed: hit.standing.confirmed.as_ref().map(EnvelopeView::from),
+            anchors: &hit.standing.places,
             disagrees_with: &hit.standing.rivals,
             resolved: matches!(body, Body::Unknown(_)).then_some(hit.answer.is_some()),
             answer: hit.answer.as_deref(),
@@ -198,7 +203,8 @@ fn hit_text(hit: &SearchHit, plan: bool, paint: Paint, width: usize) -> String {
     let day = |at: &str| format::date(at).chars().take(10).collect::<String>();
     let mut about = vec![format!("{kind} {}", envelope.id.short())];
     about.extend(hit.standing.gone_as());
-    about.extend(hit.standing.ran_out.as_ref().map(|end| format!("held until {}", day(end))));
+    about.extend(hit.standing.ran_out.as_ref().map(|end| format::until(end, true)));
+    about.extend(anchors::listed(&hit.standing.places).map(|places| safe::line(&places)));
     about.extend(format::disagreement(&hit.standing.rivals));
     about.extend([cut(&safe::line(&envelope.ai), 24), format::date(&envelope.at)]);
     about.extend(hit.standing.confirmed.as_ref().map(|by| format!("confirmed {}", day(&by.at))));

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::active::ActiveSession;
+use crate::context::claims::anchors::{Anchors, ClaimChange};
 use crate::context::names::NamedObject;
 use crate::context::own_session::OwnSession;
 use crate::context::records::{gather, nothing_of};
@@ -337,16 +338,37 @@ pub fn list(context: &CommandContext<'_>, active_only: bool) -> Result<SessionLi
 
 /// Whether a session is active, in this worktree or another.
 pub fn is_active(context: &CommandContext<'_>, id: &str) -> bool {
-    let is_stored = || show(context, Some(id)).is_ok_and(|(records, _)| records.session.is_active());
+    let read = || gather(context, &names::session(context, id)?.id);
+    let is_stored = || read().is_ok_and(|records| records.session.is_active());
     active::anywhere(context, id).is_some() || is_stored()
 }
 
-/// The records of one session; without a name, of the session of the command.
-pub fn show(context: &CommandContext<'_>, name: Option<&str>) -> Result<(SessionRecords, Vec<String>)> {
+/// The records of a session.
+#[derive(Debug)]
+pub struct ShownSession {
+    pub records: SessionRecords,
+    /// Its claims whose code is not as it was.
+    pub claims: Vec<ClaimChange>,
+}
+
+impl ShownSession {
+    pub fn read(context: &CommandContext<'_>, id: &SessionId) -> Result<Self> {
+        let records = gather(context, id)?;
+        let items = records.findings.iter().chain(&records.unknowns).map(|item| &item.id);
+        let items = items.chain(records.dead_ends.iter().map(|one| &one.id));
+        let items = items.chain(records.decisions.iter().map(|one| &one.id));
+        let ids = items.chain(records.mistakes.iter().map(|one| &one.id)).flatten();
+        let claims = Anchors::new(context).changed(ids)?;
+        Ok(ShownSession { records, claims })
+    }
+}
+
+/// One session; without a name, that of the command.
+pub fn show(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShownSession, Vec<String>)> {
     let warnings = context.store.reconcile();
     let id = match name {
         Some(name) => names::session(context, name)?.id,
         None => context.working()?.id,
     };
-    Ok((gather(context, &id)?, warnings))
+    Ok((ShownSession::read(context, &id)?, warnings))
 }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::context::claims::anchors::{ClaimChange, mark};
 use crate::fold::assessment::confidence::{alone, overall};
 use crate::fold::assessment::trajectory::OVERALL;
 use crate::fold::collected::CollectedTranscript;
@@ -19,7 +20,7 @@ use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::use_cases::checkpoint::view::brief_keys;
 use crate::use_cases::handoff::pack::{Detail, lists};
-use crate::use_cases::session::lifecycle::{EndOutcome, SessionList, StartOutcome};
+use crate::use_cases::session::lifecycle::{EndOutcome, SessionList, ShownSession, StartOutcome};
 use empirica_notes::error::{Result, blank, empirica, text};
 use empirica_notes::model::goal::GoalState;
 use empirica_notes::model::handoff::{HandoffEvidence, Item, ToolUse};
@@ -238,6 +239,8 @@ pub struct ShownView<'a> {
     continued_by: Vec<ContinuationView<'a>>,
     /// Its goals.
     goals: &'a [GoalState],
+    /// Its claims whose code moved, changed, is gone or cannot be compared.
+    claims: &'a [ClaimChange],
 }
 
 /// The trajectory of each vector, in columns; none without an assessment.
@@ -257,12 +260,13 @@ fn trajectory(records: &SessionRecords) -> Vec<String> {
     rows.into_iter().map(line).collect()
 }
 
-pub fn show(records: &SessionRecords, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
+/// The text marks the claims whose code is not as it was.
+pub fn show(shown: &ShownSession, warnings: Vec<String>, terminal: &mut Templates) -> Result<Answer> {
+    let ShownSession { records, claims } = shown;
     let session = &records.session;
     let last = session.ended_at.as_deref().unwrap_or(&records.last_at);
     let seconds = seconds_between(&session.started_at, last);
     let at = chrono::DateTime::parse_from_rfc3339(last).map(|t| t.with_timezone(&chrono::Utc)).unwrap_or_default();
-    let handoff = report(records, GitWork::default(), HandoffInput::default(), at);
     let long = duration(seconds);
     let view = ShownView {
         session: SessionView::from(session),
@@ -296,7 +300,10 @@ pub fn show(records: &SessionRecords, warnings: Vec<String>, terminal: &mut Temp
             .map(|head| ContinuationView { session_id: head.session.as_ref(), ai_id: &head.ai, started_at: &head.at })
             .collect(),
         goals: &records.goals,
+        claims,
     };
+    let marked = records.clone().marked(|id, text| mark(claims, id, text));
+    let handoff = report(&marked, GitWork::default(), HandoffInput::default(), at);
     let numbered =
         |item: &Item| item.id.as_ref().map_or_else(|| item.text.clone(), |id| format!("{} {}", id.short(), item.text));
     let text_lists: Vec<Text> = lists(&handoff, Detail::Detailed)
@@ -304,8 +311,8 @@ pub fn show(records: &SessionRecords, warnings: Vec<String>, terminal: &mut Temp
         .filter(|list| !list.entries.is_empty() && list.key != "next_steps")
         .map(|list| {
             let entries: Vec<String> = match list.key {
-                "remaining_unknowns" => records.unknowns.iter().map(numbered).collect(),
-                "key_findings" => records.findings.iter().map(numbered).collect(),
+                "remaining_unknowns" => marked.unknowns.iter().map(numbered).collect(),
+                "key_findings" => marked.findings.iter().map(numbered).collect(),
                 "goals" => {
                     records.goals.iter().map(|g| format!("{} {}: {}", g.id.short(), g.status.name(), g.text)).collect()
                 }

@@ -39,8 +39,8 @@ fn no_change_is_reported_briefly() {
     let place = Sandbox::new();
     let repo = handed_over(&place, "r");
     let expected = json!({
-        "commits_since": 0, "reachable": true, "changed_artifacts": [], "missing_artifacts": [],
-        "unjudged_artifacts": 0, "resolved_unknowns": [], "stale_evidence": [],
+        "commits_since": 0, "reachable": true, "changed_artifacts": [], "moved_artifacts": [], "missing_artifacts": [],
+        "unjudged_artifacts": 0, "resolved_unknowns": [], "stale_evidence": [], "claims": [],
     });
     assert_eq!(arrival(&repo), expected);
     assert_eq!(resumed_text(&repo), "Nothing changed since.");
@@ -62,9 +62,9 @@ fn commits_since_and_what_they_changed_removed_and_left_alone() {
     assert_eq!(arrived["commits_since"], 3);
     assert_eq!(arrived["changed_artifacts"], json!(["src/a.rs"]));
     assert_eq!(arrived["missing_artifacts"], json!(["src/b.rs"]));
-    assert_eq!(resumed_text(&repo), "Since then: 3 commits; changed: src/a.rs; missing: src/b.rs.");
+    assert_eq!(resumed_text(&repo), "Since then: 3 commits; changed: src/a.rs; gone: src/b.rs.");
     let shown = repo.run(["show"]).ok().out;
-    assert!(shown.contains("- 3 commits\n- changed: src/a.rs\n- missing: src/b.rs\n"), "{shown}");
+    assert!(shown.contains("- 3 commits\n- changed: src/a.rs\n- gone: src/b.rs\n"), "{shown}");
     // a change that was taken back is none
     repo.commit("src/a.rs", "a\n", "Back to the first a");
     assert_eq!(arrival(&repo)["changed_artifacts"], json!([]));
@@ -80,7 +80,7 @@ fn changes_of_the_work_tree_count_before_they_are_committed() {
     assert_eq!(arrived["commits_since"], 0);
     assert_eq!(arrived["changed_artifacts"], json!(["src/a.rs"]));
     assert_eq!(arrived["missing_artifacts"], json!(["src/b.rs"]));
-    assert_eq!(resumed_text(&repo), "Since then: no commit; changed: src/a.rs; missing: src/b.rs.");
+    assert_eq!(resumed_text(&repo), "Since then: no commit; changed: src/a.rs; gone: src/b.rs.");
     // whatever the reader's HEAD is
     let below = place.at("r/src");
     assert_eq!(arrival(&below)["changed_artifacts"], json!(["src/a.rs"]));
@@ -218,7 +218,7 @@ fn a_commit_that_is_on_no_branch_any_more_names_repair() {
     assert_eq!((&arrived["commits_since"], &arrived["reachable"]), (&json!(1), &json!(false)));
     assert_eq!(arrived["missing_artifacts"], json!(["a"]));
     let answer = resumed_text(&repo);
-    assert!(answer.contains("HEAD has 1 other commit; missing: a."), "{answer}");
+    assert!(answer.contains("HEAD has 1 other commit; gone: a."), "{answer}");
     assert!(answer.contains("not in HEAD's history") && answer.contains("git empirica doctor"), "{answer}");
 }
 

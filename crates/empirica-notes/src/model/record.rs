@@ -11,6 +11,7 @@ use crate::model::handoff::Handoff;
 use crate::model::handoff::accept::{Accept, Answer};
 use crate::model::handoff::digest::Digest;
 use crate::model::id::{Id, SessionId};
+use crate::model::journal::anchor::Anchor;
 use crate::model::journal::{
     Activity, ClaimTexts, DeadEnd, Decision, Evidence, Finding, Mistake, Resolve, Source, Unknown,
 };
@@ -96,6 +97,9 @@ impl Retract {
 pub struct Confirm {
     /// The claim.
     pub of: Id,
+    /// Where it is in the code by now, instead of the anchors before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<Anchor>,
 }
 
 /// A git signature of a handoff, in the same note.
@@ -251,21 +255,34 @@ macro_rules! entries {
                 }
             }
 
-            /// The main text of a claim or source, and until when it holds, RFC 3339 UTC; `None` for any other kind.
-            pub fn claim_mut(&mut self) -> Option<(&mut String, &mut Option<String>)> {
+            /// The keys of a claim or source that say when and where it holds, to be set; `None` for any other kind.
+            pub fn claim_mut(&mut self) -> Option<ClaimMut<'_>> {
                 match self {
-                    $(Body::$claim(body) => Some((&mut body.$main, &mut body.until)),)*
-                    Body::$source(body) => Some((&mut body.$location, &mut body.until)),
+                    $(Body::$claim(body) => Some(ClaimMut { text: &mut body.$main, until: &mut body.until, anchors: &mut body.anchors }),)*
+                    Body::$source(body) => {
+                        Some(ClaimMut { text: &mut body.$location, until: &mut body.until, anchors: &mut body.anchors })
+                    }
                     _ => None,
                 }
             }
 
-            /// Until when a claim or source holds, RFC 3339 UTC; `None` if that is not limited, and for any other kind.
+            /// Until when a claim or source holds: RFC 3339 UTC, or [`UNTIL_CHANGED`](crate::model::journal::UNTIL_CHANGED);
+            /// `None` if that is not limited, and for any other kind.
             pub fn until(&self) -> Option<&str> {
                 match self {
                     $(Body::$claim(body) => body.until.as_deref(),)*
                     Body::$source(body) => body.until.as_deref(),
                     _ => None,
+                }
+            }
+
+            /// The places in the code that a claim or source is about, or where one was confirmed; none of any other kind.
+            pub fn anchors(&self) -> &[Anchor] {
+                match self {
+                    $(Body::$claim(body) => &body.anchors,)*
+                    Body::$source(body) => &body.anchors,
+                    Body::Confirm(body) => &body.anchors,
+                    _ => &[],
                 }
             }
         }
@@ -282,6 +299,14 @@ entries! {
     }
     source { Source(location) }
     others { Evidence(command), Activity(text), }
+}
+
+/// The main text of a claim or source, until when it holds, and its anchors.
+#[allow(missing_docs)]
+pub struct ClaimMut<'a> {
+    pub text: &'a mut String,
+    pub until: &'a mut Option<String>,
+    pub anchors: &'a mut Vec<Anchor>,
 }
 
 /// The texts of a claim.

@@ -193,6 +193,11 @@ impl<'a> Store<'a> {
         self.repo.stay_offline();
     }
 
+    /// Whether a hook is running.
+    pub fn is_in_hook(&self) -> bool {
+        self.deadline.is_some()
+    }
+
     /// Leaves all further records in the log until another process flushes it, or it has reached 64 KB.
     pub fn flush_later(&mut self) {
         self.flushes_later = true;

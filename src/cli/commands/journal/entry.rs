@@ -3,6 +3,7 @@
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::commands::prelude::*;
+use crate::use_cases::claim::scope::Scope;
 use crate::use_cases::claim::{add, view};
 use empirica_notes::model::Body;
 use empirica_notes::model::journal::{self, MEMORY};
@@ -18,12 +19,35 @@ pub struct EntryArguments {
     pub author: Author,
 }
 
+/// The code that a claim is about.
+#[derive(Debug, Args)]
+pub struct AtArguments {
+    /// The code that it is about; can be given several times
+    #[arg(long, value_name = "PATH[:LINE[-LINE]]")]
+    pub at: Vec<String>,
+}
+
+/// When and where a claim holds.
+#[derive(Debug, Args)]
+pub struct ScopeArguments {
+    #[command(flatten)]
+    pub at: AtArguments,
+    /// The date until which it holds, in any format of git; or changed, for its code
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+}
+
+impl From<ScopeArguments> for Scope {
+    fn from(given: ScopeArguments) -> Self {
+        Scope { until: given.until, at: given.at.at }
+    }
+}
+
 /// Common arguments of claims.
 #[derive(Debug, Args)]
 pub struct ClaimArguments {
-    /// The date until which it holds, in any format of git
-    #[arg(long, value_name = "DATE")]
-    pub until: Option<String>,
+    #[command(flatten)]
+    pub scope: ScopeArguments,
     #[command(flatten)]
     pub entry: EntryArguments,
 }
@@ -152,7 +176,7 @@ pub enum EntryCommand {
 impl EntryCommand {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let mut input = context.input();
-        let (body, until, entry) = match self {
+        let (body, scope, entry) = match self {
             EntryCommand::Finding { text, impact, memory, claim } => {
                 let text = input.words(text)?;
                 claimed(Body::Finding(journal::Finding { text, impact, memory, ..Default::default() }), claim)
@@ -181,18 +205,22 @@ impl EntryCommand {
             }
             EntryCommand::Evidence { command, exit, files, entry } => {
                 let command = input.text(command)?;
-                (Body::Evidence(journal::Evidence { command, exit, files, led_from: None }), None, entry)
+                (Body::Evidence(journal::Evidence { command, exit, files, led_from: None }), Scope::default(), entry)
             }
             EntryCommand::Activity { category, text, failed, files, entry } => {
                 let text = input.words(text)?;
-                (Body::Activity(journal::Activity { category, text, failed, files, led_from: None }), None, entry)
+                (
+                    Body::Activity(journal::Activity { category, text, failed, files, led_from: None }),
+                    Scope::default(),
+                    entry,
+                )
             }
         };
         let context = context.open(entry.author)?;
-        Ok(view::logged(&add::log(&context, body, entry.led_from.as_deref(), until.as_deref())?))
+        Ok(view::logged(&add::log(&context, body, entry.led_from.as_deref(), &scope)?))
     }
 }
 
-fn claimed(body: Body, claim: ClaimArguments) -> (Body, Option<String>, EntryArguments) {
-    (body, claim.until, claim.entry)
+fn claimed(body: Body, claim: ClaimArguments) -> (Body, Scope, EntryArguments) {
+    (body, claim.scope.into(), claim.entry)
 }

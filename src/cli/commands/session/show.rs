@@ -15,8 +15,8 @@ pub struct Show {
 impl Show {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
         let opened = context.open(Selection::default())?;
-        let (records, warnings) = lifecycle::show(&opened, self.name.as_deref())?;
-        let committers = committer::of_session(&opened, &records.session.id)?;
-        Ok(trust::session(view::show(&records, warnings, &mut context.templates()?)?, &committers))
+        let (shown, warnings) = lifecycle::show(&opened, self.name.as_deref())?;
+        let committers = committer::of_session(&opened, &shown.records.session.id)?;
+        Ok(trust::session(view::show(&shown, warnings, &mut context.templates()?)?, &committers))
     }
 }

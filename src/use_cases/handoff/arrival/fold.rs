@@ -5,19 +5,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context::claims::anchors::{ClaimChange, mark};
 use empirica_notes::model::handoff::HandoffEvidence;
+use empirica_notes::model::journal::anchor::AnchorState;
 use empirica_notes::model::{Body, Handoff, Id, Record};
 
 /// The state of a file since the handoff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileState {
-    Same,
-    /// Its content differs.
-    Changed,
-    /// It no longer exists.
-    Missing,
-    /// Its earlier or present content is unknown.
-    Unjudged,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileState {
+    /// Against its content then: in the handoff's commit, or as recorded.
+    pub state: AnchorState,
+    /// The file it was renamed to.
+    pub now: Option<String>,
+}
+
+impl From<AnchorState> for FileState {
+    fn from(state: AnchorState) -> Self {
+        FileState { state, now: None }
+    }
+}
+
+/// A file that was renamed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MovedFile {
+    /// Its path in the handoff.
+    pub path: String,
+    /// Its present path.
+    pub now: String,
 }
 
 /// An open question of the handoff, answered since.
@@ -40,7 +54,7 @@ pub struct AnsweredQuestion {
 pub struct StaleCheck {
     /// The command line.
     pub command: String,
-    /// The files that changed or are missing.
+    /// The files that changed or are gone.
     pub files: Vec<String>,
 }
 
@@ -58,20 +72,24 @@ pub struct CommitState {
 }
 
 /// The changes since a handoff.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Arrival {
     #[serde(flatten)]
     pub commit: CommitState,
     /// Artifacts with different content; null if none could be compared.
     pub changed_artifacts: Option<Vec<String>>,
+    /// Artifacts with the same content in another file, to which they were renamed; null if none could be compared.
+    pub moved_artifacts: Option<Vec<MovedFile>>,
     /// Artifacts that no longer exist; null if none could be compared.
     pub missing_artifacts: Option<Vec<String>>,
     /// How many artifacts could not be compared.
     pub unjudged_artifacts: usize,
     /// Questions of the handoff answered since.
     pub resolved_unknowns: Vec<AnsweredQuestion>,
-    /// Passed evidence whose files, or without files the artifacts, changed or are missing; null if none of them could be compared.
+    /// Passed evidence whose files, or without files the artifacts, changed or are gone; null if none of them could be compared.
     pub stale_evidence: Option<Vec<StaleCheck>>,
+    /// Claims of the handoff whose code moved, changed, is gone or cannot be compared.
+    pub claims: Vec<ClaimChange>,
 }
 
 /// The report. Calls `judge` once for each file that the handoff names.
@@ -79,6 +97,7 @@ pub fn arrival<'a>(
     handoff: &Handoff,
     records: impl IntoIterator<Item = &'a Record>,
     commit: CommitState,
+    claims: Vec<ClaimChange>,
     mut judge: impl FnMut(&str) -> FileState,
 ) -> Arrival {
     let mut states: BTreeMap<&str, FileState> = BTreeMap::new();
@@ -86,12 +105,14 @@ pub fn arrival<'a>(
     for file in handoff.artifacts.iter().chain(passed().flat_map(|proof| &proof.files)) {
         states.entry(file).or_insert_with(|| judge(file));
     }
-    let is = |file: &String, among: &[FileState]| states.get(file.as_str()).is_some_and(|state| among.contains(state));
-    let which = |files: &[String], among: &[FileState]| -> Vec<String> {
+    let is = |file: &String, among: &[AnchorState]| {
+        states.get(file.as_str()).is_some_and(|file| among.contains(&file.state))
+    };
+    let which = |files: &[String], among: &[AnchorState]| -> Vec<String> {
         let mut seen = BTreeSet::new();
         files.iter().filter(|file| is(file, among) && seen.insert(*file)).cloned().collect()
     };
-    let judged = |files: &[String]| files.iter().any(|file| !is(file, &[FileState::Unjudged]));
+    let judged = |files: &[String]| files.iter().any(|file| !is(file, &[AnchorState::Unknown]));
     // a check without files covers all artifacts
     let covered = |proof: &HandoffEvidence| match proof.files.is_empty() {
         true => handoff.artifacts.clone(),
@@ -100,16 +121,22 @@ pub fn arrival<'a>(
     let is_known = handoff.artifacts.is_empty() || judged(&handoff.artifacts);
     let stale = passed().map(|proof| StaleCheck {
         command: proof.command.clone(),
-        files: which(&covered(proof), &[FileState::Changed, FileState::Missing]),
+        files: which(&covered(proof), &[AnchorState::Changed, AnchorState::Gone]),
     });
     let stale_known = passed().next().is_none() || passed().any(|proof| judged(&covered(proof)));
     Arrival {
         commit,
-        changed_artifacts: is_known.then(|| which(&handoff.artifacts, &[FileState::Changed])),
-        missing_artifacts: is_known.then(|| which(&handoff.artifacts, &[FileState::Missing])),
-        unjudged_artifacts: which(&handoff.artifacts, &[FileState::Unjudged]).len(),
+        changed_artifacts: is_known.then(|| which(&handoff.artifacts, &[AnchorState::Changed])),
+        moved_artifacts: is_known.then(|| {
+            let moved = which(&handoff.artifacts, &[AnchorState::Moved]).into_iter();
+            let now = |path: &String| states.get(path.as_str()).and_then(|file| file.now.clone());
+            moved.filter_map(|path| Some(MovedFile { now: now(&path)?, path })).collect()
+        }),
+        missing_artifacts: is_known.then(|| which(&handoff.artifacts, &[AnchorState::Gone])),
+        unjudged_artifacts: which(&handoff.artifacts, &[AnchorState::Unknown]).len(),
         resolved_unknowns: resolved(handoff, records),
         stale_evidence: stale_known.then(|| stale.filter(|stale| !stale.files.is_empty()).collect()),
+        claims,
     }
 }
 
@@ -133,17 +160,24 @@ fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>
     answered.collect()
 }
 
-/// The handoff without the questions answered since.
+/// The handoff without the questions answered since; behind the text of each claim whose code is not as it was, where that is.
 pub fn remaining(handoff: &Handoff, arrival: &Arrival) -> Handoff {
     let mut out = handoff.clone();
     out.unknowns.retain(|item| arrival.resolved_unknowns.iter().all(|resolved| item.id.as_ref() != Some(&resolved.id)));
+    let mark = |(id, text): (&Option<Id>, &mut String)| mark(&arrival.claims, id.as_ref(), text);
+    out.findings.iter_mut().chain(&mut out.unknowns).map(|item| (&item.id, &mut item.text)).for_each(mark);
+    out.dead_ends.iter_mut().map(|of| (&of.id, &mut of.approach)).for_each(mark);
+    out.decisions.iter_mut().map(|of| (&of.id, &mut of.text)).for_each(mark);
+    out.mistakes.iter_mut().map(|of| (&of.id, &mut of.text)).for_each(mark);
     out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::claims::anchors::{Place, Spot};
     use empirica_notes::model::handoff::Item;
+    use empirica_notes::model::journal::anchor::Anchor;
 
     fn handoff(artifacts: &[&str], evidence: &[(&str, i32, &[&str])]) -> Handoff {
         let strings = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
@@ -157,19 +191,25 @@ mod tests {
     }
 
     fn judged(handoff: &Handoff) -> Arrival {
-        arrival(handoff, [], CommitState::default(), |file| match file.chars().next() {
-            Some('c') => FileState::Changed,
-            Some('m') => FileState::Missing,
-            Some('s') => FileState::Same,
-            _ => FileState::Unjudged,
+        arrival(handoff, [], CommitState::default(), Vec::new(), |file| {
+            let now = file.strip_prefix('m').map(|name| format!("n{name}"));
+            let state = match file.chars().next() {
+                Some('c') => AnchorState::Changed,
+                Some('g') => AnchorState::Gone,
+                Some('s') => AnchorState::Holds,
+                Some('m') => AnchorState::Moved,
+                _ => AnchorState::Unknown,
+            };
+            FileState { state, now }
         })
     }
 
     #[test]
     fn files_are_listed_by_state_and_unknown_ones_are_null() {
-        let out = judged(&handoff(&["c1", "m1", "s1", "u1", "c2"], &[]));
+        let out = judged(&handoff(&["c1", "g1", "s1", "u1", "c2", "m1"], &[]));
         assert_eq!(out.changed_artifacts, Some(vec!["c1".to_owned(), "c2".to_owned()]));
-        assert_eq!(out.missing_artifacts, Some(vec!["m1".to_owned()]));
+        assert_eq!(out.missing_artifacts, Some(vec!["g1".to_owned()]));
+        assert_eq!(out.moved_artifacts, Some(vec![MovedFile { path: "m1".to_owned(), now: "n1".to_owned() }]));
         assert_eq!(out.unjudged_artifacts, 1);
         let out = judged(&handoff(&["u1", "u2"], &[]));
         assert_eq!((out.changed_artifacts, out.missing_artifacts, out.unjudged_artifacts), (None, None, 2));
@@ -183,7 +223,7 @@ mod tests {
             let out = judged(&handoff(artifacts, &[("t", exit, files)]));
             out.stale_evidence.map(|list| list.into_iter().flat_map(|stale| stale.files).collect::<Vec<_>>())
         };
-        assert_eq!(stale(&["s1", "m1"], 0, &["c1"]), Some(vec!["m1".to_owned()]));
+        assert_eq!(stale(&["s1", "m1", "g1"], 0, &["c1"]), Some(vec!["g1".to_owned()]));
         assert_eq!(stale(&[], 0, &["s1", "c1"]), Some(vec!["c1".to_owned()]));
         assert_eq!(stale(&["s1"], 0, &["c1"]), Some(Vec::new()));
         assert_eq!(stale(&["c1"], 1, &["c1"]), Some(Vec::new()), "a failure covers nothing");
@@ -202,5 +242,10 @@ mod tests {
         let resolved = |n| AnsweredQuestion { id: id(n), question: "q".into(), answer: "a".into(), ai_id: "b".into() };
         out.resolved_unknowns = vec![resolved(1)];
         assert_eq!(remaining(&handoff, &out).unknowns, [item(2)]);
+        let spot = Spot { path: "a.rs".to_owned(), lines: Some((3, 3)) };
+        let anchor = Anchor { path: spot.path.clone(), lines: spot.lines, blob: String::new(), hash: String::new() };
+        let place = Place { anchor, spot, state: AnchorState::Changed, now: None };
+        out.claims = vec![ClaimChange { id: id(2), text: "q2".into(), anchors: vec![place] }];
+        assert_eq!(remaining(&handoff, &out).unknowns[0].text, "q2 (a.rs:3 changed)");
     }
 }

@@ -6,16 +6,19 @@ pub mod view;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::CommandContext;
+use crate::context::claims::anchors::{Anchors, ClaimChange};
 use crate::context::handoffs::ListedHandoff;
 use crate::use_cases::handoff::arrival::fold::{Arrival, CommitState, FileState, arrival};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::reach;
-use empirica_notes::git::objects::content::{PathContent, Tree, WorkTree, inside};
+use empirica_notes::git::objects::content::{PathContent, Tree, inside};
 use empirica_notes::git::repository::status;
 use empirica_notes::git::repository::status::PendingStatus;
 use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::handoff::UncommittedFile;
+use empirica_notes::model::journal::anchor::AnchorState;
+use empirica_notes::model::{Body, Handoff};
 
 /// The changes since each of these handoffs, in their order, and warnings.
 pub fn changes_since(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(Vec<Arrival>, Vec<String>)> {
@@ -47,13 +50,24 @@ impl<'h> PendingChanges<'h> {
             Ok(status) => (Some(status.changes), Vec::new()),
             Err(error) => (None, vec![format!("cannot list changes since the handoff: {error}")]),
         };
-        let mut present = PresentFiles::new(context, changes);
-        let arrivals = self.handoffs.into_iter().map(|(listed, commit)| {
+        let mut anchors = Anchors::new(context);
+        let handoffs = self.handoffs.iter().map(|(listed, _)| &listed.handoff);
+        let claims = handoffs.map(|handoff| changed_claims(&mut anchors, handoff)).collect::<Result<Vec<_>>>()?;
+        let mut files = ComparedFiles::new(context, anchors, changes);
+        files.follow(self.handoffs.iter().map(|(listed, _)| *listed))?;
+        let arrivals = self.handoffs.into_iter().zip(claims).map(|((listed, commit), claims)| {
             let mut expected = ExpectedFiles::new(context, listed, &commit);
-            arrival(&listed.handoff, answers.records(), commit.read(context), |file| present.judge(file, &mut expected))
+            arrival(&listed.handoff, answers.records(), commit.read(context), claims, |file| {
+                files.judge(file, &mut expected)
+            })
         });
         Ok((arrivals.collect(), warnings))
     }
+}
+
+/// The claims in a handoff whose code is not as it was.
+pub fn changed_claims(anchors: &mut Anchors<'_>, handoff: &Handoff) -> Result<Vec<ClaimChange>> {
+    anchors.changed(&Body::Handoff(Box::new(handoff.clone())).quoted_claims())
 }
 
 /// The commit of a handoff, while git counts.
@@ -149,11 +163,10 @@ impl<'c> ExpectedFiles<'c> {
     }
 }
 
-/// The present contents of files.
-struct PresentFiles<'c> {
-    head: Tree<'c>,
+/// The present files against those of handoffs.
+struct ComparedFiles<'c> {
+    anchors: Anchors<'c>,
     /// `None` in a bare repository.
-    files: Option<WorkTree>,
     root: Option<std::path::PathBuf>,
     /// Uncommitted paths, including untracked files and folders; `None` if git failed.
     dirty: Option<BTreeSet<String>>,
@@ -161,62 +174,83 @@ struct PresentFiles<'c> {
     tracked: BTreeSet<String>,
 }
 
-impl<'c> PresentFiles<'c> {
-    fn new(context: &'c CommandContext<'_>, changes: Option<Changes>) -> Self {
+impl<'c> ComparedFiles<'c> {
+    fn new(context: &'c CommandContext<'_>, anchors: Anchors<'c>, changes: Option<Changes>) -> Self {
         let root = context.repo.work_tree();
         let path = |text: &String| inside(root.as_deref(), text);
         let tracked = |c: &Changes| c.files_modified.iter().chain(&c.files_deleted).filter_map(path).collect();
         let tracked: BTreeSet<String> = changes.as_ref().map(tracked).unwrap_or_default();
         let added = |c: &Changes| c.files_added.iter().filter_map(path).chain(tracked.iter().cloned()).collect();
-        PresentFiles {
-            head: Tree::new(context.repo, context.store.head().tree),
-            files: WorkTree::of(context.repo),
-            dirty: changes.as_ref().map(added),
-            tracked,
-            root,
-        }
+        ComparedFiles { anchors, dirty: changes.as_ref().map(added), tracked, root }
+    }
+
+    /// Looks for the files that handoffs name and that are no longer there.
+    fn follow<'h>(&mut self, handoffs: impl Iterator<Item = &'h ListedHandoff>) -> Result<()> {
+        let of = |listed: &'h ListedHandoff| {
+            let files = listed.handoff.evidence.iter().flat_map(|proof| &proof.files);
+            files.chain(&listed.handoff.artifacts).map(|file| (file, listed.envelope.commit.as_deref()))
+        };
+        let root = self.root.clone();
+        let paths = handoffs.flat_map(of).filter_map(|(file, on)| Some((inside(root.as_deref(), file)?, on)));
+        let paths: Vec<(String, Option<&str>)> = paths.collect();
+        self.anchors.follow(paths.iter().map(|(path, on)| (path.as_str(), *on)))
     }
 
     fn judge(&mut self, file: &str, expected: &mut ExpectedFiles<'_>) -> FileState {
         let (Some(path), Some(_)) = (inside(self.root.as_deref(), file), &self.dirty) else {
-            return FileState::Unjudged;
+            return AnchorState::Unknown.into();
         };
         let (unchanged, existed) = expected.at(&path);
         if unchanged.is_empty() && !existed {
-            return FileState::Unjudged;
+            return AnchorState::Unknown.into();
         }
-        match self.held(&path) {
-            PathContent::Folder(Some(_)) if self.is_altered_below(&path) => FileState::Changed,
-            held if held != PathContent::Unknown && unchanged.contains(&held) => FileState::Same,
-            PathContent::Nothing => FileState::Missing,
-            PathContent::Unknown => FileState::Unjudged,
-            // a folder outside git has no comparable content
-            PathContent::Folder(None) if unchanged.iter().any(|held| matches!(held, PathContent::Folder(_))) => {
-                FileState::Unjudged
+        let held = self.held(&path);
+        let is_recorded = expected.is_recorded(&path);
+        // expected to be gone, it is
+        if held != PathContent::Nothing || unchanged.contains(&held) {
+            return self.compared(&path, held, &unchanged, is_recorded).into();
+        }
+        match self.anchors.now_at(&path) {
+            Some(Some(now)) => {
+                let now = now.to_owned();
+                let held = self.held(&now);
+                match self.compared(&now, held, &unchanged, is_recorded) {
+                    AnchorState::Holds => FileState { state: AnchorState::Moved, now: Some(now) },
+                    state => FileState { state, now: Some(now) },
+                }
             }
-            _ if unchanged.is_empty() => FileState::Unjudged,
-            // the recorded bytes, which git's filters turn into another blob
-            PathContent::File(_)
-                if expected.is_recorded(&path) && self.bytes(&path).is_some_and(|b| unchanged.contains(&b)) =>
-            {
-                FileState::Same
-            }
-            _ => FileState::Changed,
+            _ => AnchorState::Gone.into(),
         }
     }
 
-    fn bytes(&self, path: &str) -> Option<PathContent> {
-        self.files.as_ref().map(|files| files.content(path))
+    /// Whether a file is one of those that count as unchanged.
+    fn compared(&mut self, path: &str, held: PathContent, unchanged: &[PathContent], is_recorded: bool) -> AnchorState {
+        match held {
+            PathContent::Folder(Some(_)) if self.is_altered_below(path) => AnchorState::Changed,
+            held if held != PathContent::Unknown && unchanged.contains(&held) => AnchorState::Holds,
+            PathContent::Nothing => AnchorState::Gone,
+            PathContent::Unknown => AnchorState::Unknown,
+            // a folder outside git has no comparable content
+            PathContent::Folder(None) if unchanged.iter().any(|held| matches!(held, PathContent::Folder(_))) => {
+                AnchorState::Unknown
+            }
+            _ if unchanged.is_empty() => AnchorState::Unknown,
+            // the recorded bytes, which git's filters turn into another blob
+            PathContent::File(_) if is_recorded && unchanged.contains(&self.anchors.present.at(path).content) => {
+                AnchorState::Holds
+            }
+            _ => AnchorState::Changed,
+        }
     }
 
     /// The content of a path: that in HEAD if it is clean, otherwise that in the work tree.
     fn held(&mut self, path: &str) -> PathContent {
-        let in_head = self.head.find(path);
-        let Some(files) = &self.files else { return in_head };
+        let in_head = self.anchors.present.in_head(path);
         let is_dirty = self.dirty.as_ref().is_none_or(|dirty| dirty.contains(path));
         match in_head {
-            PathContent::Nothing => files.content(path),
-            _ if is_dirty => files.content(path),
+            in_head if self.root.is_none() => in_head,
+            PathContent::Nothing => self.anchors.present.at(path).content,
+            _ if is_dirty => self.anchors.present.at(path).content,
             _ => in_head,
         }
     }

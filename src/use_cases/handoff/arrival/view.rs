@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context::claims::anchors::{self, ClaimChange};
 use crate::render::answer::Answer;
 use crate::render::budget::{OutputForm, Shortening, shorten};
 use crate::render::{format, safe};
-use crate::use_cases::handoff::arrival::fold::{AnsweredQuestion, Arrival, StaleCheck};
+use crate::use_cases::handoff::arrival::fold::{AnsweredQuestion, Arrival, MovedFile, StaleCheck};
 use crate::use_cases::handoff::pack::Detail;
 use empirica_notes::error::{empirica, quote};
 
@@ -22,6 +23,9 @@ pub struct PackedArrivalView {
     /// The artifacts with another content; null when none could be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed_artifacts: Option<Option<Vec<String>>>,
+    /// The artifacts that were renamed, with the same content; null when none could be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_artifacts: Option<Option<Vec<MovedFile>>>,
     /// The artifacts that are gone; null when none could be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing_artifacts: Option<Option<Vec<String>>>,
@@ -31,9 +35,12 @@ pub struct PackedArrivalView {
     /// The questions that were answered since; they are not among `remaining_unknowns`.
     #[serde(skip_serializing_if = "Option::is_none")]
     resolved_unknowns: Option<Vec<AnsweredQuestion>>,
-    /// The passed evidence whose files changed or are missing; null when none could be judged.
+    /// The passed evidence whose files changed or are gone; null when none could be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale_evidence: Option<Option<Vec<StaleCheck>>>,
+    /// The claims of the handoff whose code moved, changed, is gone or cannot be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claims: Option<Vec<ClaimChange>>,
 }
 
 #[derive(Debug)]
@@ -80,6 +87,17 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Shortening, form: OutputFo
         let files = files.as_mut();
         omitted.push((key, files.map_or(0, |files| reduce(files, most, |file| cut(file)))));
     }
+    let moved = kept.moved_artifacts.as_mut();
+    let moved = moved
+        .map_or(0, |files| reduce(files, most, |file| [&mut file.path, &mut file.now].into_iter().for_each(&mut cut)));
+    omitted.push(("moved_artifacts", moved));
+    // lost ones first: the sort is stable
+    kept.claims.sort_by_key(|claim| !claim.is_lost());
+    let claims = reduce(&mut kept.claims, most, |claim| {
+        cut(&mut claim.text);
+        claim.anchors.truncate(most.max(1));
+    });
+    omitted.push(("claims", claims));
     let answered = reduce(&mut kept.resolved_unknowns, most, |answered| {
         // an id is of use only whole
         [&mut answered.question, &mut answered.answer, &mut answered.ai_id].into_iter().for_each(&mut cut);
@@ -96,10 +114,12 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Shortening, form: OutputFo
         commits_since: kept.commit.commits_since,
         reachable: Some(kept.commit.reachable).filter(|reachable| !is_shortening || *reachable != Some(true)),
         changed_artifacts: present(kept.changed_artifacts, only_filled("changed_artifacts")),
+        moved_artifacts: present(kept.moved_artifacts, only_filled("moved_artifacts")),
         missing_artifacts: present(kept.missing_artifacts, only_filled("missing_artifacts")),
         unjudged_artifacts: Some(kept.unjudged_artifacts).filter(|unjudged| !is_shortening || *unjudged > 0),
         resolved_unknowns: present(Some(kept.resolved_unknowns), only_filled("resolved_unknowns")).flatten(),
         stale_evidence: present(kept.stale_evidence, only_filled("stale_evidence")),
+        claims: present(Some(kept.claims), only_filled("claims")).flatten(),
     };
     PackedArrival { view, text, omitted, shortened }
 }
@@ -120,6 +140,16 @@ fn present<T>(list: Option<Vec<T>>, only_filled: bool) -> Option<Option<Vec<T>>>
 /// A file name on one line, quoted for a shell if necessary.
 fn name(file: &str) -> String {
     safe::words(&quote(&safe::line(file)))
+}
+
+fn moved_text(file: &MovedFile) -> String {
+    format!("{} to {}", name(&file.path), name(&file.now))
+}
+
+/// A claim with the places in the code that it is about.
+fn claim_text(claim: &ClaimChange) -> String {
+    let places = anchors::listed(&claim.anchors).unwrap_or_default();
+    format!("{} {} ({})", claim.id.short(), safe::words(&claim.text), safe::words(&places))
 }
 
 /// The text of `kept`, the packed form of `arrival`.
@@ -144,9 +174,14 @@ fn text(kept: &Arrival, arrival: &Arrival) -> String {
     });
     let stale = kept.stale_evidence.iter().flatten().map(|check| safe::words(&check.command)).collect();
     let all_stale = arrival.stale_evidence.as_ref().map_or(0, Vec::len);
+    let moved = kept.moved_artifacts.iter().flatten().map(moved_text).collect();
+    let outdated = kept.claims.iter().filter(|claim| claim.is_lost()).map(claim_text).collect();
+    let all_lost = arrival.claims.iter().filter(|claim| claim.is_lost()).count();
     let lists = [
+        listed(all_lost, "claim", "may no longer hold", "may no longer hold", outdated),
         files("changed", &arrival.changed_artifacts, &kept.changed_artifacts),
-        files("missing", &arrival.missing_artifacts, &kept.missing_artifacts),
+        listed(arrival.moved_artifacts.as_ref().map_or(0, Vec::len), "artifact", "moved", "moved", moved),
+        files("gone", &arrival.missing_artifacts, &kept.missing_artifacts),
         listed(arrival.resolved_unknowns.len(), "unknown", "answered", "answered", answered.collect()),
         listed(all_stale, "check", "evidence older than the code", "older than the code", stale),
         unjudged(arrival),
@@ -216,7 +251,11 @@ fn section(arrival: &Arrival) -> String {
         files.iter().flatten().map(|file| format!("{title}: {}", name(file))).collect()
     };
     lines.extend(named("changed", &arrival.changed_artifacts));
-    lines.extend(named("missing", &arrival.missing_artifacts));
+    let moved = arrival.moved_artifacts.iter().flatten();
+    lines.extend(moved.map(|file| format!("moved: {}", moved_text(file))));
+    lines.extend(named("gone", &arrival.missing_artifacts));
+    let title = |claim: &ClaimChange| if claim.is_lost() { "may no longer hold" } else { "claim" };
+    lines.extend(arrival.claims.iter().map(|claim| format!("{}: {}", title(claim), claim_text(claim))));
     let answered = arrival.resolved_unknowns.iter();
     lines.extend(answered.map(|r| safe::item_of(format!("answered: {} → {} ({})", r.question, r.answer, r.ai_id))));
     let stale = arrival.stale_evidence.iter().flatten();

@@ -9,9 +9,7 @@ pub mod view;
 use crate::context::claims::Standing;
 use crate::context::handoffs::{ListedHandoff, newest, of_session};
 use crate::context::names::NamedObject;
-use crate::context::records::gather;
 use crate::context::{CommandContext, claims, names};
-use crate::fold::session_records::SessionRecords;
 use crate::index::HandoffQuery;
 use crate::use_cases::handoff::arrival::fold::Arrival;
 use crate::use_cases::handoff::receive::accept;
@@ -19,6 +17,7 @@ use crate::use_cases::handoff::receive::accept::ReceivedHandoff;
 use crate::use_cases::handoff::sign::Verification;
 use crate::use_cases::handoff::{arrival, sign};
 use crate::use_cases::history::show::committer::{Committed, Committers};
+use crate::use_cases::session::lifecycle::ShownSession;
 use empirica_notes::error::{Error, Kind, Result, empirica, text};
 use empirica_notes::git::Oid;
 use empirica_notes::model::{Body, Id, Namespace, Record};
@@ -30,7 +29,7 @@ pub enum ShowOutcome {
     /// A handoff with its state, acknowledgements and trust.
     Handoff(Box<ListedHandoff>, Box<Arrival>, ReceivedHandoff, Box<Trust>),
     /// A session with its handoff in force, if any, and its committers.
-    Session(Box<SessionRecords>, Option<Box<ListedHandoff>>, Committers),
+    Session(Box<ShownSession>, Option<Box<ListedHandoff>>, Committers),
     /// The records attached to a commit.
     Commit {
         /// Its hex ID.
@@ -103,10 +102,10 @@ fn found(context: &CommandContext<'_>, name: Option<&str>) -> Result<(ShowOutcom
     };
     let shown = match (object, as_commit) {
         (Ok(NamedObject::Session(named)), _) => {
-            let session_records = gather(context, &named.id)?;
+            let session = ShownSession::read(context, &named.id)?;
             let own = of_session(context, &named.id)?;
             let committers = committer::of_session(context, &named.id)?;
-            ShowOutcome::Session(Box::new(session_records), own.map(Box::new), committers)
+            ShowOutcome::Session(Box::new(session), own.map(Box::new), committers)
         }
         (Ok(NamedObject::Record(record)), _) => match &record.body {
             Body::Handoff(_) if !retracted => {

@@ -105,7 +105,8 @@ fn any(record: &Record, warnings: Vec<String>) -> Answer {
         format::date(&envelope.at),
         envelope.commit.as_deref().unwrap_or("none yet"),
     );
-    for (key, value) in body_to_map(&record.body) {
+    // the state shows the anchors
+    for (key, value) in body_to_map(&record.body).into_iter().filter(|(key, _)| key != "anchors") {
         let shown = match &value {
             Value::String(text) => safe::indented(text, 4),
             Value::Object(map) if map.values().all(Value::is_number) => {

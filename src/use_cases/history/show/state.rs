@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::claims::Standing;
+use crate::context::claims::anchors::Place;
 use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::{format, safe};
 use empirica_notes::model::Id;
@@ -15,6 +16,8 @@ pub struct StateView<'a> {
     state: &'static str,
     /// Who replaced or retracted it, oldest first.
     corrections: Vec<CorrectionView<'a>>,
+    /// The places in the code that it is about.
+    anchors: &'a [Place],
     /// Who confirmed it last, when, and on what commit.
     confirmed: Option<EnvelopeView<'a>>,
     /// The claims that it replaces.
@@ -47,6 +50,7 @@ impl<'a> From<&'a Standing> for StateView<'a> {
         StateView {
             state: standing.word(),
             corrections: corrections.collect(),
+            anchors: &standing.places,
             confirmed: standing.confirmed.as_ref().map(EnvelopeView::from),
             replaces: &standing.replaces,
             disagrees_with: &standing.rivals,
@@ -62,7 +66,10 @@ fn state_text(standing: &Standing) -> String {
         add(format!("No longer holds: {}.", standing.why_gone()));
     }
     if let Some(end) = &standing.ran_out {
-        add(format!("Held until {}.", format::date(end)));
+        add(format!("{}.", format::until(end, true).replacen('h', "H", 1)));
+    }
+    for place in &standing.places {
+        add(format!("Code: {}.", place.text()));
     }
     if let Some(by) = &standing.confirmed {
         add(format!("Confirmed by {}.", format::origin(by)));

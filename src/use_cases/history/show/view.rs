@@ -65,8 +65,8 @@ pub fn shown(shown: &ShowOutcome, format: Format, warnings: Vec<String>, termina
         }
         (ShowOutcome::Session(_, Some(listed), _), Format::Compact) => Ok(one(listed, terminal)?.warn(warnings)),
         (ShowOutcome::Session(_, None, _), Format::Compact) => Err(no_compact("the session has no handoff")),
-        (ShowOutcome::Session(session_records, _, committers), _) => {
-            as_text(trust::session(session::view::show(session_records, warnings, terminal)?, committers), format)
+        (ShowOutcome::Session(session, _, committers), _) => {
+            as_text(trust::session(session::view::show(session, warnings, terminal)?, committers), format)
         }
         (ShowOutcome::Record(record, committed, standing), Format::Markdown | Format::Json) => {
             let answer = trust::committed(record::shown(record, warnings), committed, true);

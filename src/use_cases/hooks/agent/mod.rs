@@ -21,6 +21,7 @@ use crate::context::{CommandContext, Selection};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::session_gate::gate;
 use crate::use_cases::claim;
+use crate::use_cases::claim::scope::Scope;
 use crate::use_cases::hooks::agent::background::{in_new_process, is_in_background, is_large};
 use crate::use_cases::hooks::agent::event::{HookEvent, HookKind};
 use crate::use_cases::hooks::agent::injection::Injection;
@@ -163,5 +164,5 @@ fn on_tool_failure(
     // remove secrets first: a truncated one is not recognized
     let text: String = context.store.secret_filter().clean(text).chars().take(FAULT).collect();
     let entry = Activity { category: category.to_owned(), text, failed: true, ..Default::default() };
-    claim::add::log(context, Body::Activity(entry), None, None).map(|_| None)
+    claim::add::log(context, Body::Activity(entry), None, &Scope::default()).map(|_| None)
 }

@@ -102,6 +102,16 @@ impl<'o> PageEntries<'o> {
         stale.collect()
     }
 
+    pub(crate) fn lost(&self) -> Vec<PageEntry> {
+        let lost = self.outcome.attention.lost.claims.iter().map(|(record, places)| {
+            let notes = places.iter().map(|place| safe::line(&place.text())).collect();
+            let kind = Some(record.body.kind().replace('_', " "));
+            let text = record.body.claim().map(|claim| claim.line()).unwrap_or_default();
+            PageEntry { notes, kind, ..self.entry(&record.envelope, &text) }
+        });
+        lost.collect()
+    }
+
     pub(crate) fn quiet(&self) -> Vec<PageEntry> {
         let quiet = self.outcome.sessions.iter().filter(|story| story.is_quiet(self.outcome.now)).map(|story| {
             let session = &story.records.session;

@@ -49,6 +49,7 @@ pub fn page(outcome: &ReportOutcome) -> Result<Page> {
     let unacknowledged = empirica("handoff list").flag("--unacknowledged");
     let handoffs_omitted = omitted("handoffs", attention.unclaimed_more, "older handoff", unacknowledged);
     let goals_omitted = omitted("goals", attention.goals_more, "older goal", empirica("goal list").flag("--open"));
+    let lost_omitted = omitted("claims", attention.lost.more, "older claim", search("kind:finding,decision,deadend"));
     let facts = totals.facts.saturating_sub(FACTS);
     let facts_omitted = omitted("knowledge", facts, "less important fact", search("kind:finding,decision,deadend"));
     let entries = PageEntries::new(outcome);
@@ -57,6 +58,7 @@ pub fn page(outcome: &ReportOutcome) -> Result<Page> {
         group("Failed checks", entries.records(&attention.failed), &None),
         group("Handed over, taken up by nobody", entries.records(&attention.unclaimed), &handoffs_omitted),
         group("Checks older than the code", entries.stale(), &None),
+        group("Claims about code that changed", entries.lost(), &lost_omitted),
         group("Sessions not ended, silent for a week", entries.quiet(), &None),
         group("Goals not reached", entries.goals(), &goals_omitted),
     ];

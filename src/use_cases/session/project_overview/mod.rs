@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::active;
 use crate::context::claims;
+use crate::context::claims::anchors::Anchors;
 use crate::context::handoffs::newest as newest_handoff;
 use crate::context::{CommandContext, names};
 use crate::index::{HandoffQuery, Index, RecordQuery};
@@ -93,7 +94,8 @@ fn read_for(
     }
     let has_replacements = index.has_replacements()?;
     let rivals = |id: &Id| if has_replacements { index.rivals(id) } else { Ok(Vec::new()) };
-    overview.set_states(|until| claims::has_run_out(context, until), rivals)?;
+    let places = Anchors::new(context).of(records.iter().copied().filter(|record| claims::is_claim(&record.body)))?;
+    overview.set_states(places, |until, places| claims::has_run_out(context, until, places), rivals)?;
     let memory = load_memory(&index, &overview)?;
     Ok(ProjectOverviewOutcome { overview, memory, named: false, warnings })
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context::claims::anchors::Place;
 use crate::fold::assessment::calibration;
 use crate::fold::assessment::confidence::{overall, round4};
 use crate::fold::journal::{OwnedGoal, answers, goals};
@@ -170,12 +171,15 @@ pub struct DatedClaim<T> {
     /// How many records have this text but for case and outer white space; this is the first.
     #[serde(skip_serializing_if = "never")]
     pub count: usize,
-    /// Until when it holds; absent if that is not limited.
+    /// Until when it holds, a time or `changed`; absent if that is not limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// Whether that is over; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ran_out: bool,
+    /// The places in the code that it is about; absent without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<Place>,
     /// Other claims that replace the same one; absent without.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disagrees_with: Vec<Id>,
@@ -187,20 +191,23 @@ pub struct DatedClaim<T> {
 }
 
 impl Overview {
-    /// Sets of each claim whether its time is over, and those that it disagrees with; what is over comes last in each list.
+    /// Sets of each claim its places in the code, whether its time is over, and those that it disagrees with; in each list, what
+    /// is over comes last, and before that what is about changed code.
     pub fn set_states(
         &mut self,
-        has_run_out: impl Fn(&str) -> bool,
+        mut places: BTreeMap<Id, Vec<Place>>,
+        has_run_out: impl Fn(&str, &[Place]) -> bool,
         rivals: impl Fn(&Id) -> Result<Vec<Id>>,
     ) -> Result<()> {
         macro_rules! set {
             ($($list:ident)*) => {
                 $(for claim in &mut self.$list {
-                    claim.ran_out = claim.until.as_deref().is_some_and(&has_run_out);
+                    claim.anchors = places.remove(&claim.id).unwrap_or_default();
+                    claim.ran_out = claim.until.as_deref().is_some_and(|until| has_run_out(until, &claim.anchors));
                     claim.disagrees_with = rivals(&claim.id)?;
                 }
                 // the sort is stable
-                self.$list.sort_by_key(|claim| claim.ran_out);)*
+                self.$list.sort_by_key(|claim| (claim.ran_out, claim.anchors.iter().any(|place| place.state.is_lost())));)*
             };
         }
         set!(unknowns findings dead_ends mistakes decisions);
@@ -381,7 +388,7 @@ pub fn overview(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Op
             records,
             own_id,
             |record| match &record.body {
-                Body::DeadEnd(dead_end) => Some(DeadEnd { led_from: None, until: None, ..dead_end.clone() }),
+                Body::DeadEnd(dead_end) => Some(dead_end.quoted()),
                 _ => None,
             },
             |dead_end| folded(&[&dead_end.approach, &dead_end.why]),
@@ -484,6 +491,7 @@ fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record)
             count: 1,
             until: record.body.until().map(str::to_owned),
             ran_out: false,
+            anchors: Vec::new(),
             disagrees_with: Vec::new(),
             body: kind(record)?,
             own: own.is_some() && envelope.session.as_ref() == own,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::context::claims::anchors;
 use crate::render::budget::{BudgetEntry, BudgetList, OutputForm, brief, entry, list};
 use crate::render::format::short_commit;
 use crate::render::{budget, format, safe};
@@ -257,9 +258,9 @@ fn claim<T: Serialize>(
     brief_keys: &[&str],
 ) -> BudgetEntry {
     let rivals = format::disagreement(&claim.disagrees_with);
-    let end = claim.until.as_deref().map(format::date);
-    let end = end.map(|end| format!("{} until {end}", if claim.ran_out { "held" } else { "holds" }));
-    let details = parenthesis([end, rivals, times(claim.count)].into_iter().chain(details));
+    let end = claim.until.as_deref().map(|until| format::until(until, claim.ran_out));
+    let places = anchors::listed(&claim.anchors).map(|places| safe::words(&places));
+    let details = parenthesis([places, end, rivals, times(claim.count)].into_iter().chain(details));
     let author = if claim.own { "own".to_owned() } else { name(&claim.ai_id) };
     let text = format!("{} {author}: {}{details}", claim.id.short(), safe::words(text));
     both(text, Some(claim.id.short()), claim, brief_keys, claim.own)

@@ -366,6 +366,7 @@ mod tests {
             count: 1,
             until: None,
             ran_out: false,
+            anchors: Vec::new(),
             disagrees_with: Vec::new(),
             body: PastMistake { text: format!("Forgot the index of table {n}"), prevention: None },
             own: false,

@@ -4,6 +4,7 @@ pub mod view;
 
 use std::borrow::Cow;
 
+use crate::context::claims::anchors::Anchors;
 use crate::context::handoffs::{ListedHandoff, of_session};
 use crate::context::records::gather_from;
 use crate::context::{CommandContext, names};
@@ -27,7 +28,7 @@ pub struct ResumedSession {
     pub timestamp: String,
     /// The handoff as it was written, else the summary.
     pub handoff: Handoff,
-    /// The state of the handoff since; `None` for a summary.
+    /// The state of the handoff since; of a summary only the claims whose code is not as it was, `None` without any.
     pub arrival: Option<Arrival>,
     /// How many records were made after the handoff.
     pub since_handoff: usize,
@@ -112,6 +113,11 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
     warnings.extend(arrival_warnings);
     let with_handoff = out.iter_mut().filter(|resumed: &&mut ResumedSession| resumed.envelope.is_some());
     with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));
+    let mut anchors = Anchors::new(context);
+    for summary in out.iter_mut().filter(|resumed| resumed.envelope.is_none()) {
+        let claims = arrival::changed_claims(&mut anchors, &summary.handoff)?;
+        summary.arrival = (!claims.is_empty()).then(|| Arrival { claims, ..Arrival::default() });
+    }
     Ok(ResumeOutcome { sessions: out, assessed_since, ai: context.selection.ai.clone(), warnings })
 }
 

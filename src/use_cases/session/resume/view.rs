@@ -125,7 +125,8 @@ struct ResumedView<'a> {
     calibration_status: Calibration,
     #[serde(flatten)]
     lists: ListsView,
-    /// The state of the handoff since; null without a handoff, absent then when it is shortened.
+    /// The state of the handoff since; of a session that wrote none, only the claims whose code is not as it was, null without any, absent
+    /// then when it is shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     arrival: Option<Option<PackedArrivalView>>,
     /// What was left out; absent if nothing was.

@@ -10,7 +10,7 @@ use empirica_notes::error::{Command, Error};
 #[schemars(rename = "DoctorCheck")]
 pub struct DoctorCheck {
     /// git, program, setup, hooks, display, fetch, remote, refspecs, rewrite, config, identity, refs, locks, log, sync, store, hook-errors,
-    /// agents or secrets (only while `empirica.redact` is off, and with `--secrets`).
+    /// agents, claims or secrets (only while `empirica.redact` is off, and with `--secrets`).
     pub check: &'static str,
     /// Whether nothing is wrong.
     pub ok: bool,

@@ -2,6 +2,7 @@
 
 mod agents;
 pub mod check;
+mod code;
 mod installation;
 mod refs;
 mod secrets;
@@ -41,6 +42,7 @@ pub fn run(context: &CommandContext<'_>, repairs: &repair::RepairRequest) -> Res
     checks.extend(settings::checks(context, set_up || refs::any(context)));
     checks.extend(refs::checks(context));
     checks.extend(agents::checks(context));
+    checks.extend(code::checks(context));
     let mut repairs = match found {
         Ok(found) => found,
         // the checks already report what cannot be read

@@ -375,9 +375,10 @@ fn is_text(key: &str) -> bool {
 }
 
 /// Keys whose values give a record its structure.
-const STRUCTURE: [&str; 40] = [
+const STRUCTURE: [&str; 41] = [
     "as",
     "until",
+    "blob",
     "led_from",
     "regenerates",
     "since",

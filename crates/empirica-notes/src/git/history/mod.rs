@@ -6,6 +6,7 @@ pub mod dates;
 pub mod head_move;
 pub mod range;
 pub mod reach;
+pub mod renames;
 pub mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};

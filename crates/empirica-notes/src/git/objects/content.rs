@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use crate::git::Oid;
 use crate::git::repository::Repository;
 
-/// The size limit of a file, in bytes.
-const LARGEST: u64 = 4 << 20;
+/// The size limit of a file that is read, in bytes.
+pub const LARGEST: u64 = 4 << 20;
 /// The total limit of bytes read.
 const ALL: u64 = 64 << 20;
 /// The length limit of a path, in bytes; no system opens longer ones.
@@ -95,10 +95,22 @@ impl WorkTree {
     /// The content at a path from [`inside`], without git's filters. [`PathContent::Unknown`] behind a symbolic link,
     /// above 4 MiB, if unreadable or of another file type, and for all files once 64 MiB have been read.
     pub fn content(&self, path: &str) -> PathContent {
-        self.read(path).unwrap_or_else(|error| match error.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => PathContent::Nothing,
-            _ => PathContent::Unknown,
-        })
+        self.read(path).0
+    }
+
+    /// The content at a path as [`content`](Self::content) tells it, and the bytes of a file or symbolic link.
+    pub fn read(&self, path: &str) -> (PathContent, Option<Vec<u8>>) {
+        match self.bytes(path) {
+            Ok(Some(bytes)) => {
+                let id = gix::objs::compute_hash(self.hash, gix::objs::Kind::Blob, &bytes);
+                (id.map_or(PathContent::Unknown, PathContent::File), Some(bytes))
+            }
+            Ok(None) if self.root.join(path).is_dir() => (PathContent::Folder(None), None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                (PathContent::Nothing, None)
+            }
+            _ => (PathContent::Unknown, None),
+        }
     }
 
     /// Whether anything exists at a path from [`inside`].
@@ -106,7 +118,13 @@ impl WorkTree {
         self.root.join(path).symlink_metadata().is_ok()
     }
 
-    fn read(&self, path: &str) -> std::io::Result<PathContent> {
+    /// Whether something other than a folder exists at such a path.
+    pub fn has_file(&self, path: &str) -> bool {
+        self.root.join(path).symlink_metadata().is_ok_and(|meta| !meta.is_dir())
+    }
+
+    /// The bytes of a file, or the target of a symbolic link; `None` for anything else, and beyond the limits.
+    fn bytes(&self, path: &str) -> std::io::Result<Option<Vec<u8>>> {
         let mut at = self.root.clone();
         let mut parts = path.split('/').peekable();
         while let Some(part) = parts.next() {
@@ -115,30 +133,27 @@ impl WorkTree {
             if parts.peek().is_some() {
                 // like git, follow no symlink on the way
                 if meta.is_symlink() {
-                    return Ok(PathContent::Unknown);
+                    return Err(ErrorKind::Unsupported.into());
                 }
                 continue;
             }
-            let bytes = if meta.is_dir() {
-                return Ok(PathContent::Folder(None));
-            } else if meta.is_symlink() {
+            let bytes = if meta.is_symlink() {
                 at.read_link()?.into_os_string().into_encoded_bytes()
             } else if meta.is_file() && meta.len() <= LARGEST.min(self.left.get()) {
                 let mut bytes = Vec::new();
                 std::fs::File::open(&at)?.take(LARGEST).read_to_end(&mut bytes)?;
                 // it grew meanwhile
                 if bytes.len() as u64 > meta.len() {
-                    return Ok(PathContent::Unknown);
+                    return Ok(None);
                 }
                 bytes
             } else {
-                return Ok(PathContent::Unknown);
+                return Ok(None);
             };
             self.left.set(self.left.get().saturating_sub(bytes.len() as u64));
-            let id = gix::objs::compute_hash(self.hash, gix::objs::Kind::Blob, &bytes);
-            return Ok(id.map_or(PathContent::Unknown, PathContent::File));
+            return Ok(Some(bytes));
         }
-        Ok(PathContent::Unknown)
+        Ok(None)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Handoffs and digests without claims that are no longer in force.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::handoff::Item;
+use crate::model::journal::{DeadEnd, Decision, Mistake};
 use crate::model::record::retracted;
 use crate::model::{Body, Id, Record};
 
@@ -43,6 +45,73 @@ impl Body {
         decisions.retain(|decision| holds(&decision.id));
         dead_ends.retain(|dead_end| holds(&dead_end.id));
         mistakes.retain(|mistake| holds(&mistake.id));
+    }
+}
+
+impl Body {
+    /// Replaces claims in a handoff or digest: by their ids, the claims in force that replace each of them, of the same kind. One
+    /// that is there already is not repeated.
+    pub fn replace_claims(&mut self, successors: &BTreeMap<Id, Vec<Record>>) {
+        let mut seen = self.quoted_claims();
+        let (items, decisions, dead_ends, mistakes) = match self {
+            Body::Handoff(of) => {
+                ([&mut of.findings, &mut of.unknowns], &mut of.decisions, &mut of.dead_ends, &mut of.mistakes)
+            }
+            Body::Digest(of) => {
+                ([&mut of.findings, &mut of.unknowns], &mut of.decisions, &mut of.dead_ends, &mut of.mistakes)
+            }
+            _ => return,
+        };
+        let mut newer = |of: &Option<Id>| -> Option<Vec<&Record>> {
+            let all = successors.get(of.as_ref()?)?;
+            Some(all.iter().filter(|record| seen.insert(record.envelope.id.clone())).collect())
+        };
+        let id = |record: &Record| Some(record.envelope.id.clone());
+        for items in items {
+            replace(
+                items,
+                |item| newer(&item.id),
+                |record| Some(Item { id: id(record), text: record.body.claim()?.text.to_owned() }),
+            );
+        }
+        replace(
+            decisions,
+            |one| newer(&one.id),
+            |record| match &record.body {
+                Body::Decision(new) => Some(Decision { id: id(record), ..new.quoted() }),
+                _ => None,
+            },
+        );
+        replace(
+            dead_ends,
+            |one| newer(&one.id),
+            |record| match &record.body {
+                Body::DeadEnd(new) => Some(DeadEnd { id: id(record), ..new.quoted() }),
+                _ => None,
+            },
+        );
+        replace(
+            mistakes,
+            |one| newer(&one.id),
+            |record| match &record.body {
+                Body::Mistake(new) => Some(Mistake { id: id(record), ..new.quoted() }),
+                _ => None,
+            },
+        );
+    }
+}
+
+/// Puts what replaces an entry in its place.
+fn replace<'r, T>(
+    list: &mut Vec<T>,
+    mut newer: impl FnMut(&T) -> Option<Vec<&'r Record>>,
+    quoted: impl Fn(&Record) -> Option<T>,
+) {
+    for one in std::mem::take(list) {
+        match newer(&one) {
+            Some(records) => list.extend(records.into_iter().filter_map(&quoted)),
+            None => list.push(one),
+        }
     }
 }
 

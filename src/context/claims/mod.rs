@@ -1,9 +1,13 @@
 //! The state of claims, from the records that name them.
 
+pub mod anchors;
+
 use chrono::DateTime;
 
 use crate::context::CommandContext;
+use crate::context::claims::anchors::{Anchors, Place};
 use empirica_notes::error::Result;
+use empirica_notes::model::journal::UNTIL_CHANGED;
 use empirica_notes::model::record::{CLAIMS, Retract};
 use empirica_notes::model::{Body, Envelope, Id, Record};
 
@@ -12,8 +16,11 @@ pub fn is_claim(body: &Body) -> bool {
     CLAIMS.contains(&body.kind()) || matches!(body, Body::Source(_))
 }
 
-/// Whether the time of a claim that holds until then, RFC 3339, is over.
-pub fn has_run_out(context: &CommandContext<'_>, until: &str) -> bool {
+/// Whether the time of a claim that holds until then, RFC 3339 or [`UNTIL_CHANGED`], is over. These are its places in the code.
+pub fn has_run_out(context: &CommandContext<'_>, until: &str, places: &[Place]) -> bool {
+    if until == UNTIL_CHANGED {
+        return places.iter().any(|place| place.state.is_lost());
+    }
     DateTime::parse_from_rfc3339(until).is_ok_and(|end| end < context.store.now())
 }
 
@@ -28,8 +35,10 @@ pub struct Standing {
     pub replaces: Vec<Id>,
     /// Other claims in force that replace one of those, perhaps in several steps.
     pub rivals: Vec<Id>,
-    /// When its time ended, RFC 3339 UTC; `None` if it is not over.
+    /// When its time ended, RFC 3339 UTC or [`UNTIL_CHANGED`]; `None` if it is not over.
     pub ran_out: Option<String>,
+    /// The places in the code that it is about.
+    pub places: Vec<Place>,
 }
 
 impl Standing {
@@ -41,6 +50,11 @@ impl Standing {
             some if some.iter().any(|(_, retract)| retract.by.is_some()) => "replaced",
             _ => "retracted",
         }
+    }
+
+    /// Whether it holds, and the code that it is about, too.
+    pub fn is_sound(&self) -> bool {
+        self.word() == "holds" && !self.places.iter().any(|place| place.state.is_lost())
     }
 
     /// The claims that replace it, oldest first.
@@ -72,8 +86,19 @@ impl Standing {
     }
 }
 
-/// What the records say of one of them.
+/// What the records say of one of them, and its code.
 pub fn standing(context: &CommandContext<'_>, of: &Record) -> Result<Standing> {
+    let mut all = standings(context, std::slice::from_ref(of))?;
+    Ok(all.pop().unwrap_or_default())
+}
+
+/// What the records say of these, and the code they are about.
+pub fn standings(context: &CommandContext<'_>, records: &[Record]) -> Result<Vec<Standing>> {
+    let mut places = Anchors::new(context).of(records)?;
+    records.iter().map(|of| one(context, of, places.remove(&of.envelope.id).unwrap_or_default())).collect()
+}
+
+fn one(context: &CommandContext<'_>, of: &Record, places: Vec<Place>) -> Result<Standing> {
     let (index, id) = (context.index()?, &of.envelope.id);
     let about = index.naming([id], &["retract", "confirm"])?;
     let retracts = about.records().filter_map(|record| match record {
@@ -86,6 +111,7 @@ pub fn standing(context: &CommandContext<'_>, of: &Record) -> Result<Standing> {
         confirmed: newest.map(|record| record.envelope.clone()),
         replaces: index.replaced_by(id)?,
         rivals: index.rivals(id)?,
-        ran_out: of.body.until().filter(|until| has_run_out(context, until)).map(str::to_owned),
+        ran_out: of.body.until().filter(|until| has_run_out(context, until, &places)).map(str::to_owned),
+        places,
     })
 }

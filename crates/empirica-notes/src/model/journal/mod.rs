@@ -1,9 +1,15 @@
 //! Journal entries: findings, questions, failures, decisions, evidence.
 
+pub mod anchor;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::id::{Id, SessionId};
+use crate::model::journal::anchor::Anchor;
+
+/// Holds until the text of an anchor changes.
+pub const UNTIL_CHANGED: &str = "changed";
 
 /// The texts of a key: one, none or one, or a list.
 pub(crate) trait ClaimTexts {
@@ -39,9 +45,12 @@ pub struct Finding {
     /// The kind of long-term memory, one of [`MEMORY`].
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
-    /// Until when it holds, RFC 3339 UTC; absent if that is not limited.
+    /// Until when it holds: RFC 3339 UTC, or [`UNTIL_CHANGED`]; absent if that is not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
+    /// The places in the code that it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<Anchor>,
     /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
@@ -56,9 +65,12 @@ pub const MEMORY: &[&str] =
 pub struct Unknown {
     /// The question.
     pub text: String,
-    /// Until when it holds, RFC 3339 UTC; absent if that is not limited.
+    /// Until when it holds: RFC 3339 UTC, or [`UNTIL_CHANGED`]; absent if that is not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
+    /// The places in the code that it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<Anchor>,
     /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,
@@ -86,10 +98,14 @@ pub struct DeadEnd {
     pub approach: String,
     /// The cause of the failure.
     pub why: String,
-    /// Until when it holds, RFC 3339 UTC; absent if that is not limited; a handoff leaves it out.
+    /// Until when it holds: RFC 3339 UTC, or [`UNTIL_CHANGED`]; absent if that is not limited; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub until: Option<String>,
+    /// The places in the code that it is about; a handoff leaves them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub anchors: Vec<Anchor>,
     /// The record that it follows from; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -107,10 +123,14 @@ pub struct Mistake {
     /// How to prevent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prevention: Option<String>,
-    /// Until when it holds, RFC 3339 UTC; absent if that is not limited; a handoff leaves it out.
+    /// Until when it holds: RFC 3339 UTC, or [`UNTIL_CHANGED`]; absent if that is not limited; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub until: Option<String>,
+    /// The places in the code that it is about; a handoff leaves them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub anchors: Vec<Anchor>,
     /// The record that it follows from; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -130,24 +150,45 @@ pub struct Decision {
     /// Rejected alternatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<String>,
-    /// Until when it holds, RFC 3339 UTC; absent if that is not limited; a handoff leaves it out.
+    /// Until when it holds: RFC 3339 UTC, or [`UNTIL_CHANGED`]; absent if that is not limited; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub until: Option<String>,
+    /// The places in the code that it is about; a handoff leaves them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub anchors: Vec<Anchor>,
     /// The record that it follows from; a handoff leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub led_from: Option<Id>,
 }
 
+/// The claims that handoffs and digests quote, without what they leave out.
+macro_rules! quoted {
+    ($($claim:ident)*) => {
+        $(impl $claim {
+            /// The claim as a handoff quotes it.
+            pub fn quoted(&self) -> Self {
+                Self { until: None, anchors: Vec::new(), led_from: None, ..self.clone() }
+            }
+        })*
+    };
+}
+
+quoted! { DeadEnd Mistake Decision }
+
 /// A document or page consulted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// A path or a URL.
     pub location: String,
-    /// Until when it holds, RFC 3339 UTC; absent if that is not limited.
+    /// Until when it holds: RFC 3339 UTC, or [`UNTIL_CHANGED`]; absent if that is not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
+    /// The places in the code that it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<Anchor>,
     /// The record that it follows from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub led_from: Option<Id>,

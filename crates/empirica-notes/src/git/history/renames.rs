@@ -1,0 +1,120 @@
+//! Where files were renamed to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::error::Result;
+use crate::git::Oid;
+use crate::git::process::{git, nul_separated, run_until};
+use crate::git::remotes::is_partial;
+use crate::git::repository::Repository;
+
+/// How often one file is followed, and how many files at most.
+const RENAMES: usize = 8;
+const FILES: usize = 500;
+/// The similarity that makes two files one. What is looked for in the file is compared anyway.
+const SIMILAR: &str = "-M30%";
+
+/// The present paths of files that are no longer there, each with a commit since which it may be gone: renamed by later commits of
+/// HEAD, perhaps several times, or in git's index; `None` if a file was not renamed. `exists` tells whether a path is there now. Only
+/// what is known at `deadline` is in the result; nothing in a partial clone, where git would fetch.
+pub fn follow(
+    repo: &Repository,
+    missing: &BTreeMap<String, Option<Oid>>,
+    deadline: Instant,
+    mut exists: impl FnMut(&str) -> bool,
+) -> Result<BTreeMap<String, Option<String>>> {
+    let mut out = BTreeMap::new();
+    if missing.is_empty() || is_partial(repo) {
+        return Ok(out);
+    }
+    if repo.head()?.commit.is_none() {
+        return Ok(missing.keys().map(|path| (path.clone(), None)).collect());
+    }
+    let mut command = at_root(repo);
+    command.args(["diff-index", "--cached", "-z", SIMILAR, "--diff-filter=R", "--name-status", "HEAD"]);
+    let staged = match repo.work_tree() {
+        Some(_) => match run(&mut command, Vec::new(), deadline)? {
+            Some(stdout) => renames(&stdout),
+            None => return Ok(out),
+        },
+        None => BTreeMap::new(),
+    };
+    // from the first path to the present one
+    let mut open: BTreeMap<String, String> =
+        missing.keys().take(FILES).map(|path| (path.clone(), path.clone())).collect();
+    for _ in 0..RENAMES {
+        let mut next = BTreeMap::new();
+        let mut decide = |first: String, now: &String| match exists(now) {
+            true => drop(out.insert(first, Some(now.clone()))),
+            false => drop(next.insert(first, now.clone())),
+        };
+        let (by_index, by_commits): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            open.into_iter().partition(|(_, now)| staged.contains_key(now));
+        by_index.into_iter().for_each(|(first, now)| decide(first, &staged[&now]));
+        let mut of_commit: BTreeMap<Option<Oid>, BTreeMap<String, String>> = BTreeMap::new();
+        for (first, now) in by_commits {
+            let since = missing.get(&first).copied().flatten().filter(|commit| repo.is_commit(*commit));
+            of_commit.entry(since).or_default().insert(first, now);
+        }
+        let mut lost = Vec::new();
+        for (since, paths) in of_commit {
+            let Some(committed) = committed(repo, since, paths.values().collect(), deadline)? else { continue };
+            for (first, now) in paths {
+                match committed.get(&now) {
+                    Some(to) => decide(first, to),
+                    None => lost.push(first),
+                }
+            }
+        }
+        out.extend(lost.into_iter().map(|first| (first, None)));
+        open = next;
+        if open.is_empty() {
+            break;
+        }
+    }
+    Ok(out)
+}
+
+/// The renames of these paths by the commits that last deleted them; `None` if that took too long.
+fn committed(
+    repo: &Repository,
+    since: Option<Oid>,
+    paths: BTreeSet<&String>,
+    deadline: Instant,
+) -> Result<Option<BTreeMap<String, String>>> {
+    let mut log = at_root(repo);
+    log.args(["log", "--format=%H", "--diff-filter=D", "--no-renames", "--no-show-signature", "HEAD"]);
+    log.args(since.map(|commit| format!("^{commit}"))).arg("--").args(paths);
+    let Some(deletions) = run(&mut log, Vec::new(), deadline)? else { return Ok(None) };
+    if deletions.is_empty() {
+        return Ok(Some(BTreeMap::new()));
+    }
+    let mut diff = at_root(repo);
+    diff.args(["diff-tree", "--stdin", "--no-commit-id", "-r", "-z", SIMILAR, "--diff-filter=R", "--name-status"]);
+    Ok(run(&mut diff, deletions, deadline)?.map(|stdout| renames(&stdout)))
+}
+
+fn at_root(repo: &Repository) -> Command {
+    let mut command = git(&repo.work_tree().unwrap_or_else(|| PathBuf::from(repo.cwd())));
+    command.args(["--literal-pathspecs", "-c", "diff.relative=false"]);
+    command
+}
+
+/// The output of git; `None` at the deadline and if it fails, as in a damaged or shallow history.
+fn run(command: &mut Command, input: Vec<u8>, deadline: Instant) -> Result<Option<Vec<u8>>> {
+    let out = run_until(command, input, Some(deadline), false)?;
+    Ok(out.filter(|out| out.status.success()).map(|out| out.stdout))
+}
+
+/// The new paths of `git diff --name-status -z`, by the old ones; of several, the first.
+fn renames(stdout: &[u8]) -> BTreeMap<String, String> {
+    let mut out = BTreeMap::new();
+    let mut items = nul_separated(stdout);
+    while let (Some(_), Some(old), Some(new)) = (items.next(), items.next(), items.next()) {
+        out.entry(old).or_insert(new);
+    }
+    out
+}

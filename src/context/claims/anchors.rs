@@ -1,0 +1,267 @@
+//! Whether the code that claims are about still has the text they were made for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::context::CommandContext;
+use empirica_notes::error::Result;
+use empirica_notes::git::history::renames;
+use empirica_notes::git::objects::content::{PathContent, inside};
+use empirica_notes::git::objects::present::PresentFiles;
+use empirica_notes::git::parse_oid;
+use empirica_notes::model::journal::anchor::{Anchor, AnchorState};
+use empirica_notes::model::{Body, Id, Record};
+
+/// How long renames are looked for, in a command and in a hook.
+const SEARCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(20)];
+
+/// A part of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct Spot {
+    /// The file, relative to the root of the work tree.
+    pub path: String,
+    /// The first and the last line, from 1; null for the whole file.
+    pub lines: Option<(u32, u32)>,
+}
+
+impl Spot {
+    /// `src/a.rs:10-12`.
+    pub fn text(&self) -> String {
+        match self.lines {
+            Some(lines) => format!("{}:{}", self.path, range(lines)),
+            None => self.path.clone(),
+        }
+    }
+}
+
+fn range((first, last): (u32, u32)) -> String {
+    if first == last { first.to_string() } else { format!("{first}-{last}") }
+}
+
+/// A place in the code that a claim is about, and its state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Anchor")]
+pub struct Place {
+    #[serde(skip)]
+    pub anchor: Anchor,
+    /// Where it was recorded.
+    #[serde(flatten)]
+    pub spot: Spot,
+    /// Whether the text is still there, against the work tree, else HEAD.
+    pub state: AnchorState,
+    /// Where it is by now, of a changed one only the file; absent if that is where it was recorded, or not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<Spot>,
+}
+
+impl Place {
+    /// The place and, unless it holds, its state: `src/a.rs:10-12 moved to src/b.rs:14-16`.
+    pub fn text(&self) -> String {
+        let place = self.spot.text();
+        match (self.state, &self.now) {
+            (AnchorState::Holds, _) => place,
+            (AnchorState::Moved, Some(Spot { path, lines: Some(lines) })) if *path == self.spot.path => {
+                format!("{place} moved to {}", range(*lines))
+            }
+            (AnchorState::Moved, Some(now)) => format!("{place} moved to {}", now.text()),
+            (state, Some(now)) => format!("{place} {} in {}", state.name(), now.path),
+            (state, None) => format!("{place} {}", state.name()),
+        }
+    }
+
+    /// Where it is: by now, else as recorded.
+    pub fn present(&self) -> &Spot {
+        self.now.as_ref().unwrap_or(&self.spot)
+    }
+}
+
+/// The places, comma-separated, the lost ones first, at most 3; `None` without any.
+pub fn listed(places: &[Place]) -> Option<String> {
+    let mut sorted: Vec<&Place> = places.iter().collect();
+    sorted.sort_by_key(|place| (!place.state.is_lost(), place.state == AnchorState::Holds));
+    let texts: Vec<String> = sorted.iter().take(LISTED).map(|place| place.text()).collect();
+    let more = places.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!texts.is_empty()).then(|| texts.join(", ") + &more)
+}
+
+/// Most places in a line.
+const LISTED: usize = 3;
+
+/// A claim whose code is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ClaimChange {
+    /// The claim.
+    pub id: Id,
+    /// Its main text.
+    pub text: String,
+    /// The places in the code that it is about.
+    pub anchors: Vec<Place>,
+}
+
+impl ClaimChange {
+    /// Whether the code of a place changed or is gone.
+    pub fn is_lost(&self) -> bool {
+        self.anchors.iter().any(|place| place.state.is_lost())
+    }
+}
+
+/// Puts behind the text of a claim, if it is one of these, its places in the code.
+pub fn mark(changes: &[ClaimChange], id: Option<&Id>, text: &mut String) {
+    if let Some(claim) = changes.iter().find(|claim| Some(&claim.id) == id)
+        && let Some(places) = listed(&claim.anchors)
+    {
+        text.push_str(&format!(" ({places})"));
+    }
+}
+
+/// Most claims that are compared with the code at once, the newest.
+const COMPARED: usize = 2000;
+
+/// Claims whose code changed or is gone, newest first.
+#[derive(Debug, Default)]
+pub struct LostClaims {
+    /// Each with all of its places.
+    pub claims: Vec<(Record, Vec<Place>)>,
+    /// Number of older claims that were not compared, or are not listed.
+    pub more: usize,
+}
+
+/// The claims in force whose code changed or is gone.
+pub fn lost(context: &CommandContext<'_>) -> Result<LostClaims> {
+    let (scan, more) = context.index()?.newest_anchored(COMPARED)?;
+    let mut places = Anchors::new(context).of(scan.records())?;
+    let lost = scan.records().rev().filter_map(|record| {
+        let places = places.remove(&record.envelope.id)?;
+        places.iter().any(|place| place.state.is_lost()).then(|| (record.clone(), places))
+    });
+    Ok(LostClaims { claims: lost.collect(), more })
+}
+
+/// Compares anchors with the present files.
+pub struct Anchors<'c> {
+    context: &'c CommandContext<'c>,
+    pub present: PresentFiles<'c>,
+    /// The present path of a file that is no longer there, `None` if it was not renamed; missing if that is not known.
+    renamed: BTreeMap<String, Option<String>>,
+    sought: BTreeSet<String>,
+}
+
+impl<'c> Anchors<'c> {
+    pub fn new(context: &'c CommandContext<'_>) -> Self {
+        let present = PresentFiles::new(context.repo, context.store.head().tree);
+        Anchors { context, present, renamed: BTreeMap::new(), sought: BTreeSet::new() }
+    }
+
+    /// The states of claims by their ids; none of claims without anchors. Those of the newest confirmation that has some
+    /// replace a claim's own.
+    pub fn of<'r>(&mut self, claims: impl IntoIterator<Item = &'r Record>) -> Result<BTreeMap<Id, Vec<Place>>> {
+        let claims: Vec<&Record> = claims.into_iter().collect();
+        let index = self.context.index()?;
+        let confirming = match index.count("confirm")? > 0 {
+            true => index.naming(claims.iter().map(|claim| &claim.envelope.id), &["confirm"])?,
+            false => Default::default(),
+        };
+        // in order of ID: the newest is the last
+        let mut newest: BTreeMap<&Id, &Record> = claims.iter().map(|claim| (&claim.envelope.id, *claim)).collect();
+        for record in confirming.records() {
+            if let Body::Confirm(confirm) = &record.body
+                && !confirm.anchors.is_empty()
+                && newest.contains_key(&confirm.of)
+            {
+                newest.insert(&confirm.of, record);
+            }
+        }
+        newest.retain(|_, record| !record.body.anchors().is_empty());
+        let all = newest.values().flat_map(|record| {
+            record.body.anchors().iter().map(|anchor| (anchor.path.as_str(), record.envelope.commit.as_deref()))
+        });
+        self.follow(all)?;
+        let places = newest
+            .into_iter()
+            .map(|(id, record)| (id.clone(), record.body.anchors().iter().map(|anchor| self.place(anchor)).collect()));
+        Ok(places.collect())
+    }
+
+    /// Those of these claims whose code is not as it was.
+    pub fn changed<'i>(&mut self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Vec<ClaimChange>> {
+        let claims = self.context.index()?.anchored(ids)?;
+        let mut places = self.of(claims.records())?;
+        let changed = claims.records().filter_map(|record| {
+            let anchors = places.remove(&record.envelope.id)?;
+            let (_, text) = record.body.own_texts().into_iter().next()?;
+            let holds = anchors.iter().all(|place| place.state == AnchorState::Holds);
+            (!holds).then(|| ClaimChange { id: record.envelope.id.clone(), text: text.to_owned(), anchors })
+        });
+        Ok(changed.collect())
+    }
+
+    /// Looks for the new paths of those of these files, each as it was at a commit or shortly after, that are no longer there.
+    pub fn follow<'a>(&mut self, paths: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Result<()> {
+        let mut missing = BTreeMap::new();
+        for (path, commit) in paths {
+            if self.sought.insert(path.to_owned()) && inside(None, path).is_some() && !self.present.is_file(path) {
+                missing.insert(path.to_owned(), commit.and_then(parse_oid));
+            }
+        }
+        let deadline = Instant::now() + SEARCH[usize::from(self.context.store.is_in_hook())];
+        let present = &mut self.present;
+        self.renamed.extend(renames::follow(self.context.repo, &missing, deadline, |path| present.is_file(path))?);
+        Ok(())
+    }
+
+    /// The present path of a file that is no longer where it was, `Some(None)` if it was not renamed; `None` if that is not known, and
+    /// before [`follow`](Self::follow).
+    pub fn now_at(&self, path: &str) -> Option<Option<&str>> {
+        self.renamed.get(path).map(|now| now.as_deref())
+    }
+
+    /// The state of an anchor, whose file was followed before.
+    pub fn place(&mut self, anchor: &Anchor) -> Place {
+        let spot = Spot { path: anchor.path.clone(), lines: anchor.lines };
+        let place = |state, now: Option<Spot>| {
+            let now = now.filter(|now| *now != spot);
+            Place { anchor: anchor.clone(), spot: spot.clone(), state, now }
+        };
+        if inside(None, &anchor.path).as_deref() != Some(&anchor.path) {
+            return place(AnchorState::Unknown, None);
+        }
+        let mut path = anchor.path.clone();
+        let mut file = self.present.at(&path);
+        if matches!(file.content, PathContent::Nothing | PathContent::Folder(_)) {
+            match self.now_at(&path) {
+                Some(Some(now)) => path = now.to_owned(),
+                Some(None) => return place(AnchorState::Gone, None),
+                None => return place(AnchorState::Unknown, None),
+            }
+            file = self.present.at(&path);
+        }
+        let is_renamed = path != anchor.path;
+        let found = |state: AnchorState, lines| {
+            let state = if state == AnchorState::Holds && is_renamed { AnchorState::Moved } else { state };
+            place(state, Some(Spot { path: path.clone(), lines }))
+        };
+        if parse_oid(&anchor.blob).is_some_and(|blob| file.content == PathContent::File(blob)) {
+            return found(AnchorState::Holds, anchor.lines);
+        }
+        let lines = match self.present.lines(&file) {
+            Some(lines) => lines,
+            None if file.content == PathContent::Unknown => return place(AnchorState::Unknown, None),
+            // a blob that is not here, or no text any more
+            None if !self.present.is_here(&file) => return place(AnchorState::Unknown, None),
+            None => return found(AnchorState::Changed, None),
+        };
+        let at = match anchor.lines {
+            None => (lines.hash(None).as_ref() == Some(&anchor.hash)).then_some(None),
+            Some(of) => lines.find(of, &anchor.hash).map(Some),
+        };
+        match at {
+            Some(at) if at == anchor.lines => found(AnchorState::Holds, at),
+            Some(at) => found(AnchorState::Moved, at),
+            None => place(AnchorState::Changed, is_renamed.then(|| Spot { path: path.clone(), lines: None })),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Claims about code: their anchors.
+
+pub mod anchors;
+pub mod anchors_given;
+pub mod anchors_kinds;
