@@ -16,5 +16,5 @@ def rows() -> list[dict]:
             arguments = [(name, bool(must)) for name, must in re.findall(r"`([a-z_]+)`( \(required\))?", cells[2])]
             keys = re.findall(r"`([a-z_]+)`", cells[3])
             out.append({"name": found[1], "core": bool(found[2]), "arguments": dict(arguments), "keys": keys})
-    assert len(out) == 44, len(out)
+    assert len(out) == 45, len(out)
     return out

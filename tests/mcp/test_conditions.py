@@ -102,7 +102,7 @@ async def the_repository_goes(case) -> None:
                     said = await client.fails(tool, arguments, recover=False)
                     assert "panic" not in json.dumps(said) and "internal error" not in json.dumps(said), said
             with case("the lists of tools and prompts are still answered"):
-                assert len((await client.session.list_tools()).tools) == 44
+                assert len((await client.session.list_tools()).tools) == 45
                 assert len((await client.session.list_prompts()).prompts) == 2
             with case("a repository that comes back at the same path is used, or the failure says what to do"):
                 repo.path.mkdir()
@@ -177,7 +177,7 @@ async def what_cannot_be_written(case) -> None:
 async def in_no_repository(case, repo, where: str, folder: Path) -> None:
     async with connected(repo, cwd=folder) as client:
         with case(f"{where} the lists are answered"):
-            assert len(client.tools) == 44 and len((await client.session.list_prompts()).prompts) == 2
+            assert len(client.tools) == 45 and len((await client.session.list_prompts()).prompts) == 2
         for name, arguments in [("bootstrap_session", {"ai_id": "a"}), ("list_sessions", {}), ("sync_notes", {})]:
             with case(f"{where} {name} fails with what to do"):
                 said = await client.fails(name, arguments, recover=False)

@@ -183,7 +183,7 @@ def before_the_conversation(case) -> None:
             about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
             raw.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about})
             raw.send({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
-            assert raw.answer(1)["result"] and len(raw.answer(2)["result"]["tools"]) == 44
+            assert raw.answer(1)["result"] and len(raw.answer(2)["result"]["tools"]) == 45
         for about in [{}, {"protocolVersion": "2025-06-18"}, {"protocolVersion": 5, "capabilities": {}, "clientInfo": {}}, None]:
             with case(f"initialize with {about} is an error, and a good one works after it"), Raw(repo) as raw:
                 raw.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", **({} if about is None else {"params": about})})

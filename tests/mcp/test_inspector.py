@@ -38,7 +38,7 @@ def inspector(case) -> None:
         repo = place.repo()
         with case("tools/list"):
             tools = asked(repo, "tools/list")["tools"]
-            assert len(tools) == 44 and tools[0]["name"] == "bootstrap_session"
+            assert len(tools) == 45 and tools[0]["name"] == "bootstrap_session"
         if LONG:
             with case("resources/list, nothing stored"):
                 assert asked(repo, "resources/list")["resources"] == []

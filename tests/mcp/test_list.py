@@ -92,7 +92,7 @@ def versions(case) -> None:
             with case(f"version {version} is negotiated"), Raw(repo) as raw:
                 assert raw.initialize(version)["protocolVersion"] == version
                 tools = raw.ask("tools/list")["result"]["tools"]
-                assert len(tools) == 44
+                assert len(tools) == 45
                 done = raw.call("bootstrap_session", ai_id="a")
                 assert done["isError"] is False and done["structuredContent"]["ok"] is True
                 assert raw.call("log_finding", finding="x")["isError"] is False

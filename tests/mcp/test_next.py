@@ -34,7 +34,7 @@ async def session(case, mode: str, client: Client) -> None:
 
     with case(f"{mode}: the list of tools"):
         tools = (await client.list_tools()).tools
-        assert len(tools) == 44 and tools[0].name == "bootstrap_session"
+        assert len(tools) == 45 and tools[0].name == "bootstrap_session"
     with case(f"{mode}: a session from begin to end"):
         own = (await ok("bootstrap_session", ai_id="ada", task="t"))["session_id"]
         await ok("execute_preflight", prompt="The parser")

@@ -103,6 +103,10 @@ async def session(client: Client, call: Checked, case) -> None:
     with case("search_history finds"):
         assert said["total_found"] == 1 and said["hits"][0]["id"] == finding["id"]
     await call("search_history", "of a plan", query="use a global", plan=True, ai_id="claude-code")
+    await call("log_finding", finding="It is short", at=["README.md:1"])
+    said = await call("explain_code", place="README.md:1")
+    with case("explain_code knows what was said of the line"):
+        assert [one["text"] for one in said["known"]][0] == "It is short" and said["omitted"] == 0
     said = await call("bootstrap_project", budget=800)
     with case("bootstrap_project keeps its budget"):
         assert 0 < said["token_count"] <= 800 and said["active_sessions"][0]["own"] is True

@@ -44,6 +44,7 @@ mod query {
     pub mod search;
     pub mod show;
     pub mod status;
+    pub mod why;
 }
 mod receive {
     pub mod accept;
@@ -235,6 +236,7 @@ commands! {
             ["search", "search --handoffs"], "for handoffs": search::reports::ReportsView;
             ["search --like"], "": search::view::SimilarSessionsView;
         }
+        Why(query::why::Why) => { ["why"], "": search::why::view::WhyView; }
         Report(query::report::Report) => { ["report"], "": report::view::ReportView; }
     }
     "exchange and redact" {

@@ -18,10 +18,10 @@ const EVERYDAY: &[(&str, &[&str])] = &[
     ("begin, share, repair", &["init", "session", "sync", "doctor"]),
     (
         "log as you go",
-        &["finding", "unknown", "resolve", "deadend", "decision", "mistake", "evidence", "replace", "retract", "undo"],
+        &["finding", "unknown", "resolve", "deadend", "decision", "evidence", "replace", "retract", "undo"],
     ),
     ("hand over, take up", &["handoff", "resume", "log", "show"]),
-    ("ask", &["status", "search"]),
+    ("ask", &["status", "search", "why"]),
     ("say how sure you are", &["preflight", "check", "postflight", "goal"]),
 ];
 

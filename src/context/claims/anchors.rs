@@ -41,6 +41,28 @@ fn range((first, last): (u32, u32)) -> String {
     if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
 
+/// The path and the lines of `PATH[:LINE[-LINE]]`; a column after the line is left out.
+pub fn parsed(text: &str) -> (&str, Option<(u32, u32)>) {
+    let numbers = |text: &str| -> Option<(u32, u32)> {
+        match text.split_once('-') {
+            Some((first, last)) => Some((first.parse().ok()?, last.parse().ok()?)),
+            None => text.parse().ok().map(|line| (line, line)),
+        }
+    };
+    let split = |text: &'_ str| -> Option<(usize, (u32, u32))> {
+        let (path, lines) = text.rsplit_once(':')?;
+        Some((path.len(), numbers(lines).filter(|_| !path.is_empty())?))
+    };
+    match split(text) {
+        None => (text, None),
+        Some((end, lines)) => match split(&text[..end]) {
+            // the last number is the column
+            Some((path, before)) if lines.0 == lines.1 => (&text[..path], Some(before)),
+            _ => (&text[..end], Some(lines)),
+        },
+    }
+}
+
 /// A place in the code that a claim is about, and its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Anchor")]
@@ -262,6 +284,23 @@ impl<'c> Anchors<'c> {
             Some(at) if at == anchor.lines => found(AnchorState::Holds, at),
             Some(at) => found(AnchorState::Moved, at),
             None => place(AnchorState::Changed, is_renamed.then(|| Spot { path: path.clone(), lines: None })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_parsed() {
+        assert_eq!(parsed("src/a.rs"), ("src/a.rs", None));
+        assert_eq!(parsed("src/a.rs:10"), ("src/a.rs", Some((10, 10))));
+        assert_eq!(parsed("src/a.rs:10-12"), ("src/a.rs", Some((10, 12))));
+        assert_eq!(parsed("src/a.rs:10:5"), ("src/a.rs", Some((10, 10))));
+        assert_eq!(parsed("src/a.rs:12-10"), ("src/a.rs", Some((12, 10))));
+        for whole in [":10", "a:", "a:b", "a:-3", "a:3-", "10", "a:99999999999"] {
+            assert_eq!(parsed(whole), (whole, None), "{whole}");
         }
     }
 }

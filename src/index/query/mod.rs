@@ -320,6 +320,17 @@ impl Index<'_> {
         self.read(all.into_values().collect())
     }
 
+    /// The newest `most` decisions, dead ends, handoffs and digests in force on these commits.
+    pub fn decided_on(&self, commits: &[Oid], most: usize) -> Result<Scan> {
+        let on = "SELECT n FROM note WHERE target IN (SELECT unhex(value) FROM json_each(?1))";
+        let decided = format!(
+            "r IN (SELECT r FROM record WHERE note IN ({on}) UNION SELECT r FROM attached WHERE n IN ({on})) \
+             AND +kind IN ('decision', 'dead_end', 'handoff', 'digest') AND superseded = 0 ORDER BY id DESC LIMIT ?2"
+        );
+        let hex: Vec<String> = commits.iter().map(Oid::to_string).collect();
+        self.read(self.found(&decided, params![serde_json::json!(hex).to_string(), most as i64])?)
+    }
+
     /// The files of the anchors of claims in force.
     pub fn anchored_files(&self) -> Result<Vec<String>> {
         let find =

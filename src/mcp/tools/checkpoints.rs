@@ -16,7 +16,7 @@ use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 use empirica_notes::model::assessment::Trigger;
 
-/// Store a full snapshot of the work, as before a compaction.
+/// Store a snapshot of the work.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
@@ -74,7 +74,7 @@ impl Call for Load {
     }
 }
 
-/// Compare a checkpoint, handoff or session with a later one, or with now, and list the losses.
+/// List what was lost from a checkpoint, handoff or session to a later one, or to now.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Diff {

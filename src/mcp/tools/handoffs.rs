@@ -113,7 +113,7 @@ pub enum Mode {
     SessionId,
 }
 
-/// Show the handoffs of earlier sessions: call it when you continue work.
+/// Show the handoffs of earlier sessions, to continue work.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {

@@ -8,12 +8,14 @@ use crate::mcp::call_context::CallContext;
 use crate::mcp::tools::schema::Alias;
 use crate::mcp::tools::tool::{Call, Effect, EquivalentCommands};
 use crate::render::answer::Answer;
+use crate::render::budget::OutputForm;
 use crate::render::color::Paint;
 use crate::text::query::{KINDS, kind};
 use crate::use_cases::assess::calibration;
 use crate::use_cases::history::metrics;
 use crate::use_cases::history::metrics::fold::Period;
 use crate::use_cases::search;
+use crate::use_cases::search::why;
 use crate::use_cases::sync;
 use empirica_notes::error::{Error, Result};
 
@@ -34,7 +36,7 @@ impl HitKind {
     }
 }
 
-/// Search all findings, questions, attempts, decisions and handoffs: before you begin or try something.
+/// Search what everyone logged, before you begin or try something.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
@@ -70,6 +72,25 @@ impl Call for Search {
         };
         let outcome = search::run(&call.reading(self.ai_id, None)?, &request)?;
         Ok(search::view::answer(&outcome, Default::default(), Paint::default(), None))
+    }
+}
+
+/// Show what is known of code, before you change it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Explain {
+    /// PATH[:LINE[-LINE]]
+    place: String,
+}
+
+impl Call for Explain {
+    const NAME: &'static str = "explain_code";
+    const COMMANDS: EquivalentCommands = EquivalentCommands::of(&["why"]).positionals(&["place"]);
+    const RETURNS: &'static str = "known:array omitted:integer";
+
+    fn call(self, call: &mut CallContext<'_>) -> Result<Answer> {
+        let outcome = why::run(&call.reading(None, None)?, &self.place)?;
+        Ok(why::view::answer(&outcome, why::view::BUDGET, OutputForm::Json))
     }
 }
 
@@ -110,7 +131,7 @@ impl Call for Beliefs {
     }
 }
 
-/// Measure the tokens of resuming from a handoff, and of the transcript it replaces.
+/// Measure the tokens that a handoff saves.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {

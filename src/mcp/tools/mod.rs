@@ -33,6 +33,7 @@ static ALL: [&[Tool]; 3] = [
         tool::<handoffs::Generate>(),
         tool::<sessions::EndSession>(),
         tool::<history::Search>(),
+        tool::<history::Explain>(),
         tool::<sessions::BootstrapProject>(),
         tool::<sessions::ListSessions>(),
         tool::<sessions::Summary>(),

@@ -86,7 +86,7 @@ impl Call for SubmitPreflight {
     }
 }
 
-/// Before acting: logs findings and unknowns, lists what to assess, and shows drift of confidence.
+/// Before acting: log findings and unknowns, and see what to assess.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecuteCheck {
@@ -168,7 +168,7 @@ impl Call for ExecutePostflight {
     }
 }
 
-/// Assess your confidence after the work. Writes a handoff from the records; generate_handoff_report can add to it.
+/// Assess your confidence after the work; writes a handoff.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitPostflight {

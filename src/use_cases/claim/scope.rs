@@ -3,7 +3,7 @@
 use chrono::{DateTime, SecondsFormat};
 
 use crate::context::CommandContext;
-use crate::context::claims::anchors::{Anchors, Spot};
+use crate::context::claims::anchors::{Anchors, Spot, parsed};
 use crate::use_cases::search::filter::date;
 use empirica_notes::error::{Error, Result, option, text};
 use empirica_notes::git::history::dates::DayBoundary;
@@ -108,28 +108,6 @@ fn named(text: &str) -> Vec<String> {
     words.filter(|word| parsed(word).1.is_some()).map(str::to_owned).collect()
 }
 
-/// The path and the lines of `PATH[:LINE[-LINE]]`; a column after the line is left out.
-fn parsed(text: &str) -> (&str, Option<(u32, u32)>) {
-    let numbers = |text: &str| -> Option<(u32, u32)> {
-        match text.split_once('-') {
-            Some((first, last)) => Some((first.parse().ok()?, last.parse().ok()?)),
-            None => text.parse().ok().map(|line| (line, line)),
-        }
-    };
-    let split = |text: &'_ str| -> Option<(usize, (u32, u32))> {
-        let (path, lines) = text.rsplit_once(':')?;
-        Some((path.len(), numbers(lines).filter(|_| !path.is_empty())?))
-    };
-    match split(text) {
-        None => (text, None),
-        Some((end, lines)) => match split(&text[..end]) {
-            // the last number is the column
-            Some((path, before)) if lines.0 == lines.1 => (&text[..path], Some(before)),
-            _ => (&text[..end], Some(lines)),
-        },
-    }
-}
-
 /// The files that places are looked for in.
 struct Files<'c> {
     context: &'c CommandContext<'c>,
@@ -203,18 +181,6 @@ fn made(present: &mut PresentFiles<'_>, Spot { path, lines }: Spot) -> std::resu
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn places_are_parsed() {
-        assert_eq!(parsed("src/a.rs"), ("src/a.rs", None));
-        assert_eq!(parsed("src/a.rs:10"), ("src/a.rs", Some((10, 10))));
-        assert_eq!(parsed("src/a.rs:10-12"), ("src/a.rs", Some((10, 12))));
-        assert_eq!(parsed("src/a.rs:10:5"), ("src/a.rs", Some((10, 10))));
-        assert_eq!(parsed("src/a.rs:12-10"), ("src/a.rs", Some((12, 10))));
-        for whole in [":10", "a:", "a:b", "a:-3", "a:3-", "10", "a:99999999999"] {
-            assert_eq!(parsed(whole), (whole, None), "{whole}");
-        }
-    }
 
     #[test]
     fn places_are_found_in_texts() {

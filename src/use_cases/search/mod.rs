@@ -5,6 +5,7 @@ pub mod filter;
 pub mod like;
 pub mod reports;
 pub mod view;
+pub mod why;
 
 use std::collections::BTreeMap;
 

@@ -23,15 +23,16 @@ const WIDTH: usize = 80;
 const LINES: usize = 2;
 const INDENT: &str = "  ";
 
-/// The main text of a record: the approach of a dead end, the task of a handoff.
-fn main_text(record: &Record) -> &str {
+/// The main text of a record: the approach of a dead end, the task of a handoff, the location of a source.
+pub(super) fn main_text(record: &Record) -> &str {
     match &record.body {
         Body::Handoff(body) => &body.task,
-        body => body.claim().map_or("", |claim| claim.text),
+        body => body.own_texts().first().map_or("", |(_, text)| text),
     }
 }
 
-fn why(record: &Record) -> Option<&str> {
+/// The reason of a dead end or a decision.
+pub(super) fn why(record: &Record) -> Option<&str> {
     match &record.body {
         Body::DeadEnd(body) => Some(&body.why),
         Body::Decision(body) => Some(&body.why),

@@ -3,3 +3,4 @@
 pub mod anchors;
 pub mod anchors_given;
 pub mod anchors_kinds;
+pub mod why;

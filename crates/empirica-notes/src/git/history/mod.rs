@@ -1,5 +1,6 @@
 //! Commits in git's own order and selection, streamed from `git log`.
 
+pub mod blame;
 pub mod commit;
 pub mod commit_comparison;
 pub mod dates;
