@@ -1,9 +1,11 @@
 //! Costs that must not grow with history: queries, the log, writing, the index, at 1,000, 20,000 and 100,000 handoffs, packed,
 //! warm. The repositories are made here. `EMPIRICA_BENCH_RUNS` sets the number of turns (40), `EMPIRICA_BENCH_SIZES` other
 //! sizes (`1000,20000`), `EMPIRICA_BENCH_DIR` a folder in which they are kept and found again, `EMPIRICA_BENCH_PARTS` some of
-//! the parts (`questions,log,index,memory,writing,hooks`).
+//! the parts (`questions,log,index,memory,writing,hooks,code`).
 #![allow(clippy::disallowed_methods, missing_docs)]
 
+#[path = "code.rs"]
+mod code;
 #[path = "common.rs"]
 mod common;
 #[path = "generate.rs"]
@@ -71,6 +73,7 @@ fn main() {
         ("memory", memory),
         ("writing", writing),
         ("hooks", agent),
+        ("code", about_code),
     ] {
         if wanted(part) {
             measure(&mut bench, &places);
@@ -269,5 +272,12 @@ fn writing(bench: &mut Bench, places: &[Place]) {
 fn agent(bench: &mut Bench, places: &[Place]) {
     for Place { size, path } in places {
         hooks::measured(bench, path, &format!("{size} handoffs"));
+    }
+}
+
+/// What is known of code, in each repository.
+fn about_code(bench: &mut Bench, places: &[Place]) {
+    for Place { size, path } in places {
+        code::measured(bench, path, &format!("{size} handoffs"));
     }
 }

@@ -12,6 +12,8 @@ use super::transcript;
 
 /// Milliseconds that a hook may cost an agent at the 95th percentile.
 const BOUND: f64 = 30.0;
+/// A file of which something is known.
+const READ: &str = "read.rs";
 /// A transcript that a hook collects while the agent waits, in bytes.
 const WAITED_FOR: usize = 500_000;
 /// One that it collects beside the agent.
@@ -32,7 +34,7 @@ fn hook(bench: &Bench, repo: &Path, session: &str, event: &str, more: &Value) ->
 }
 
 /// What 95 of 100 do not exceed.
-fn p95(times: &mut [f64]) -> f64 {
+pub fn p95(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times[(times.len() * 95).div_ceil(100) - 1]
 }
@@ -40,10 +42,17 @@ fn p95(times: &mut [f64]) -> f64 {
 /// In a repository with many records; `size` names it.
 pub fn measured(bench: &mut Bench, repo: &Path, size: &str) {
     let [small, large] = ["small", "large"].map(|name| bench.dir.path().join(format!("{name}.jsonl")));
+    std::fs::write(repo.join(READ), "one\ntwo\n").expect("a file");
+    for number in 0..20 {
+        let text = format!("lock number {number}");
+        run(bench.ours(repo, &["deadend", &text, "--why", "it waits", "--at", &format!("{READ}:1"), "--ai", "other"]));
+    }
+    let read = json!({"tool_name": "Read", "tool_input": {"file_path": repo.join(READ)}});
     let events = [
         ("a session starts", "SessionStart", json!({"source": "startup"})),
         ("a prompt", "UserPromptSubmit", json!({"prompt": "go on"})),
         ("a tool failed", "PostToolUseFailure", json!({"tool_name": "Bash", "error": "Exit code 1"})),
+        ("a file is read", "PostToolUse", read),
         ("before a compaction", "PreCompact", json!({"trigger": "auto"})),
         ("after it", "SessionStart", json!({"source": "compact"})),
         ("a turn ends, 0.5 MB of transcript", "Stop", json!({"transcript_path": small})),

@@ -75,6 +75,12 @@ const sessions = (cwd) => {
       await begin(id)
       await hook(cwd, "message.part.updated", id, { tool_name: tool, tool_input: input, error })
     },
+    // What the model is told with the result of a call that read or changed files.
+    touched: async (id, tool, input) => {
+      if (!id || children.has(id) || !context.has(id)) return ""
+      await begin(id)
+      return await hook(cwd, "tool.execute.after", id, { tool_name: tool, tool_input: input })
+    },
     deleted: async (id) => id && !children.delete(id) && context.delete(id) && (await hook(cwd, "session.deleted", id, {}, 10000)),
     dispose: async () => {
       const open = [...context.keys()]
@@ -98,6 +104,9 @@ const failure = (state, error) => {
 }
 
 const texts = (parts) => (parts ?? []).filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\n")
+
+// The tools that read or change files.
+const FILE_TOOLS = new Set(["read", "edit", "write", "patch", "multiedit", "bash"])
 
 // A project can have it twice, as a file and as a package: only the one loaded last acts.
 const last = (globalThis[Symbol.for("git-empirica")] ??= new Map())
@@ -125,6 +134,10 @@ const server = async ({ directory }) => {
     // A call of our server, and a command in the shell, go to the session that makes them.
     "tool.execute.before": only(async ({ tool, sessionID }, output) => {
       if (tool.startsWith("empirica_") && output.args) output.args._session = known.of(sessionID)
+    }),
+    "tool.execute.after": only(async ({ tool, sessionID, args }, output) => {
+      const more = FILE_TOOLS.has(tool) && typeof output?.output === "string" ? await known.touched(sessionID, tool, args) : ""
+      if (more) output.output += `\n\n${more}`
     }),
     "shell.env": only(async ({ sessionID }, output) => {
       if (sessionID) output.env.OPENCODE_SESSION_ID = known.of(sessionID)

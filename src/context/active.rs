@@ -1,5 +1,6 @@
 //! Active sessions of a worktree: derived from the records, cached in a file each.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -116,18 +117,27 @@ fn hints(folder: &Path, session: &SessionId) -> std::path::PathBuf {
 
 /// Whether to give a session a kind of hint: once per active session of this worktree; always for other sessions.
 pub fn takes_hint(context: &CommandContext<'_>, session: &SessionId, kind: &str) -> bool {
-    let folder = context.store.paths().current();
-    if !folder.join(session.as_str()).exists() {
-        return true;
-    }
-    let file = hints(&folder, session);
-    let kinds = std::fs::read_to_string(&file).unwrap_or_default();
-    let is_new = kinds.lines().all(|line| line != kind);
+    let is_new = !given(context, session).contains(kind);
     if is_new {
-        // if this fails, the hint is repeated
-        let _ = context.store.paths().replace(&file, &format!("{kinds}{kind}\n"));
+        give(context, session, [kind]);
     }
     is_new
+}
+
+/// The hints that an active session of this worktree was given.
+pub fn given(context: &CommandContext<'_>, session: &SessionId) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(hints(&context.store.paths().current(), session)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Remembers that a session was given these hints, if it is an active one of this worktree.
+pub fn give<'k>(context: &CommandContext<'_>, session: &SessionId, kinds: impl IntoIterator<Item = &'k str>) {
+    let folder = context.store.paths().current();
+    if folder.join(session.as_str()).exists() {
+        let lines: String = kinds.into_iter().map(|kind| format!("{kind}\n")).collect();
+        // if this fails, the hint is repeated
+        let _ = context.store.paths().append(&hints(&folder, session), &lines);
+    }
 }
 
 /// An active session of any worktree, by its full ID.

@@ -5,7 +5,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 20;
+pub const LAYOUT: u32 = 21;
 
 /// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";
@@ -18,7 +18,8 @@ pub const IN_FORCE: &str = "o.kind >= 'a'";
 /// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
 /// created at once.
 ///
-/// `anchor` has the files of the anchors of claims, their own and those of confirmations. `replaced` has the claims that others replace, by the retracts in force; `quotes` those in handoffs and digests.
+/// `anchor` has the files of the anchors of claims, their own and those of confirmations;
+/// `mention` has the paths in the texts of claims. `replaced` has the claims that others replace, by the retracts in force; `quotes` those in handoffs and digests.
 ///
 /// `handoff_reports` and its two indexes have the filters of handoffs (`works`: it hands over work); the other values are read from
 /// the note itself.
@@ -45,6 +46,8 @@ CREATE TABLE quotes(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
 CREATE INDEX quotes_r ON quotes(r);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE TABLE anchor(path TEXT, id BLOB, r INTEGER, PRIMARY KEY(path, id, r)) WITHOUT ROWID;
+CREATE TABLE mention(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
+CREATE INDEX mention_r ON mention(r);
 CREATE INDEX anchor_id ON anchor(id);
 CREATE INDEX anchor_r ON anchor(r);
 CREATE TABLE tally(kind TEXT, ai TEXT, superseded INTEGER, closed INTEGER, n INTEGER NOT NULL, PRIMARY KEY(kind, ai, superseded, closed)) WITHOUT ROWID;

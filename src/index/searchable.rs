@@ -1,7 +1,11 @@
 //! Searchable texts of records.
 
+use std::collections::BTreeSet;
+
 use crate::text::words;
+use empirica_notes::git::objects::content::inside;
 use empirica_notes::model::Body;
+use empirica_notes::model::record::Claim;
 
 /// Searchable text of a record, a line per part; `None` for other kinds.
 pub fn searchable_text(body: &Body) -> Option<String> {
@@ -18,6 +22,21 @@ pub fn compared(body: &Body) -> Option<String> {
         });
     }
     Some(out)
+}
+
+/// Most paths read of a claim.
+const PATHS: usize = 16;
+
+/// The words in the texts of a claim that look like paths of files, without what follows a colon.
+pub fn paths(claim: &Claim<'_>) -> BTreeSet<String> {
+    let texts = claim.more.iter().chain([&claim.text]);
+    let words = texts.flat_map(|text| text.split(|c: char| c.is_whitespace() || "`\"'()[]{}<>,;|".contains(c)));
+    let path = |word: &str| {
+        let word = word.split(':').next()?.trim_end_matches(['.', '!', '?', '/']);
+        let looks_like_one = word.len() > 2 && word.trim_start_matches("./").contains(['/', '.']);
+        looks_like_one.then(|| inside(None, word)).flatten()
+    };
+    words.filter_map(path).take(PATHS).collect()
 }
 
 /// Parts of a record's text, most significant first, none empty; `None` for kinds not searched. Journal entries
@@ -43,4 +62,20 @@ pub fn parts(body: &Body) -> Option<Vec<&str>> {
     }
     out.retain(|part| !part.trim().is_empty());
     Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_found_in_texts() {
+        let claim = Claim {
+            text: "See `src/a.rs:10`, (./lib/b.c) and Makefile.",
+            more: vec!["e.g. ../x http://y/z docs/ 1.5 a"],
+        };
+        let found: Vec<String> = paths(&claim).into_iter().collect();
+        assert_eq!(found, ["1.5", "docs", "e.g", "lib/b.c", "src/a.rs"].map(str::to_owned));
+        assert!(paths(&Claim { text: "", more: Vec::new() }).is_empty());
+    }
 }

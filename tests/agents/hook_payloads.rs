@@ -36,14 +36,14 @@ fn payload(agent: &str, event: &str, session: &str, folder: &str, more: Value) -
 }
 
 /// An agent at work in a repository.
-struct At<'a, 'p> {
-    repo: &'a Repo<'p>,
-    agent: &'static str,
-    session: String,
+pub struct At<'a, 'p> {
+    pub repo: &'a Repo<'p>,
+    pub agent: &'static str,
+    pub session: String,
 }
 
 impl At<'_, '_> {
-    fn tell(&self, event: &str, more: Value) -> RunOutput {
+    pub fn tell(&self, event: &str, more: Value) -> RunOutput {
         let folder = self.repo.path.to_string_lossy().into_owned();
         let payload = payload(self.agent, event, &self.session, &folder, more);
         let ran = self.repo.run_with_input(["hook", "agent", self.agent, event], payload.as_bytes());
@@ -53,12 +53,12 @@ impl At<'_, '_> {
 
     /// It must say nothing.
     #[track_caller]
-    fn quiet(&self, event: &str, more: Value) {
+    pub fn quiet(&self, event: &str, more: Value) {
         assert_eq!(self.tell(event, more).out, "", "{} {event}", self.agent);
     }
 
     /// What it puts before the model; empty when it says nothing.
-    fn context(&self, event: &str, more: Value) -> String {
+    pub fn context(&self, event: &str, more: Value) -> String {
         let ran = self.tell(event, more);
         if ran.out.is_empty() {
             return String::new();
@@ -86,9 +86,9 @@ impl At<'_, '_> {
 }
 
 /// What each agent calls its events: begin, prompt, before and after a compaction, stop, end, a failed tool with what it says.
-type Names = (&'static str, &'static str, &'static str, Option<&'static str>, &'static str, &'static str);
+pub type Names = (&'static str, &'static str, &'static str, Option<&'static str>, &'static str, &'static str);
 
-fn names(agent: &str) -> Names {
+pub fn names(agent: &str) -> Names {
     match agent {
         "claude-code" => ("SessionStart", "UserPromptSubmit", "PreCompact", None, "Stop", "SessionEnd"),
         "codex" => ("SessionStart", "UserPromptSubmit", "PreCompact", None, "Stop", "SessionEnd"),
@@ -149,7 +149,7 @@ fn compressed_chat(at: &At<'_, '_>) -> PathBuf {
     path
 }
 
-const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"];
+pub const AGENTS: [&str; 6] = ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"];
 
 #[test]
 fn every_event_of_every_agent_has_its_effect() {

@@ -2,6 +2,7 @@
 
 pub mod agents_at_once;
 pub mod collect_all;
+pub mod guard;
 pub mod hook_faults;
 pub mod hook_payloads;
 pub mod instructions;

@@ -34,11 +34,11 @@ mod tests;
 mod text;
 
 #[cfg(feature = "read")]
-pub use crate::agents::category;
-#[cfg(feature = "read")]
 pub use crate::agents::claude::is_unchanged;
 #[cfg(feature = "read")]
 pub use crate::agents::codex::exit_code;
+#[cfg(feature = "read")]
+pub use crate::agents::{category, files_of};
 pub use crate::error::{Error, Result};
 #[cfg(feature = "read")]
 pub use crate::read::exit::exit_line;

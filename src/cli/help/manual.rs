@@ -46,6 +46,9 @@ empirica.digest
 Whether a commit made in a session gets a digest of the claims since the last one. Default: true, unless empirica.sync
 is handoffs.
 .TP
+empirica.guard
+Whether an agent that reads or changes a file is told what is known of it. Default: true.
+.TP
 empirica.hints
 Whether commands print hints for the next step on standard error. Default: true.
 .TP

@@ -331,6 +331,16 @@ impl Index<'_> {
         self.read(self.found(&decided, params![serde_json::json!(hex).to_string(), most as i64])?)
     }
 
+    /// The newest `most` claims in force whose texts name one of these files.
+    pub fn mentioning<'p>(&self, paths: impl IntoIterator<Item = &'p str>, most: usize) -> Result<Scan> {
+        let mut all = BTreeMap::new();
+        for path in paths {
+            let naming = "r IN (SELECT r FROM mention WHERE path = ?) AND +kind >= 'a' ORDER BY id DESC LIMIT ?";
+            all.extend(self.found(naming, params![path, most as i64])?.into_iter().map(|one| (one.r, one)));
+        }
+        self.read(all.into_values().collect())
+    }
+
     /// The files of the anchors of claims in force.
     pub fn anchored_files(&self) -> Result<Vec<String>> {
         let find =

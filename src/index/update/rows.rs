@@ -6,6 +6,7 @@ use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::ParsedLine;
 use crate::index::schema;
+use crate::index::searchable;
 use crate::index::update::RowInserter;
 use crate::text::query::KINDS;
 use empirica_notes::git::objects::content::inside;
@@ -55,6 +56,7 @@ impl RowInserter<'_> {
             "handoff_reports",
             "path",
             "anchor",
+            "mention",
             "memory",
             "replaced",
             "quotes",
@@ -161,6 +163,12 @@ impl RowInserter<'_> {
         for quoted in record.body.quoted_claims() {
             let add = "INSERT OR IGNORE INTO quotes(id, r) VALUES(?, ?)";
             self.db.prepare_cached(add)?.execute(params![schema::id(&quoted), r])?;
+        }
+        if let Some(claim) = record.body.claim() {
+            for path in searchable::paths(&claim) {
+                let add = "INSERT OR IGNORE INTO mention(path, r) VALUES(?, ?)";
+                self.db.prepare_cached(add)?.execute(params![path, r])?;
+            }
         }
         for anchor in record.body.anchors() {
             let of = if let Body::Confirm(confirm) = &record.body { &confirm.of } else { &envelope.id };

@@ -21,6 +21,7 @@ use crate::text::query;
 use crate::text::query::{Query, Term, findable};
 use crate::use_cases::search::filter::{Filter, FilterInput};
 use crate::use_cases::search::like::{LikeQuery, SimilarSession};
+use crate::use_cases::search::why::urgency;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::snapshot::{SearchResult, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Id, Record, SessionId};
@@ -38,7 +39,7 @@ const RELATED: usize = 5;
 pub struct SearchRequest {
     /// Words of the query, as compared.
     pub words: Vec<String>,
-    /// Whether the query is a plan: dead ends come first.
+    /// Whether the query is a plan: what is urgent to know comes first.
     pub plan: bool,
     /// Kinds by `kind` key, in addition to those in the query; empty for all.
     pub kinds: Vec<&'static str>,
@@ -124,7 +125,7 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
                 query.among = Some(rows.iter().map(|row| row.r).collect());
             }
             let (words, found, widened) = best(&index, query, request.plan)?;
-            (SearchResults::Hits { hits: hits(context, &index, &found, &words)?, widened }, found.total)
+            (SearchResults::Hits { hits: hits(context, &index, &found, &words, request.plan)?, widened }, found.total)
         }
     };
     Ok(SearchOutcome { query, plan: request.plan, found, total_found, warnings })
@@ -231,7 +232,7 @@ pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, query:
         let (words, found, _) = best(&index, resolved, false)?;
         (query.trim().to_owned(), words, found)
     };
-    let hits = hits(context, &index, &found, &words)?;
+    let hits = hits(context, &index, &found, &words, false)?;
     let first = hits.first().and_then(|hit| hit.score);
     let relevance = |hit: &SearchHit| match (hit.score, first) {
         // only as many digits as are significant; never 0 for a match
@@ -261,12 +262,13 @@ fn topic(snapshot: &Snapshot) -> (String, Vec<&Id>) {
     (texts.collect::<Vec<_>>().join("\n"), quoted.into_iter().map(|(id, _)| id).collect())
 }
 
-/// The matching records, in order, with their passages.
+/// The matching records, in order, with their passages; for a plan, the most urgent first.
 fn hits(
     context: &CommandContext<'_>,
     index: &Index<'_>,
     found: &SearchMatch,
     words: &WordSet,
+    plan: bool,
 ) -> Result<Vec<SearchHit>> {
     let scores: BTreeMap<&Id, Option<f64>> = found.hits.iter().map(|(id, score)| (id, *score)).collect();
     let ids: Vec<Id> = found.hits.iter().map(|(id, _)| id.clone()).collect();
@@ -292,6 +294,7 @@ fn hits(
     });
     let mut hits: Vec<SearchHit> = hits.collect();
     // the sort is stable: what no longer holds comes last
-    hits.sort_by_key(|hit| !hit.standing.is_sound());
+    let urgency = |hit: &SearchHit| if plan { urgency(&hit.record.body) } else { 0 };
+    hits.sort_by_key(|hit| (!hit.standing.is_sound(), urgency(hit)));
     Ok(hits)
 }

@@ -45,7 +45,7 @@ pub(super) fn why(record: &Record) -> Option<&str> {
 pub struct HitsView<'a> {
     /// The query as given.
     query: &'a str,
-    /// Whether `--plan` was given: dead ends come first.
+    /// Whether `--plan` was given: dead ends come first, then decisions and constraints, mistakes, the rest.
     plan: bool,
     /// Whether no record has all the words, and these have one of them, in any form.
     widened: bool,

@@ -7,6 +7,8 @@ from cannot import snapshots_of
 from facts import MARK, Recorded, Served, contexts, hooks_of, recorded, requests_of, served, tasks
 from trial import Trial
 
+# How the text about a file begins.
+KNOWN = "logged before about this code"
 # The longest that a hook may take, in milliseconds.
 HOOK_LIMIT = 2000
 
@@ -197,6 +199,22 @@ def drift(seen: Seen) -> list[str] | None:
     return missing(seen, runs, lambda _: [MARK, "Drift:"]) if runs else None
 
 
+def guard(seen: Seen) -> list[str] | None:
+    """What is known of a file reaches the model with the request after it was read, once."""
+    runs = [ran for ran in seen.trial.ran if "knows" in ran.run]
+    if not runs:
+        return None
+    out = []
+    for ran in runs:
+        first, *later = [[line for line in request.split("\\n") if KNOWN in line] for request in requests_of(seen.trial, ran)]
+        told = [text for row in hooks_of(seen.trial, ran) for text in contexts(row) if KNOWN in text]
+        out += different("texts", 1, len(told))
+        out += [] if not first else ["it was told before the file was read"]
+        out += different("requests after it without it", [], [n for n, lines in enumerate(later, 2) if len(lines) != 1])
+        out += [f"{text!r}" for text in told if ran.run["knows"] not in text]
+    return out
+
+
 def missing(seen: Seen, runs: list, wanted: Callable) -> list[str]:
     out = []
     for ran in runs:
@@ -236,6 +254,6 @@ ASSERTIONS = {
     function.__name__.replace("_", " "): function
     for function in (
         played, compacted, sessions, task, tokens, tools, failures, files, plan, sub_agents, findings, goes_on, child, start_context, drift,
-        snapshots, after_compaction, hooks, doctor, handoff, ended,
+        guard, snapshots, after_compaction, hooks, doctor, handoff, ended,
     )
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 A run has the user's `prompt` and the model's `turns`. It begins as `new`, or by `resume`, `continue` or `fork` of the run before; `inside` is the folder it is started in,
 `other` lets another agent do it, `model` chooses one of Codex, `all_tools` offers all tools. `plan` is what is left of the plan, `shows` what the start context has, and `warns`
-that the last CHECK was unsafe. Runs that are `together` begin at once and `meet`.
+that the last CHECK was unsafe; `knows` is what was logged about the file that its first turn reads. Runs that are `together` begin at once and `meet`.
 """
 
 LOG = "log_finding"
@@ -151,6 +151,22 @@ DRIFT = [
 TOGETHER = [meeting("alpha"), meeting("beta", other=True)]
 TWINS = [meeting("alpha"), meeting("beta")]
 
+GUARD = [
+    run(
+        "Find out why the library is slow",
+        do(mcp("log_dead_end", approach="A mutex around the printer", why="It waits for itself", at=["src/deep/lib.txt:2"])),
+        say("The printer must not lock."),
+    ),
+    run(
+        "Make the library faster",
+        do({"read": "src/deep/lib.txt"}),
+        do({"read": "src/deep/lib.txt"}),
+        do({"edit": "src/deep/lib.txt", "old": "parser", "new": "fast parser"}),
+        say("It is faster."),
+        knows="A mutex around the printer — It waits for itself",
+    ),
+]
+
 SCENARIOS = {
     "work": WORK,
     "findings": FINDINGS,
@@ -164,6 +180,7 @@ SCENARIOS = {
     "code-mode": CODE_MODE,
     "empty": EMPTY,
     "drift": DRIFT,
+    "guard": GUARD,
     "together": TOGETHER,
     "twins": TWINS,
 }

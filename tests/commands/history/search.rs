@@ -185,7 +185,7 @@ fn a_plan_shows_failures_first() {
     repo.json(["finding", "clock clock clock"]);
     assert_eq!(texts(&repo, &["clock"])[0], "clock clock clock");
     let all = texts(&repo, &["--plan", "clock"]);
-    assert_eq!((all[0].as_str(), all[1].as_str(), all.len()), ("Mocking the clock", "clock clock clock", 5), "{all:?}");
+    assert_eq!((all[0].as_str(), all[1].as_str(), all.len()), ("Mocking the clock", "Inject a clock", 5), "{all:?}");
     let json = repo.json(["search", "--plan", "clock", "--limit", "1"]);
     assert_eq!((&json["total_found"], &hits(&json)[0]["kind"]), (&5.into(), &"dead_end".into()));
     let text = repo.run(["search", "--plan", "clock"]).ok().out;

@@ -34,6 +34,13 @@ pub fn category(agent: Agent, tool: &str) -> Option<&'static str> {
     call::category(format.map_or(&[], |format| format.tools), tool)
 }
 
+/// The files that a call of an agent's tool reads or would modify, resolved from the folder `cwd`; of a command, each of its words
+/// could be one. At most 64; none of an input that cannot be read.
+pub fn files_of(agent: Agent, tool: &str, input: &str, cwd: Option<&str>) -> Vec<String> {
+    let format = FORMATS.iter().find(|format| format.agent == agent);
+    call::Call::files_of(format.map_or(&[], |format| format.tools), tool, input, cwd)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,8 @@ use crate::read::lenient::{Content, Text};
 use crate::read::{patch, paths};
 use crate::text::limits::{SAMPLE, line_with_margin};
 
+/// The limit of files of a call.
+const FILES: usize = 64;
 /// The limit of questions read from a call.
 const QUESTIONS: usize = 20;
 
@@ -112,6 +114,30 @@ impl Call {
     /// Reads a call of the tool `name` with `input`, made in the normalized folder `cwd`.
     pub fn of(tools: Tools, name: &str, input: Option<&RawValue>, cwd: Option<&str>) -> Call {
         Input::with(input, |input| Call::with(tools, name, input, cwd))
+    }
+
+    /// The files that a call reads or would modify, resolved; of a command, each of its words could be one. At most 64.
+    pub fn files_of(tools: Tools, name: &str, input: &str, cwd: Option<&str>) -> Vec<String> {
+        Input::with_text(input, |input| {
+            let call = Call::with(tools, name, input, cwd);
+            let mut out = call.files;
+            if let Some(Sample::Path(path)) = call.sample {
+                out.push(path);
+            } else if call.category == category_index("shell") {
+                let command = input.command().unwrap_or_default();
+                let (moved, _) = patch::in_command(&command);
+                let given = input.folder().and_then(|folder| paths::normalized(folder, cwd));
+                let cwd = given.as_deref().or(cwd);
+                let folder = moved.and_then(|folder| paths::normalized(folder, cwd));
+                let words = command.split(|c: char| c.is_whitespace() || "\"'`;|&<>()=:".contains(c));
+                let files = words.filter(|word| word.contains(['.', '/']) && !word.starts_with('-')).map(str::to_owned);
+                out.extend(resolved(files.collect(), folder.as_deref().or(cwd)));
+            }
+            let mut seen = std::collections::BTreeSet::new();
+            out.retain(|file| seen.insert(file.clone()));
+            out.truncate(FILES);
+            out
+        })
     }
 
     fn with(tools: Tools, name: &str, input: &Input, cwd: Option<&str>) -> Call {
@@ -293,6 +319,29 @@ mod tests {
         ] {
             assert_eq!(call(name, &input).files, files, "{name} {input}");
         }
+    }
+
+    #[test]
+    fn every_call_names_the_files_that_it_touches() {
+        let own = &[("shell", "shell")];
+        for (name, input, files) in [
+            ("Read", r#"{"file_path":"/r/a.rs"}"#, vec!["/r/a.rs"]),
+            ("read_file", r#"{"absolute_path":"/r/a.rs"}"#, vec!["/r/a.rs"]),
+            ("view", r#"{"path":"src/a.rs"}"#, vec!["/r/src/a.rs"]),
+            ("Edit", r#"{"file_path":"a.rs"}"#, vec!["/r/a.rs"]),
+            ("Bash", r#"{"command":"sed -n 1,9p src/a.rs | grep x"}"#, vec!["/r/src/a.rs"]),
+            ("shell", r#"{"command":["bash","-lc","cd sub && cat './b.rs'"]}"#, vec!["/r/sub/b.rs"]),
+            ("Bash", r#"{"command":"ls --color=auto"}"#, vec![]),
+            ("WebFetch", r#"{"url":"https://a/b.rs"}"#, vec![]),
+            ("Grep", r#"{"pattern":"x.y","path":"src"}"#, vec![]),
+            ("mcp__x", "{}", vec![]),
+            ("Read", "5", vec![]),
+        ] {
+            assert_eq!(Call::files_of(own, name, input, Some("/r")), files, "{name} {input}");
+        }
+        let many: String = (0..99).map(|n| format!(" {n}.rs")).collect();
+        let input = format!(r#"{{"command":"cat{many} 1.rs"}}"#);
+        assert_eq!(Call::files_of(own, "Bash", &input, Some("/r")).len(), FILES);
     }
 
     #[test]

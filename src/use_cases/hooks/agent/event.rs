@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::use_cases::setup::agents::entries::{Dialect, EventKind, entry};
 use empirica_transcripts::model::Agent;
-use empirica_transcripts::{category, exit_code, exit_line};
+use empirica_transcripts::{category, exit_code, exit_line, files_of};
 
 /// Longest reply, in characters; agents truncate longer ones.
 const MAX_REPLY_CHARS: usize = 9_000;
@@ -45,6 +45,11 @@ pub enum HookKind {
         category: &'static str,
         /// The tool and its failure, one line.
         text: String,
+    },
+    /// A tool read or changed files, or may have.
+    Touched {
+        /// The files, absolute; of a command, each word that could be one.
+        files: Vec<String>,
     },
     Nothing,
 }
@@ -97,7 +102,10 @@ fn event(agent: Agent, name: &str, payload: &Value) -> Option<HookKind> {
         EventKind::Stops => HookKind::TurnEnd,
         EventKind::Ends => HookKind::SessionEnd { reason: text(dialect, payload, "reason").unwrap_or_default() },
         EventKind::Failed => failed(agent, payload, true),
-        EventKind::ToolEnded => failed(agent, payload, false),
+        EventKind::ToolEnded => match failed(agent, payload, false) {
+            HookKind::Nothing => touched(agent, payload),
+            failed => failed,
+        },
     })
 }
 
@@ -125,6 +133,22 @@ fn failed(agent: Agent, payload: &Value, surely: bool) -> HookKind {
     HookKind::ToolFailed { category, text: format!("{tool}: {line}") }
 }
 
+/// The files that a tool read or changed.
+fn touched(agent: Agent, payload: &Value) -> HookKind {
+    let dialect = &entry(agent).dialect;
+    let (Some(tool), Some(input)) =
+        (text(dialect, payload, "tool_name"), values(dialect, payload, "tool_input").next())
+    else {
+        return HookKind::Nothing;
+    };
+    // an object, or its text
+    let input = input.as_str().map_or_else(|| input.to_string(), str::to_owned);
+    match files_of(agent, &tool, &input, text(dialect, payload, "cwd").as_deref()) {
+        files if files.is_empty() => HookKind::Nothing,
+        files => HookKind::Touched { files },
+    }
+}
+
 /// The nonzero exit code of a shell's command, if only the text of the result or the transcript has it.
 fn exited(agent: Agent, tool: &str, payload: &Value, response: &Value) -> Option<String> {
     category(agent, tool).filter(|category| *category == "shell")?;
@@ -148,7 +172,7 @@ pub fn running(payload: &Value, env: &dyn Fn(&str) -> bool) -> Option<Agent> {
 }
 
 /// The common keys of payloads.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "session_id",
     "agent_id",
     "parent_agent_id",
@@ -158,6 +182,7 @@ const KEYS: [&str; 12] = [
     "reason",
     "tool_name",
     "tool_use_id",
+    "tool_input",
     "error",
     "is_interrupt",
     "tool_response",
@@ -199,7 +224,8 @@ pub fn read(agent: Agent, name: &str, payload: &Value) -> Option<HookEvent> {
 pub fn answer(event: &HookEvent, context: &str) -> Option<Value> {
     let dialect = &entry(event.agent).dialect;
     let kind = kind(dialect, &event.name)?;
-    let has_place = matches!(kind, EventKind::Begins | EventKind::Prompt | EventKind::CompactedWithReply);
+    let has_place =
+        matches!(kind, EventKind::Begins | EventKind::Prompt | EventKind::CompactedWithReply | EventKind::ToolEnded);
     let context: String = context.chars().take(MAX_REPLY_CHARS).collect();
     (has_place && !context.is_empty()).then(|| (dialect.reply)(&event.name, kind, context))
 }

@@ -15,6 +15,8 @@ pub enum Injection {
     Session(Box<SessionBrief>),
     /// After a compaction: the snapshot and the project.
     Compacted(Box<CheckpointOutcome>, Box<CompactionOutcome>, Gate),
+    /// What is known of files that the agent touched.
+    Known(String),
     /// After an unsafe CHECK.
     Unsafe(SessionId, Gate),
 }

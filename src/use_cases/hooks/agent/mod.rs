@@ -6,6 +6,7 @@ pub mod call;
 mod compaction;
 pub mod event;
 mod event_session;
+mod guard;
 pub mod injection;
 mod new_clone;
 mod start;
@@ -71,6 +72,7 @@ pub fn run(env: &Env, repo: &Repository, render: &dyn Render, event: &HookEvent,
         HookKind::TurnEnd => transcript::collect_new(context, event, Duration::ZERO),
         HookKind::SessionEnd { reason } => on_session_end(context, event, reason, payload),
         HookKind::ToolFailed { category, text } => on_tool_failure(context, event, category, text),
+        HookKind::Touched { files } => guard::on_touch(context, event, files),
         HookKind::Nothing => Ok(None),
     };
     if matches!(event.event, HookKind::BeforeCompact | HookKind::SessionEnd { .. }) && !is_in_background(env) {

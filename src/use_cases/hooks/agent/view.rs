@@ -1,14 +1,17 @@
 //! Text of an agent's hook for the model.
 
+use crate::context::claims::anchors::listed;
 use crate::fold::assessment::gate::Gate;
 use crate::render::budget::{self, BudgetList, Keep, LEAST, OutputForm, Shortening};
 use crate::render::drift::drift_line;
 use crate::render::safe;
 use crate::render::template::Templates;
+use crate::text::tokens;
 use crate::use_cases::handoff::arrival;
 use crate::use_cases::handoff::arrival::fold::remaining;
 use crate::use_cases::handoff::pack::Detail;
 use crate::use_cases::hooks::agent::injection::{Injection, SessionBrief};
+use crate::use_cases::search::why::Known;
 use crate::use_cases::session::project_overview::sections;
 use crate::use_cases::session::{compaction, project_overview, resume};
 use empirica_notes::error::{Result, empirica};
@@ -17,6 +20,7 @@ use empirica_notes::error::{Result, empirica};
 pub fn text(inject: &Injection, templates: &mut Templates) -> Result<String> {
     Ok(match inject {
         Injection::Session(brief) => session_brief(brief, templates)?,
+        Injection::Known(text) => text.clone(),
         Injection::Compacted(taken, outcome, gate) => {
             let block =
                 compaction::view::answer(taken, outcome, compaction::view::BUDGET, OutputForm::Text, templates)?.text;
@@ -28,6 +32,36 @@ pub fn text(inject: &Injection, templates: &mut Templates) -> Result<String> {
             drift(gate).trim_end()
         ),
     })
+}
+
+/// The most tokens of what is known of files, and of an entry.
+const GUARD: usize = 300;
+const GUARD_ENTRY: usize = 70;
+
+/// What is known of files within its budget, and how many entries that is.
+pub fn known(known: &[Known]) -> (String, usize) {
+    let mut out = "git empirica: logged before about this code:\n".to_owned();
+    let mut shown = 0;
+    for one in known {
+        let (record, standing) = (&one.record, &one.standing);
+        let (kind, id) = (record.body.kind().replace('_', " "), record.envelope.id.short());
+        let day: String = record.envelope.at.chars().take(10).collect();
+        let places = listed(&standing.places).map(|places| format!(" ({})", safe::words(&places))).unwrap_or_default();
+        let text = record.body.claim().map(|claim| claim.line()).unwrap_or_default();
+        let mut text = safe::words(&text);
+        budget::shorten(&mut text, GUARD_ENTRY);
+        let line = format!(
+            "- {kind} {id} of {}, {}{places}: {text}\n",
+            sections::name(&record.envelope.ai),
+            safe::words(&day)
+        );
+        if tokens::estimate(&out) + tokens::estimate(&line) > GUARD {
+            break;
+        }
+        out.push_str(&line);
+        shown += 1;
+    }
+    (if shown == 0 { String::new() } else { out }, shown)
 }
 
 /// The text for a session that starts or resumes: the most useful entries within its budget, and a count of the others.

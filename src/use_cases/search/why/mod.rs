@@ -16,6 +16,8 @@ use empirica_notes::model::{Body, Id, Record};
 
 /// Most records that are read of the commits.
 const DECIDED: usize = 200;
+/// Most claims whose texts name the file.
+const NAMING: usize = 50;
 /// Most handoffs that list the file.
 const HANDOFFS: usize = 10;
 /// Most entries.
@@ -27,6 +29,8 @@ empirica_notes::named_enum! {
     pub enum Relation {
         /// It is a claim about this place.
         About = "about",
+        /// It is a claim whose text names the file.
+        Names = "names",
         /// It was logged for, or on, a commit that made the lines, or touched the file.
         Commit = "commit",
         /// It is a handoff that lists the file.
@@ -83,6 +87,8 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
         relations.entry(id.clone()).or_insert(relation);
     };
     about.iter().for_each(|id| add(id, Relation::About));
+    let naming = index.mentioning([spot.path.as_str()], NAMING)?;
+    naming.records().for_each(|record| add(&record.envelope.id, Relation::Names));
     let decided = index.decided_on(&commits, DECIDED)?;
     for record in decided.records() {
         match &record.body {
@@ -99,11 +105,30 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
         }
     }
     listing.iter().for_each(|listed| add(&listed.envelope.id, Relation::Handoff));
+    Ok(WhyOutcome { spot, known: ranked(context, &relations)?, warnings })
+}
+
+/// The claims about these files, and those whose texts name one, best first: what an agent should know before it changes them.
+pub fn before_change(context: &CommandContext<'_>, paths: &BTreeSet<String>) -> Result<Vec<Known>> {
+    let index = context.index()?;
+    let mut relations: BTreeMap<Id, Relation> = BTreeMap::new();
+    let naming = index.mentioning(paths.iter().map(String::as_str), NAMING)?;
+    relations.extend(naming.records().map(|record| (record.envelope.id.clone(), Relation::Names)));
+    let mut anchors = Anchors::new(context);
+    for path in paths {
+        let spot = Spot { path: path.clone(), lines: None };
+        relations.extend(about(context, &mut anchors, &spot)?.into_iter().map(|id| (id, Relation::About)));
+    }
+    ranked(context, &relations)
+}
+
+/// These records with their standings, best first; none that is not in force.
+fn ranked(context: &CommandContext<'_>, relations: &BTreeMap<Id, Relation>) -> Result<Vec<Known>> {
     // the nearest relation first, then the newest
     let mut ids: Vec<Id> = relations.keys().rev().cloned().collect();
     ids.sort_by_key(|id| relations[id]);
     ids.truncate(ENTRIES);
-    let records = index.placed(&ids)?;
+    let records = context.index()?.placed(&ids)?;
     let standings = standings(context, &records)?;
     let known = records.into_iter().zip(standings).filter_map(|(record, standing)| {
         let relation = *relations.get(&record.envelope.id)?;
@@ -111,21 +136,31 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
     });
     let mut known: Vec<Known> = known.collect();
     known.sort_by_key(rank);
-    Ok(WhyOutcome { spot, known, warnings })
+    Ok(known)
 }
 
-/// Sound claims before those whose code changed, then by relation, by kind, and the newest first.
-fn rank(known: &Known) -> impl Ord + use<> {
-    let is_handoff = known.relation == Relation::Handoff;
-    let kind = match &known.record.body {
+/// How soon an agent should know of a record before it acts: what failed, what was decided and constrains, mistakes, then the rest.
+pub fn urgency(body: &Body) -> u8 {
+    match body {
         Body::DeadEnd(_) => 0,
         Body::Decision(_) => 1,
         Body::Finding(finding) if finding.memory.as_deref() == Some("constraint") => 1,
         Body::Mistake(_) => 2,
         Body::Finding(_) => 3,
         _ => 4,
-    };
-    (is_handoff, !known.standing.is_sound(), known.relation, kind, Reverse(known.record.envelope.id.clone()))
+    }
+}
+
+/// Sound claims before those whose code changed, then by relation, by kind, and the newest first.
+fn rank(known: &Known) -> impl Ord + use<> {
+    let is_handoff = known.relation == Relation::Handoff;
+    (
+        is_handoff,
+        !known.standing.is_sound(),
+        known.relation,
+        urgency(&known.record.body),
+        Reverse(known.record.envelope.id.clone()),
+    )
 }
 
 /// The claims about a place: those whose code is there now, and of the file those whose code changed.

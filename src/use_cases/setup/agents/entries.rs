@@ -42,6 +42,8 @@ pub struct HookFile {
     pub end: u64,
     /// Whether the agent reads the file only in the folder where it is started.
     pub at_start: bool,
+    /// The tools whose end is told, as a matcher; `None` for all.
+    pub matcher: Option<&'static str>,
 }
 
 /// A file entirely ours.
@@ -115,7 +117,11 @@ const HOOKS: HookFile = HookFile {
     second: 1,
     end: 10,
     at_start: false,
+    matcher: None,
 };
+
+/// Claude Code's tools that read or change files.
+const FILE_TOOLS: &str = "Read|Edit|MultiEdit|Write|NotebookEdit|Bash";
 
 const SERVERS: Server = Server { files: &[".mcp.json"], key: "mcpServers", joined: false, schema: None };
 
@@ -148,7 +154,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
             traces: &[".claude", "CLAUDE.md"],
             instructions: &["CLAUDE.md"],
             tool_prefix: "mcp__empirica__",
-            hooks: Some(HookFile { path: ".claude/settings.json", at_start: true, ..HOOKS }),
+            hooks: Some(HookFile { path: ".claude/settings.json", at_start: true, matcher: Some(FILE_TOOLS), ..HOOKS }),
             then: "start Claude Code at the top of the work tree: it asks for trust in the folder and in the server of .mcp.json",
             dialect: Dialect {
                 events: &[
@@ -157,6 +163,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
                     ("PreCompact", Compacts),
                     ("PostCompact", Compacted),
                     ("PostToolUseFailure", Failed),
+                    ("PostToolUse", ToolEnded),
                     ("Stop", Stops),
                     ("SessionEnd", Ends),
                 ],
@@ -228,6 +235,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
                     ("beforeSubmitPrompt", Prompt),
                     ("preCompact", Compacts),
                     ("postToolUseFailure", Failed),
+                    ("postToolUse", ToolEnded),
                     ("stop", Stops),
                     ("sessionEnd", Ends),
                 ],
@@ -263,6 +271,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
                     ("experimental.session.compacting", Compacts),
                     ("session.compacted", CompactedWithReply),
                     ("message.part.updated", Failed),
+                    ("tool.execute.after", ToolEnded),
                     ("session.idle", Stops),
                     ("session.deleted", Ends),
                     ("dispose", Ends),
@@ -291,6 +300,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
                     ("userPromptSubmitted", Prompt),
                     ("preCompact", Compacts),
                     ("postToolUseFailure", Failed),
+                    ("postToolUse", ToolEnded),
                     ("agentStop", Stops),
                     ("sessionEnd", Ends),
                 ],
@@ -298,6 +308,7 @@ pub fn entry(agent: Agent) -> AgentEntry {
                     ("sessionId", "session_id"),
                     ("transcriptPath", "transcript_path"),
                     ("toolName", "tool_name"),
+                    ("toolArgs", "tool_input"),
                     ("agentId", "agent_id"),
                     ("parentAgentId", "parent_agent_id"),
                 ],

@@ -246,7 +246,11 @@ pub fn hook(hooks: &HookFile, kind: EventKind, command: &str) -> Option<Value> {
     }
     hook.insert(hooks.command.to_owned(), json!(command));
     hook.insert(hooks.timeout.to_owned(), json!(seconds * hooks.second));
-    Some(if hooks.grouped { json!({"hooks": [hook]}) } else { Value::Object(hook) })
+    Some(match (hooks.grouped, hooks.matcher.filter(|_| kind == EventKind::ToolEnded)) {
+        (true, Some(matcher)) => json!({"matcher": matcher, "hooks": [hook]}),
+        (true, None) => json!({"hooks": [hook]}),
+        _ => Value::Object(hook),
+    })
 }
 
 /// The text of a new file.

@@ -137,7 +137,7 @@ impl Paths {
     }
 
     /// Appends lines to a file; creates it if it is missing.
-    pub(crate) fn append(&self, path: &Path, text: &str) -> io::Result<()> {
+    pub fn append(&self, path: &Path, text: &str) -> io::Result<()> {
         self.sharing.make_folder(path.parent().unwrap_or(path))?;
         fault::point("file: to be appended to")?;
         files::open_to_append(&self.sharing, path)?.write_all(text.as_bytes())

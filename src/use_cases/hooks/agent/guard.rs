@@ -1,0 +1,35 @@
+//! What is known of a file, told when an agent reads or changes it: each claim once in a session.
+
+use std::collections::BTreeSet;
+
+use crate::context::{CommandContext, active};
+use crate::use_cases::hooks::agent::event::HookEvent;
+use crate::use_cases::hooks::agent::event_session;
+use crate::use_cases::hooks::agent::injection::Injection;
+use crate::use_cases::hooks::agent::view;
+use crate::use_cases::search::why;
+use empirica_notes::error::Result;
+use empirica_notes::git::objects::content::inside;
+
+/// What others logged about these files and the session was not told yet; nothing with `empirica.guard` false, without a session,
+/// and of files outside the work tree.
+pub fn on_touch(context: &CommandContext<'_>, event: &HookEvent, files: &[String]) -> Result<Option<Injection>> {
+    if context.repo.config_bool("empirica.guard") == Some(false) {
+        return Ok(None);
+    }
+    let root = context.repo.work_tree();
+    let paths: BTreeSet<String> = files.iter().filter_map(|file| inside(root.as_deref(), file)).collect();
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let Some(session) = event_session::active_session(context, event)? else { return Ok(None) };
+    let mut known = why::before_change(context, &paths)?;
+    let told = active::given(context, &session);
+    known.retain(|one| {
+        let envelope = &one.record.envelope;
+        envelope.session.as_ref() != Some(&session) && !told.contains(envelope.id.as_str())
+    });
+    let (text, shown) = view::known(&known);
+    active::give(context, &session, known.iter().take(shown).map(|one| one.record.envelope.id.as_str()));
+    Ok((shown > 0).then_some(Injection::Known(text)))
+}
