@@ -70,6 +70,11 @@ impl IndexCache {
         self.leaves_file.set(true);
     }
 
+    /// Whether no file is written.
+    pub fn leaves_file(&self) -> bool {
+        self.leaves_file.get()
+    }
+
     /// From now on, the opened index is read even if records are added.
     pub fn keep(&self) {
         self.is_kept.set(true);

@@ -146,6 +146,7 @@ fn changed_code_is_said_and_texts_forge_no_line() {
     repo.json(["session", "end"]);
     repo.write("src/a.rs", &lines("line").replace("line 11", "LINE 11"));
     repo.git(["mv", "src/a.rs", "src/c.rs"]).ok();
+    repo.git(["commit", "-q", "-a", "-m", "Rename it"]).ok();
     let at = At { repo: &repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".into() };
     at.tell("SessionStart", json!({"source": "startup"}));
     let (event, call) = read(&at, "src/c.rs");

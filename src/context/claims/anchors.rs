@@ -1,10 +1,12 @@
 //! Whether the code that claims are about still has the text they were made for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::fs::Metadata;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::context::CommandContext;
 use empirica_notes::error::Result;
@@ -17,6 +19,8 @@ use empirica_notes::model::{Body, Id, Record};
 
 /// How long renames are looked for, in a command and in a hook.
 const SEARCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(20)];
+/// How many lines are looked at for texts that are not where they were, in a command and in a hook.
+const LINES: [usize; 2] = [20_000_000, 500_000];
 
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -170,12 +174,15 @@ pub struct Anchors<'c> {
     /// The present path of a file that is no longer there, `None` if it was not renamed; missing if that is not known.
     renamed: BTreeMap<String, Option<String>>,
     sought: BTreeSet<String>,
+    /// How many lines may still be looked at.
+    left: usize,
 }
 
 impl<'c> Anchors<'c> {
     pub fn new(context: &'c CommandContext<'_>) -> Self {
         let present = PresentFiles::new(context.repo, context.store.head().tree);
-        Anchors { context, present, renamed: BTreeMap::new(), sought: BTreeSet::new() }
+        let left = LINES[usize::from(context.store.is_in_hook())];
+        Anchors { context, present, renamed: BTreeMap::new(), sought: BTreeSet::new(), left }
     }
 
     /// The states of claims by their ids; none of claims without anchors. Those of the newest confirmation that has some
@@ -229,9 +236,23 @@ impl<'c> Anchors<'c> {
                 missing.insert(path.to_owned(), commit.and_then(parse_oid));
             }
         }
+        let mut known = Renamed::read(self.context);
+        missing.retain(|path, _| match known.files.get(path) {
+            Some(now) if now.as_ref().is_none_or(|now| self.present.is_file(now)) => {
+                self.renamed.insert(path.clone(), now.clone());
+                false
+            }
+            _ => true,
+        });
+        if missing.is_empty() {
+            return Ok(());
+        }
         let deadline = Instant::now() + SEARCH[usize::from(self.context.store.is_in_hook())];
         let present = &mut self.present;
-        self.renamed.extend(renames::follow(self.context.repo, &missing, deadline, |path| present.is_file(path))?);
+        let found = renames::follow(self.context.repo, &missing, deadline, |path| present.is_file(path))?;
+        known.files.extend(found.iter().map(|(path, now)| (path.clone(), now.clone())));
+        known.keep(self.context);
+        self.renamed.extend(found);
         Ok(())
     }
 
@@ -269,16 +290,26 @@ impl<'c> Anchors<'c> {
         if parse_oid(&anchor.blob).is_some_and(|blob| file.content == PathContent::File(blob)) {
             return found(AnchorState::Holds, anchor.lines);
         }
-        let lines = match self.present.lines(&file) {
+        let present = &self.present;
+        let lines = match present.lines(&file) {
             Some(lines) => lines,
             None if file.content == PathContent::Unknown => return place(AnchorState::Unknown, None),
             // a blob that is not here, or no text any more
-            None if !self.present.is_here(&file) => return place(AnchorState::Unknown, None),
+            None if !present.is_here(&file) => return place(AnchorState::Unknown, None),
             None => return found(AnchorState::Changed, None),
         };
         let at = match anchor.lines {
             None => (lines.hash(None).as_ref() == Some(&anchor.hash)).then_some(None),
-            Some(of) => lines.find(of, &anchor.hash).map(Some),
+            Some(of) if lines.has(of, &anchor.hash) => Some(Some(of)),
+            Some(of) => {
+                if !lines.was_searched(of) {
+                    let Some(left) = self.left.checked_sub(lines.count() as usize) else {
+                        return place(AnchorState::Unknown, None);
+                    };
+                    self.left = left;
+                }
+                lines.find(of, &anchor.hash).map(Some)
+            }
         };
         match at {
             Some(at) if at == anchor.lines => found(AnchorState::Holds, at),
@@ -286,6 +317,50 @@ impl<'c> Anchors<'c> {
             None => place(AnchorState::Changed, is_renamed.then(|| Spot { path: path.clone(), lines: None })),
         }
     }
+}
+
+/// The renames that were found in the history of HEAD and in git's index, kept in a file: derived, and of use only until either
+/// changes.
+#[derive(Default, Serialize, Deserialize)]
+struct Renamed {
+    /// HEAD, and the time and size of git's index.
+    of: (Option<String>, Option<(u128, u64)>),
+    /// The present path of each file; `None` if it was not renamed.
+    files: BTreeMap<String, Option<String>>,
+}
+
+impl Renamed {
+    fn path(context: &CommandContext<'_>) -> PathBuf {
+        context.store.paths().state().join("renamed")
+    }
+
+    /// Those of the present HEAD and index; none without the file.
+    fn read(context: &CommandContext<'_>) -> Self {
+        let head = context.store.head().commit.map(|commit| commit.to_string());
+        let index = std::fs::metadata(context.repo.git_dir().join("index")).ok();
+        let changed = |meta: &Metadata| Some(meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos());
+        let of = (head, index.and_then(|meta| Some((changed(&meta)?, meta.len()))));
+        let kept = std::fs::read(Renamed::path(context)).ok();
+        let kept = kept.and_then(|text| serde_json::from_slice::<Renamed>(&text).ok());
+        let kept = kept.filter(|kept| kept.of == of);
+        kept.unwrap_or_else(|| Renamed { of, files: BTreeMap::new() })
+    }
+
+    fn keep(&self, context: &CommandContext<'_>) {
+        if context.index_cache.leaves_file() {
+            return;
+        }
+        if let Ok(text) = serde_json::to_string(self) {
+            // if this fails, they are looked for again
+            let _ = context.store.paths().replace(&Renamed::path(context), &text);
+        }
+    }
+}
+
+/// The earlier names of these files, as far as they were looked for since HEAD and git's index changed.
+pub fn earlier_names(context: &CommandContext<'_>, paths: &BTreeSet<String>) -> BTreeSet<String> {
+    let renamed = Renamed::read(context).files.into_iter();
+    renamed.filter(|(_, now)| now.as_ref().is_some_and(|now| paths.contains(now))).map(|(path, _)| path).collect()
 }
 
 #[cfg(test)]

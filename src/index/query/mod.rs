@@ -32,6 +32,9 @@ const OF_SESSION: &str = "r IN (WITH own(r) AS (SELECT r FROM record WHERE s = ?
     step(id) AS (SELECT o.id FROM near CROSS JOIN record o ON o.r = near.r WHERE o.kind = 'subtask') \
     SELECT r FROM near UNION SELECT x.r FROM step CROSS JOIN names x ON x.id = step.id)";
 
+/// The kinds of claims and sources in force.
+const CLAIMS: &str = "('finding', 'unknown', 'dead_end', 'mistake', 'decision', 'source')";
+
 /// A record found but not yet read.
 pub struct FoundRecord {
     r: i64,
@@ -144,8 +147,9 @@ fn has_kind(db: &Connection, kind: &str) -> Result<bool, IndexError> {
 /// The claims in force that replace one that is not, perhaps in several steps.
 fn successors_of(db: &Connection, texts: &Texts<'_>, id: &Id) -> Result<Vec<Record>, IndexError> {
     let newer = "id IN (WITH RECURSIVE newer(id) AS (SELECT by FROM replaced WHERE id = ? \
-                 UNION SELECT p.by FROM newer JOIN replaced p ON p.id = newer.id) SELECT id FROM newer) AND kind >= 'a'";
-    let scan = read(db, texts, found(db, newer, [schema::id(id)])?)?;
+                 UNION SELECT p.by FROM newer JOIN replaced p ON p.id = newer.id) SELECT id FROM newer)";
+    // claims only: what quotes others would be read without end
+    let scan = read(db, texts, found(db, &format!("{newer} AND kind IN {CLAIMS}"), [schema::id(id)])?)?;
     Ok(scan.records().cloned().collect())
 }
 
@@ -302,9 +306,14 @@ impl Index<'_> {
         self.read(all.into_values().collect())
     }
 
+    /// Whether a claim has anchors, of its own or by a confirmation.
+    pub fn has_anchors(&self, id: &Id) -> Result<bool> {
+        Ok(self.number("SELECT EXISTS (SELECT 1 FROM anchor WHERE id = ?)", [schema::id(id)])? > 0)
+    }
+
     /// The newest `most` claims in force that have anchors, and how many others do.
     pub fn newest_anchored(&self, most: usize) -> Result<(Scan, usize)> {
-        let of = format!("SELECT DISTINCT o.id FROM anchor a JOIN record o ON o.id = a.id WHERE {}", schema::IN_FORCE);
+        let of = format!("SELECT DISTINCT o.id FROM anchor a JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
         let newest = format!("id IN ({of} ORDER BY o.id DESC LIMIT ?)");
         let all = self.number(&format!("SELECT count(*) FROM ({of})"), [])?;
         Ok((self.read(self.found(&newest, [most as i64])?)?, all.saturating_sub(most)))
@@ -314,8 +323,8 @@ impl Index<'_> {
     pub fn anchored_in<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Result<Scan> {
         let mut all = BTreeMap::new();
         for path in paths {
-            let within = "id IN (SELECT id FROM anchor WHERE path = ?) AND kind >= 'a'";
-            all.extend(self.found(within, [path])?.into_iter().map(|one| (one.r, one)));
+            let within = format!("id IN (SELECT id FROM anchor WHERE path = ?) AND kind IN {CLAIMS}");
+            all.extend(self.found(&within, [path])?.into_iter().map(|one| (one.r, one)));
         }
         self.read(all.into_values().collect())
     }
@@ -331,11 +340,12 @@ impl Index<'_> {
         self.read(self.found(&decided, params![serde_json::json!(hex).to_string(), most as i64])?)
     }
 
-    /// The newest `most` claims in force whose texts name one of these files.
+    /// At most `most` claims in force whose texts name each of these files: dead ends, decisions, then the newest.
     pub fn mentioning<'p>(&self, paths: impl IntoIterator<Item = &'p str>, most: usize) -> Result<Scan> {
         let mut all = BTreeMap::new();
         for path in paths {
-            let naming = "r IN (SELECT r FROM mention WHERE path = ?) AND +kind >= 'a' ORDER BY id DESC LIMIT ?";
+            let naming = "r IN (SELECT r FROM mention WHERE path = ?) AND +kind >= 'a' \
+                          ORDER BY kind = 'dead_end' DESC, kind = 'decision' DESC, id DESC LIMIT ?";
             all.extend(self.found(naming, params![path, most as i64])?.into_iter().map(|one| (one.r, one)));
         }
         self.read(all.into_values().collect())
@@ -344,7 +354,7 @@ impl Index<'_> {
     /// The files of the anchors of claims in force.
     pub fn anchored_files(&self) -> Result<Vec<String>> {
         let find =
-            format!("SELECT DISTINCT a.path FROM anchor a JOIN record o ON o.id = a.id WHERE {}", schema::IN_FORCE);
+            format!("SELECT DISTINCT a.path FROM anchor a JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
         self.select(&find, [], |row| row.get(0))
     }
 

@@ -170,7 +170,9 @@ impl RowInserter<'_> {
                 self.db.prepare_cached(add)?.execute(params![path, r])?;
             }
         }
-        for anchor in record.body.anchors() {
+        // a path that leads out of the repository is none
+        let is_inside = |path: &str| inside(None, path).as_deref() == Some(path);
+        for anchor in record.body.anchors().iter().filter(|anchor| is_inside(&anchor.path)) {
             let of = if let Body::Confirm(confirm) = &record.body { &confirm.of } else { &envelope.id };
             let add = "INSERT OR IGNORE INTO anchor(path, id, r) VALUES(?, ?, ?)";
             self.db.prepare_cached(add)?.execute(params![anchor.path, schema::id(of), r])?;

@@ -87,20 +87,21 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
         Change::Retract { why } => (None, Body::Retract(Retract { why: Some(why), ..retract })),
         Change::Confirm { at } => {
             let anchors = match at.is_empty() {
-                true => renewed(context, &claim)?,
+                true => still_there(context, &claim)?,
                 false => anchored(context, &claim, at)?,
             };
             (None, Body::Confirm(Confirm { of: of.clone(), anchors }))
         }
         Change::Replace { text, why, scope } => {
             let mut body = claim.body.clone();
+            let given: Vec<String> = why.iter().cloned().chain([text.clone()]).collect();
             if let Some(ClaimMut { text: own, until, anchors }) = body.claim_mut() {
                 *own = text;
                 *until = until.take().filter(|end| !claims::has_run_out(context, end, &[]));
                 *anchors = if scope.at.is_empty() { renewed(context, &claim)? } else { Vec::new() };
             }
             let why = with_reason(&mut body, why);
-            scope.apply(context, &mut body)?;
+            scope.apply_with(context, &mut body, &given)?;
             check(context, &mut body)?;
             let successor = writer.new_record(&session.id, &session.ai, body);
             let by = Some(successor.envelope.id.clone());
@@ -119,13 +120,29 @@ pub fn run(context: &CommandContext<'_>, name: &str, change: Change) -> Result<C
     Ok(Correction { id, kind, session_id: session.id, of, of_ai_id, claim, stored })
 }
 
+/// The anchors of a claim as the code is now. Refuses a claim whose code is all gone.
+fn still_there(context: &CommandContext<'_>, claim: &Record) -> Result<Vec<Anchor>> {
+    let anchors = renewed(context, claim)?;
+    if !anchors.is_empty() || !context.index()?.has_anchors(&claim.envelope.id)? {
+        return Ok(anchors);
+    }
+    let (kind, short) = (claim.body.kind().replace('_', " "), claim.envelope.id.short());
+    Err(Error::refused(format!("cannot confirm {kind} {short}: its code is gone"))
+        .provided(short)
+        .reason("from then on it would be compared with nothing")
+        .suggest("Say where the code is now, or replace or retract it.")
+        .command(empirica("confirm").arg(short).option("--at", blank("<path:line>")))
+        .command(empirica("replace").arg(short).arg(blank("<what holds now>")))
+        .command(empirica("retract").arg(short).option("--why", blank("<reason>"))))
+}
+
 /// The anchors of a claim at these places.
 fn anchored(context: &CommandContext<'_>, claim: &Record, at: Vec<String>) -> Result<Vec<Anchor>> {
     let mut body = claim.body.clone();
     if let Some(claim) = body.claim_mut() {
         claim.anchors.clear();
     }
-    Scope { at, until: None }.apply(context, &mut body)?;
+    Scope { at, until: None }.apply_with(context, &mut body, &[])?;
     Ok(body.anchors().to_vec())
 }
 

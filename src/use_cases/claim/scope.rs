@@ -27,10 +27,16 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Sets the scope of a claim or source: its anchors are these places, and those that its texts name by line. No effect on other
-    /// entries.
+    /// Sets the scope of a new claim or source: its anchors are these places, and those that its texts name by line. No effect on
+    /// other entries.
     pub fn apply(&self, context: &CommandContext<'_>, entry: &mut Body) -> Result<()> {
-        let named: Vec<String> = entry.own_texts().iter().flat_map(|(_, text)| named(text)).collect();
+        let texts: Vec<String> = entry.own_texts().into_iter().map(|(_, text)| text.to_owned()).collect();
+        self.apply_with(context, entry, &texts)
+    }
+
+    /// The same with the places that these texts name.
+    pub fn apply_with(&self, context: &CommandContext<'_>, entry: &mut Body, texts: &[String]) -> Result<()> {
+        let named: Vec<String> = texts.iter().flat_map(|text| named(text)).collect();
         let Some(claim) = entry.claim_mut() else { return Ok(()) };
         let mut files = Files::new(context);
         let given = self.at.iter().map(|text| files.given(text)).collect::<Result<Vec<Anchor>>>()?;
@@ -42,6 +48,10 @@ impl Scope {
         }
         if let Some(until) = &self.until {
             *claim.until = Some(end(context, until)?);
+        }
+        if self.until.is_none() && claim.anchors.is_empty() {
+            // its code is gone: it holds by itself now
+            claim.until.take_if(|until| until == UNTIL_CHANGED);
         }
         if claim.until.as_deref() == Some(UNTIL_CHANGED) && claim.anchors.is_empty() {
             return Err(Error::usage("cannot log a claim until its code changes: it names no code")

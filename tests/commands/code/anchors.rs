@@ -221,8 +221,21 @@ fn a_confirmation_and_a_replacement_look_for_the_code_anew() {
     repo.json(["confirm", &part, "--at", "src/a.rs:4"]);
     repo.json(["undo"]);
     assert_eq!(place(&repo, &part), is("holds", "src/a.rs:2"));
+    // only what is said now is looked for: the old text names a line, too
+    let named = id(&repo.json(["deadend", "a mutex", "--why", "it waits at src/a.rs:10"]));
+    repo.write("src/a.rs", &format!("1\n2\n{}", lines("line")));
+    let named = id(&repo.json(["replace", &named, "a lock"]));
+    assert_eq!(places(&repo, &named), [is("holds", "src/a.rs:11")]);
+    repo.json(["confirm", &named, "--at", "src/a.rs:2"]);
+    assert_eq!(places(&repo, &named), [is("holds", "src/a.rs:2")]);
     // what is gone has no place
-    repo.git(["rm", "-q", "src/a.rs"]).ok();
+    let limited = id(&repo.json(["finding", "x", "--at", "src/a.rs:3", "--until", "changed"]));
+    repo.git(["rm", "-q", "-f", "src/a.rs"]).ok();
+    let error = repo.fails(1, ["confirm", &limited]);
+    assert!(error["error"].as_str().expect("a text").ends_with("its code is gone"), "{error}");
+    assert!(!repo.run(["doctor"]).out.contains(&format!("git empirica confirm {}", &limited[28..])));
+    let held = id(&repo.json(["replace", &limited, "y"]));
+    assert_eq!((&repo.json(["show", &held])["until"], places(&repo, &held).len()), (&Value::Null, 0));
     let last = id(&repo.json(["replace", &newer, "no lines", "--why", "gone"]));
     assert!(places(&repo, &last).is_empty());
 }

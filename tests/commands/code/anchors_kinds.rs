@@ -91,6 +91,42 @@ fn nothing_is_fetched_to_compare() {
 }
 
 #[test]
+fn a_shallow_clone_does_not_say_that_a_renamed_file_is_gone() {
+    let sandbox = Sandbox::new();
+    let (mate, claim) = served(&sandbox, &[]);
+    mate.git(["mv", "src/a.rs", "src/b.rs"]).ok();
+    mate.git(["commit", "-q", "-m", "third"]).ok();
+    mate.commit("other", "x\n", "fourth");
+    mate.git(["push", "-q", "origin", "main"]).ok();
+    assert_eq!(place(&cloned(&sandbox, "full", &[]), &claim).0, "changed");
+    let shallow = cloned(&sandbox, "shallow", &["--depth=1"]);
+    assert_eq!(place(&shallow, &claim).0, "unknown");
+    shallow.git(["fetch", "-q", "--unshallow"]).ok();
+    assert_eq!(place(&shallow, &claim).0, "changed");
+}
+
+#[test]
+fn what_is_known_is_told_without_fetching_and_from_head() {
+    let sandbox = Sandbox::new();
+    let (mate, _) = served(&sandbox, &[]);
+    mate.json(["decision", "shout", "--why", "it is heard"]);
+    mate.json(["sync"]);
+    let repo = cloned(&sandbox, "partial", &["--filter=blob:none"]);
+    let objects = || repo.git_out(["cat-file", "--batch-all-objects", "--batch-check"]);
+    repo.json(["search", "shout"]);
+    let before = objects();
+    for place in ["src/a.rs", "src/a.rs:11"] {
+        repo.json(["why", place]);
+        assert_eq!(objects(), before, "{place}");
+    }
+    let full = cloned(&sandbox, "full", &[]);
+    full.git(["sparse-checkout", "set", "other"]).ok();
+    assert!(!full.path.join("src/a.rs").exists());
+    let known = full.json(["why", "src/a.rs:11"]);
+    assert_eq!(known["known"][0]["text"], "shout", "{known}");
+}
+
+#[test]
 fn a_sparse_checkout_is_compared_with_head() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("r");

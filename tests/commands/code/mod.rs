@@ -3,4 +3,5 @@
 pub mod anchors;
 pub mod anchors_given;
 pub mod anchors_kinds;
+pub mod hostile;
 pub mod why;

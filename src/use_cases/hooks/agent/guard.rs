@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::{CommandContext, active};
+use crate::use_cases::hooks::agent::background::is_in_background;
 use crate::use_cases::hooks::agent::event::HookEvent;
 use crate::use_cases::hooks::agent::event_session;
 use crate::use_cases::hooks::agent::injection::Injection;
@@ -23,13 +24,16 @@ pub fn on_touch(context: &CommandContext<'_>, event: &HookEvent, files: &[String
         return Ok(None);
     }
     let Some(session) = event_session::active_session(context, event)? else { return Ok(None) };
-    let mut known = why::before_change(context, &paths)?;
+    if is_in_background(context.env) {
+        // nobody hears what is said here: only the index is brought up to date
+        return context.index().map(|_| None);
+    }
     let told = active::given(context, &session);
-    known.retain(|one| {
-        let envelope = &one.record.envelope;
-        envelope.session.as_ref() != Some(&session) && !told.contains(envelope.id.as_str())
-    });
+    let known = why::before_change(context, &paths, |record| {
+        let envelope = &record.envelope;
+        envelope.session.as_ref() == Some(&session) || told.contains(envelope.id.as_str())
+    })?;
     let (text, shown) = view::known(&known);
-    active::give(context, &session, known.iter().take(shown).map(|one| one.record.envelope.id.as_str()));
-    Ok((shown > 0).then_some(Injection::Known(text)))
+    active::give(context, &session, shown.iter().map(|id| id.as_str()));
+    Ok((!shown.is_empty()).then_some(Injection::Known(text)))
 }

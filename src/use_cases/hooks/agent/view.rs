@@ -4,17 +4,19 @@ use crate::context::claims::anchors::listed;
 use crate::fold::assessment::gate::Gate;
 use crate::render::budget::{self, BudgetList, Keep, LEAST, OutputForm, Shortening};
 use crate::render::drift::drift_line;
-use crate::render::safe;
 use crate::render::template::Templates;
+use crate::render::{format, safe};
 use crate::text::tokens;
 use crate::use_cases::handoff::arrival;
 use crate::use_cases::handoff::arrival::fold::remaining;
 use crate::use_cases::handoff::pack::Detail;
 use crate::use_cases::hooks::agent::injection::{Injection, SessionBrief};
+use crate::use_cases::search;
 use crate::use_cases::search::why::Known;
 use crate::use_cases::session::project_overview::sections;
 use crate::use_cases::session::{compaction, project_overview, resume};
 use empirica_notes::error::{Result, empirica};
+use empirica_notes::model::Id;
 
 /// The text for the model; may be empty.
 pub fn text(inject: &Injection, templates: &mut Templates) -> Result<String> {
@@ -36,32 +38,46 @@ pub fn text(inject: &Injection, templates: &mut Templates) -> Result<String> {
 
 /// The most tokens of what is known of files, and of an entry.
 const GUARD: usize = 300;
-const GUARD_ENTRY: usize = 70;
+const GUARD_ENTRY: usize = 80;
+/// Of these its places.
+const GUARD_PLACES: usize = 30;
 
-/// What is known of files within its budget, and how many entries that is.
-pub fn known(known: &[Known]) -> (String, usize) {
+/// What is known of files within its budget, and which records it tells.
+pub fn known(known: &[Known]) -> (String, Vec<&Id>) {
     let mut out = "git empirica: logged before about this code:\n".to_owned();
-    let mut shown = 0;
+    let mut told = Vec::new();
     for one in known {
-        let (record, standing) = (&one.record, &one.standing);
-        let (kind, id) = (record.body.kind().replace('_', " "), record.envelope.id.short());
-        let day: String = record.envelope.at.chars().take(10).collect();
-        let places = listed(&standing.places).map(|places| format!(" ({})", safe::words(&places))).unwrap_or_default();
-        let text = record.body.claim().map(|claim| claim.line()).unwrap_or_default();
-        let mut text = safe::words(&text);
-        budget::shorten(&mut text, GUARD_ENTRY);
-        let line = format!(
-            "- {kind} {id} of {}, {}{places}: {text}\n",
-            sections::name(&record.envelope.ai),
-            safe::words(&day)
-        );
-        if tokens::estimate(&out) + tokens::estimate(&line) > GUARD {
-            break;
+        let mut line = entry(one);
+        budget::shorten(&mut line, GUARD_ENTRY);
+        let line = format!("- {}\n", safe::mended(&line));
+        if tokens::estimate(&out) + tokens::estimate(&line) <= GUARD {
+            out.push_str(&line);
+            told.push(&one.record.envelope.id);
         }
-        out.push_str(&line);
-        shown += 1;
     }
-    (if shown == 0 { String::new() } else { out }, shown)
+    (if told.is_empty() { String::new() } else { out }, told)
+}
+
+/// A record on one line: what it is, whose, when, where, whether it still holds, and its text.
+fn entry(known: &Known) -> String {
+    let (record, standing) = (&known.record, &known.standing);
+    let (kind, id) = (record.body.kind().replace('_', " "), record.envelope.id.short());
+    let day: String = record.envelope.at.chars().take(10).collect();
+    let places = listed(&standing.places).map(|places| {
+        let mut places = safe::words(&places);
+        budget::shorten(&mut places, GUARD_PLACES);
+        places
+    });
+    let over = standing.ran_out.as_ref().map(|end| format::until(end, true));
+    let about: Vec<String> = places.into_iter().chain(over).chain(format::disagreement(&standing.rivals)).collect();
+    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
+    let text = search::why::view::whole(record);
+    format!(
+        "{kind} {id} of {}, {}{about}: {}",
+        sections::name(&record.envelope.ai),
+        safe::words(&day),
+        safe::words(&text)
+    )
 }
 
 /// The text for a session that starts or resumes: the most useful entries within its budget, and a count of the others.

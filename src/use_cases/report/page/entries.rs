@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::render::{format, safe};
 use crate::text::shorten::short;
 use crate::use_cases::report::gather::ReportOutcome;
+use crate::use_cases::search::why::view::whole;
 use empirica_notes::model::{Body, Envelope, Id, Record, SessionId};
 
 /// Most characters of a text.
@@ -106,8 +107,7 @@ impl<'o> PageEntries<'o> {
         let lost = self.outcome.attention.lost.claims.iter().map(|(record, places)| {
             let notes = places.iter().map(|place| safe::line(&place.text())).collect();
             let kind = Some(record.body.kind().replace('_', " "));
-            let text = record.body.claim().map(|claim| claim.line()).unwrap_or_default();
-            PageEntry { notes, kind, ..self.entry(&record.envelope, &text) }
+            PageEntry { notes, kind, ..self.entry(&record.envelope, &whole(record)) }
         });
         lost.collect()
     }

@@ -5,7 +5,7 @@ pub mod view;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::claims::anchors::{Anchors, Spot, parsed};
+use crate::context::claims::anchors::{Anchors, Place, Spot, earlier_names, parsed};
 use crate::context::claims::{Standing, standings};
 use crate::context::{CommandContext, handoffs};
 use crate::index::HandoffQuery;
@@ -66,9 +66,13 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
     let mut anchors = Anchors::new(context);
     let is_there = check(&mut anchors, place, &spot)?;
     // git looks for the commits meanwhile
+    let in_head = {
+        let file = anchors.present.at(&spot.path);
+        anchors.present.is_of_head(&file)
+    };
     let is_tracked = anchors.present.in_head(&spot.path) != PathContent::Nothing;
     let commits = match is_tracked || (lines.is_none() && context.store.head().commit.is_some()) {
-        true => blame::start(context.repo, &spot.path, lines),
+        true => blame::start(context.repo, &spot.path, lines, in_head),
         false => blame::PendingCommits::none(),
     };
     let about = about(context, &mut anchors, &spot)?;
@@ -82,52 +86,75 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
         return Err(refused(place, "there is no such file"));
     }
     let index = context.index()?;
-    let mut relations: BTreeMap<Id, Relation> = BTreeMap::new();
-    let mut add = |id: &Id, relation| {
-        relations.entry(id.clone()).or_insert(relation);
-    };
-    about.iter().for_each(|id| add(id, Relation::About));
+    let mut found = Found::default();
+    about.iter().for_each(|record| found.add(record, Relation::About));
     let naming = index.mentioning([spot.path.as_str()], NAMING)?;
-    naming.records().for_each(|record| add(&record.envelope.id, Relation::Names));
+    naming.records().for_each(|record| found.add(record, Relation::Names));
     let decided = index.decided_on(&commits, DECIDED)?;
     for record in decided.records() {
-        match &record.body {
-            Body::Decision(_) | Body::DeadEnd(_) => add(&record.envelope.id, Relation::Commit),
-            Body::Handoff(of) => {
-                of.decisions.iter().filter_map(|one| one.id.as_ref()).for_each(|id| add(id, Relation::Commit));
-                of.dead_ends.iter().filter_map(|one| one.id.as_ref()).for_each(|id| add(id, Relation::Commit));
+        let (decisions, dead_ends) = match &record.body {
+            Body::Decision(_) | Body::DeadEnd(_) => {
+                found.add(record, Relation::Commit);
+                continue;
             }
-            Body::Digest(of) => {
-                of.decisions.iter().filter_map(|one| one.id.as_ref()).for_each(|id| add(id, Relation::Commit));
-                of.dead_ends.iter().filter_map(|one| one.id.as_ref()).for_each(|id| add(id, Relation::Commit));
-            }
-            _ => {}
-        }
+            Body::Handoff(of) => (&of.decisions, &of.dead_ends),
+            Body::Digest(of) => (&of.decisions, &of.dead_ends),
+            _ => continue,
+        };
+        dead_ends.iter().filter_map(|one| one.id.as_ref()).for_each(|id| found.put(id, Relation::Commit, FAILED));
+        decisions.iter().filter_map(|one| one.id.as_ref()).for_each(|id| found.put(id, Relation::Commit, DECIDES));
     }
-    listing.iter().for_each(|listed| add(&listed.envelope.id, Relation::Handoff));
-    Ok(WhyOutcome { spot, known: ranked(context, &relations)?, warnings })
+    listing.iter().for_each(|listed| found.put(&listed.envelope.id, Relation::Handoff, OTHER));
+    Ok(WhyOutcome { spot, known: ranked(context, found)?, warnings })
 }
 
-/// The claims about these files, and those whose texts name one, best first: what an agent should know before it changes them.
-pub fn before_change(context: &CommandContext<'_>, paths: &BTreeSet<String>) -> Result<Vec<Known>> {
+/// What is known of these files, by claims about them and claims whose texts name one, best first: what an agent should know before
+/// it changes them. Without those that `skips`. Files that were renamed are known by their earlier names only if these were looked
+/// for since HEAD and git's index changed.
+pub fn before_change(
+    context: &CommandContext<'_>,
+    paths: &BTreeSet<String>,
+    skips: impl Fn(&Record) -> bool,
+) -> Result<Vec<Known>> {
     let index = context.index()?;
-    let mut relations: BTreeMap<Id, Relation> = BTreeMap::new();
-    let naming = index.mentioning(paths.iter().map(String::as_str), NAMING)?;
-    relations.extend(naming.records().map(|record| (record.envelope.id.clone(), Relation::Names)));
-    let mut anchors = Anchors::new(context);
-    for path in paths {
-        let spot = Spot { path: path.clone(), lines: None };
-        relations.extend(about(context, &mut anchors, &spot)?.into_iter().map(|id| (id, Relation::About)));
+    let mut found = Found::default();
+    let earlier = earlier_names(context, paths);
+    let claims = index.anchored_in(paths.iter().chain(&earlier).map(String::as_str))?;
+    let places = Anchors::new(context).of(claims.records().filter(|record| !skips(record)))?;
+    for record in claims.records() {
+        let is_here = |place: &Place| paths.contains(&place.present().path);
+        if places.get(&record.envelope.id).is_some_and(|places| places.iter().any(is_here)) {
+            found.add(record, Relation::About);
+        }
     }
-    ranked(context, &relations)
+    let naming = index.mentioning(paths.iter().map(String::as_str), NAMING)?;
+    naming.records().filter(|record| !skips(record)).for_each(|record| found.add(record, Relation::Names));
+    ranked(context, found)
+}
+
+/// Records with their relations and urgency.
+#[derive(Default)]
+struct Found(BTreeMap<Id, (Relation, u8)>);
+
+impl Found {
+    fn add(&mut self, record: &Record, relation: Relation) {
+        self.put(&record.envelope.id, relation, urgency(&record.body));
+    }
+
+    /// Keeps the nearest relation.
+    fn put(&mut self, id: &Id, relation: Relation, urgency: u8) {
+        let kept = self.0.entry(id.clone()).or_insert((relation, urgency));
+        *kept = (*kept).min((relation, urgency));
+    }
 }
 
 /// These records with their standings, best first; none that is not in force.
-fn ranked(context: &CommandContext<'_>, relations: &BTreeMap<Id, Relation>) -> Result<Vec<Known>> {
-    // the nearest relation first, then the newest
-    let mut ids: Vec<Id> = relations.keys().rev().cloned().collect();
-    ids.sort_by_key(|id| relations[id]);
-    ids.truncate(ENTRIES);
+fn ranked(context: &CommandContext<'_>, found: Found) -> Result<Vec<Known>> {
+    let mut found: Vec<(Id, (Relation, u8))> = found.0.into_iter().collect();
+    found.sort_by_key(|(id, how)| (*how, Reverse(id.clone())));
+    found.truncate(ENTRIES);
+    let relations: BTreeMap<Id, Relation> = found.iter().map(|(id, (relation, _))| (id.clone(), *relation)).collect();
+    let ids: Vec<Id> = found.into_iter().map(|(id, _)| id).collect();
     let records = context.index()?.placed(&ids)?;
     let standings = standings(context, &records)?;
     let known = records.into_iter().zip(standings).filter_map(|(record, standing)| {
@@ -139,15 +166,20 @@ fn ranked(context: &CommandContext<'_>, relations: &BTreeMap<Id, Relation>) -> R
     Ok(known)
 }
 
+/// What failed, what was decided or constrains, and what only is known.
+const FAILED: u8 = 0;
+const DECIDES: u8 = 1;
+const OTHER: u8 = 4;
+
 /// How soon an agent should know of a record before it acts: what failed, what was decided and constrains, mistakes, then the rest.
 pub fn urgency(body: &Body) -> u8 {
     match body {
-        Body::DeadEnd(_) => 0,
-        Body::Decision(_) => 1,
-        Body::Finding(finding) if finding.memory.as_deref() == Some("constraint") => 1,
+        Body::DeadEnd(_) => FAILED,
+        Body::Decision(_) => DECIDES,
+        Body::Finding(finding) if finding.memory.as_deref() == Some("constraint") => DECIDES,
         Body::Mistake(_) => 2,
         Body::Finding(_) => 3,
-        _ => 4,
+        _ => OTHER,
     }
 }
 
@@ -164,7 +196,7 @@ fn rank(known: &Known) -> impl Ord + use<> {
 }
 
 /// The claims about a place: those whose code is there now, and of the file those whose code changed.
-fn about(context: &CommandContext<'_>, anchors: &mut Anchors<'_>, spot: &Spot) -> Result<Vec<Id>> {
+fn about(context: &CommandContext<'_>, anchors: &mut Anchors<'_>, spot: &Spot) -> Result<Vec<Record>> {
     let index = context.index()?;
     let is_there = anchors.present.is_file(&spot.path);
     // a file that is no longer there may be this one, renamed
@@ -172,19 +204,20 @@ fn about(context: &CommandContext<'_>, anchors: &mut Anchors<'_>, spot: &Spot) -
     files.retain(|file| *file == spot.path || !anchors.present.is_file(file));
     let claims = index.anchored_in(files.iter().map(String::as_str))?;
     let places = anchors.of(claims.records())?;
-    let is_about = places.iter().filter(|(_, places)| {
-        places.iter().any(|place| {
-            let now = place.present();
-            let overlaps = match (now.lines, spot.lines) {
-                (Some((first, last)), Some((from, to))) => first <= to && from <= last,
-                _ => true,
-            };
-            // asked for by its old name, the claim is about it all the same
-            let is_here = now.path == spot.path || (!is_there && place.spot.path == spot.path);
-            is_here && (overlaps || place.state.is_lost())
-        })
-    });
-    Ok(is_about.map(|(id, _)| id.clone()).collect())
+    let is_about = |place: &Place| {
+        let now = place.present();
+        let overlaps = match (now.lines, spot.lines) {
+            (Some((first, last)), Some((from, to))) => first <= to && from <= last,
+            _ => true,
+        };
+        // asked for by its old name, the claim is about it all the same
+        let is_here = now.path == spot.path || (!is_there && place.spot.path == spot.path);
+        is_here && (overlaps || place.state.is_lost())
+    };
+    let records = claims
+        .records()
+        .filter(|record| places.get(&record.envelope.id).is_some_and(|places| places.iter().any(is_about)));
+    Ok(records.cloned().collect())
 }
 
 /// Whether the file is there; refuses lines that it does not have.

@@ -11,7 +11,7 @@ use crate::render::{format, safe};
 use crate::text::tokens;
 use crate::use_cases::search::view::{main_text, why};
 use crate::use_cases::search::why::{Known, Relation, WhyOutcome};
-use empirica_notes::model::Id;
+use empirica_notes::model::{Id, Record};
 
 /// The most tokens of the answer.
 pub const BUDGET: usize = 1000;
@@ -91,7 +91,7 @@ pub fn answer(outcome: &WhyOutcome, budget: usize, form: OutputForm) -> Answer {
     let known = outcome.known.iter().take(kept).map(KnownView::from).collect();
     let mut out: String = texts.into_iter().take(kept).collect();
     if omitted > 0 {
-        out.push_str(&format!("Left out: {}.\n", format::count(omitted, "entry")));
+        out.push_str(&format!("Left out: {}.\n", format::count(omitted, "record")));
     }
     let answer = Answer::new(WhyView { spot: &outcome.spot, known, omitted }).text(out).warn(outcome.warnings.clone());
     match outcome.known.is_empty() {
@@ -100,11 +100,15 @@ pub fn answer(outcome: &WhyOutcome, budget: usize, form: OutputForm) -> Answer {
     }
 }
 
+/// All texts of a record on one line: of a handoff the task, of a source the location.
+pub fn whole(record: &Record) -> String {
+    record.body.claim().map_or_else(|| main_text(record).to_owned(), |claim| claim.line())
+}
+
 /// An entry: its kind, state, author, time and commit, then its text.
 pub fn text(known: &Known) -> String {
     let (record, standing) = (&known.record, &known.standing);
     let envelope = &record.envelope;
-    let whole = record.body.claim().map_or_else(|| main_text(record).to_owned(), |claim| claim.line());
     let mut about = vec![format!("{} {}", record.body.kind().replace('_', " "), envelope.id.short())];
     about.extend(listed(&standing.places).map(|places| safe::line(&places)));
     about.extend(standing.ran_out.as_ref().map(|end| format::until(end, true)));
@@ -112,5 +116,5 @@ pub fn text(known: &Known) -> String {
     about.extend([safe::line(&envelope.ai), format::date(&envelope.at)]);
     about.extend(standing.confirmed.as_ref().map(|by| format!("confirmed by {}", safe::line(&by.ai))));
     about.extend(format::short_commit(envelope.commit.as_deref()).map(|commit| format!("on {commit}")));
-    format!("{}\n  {}\n", about.join(" · "), safe::line(&whole))
+    format!("{}\n  {}\n", about.join(" · "), safe::line(&whole(record)))
 }

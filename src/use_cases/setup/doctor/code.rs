@@ -4,6 +4,7 @@ use crate::context::CommandContext;
 use crate::context::claims::anchors;
 use crate::use_cases::setup::doctor::check::DoctorCheck;
 use empirica_notes::error::{blank, empirica};
+use empirica_notes::model::journal::anchor::AnchorState;
 
 /// Most claims named one by one.
 const NAMED: usize = 20;
@@ -28,9 +29,11 @@ pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
 fn named(record: &empirica_notes::model::Record, places: &[anchors::Place]) -> DoctorCheck {
     let id = record.envelope.id.short();
     let kind = record.body.kind().replace('_', " ");
-    let places = anchors::listed(places).unwrap_or_default();
-    DoctorCheck::right("claims", format!("{kind} {id} may no longer hold: {places}"))
-        .command(empirica("confirm").arg(id))
+    let is_there = places.iter().any(|place| place.state != AnchorState::Gone);
+    let listed = anchors::listed(places).unwrap_or_default();
+    let check = DoctorCheck::right("claims", format!("{kind} {id} may no longer hold: {listed}"));
+    let check = if is_there { check.command(empirica("confirm").arg(id)) } else { check };
+    check
         .command(empirica("replace").arg(id).arg(blank("<what holds now>")))
         .command(empirica("retract").arg(id).option("--why", blank("<reason>")))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::git::process::{BackgroundGit, git};
+use crate::git::process::{BackgroundGit, local};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
@@ -14,16 +14,15 @@ const COMMITS: usize = 100;
 /// Git while it looks for the commits.
 pub struct PendingCommits(Option<BackgroundGit>);
 
-/// Starts `git blame` of these lines of a file, from 1, or without lines `git log` of the file. Of the work tree, else of HEAD, which
-/// exists.
-pub fn start(repo: &Repository, path: &str, lines: Option<(u32, u32)>) -> PendingCommits {
-    let root = repo.work_tree();
-    let mut command = git(&root.clone().unwrap_or_else(|| PathBuf::from(repo.cwd())));
+/// Starts `git blame` of these lines of a file, from 1, in the work tree or in HEAD, or without lines `git log` of the file. HEAD
+/// exists. Fetches nothing.
+pub fn start(repo: &Repository, path: &str, lines: Option<(u32, u32)>, in_head: bool) -> PendingCommits {
+    let mut command = local(&repo.work_tree().unwrap_or_else(|| PathBuf::from(repo.cwd())));
     command.arg("--literal-pathspecs");
     match lines {
         Some((first, last)) => {
             command.args(["blame", "--incremental", "-L", &format!("{first},{last}")]);
-            command.args(root.is_none().then_some("HEAD"));
+            command.args(in_head.then_some("HEAD"));
         }
         None => {
             command.args(["log", "--follow", "--format=%H", "--no-show-signature", "-n", &COMMITS.to_string(), "HEAD"]);

@@ -6,10 +6,10 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::error::Result;
-use crate::git::Oid;
-use crate::git::process::{git, nul_separated, run_until};
+use crate::git::process::{local, nul_separated, run_until};
 use crate::git::remotes::is_partial;
 use crate::git::repository::Repository;
+use crate::git::{Oid, parse_oid};
 
 /// How often one file is followed, and how many files at most.
 const RENAMES: usize = 8;
@@ -19,7 +19,8 @@ const SIMILAR: &str = "-M30%";
 
 /// The present paths of files that are no longer there, each with a commit since which it may be gone: renamed by later commits of
 /// HEAD, perhaps several times, or in git's index; `None` if a file was not renamed. `exists` tells whether a path is there now. Only
-/// what is known at `deadline` is in the result; nothing in a partial clone, where git would fetch.
+/// what is known at `deadline` is in the result, nothing in a partial clone, where objects may be missing, and in a shallow one no file that was not
+/// renamed in the history that is here.
 pub fn follow(
     repo: &Repository,
     missing: &BTreeMap<String, Option<Oid>>,
@@ -54,19 +55,16 @@ pub fn follow(
         let (by_index, by_commits): (BTreeMap<_, _>, BTreeMap<_, _>) =
             open.into_iter().partition(|(_, now)| staged.contains_key(now));
         by_index.into_iter().for_each(|(first, now)| decide(first, &staged[&now]));
-        let mut of_commit: BTreeMap<Option<Oid>, BTreeMap<String, String>> = BTreeMap::new();
-        for (first, now) in by_commits {
-            let since = missing.get(&first).copied().flatten().filter(|commit| repo.is_commit(*commit));
-            of_commit.entry(since).or_default().insert(first, now);
-        }
+        let Some(committed) = committed(repo, missing, by_commits.values().collect(), deadline)? else {
+            return Ok(out);
+        };
         let mut lost = Vec::new();
-        for (since, paths) in of_commit {
-            let Some(committed) = committed(repo, since, paths.values().collect(), deadline)? else { continue };
-            for (first, now) in paths {
-                match committed.get(&now) {
-                    Some(to) => decide(first, to),
-                    None => lost.push(first),
-                }
+        for (first, now) in by_commits {
+            match committed.get(&now) {
+                Some(to) => decide(first, to),
+                // the commit may be beyond the end of the history
+                None if repo.is_shallow() => {}
+                None => lost.push(first),
             }
         }
         out.extend(lost.into_iter().map(|first| (first, None)));
@@ -81,12 +79,16 @@ pub fn follow(
 /// The renames of these paths by the commits that last deleted them; `None` if that took too long.
 fn committed(
     repo: &Repository,
-    since: Option<Oid>,
+    missing: &BTreeMap<String, Option<Oid>>,
     paths: BTreeSet<&String>,
     deadline: Instant,
 ) -> Result<Option<BTreeMap<String, String>>> {
+    if paths.is_empty() {
+        return Ok(Some(BTreeMap::new()));
+    }
     let mut log = at_root(repo);
     log.args(["log", "--format=%H", "--diff-filter=D", "--no-renames", "--no-show-signature", "HEAD"]);
+    let Some(since) = common(repo, missing, deadline)? else { return Ok(None) };
     log.args(since.map(|commit| format!("^{commit}"))).arg("--").args(paths);
     let Some(deletions) = run(&mut log, Vec::new(), deadline)? else { return Ok(None) };
     if deletions.is_empty() {
@@ -97,8 +99,28 @@ fn committed(
     Ok(run(&mut diff, deletions, deadline)?.map(|stdout| renames(&stdout)))
 }
 
+/// A commit that all of these commits and HEAD have in their history, to look no further; `Some(None)` if there is none, or too many
+/// of them; `None` if that took too long.
+fn common(
+    repo: &Repository,
+    missing: &BTreeMap<String, Option<Oid>>,
+    deadline: Instant,
+) -> Result<Option<Option<Oid>>> {
+    let commits: Option<BTreeSet<Oid>> =
+        missing.values().map(|commit| commit.filter(|commit| repo.is_commit(*commit))).collect();
+    let Some(commits) = commits.filter(|commits| commits.len() <= FILES) else { return Ok(Some(None)) };
+    if commits.len() == 1 {
+        return Ok(Some(commits.first().copied()));
+    }
+    let mut command = at_root(repo);
+    command.args(["merge-base", "--octopus", "HEAD"]).args(commits.iter().map(Oid::to_string));
+    let out = run_until(&mut command, Vec::new(), Some(deadline), false)?;
+    // without a common one it fails
+    Ok(out.map(|out| parse_oid(String::from_utf8_lossy(&out.stdout).trim())))
+}
+
 fn at_root(repo: &Repository) -> Command {
-    let mut command = git(&repo.work_tree().unwrap_or_else(|| PathBuf::from(repo.cwd())));
+    let mut command = local(&repo.work_tree().unwrap_or_else(|| PathBuf::from(repo.cwd())));
     command.args(["--literal-pathspecs", "-c", "diff.relative=false"]);
     command
 }

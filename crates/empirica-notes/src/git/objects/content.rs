@@ -11,7 +11,7 @@ use crate::git::repository::Repository;
 /// The size limit of a file that is read, in bytes.
 pub const LARGEST: u64 = 4 << 20;
 /// The total limit of bytes read.
-const ALL: u64 = 64 << 20;
+pub const ALL: u64 = 64 << 20;
 /// The length limit of a path, in bytes; no system opens longer ones.
 const MAX_PATH_BYTES: usize = 4096;
 

@@ -1,11 +1,11 @@
 //! The present files: those of the work tree, else of HEAD.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::git::Oid;
-use crate::git::objects::content::{LARGEST, PathContent, Tree, WorkTree};
+use crate::git::objects::content::{ALL, LARGEST, PathContent, Tree, WorkTree};
 use crate::git::repository::Repository;
 use crate::model::journal::anchor::TextLines;
 
@@ -17,6 +17,8 @@ pub struct PresentFiles<'r> {
     files: Option<WorkTree>,
     /// Whether a file can be in HEAD without being in the work tree.
     is_sparse: bool,
+    /// The number of bytes of blobs that may still be read.
+    left: Cell<u64>,
     seen: HashMap<String, Rc<PresentFile>>,
 }
 
@@ -38,6 +40,7 @@ impl<'r> PresentFiles<'r> {
             head: Tree::new(repo, head),
             files: WorkTree::of(repo),
             is_sparse: repo.config_bool("core.sparseCheckout") == Some(true),
+            left: Cell::new(ALL),
             seen: HashMap::new(),
         }
     }
@@ -84,6 +87,11 @@ impl<'r> PresentFiles<'r> {
         file.lines.get_or_init(read).as_ref()
     }
 
+    /// Whether the content of a file comes from HEAD.
+    pub fn is_of_head(&self, file: &PresentFile) -> bool {
+        file.bytes.is_none() && file.content == file.in_head
+    }
+
     /// Whether the content of a file is in this clone.
     pub fn is_here(&self, file: &PresentFile) -> bool {
         file.bytes.is_some() || matches!(file.content, PathContent::File(id) if self.repo.has_object(id))
@@ -91,7 +99,9 @@ impl<'r> PresentFiles<'r> {
 
     /// The lines of a blob, likewise.
     pub fn lines_of(&self, id: Oid) -> Option<TextLines> {
-        let is_small = self.repo.gix().find_header(id).is_ok_and(|header| header.size() <= LARGEST);
+        let size = self.repo.gix().find_header(id).ok()?.size();
+        let is_small = size <= LARGEST.min(self.left.get());
+        self.left.set(self.left.get().saturating_sub(size));
         let bytes = is_small.then(|| self.repo.read_blob(id).ok().flatten())??;
         TextLines::of(&bytes)
     }

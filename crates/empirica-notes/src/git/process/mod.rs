@@ -25,6 +25,14 @@ pub fn git(cwd: &Path) -> Command {
     command
 }
 
+/// The same, fetching nothing: objects missing from a partial clone are errors. Versions of git that ignore the first variable
+/// honor the second.
+pub fn local(cwd: &Path) -> Command {
+    let mut command = git(cwd);
+    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
+    command
+}
+
 /// The usual folders of git.
 const USUAL: [&str; 5] =
     ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/opt/local/bin", "/run/current-system/sw/bin"];

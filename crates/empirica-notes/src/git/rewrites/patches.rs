@@ -3,25 +3,16 @@
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
-use std::process::Command;
 
 use crate::error::Result;
 use crate::git::history::{PLAIN, no_commit};
-use crate::git::process::{StreamingGit, git, pipe, text};
+use crate::git::process::{StreamingGit, git, local, pipe, text};
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
 
 /// Options that make patches independent of user settings. The commands are plumbing, which ignores most settings.
 const PLAIN_DIFF: [&str; 6] =
     ["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--ignore-submodules=none"];
-
-/// A git command that fetches nothing: objects missing from a partial clone are errors. Versions that ignore the first
-/// variable honor the second.
-fn local(repo: &Repository) -> Command {
-    let mut command = git(repo.cwd());
-    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
-    command
-}
 
 /// A hash of the paths of a patch, equal for equal patches; `None` for an empty patch.
 pub type Paths = Option<u64>;
@@ -53,7 +44,7 @@ pub fn list(
     with_paths: bool,
     see: &mut dyn FnMut(Summary),
 ) -> Result<()> {
-    let mut command = local(repo);
+    let mut command = local(repo.cwd());
     command.args(PLAIN).args(["log", "-z", "--no-notes", "--date=raw", "--encoding=UTF-8"]);
     command.args(PLAIN_DIFF).arg("--format=tformat:%H%x00%T%x00%an%x00%ae%x00%ad");
     if with_paths {
@@ -112,7 +103,7 @@ fn as_input(patches: impl IntoIterator<Item = Patch>) -> Vec<u8> {
 /// The paths of patches, by their first commits, which must differ. Without empty patches.
 pub fn paths(repo: &Repository, patches: &BTreeMap<Oid, Oid>) -> Result<BTreeMap<Oid, Paths>> {
     let mut out = BTreeMap::new();
-    let mut command = local(repo);
+    let mut command = local(repo.cwd());
     command.args(["diff-tree", "--stdin", "-r", "-z", "--raw", "--root"]).args(PLAIN_DIFF);
     let input = as_input(patches.iter().map(|(tip, base)| (*tip, Some(*base))));
     let mut git = StreamingGit::feed(&mut command, input)?;
@@ -136,7 +127,7 @@ pub fn ids(repo: &Repository, patches: impl IntoIterator<Item = Patch>) -> Resul
     if input.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let mut diff = local(repo);
+    let mut diff = local(repo.cwd());
     // the variable would change the context lines
     diff.env_remove("GIT_DIFF_OPTS").args(["-c", "diff.suppressBlankEmpty=false"]);
     diff.args(["diff-tree", "--stdin", "-r", "-p", "--root", "--full-index", "-U3"]).args(PLAIN_DIFF);

@@ -1,9 +1,17 @@
 //! Anchors: the places in the code that a claim is about, and whether they still have the same text.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::hash::{PRIME, fnv};
+
+/// How long two versions of a file are compared; what is not compared by then differs.
+const COMPARING: Duration = Duration::from_millis(200);
 
 /// A place in the code, with its text at the time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -43,11 +51,18 @@ impl AnchorState {
     }
 }
 
+/// The hashes of as many lines as a place has, at each line of a file: hash and first line, sorted.
+type Windows = Vec<(u64, u32)>;
+
 /// The lines of a file as they are compared: without white space at their ends.
 #[derive(Debug, Default)]
 pub struct TextLines {
     /// The hash of each line.
     lines: Vec<u64>,
+    /// The hash of the lines before each, and of all.
+    before: Vec<u64>,
+    /// By number of lines; made when they are looked for.
+    windows: RefCell<HashMap<usize, Rc<Windows>>>,
 }
 
 impl TextLines {
@@ -56,8 +71,15 @@ impl TextLines {
         if text.contains(&0) {
             return None;
         }
-        let lines = text.split_inclusive(|byte| *byte == b'\n').map(line).collect();
-        Some(TextLines { lines })
+        let lines: Vec<u64> = text.split_inclusive(|byte| *byte == b'\n').map(line).collect();
+        let mut before = Vec::with_capacity(lines.len() + 1);
+        before.push(0);
+        let mut hash = 0;
+        before.extend(lines.iter().map(|line| {
+            hash = add(hash, *line);
+            hash
+        }));
+        Some(TextLines { lines, before, windows: RefCell::default() })
     }
 
     /// How many there are.
@@ -69,37 +91,57 @@ impl TextLines {
     /// as 16 hex digits. `None` if they are not all there.
     pub fn hash(&self, lines: Option<(u32, u32)>) -> Option<String> {
         let (first, last) = lines.unwrap_or((1, self.count()));
-        let within = self.lines.get(first.checked_sub(1)? as usize..last as usize)?;
-        Some(format!("{:016x}", within.iter().fold(0, |hash, line| add(hash, *line))))
+        Some(format!("{:016x}", self.window(first.checked_sub(1)? as usize, last as usize)?))
     }
 
-    /// The lines with this hash, as many as these: there, else the nearest before or after, else `None`.
+    /// The hash of the lines from `begin` to before `end`, counted from 0.
+    fn window(&self, begin: usize, end: usize) -> Option<u64> {
+        let size = u32::try_from(end.checked_sub(begin)?).ok()?;
+        Some(self.before.get(end)?.wrapping_sub(self.before[begin].wrapping_mul(PRIME.wrapping_pow(size))))
+    }
+
+    /// Whether these lines have this hash.
+    pub fn has(&self, lines: (u32, u32), hash: &str) -> bool {
+        self.hash(Some(lines)).as_deref() == Some(hash)
+    }
+
+    /// The lines with this hash, as many as these: the nearest before or after, else `None`. Takes a pass over the file for each
+    /// number of lines that is asked for.
     pub fn find(&self, (first, last): (u32, u32), hash: &str) -> Option<(u32, u32)> {
         let size = last.checked_sub(first)? as usize + 1;
         let wanted = u64::from_str_radix(hash, 16).ok()?;
         if first == 0 || size > self.lines.len() {
             return None;
         }
-        let leaving = (0..size).fold(1u64, |power, _| power.wrapping_mul(PRIME));
-        let mut rolled = self.lines[..size].iter().fold(0, |hash, line| add(hash, *line));
-        let mut nearest: Option<u32> = None;
-        for at in 0..=self.lines.len() - size {
-            if at > 0 {
-                let without = self.lines[at - 1].wrapping_mul(leaving);
-                rolled = add(rolled, self.lines[at + size - 1]).wrapping_sub(without);
-            }
-            let begin = u32::try_from(at + 1).unwrap_or(u32::MAX);
-            if rolled == wanted && nearest.is_none_or(|other| begin.abs_diff(first) < other.abs_diff(first)) {
-                nearest = Some(begin);
-            }
-        }
-        nearest.map(|begin| (begin, begin + (last - first)))
+        let windows = Rc::clone(self.windows.borrow_mut().entry(size).or_insert_with(|| {
+            let all = (0..=self.lines.len() - size).filter_map(|at| Some((self.window(at, at + size)?, at as u32 + 1)));
+            let mut windows: Windows = all.collect();
+            windows.sort_unstable();
+            Rc::new(windows)
+        }));
+        let same = &windows[windows.partition_point(|(hash, _)| *hash < wanted)..];
+        let same = &same[..same.partition_point(|(hash, _)| *hash == wanted)];
+        let after = same.partition_point(|(_, begin)| *begin < first);
+        let near = [after.checked_sub(1).and_then(|at| same.get(at)), same.get(after)].into_iter().flatten();
+        let (_, begin) = near.min_by_key(|(_, begin)| begin.abs_diff(first))?;
+        Some((*begin, begin + (last - first)))
     }
 
-    /// Where lines of this text are in a newer one, by the lines that both have: from behind the last common line before them to
+    /// Whether lines of this number were looked for before.
+    pub fn was_searched(&self, (first, last): (u32, u32)) -> bool {
+        let size = (last as usize + 1).checked_sub(first as usize);
+        size.is_none_or(|size| self.windows.borrow().contains_key(&size))
+    }
+
+    /// Where lines of this text are in a newer one, as far as that is found in a fifth of a second, by the lines that both have: from behind the last common line before them to
     /// the first common one after them; `None` if nothing is left between.
     pub fn follow(&self, (first, last): (u32, u32), newer: &TextLines) -> Option<(u32, u32)> {
-        let same = similar::capture_diff_slices(similar::Algorithm::Myers, &self.lines, &newer.lines);
+        let same = similar::capture_diff_slices_deadline(
+            similar::Algorithm::Myers,
+            &self.lines,
+            &newer.lines,
+            Some(Instant::now() + COMPARING),
+        );
         let (mut begin, mut end) = (0, newer.lines.len());
         for (old, new) in
             same.iter().filter(|op| op.tag() == similar::DiffTag::Equal).map(|op| (op.old_range(), op.new_range()))
