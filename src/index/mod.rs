@@ -22,7 +22,7 @@ use crate::index::error::IndexError;
 use crate::index::file::Files;
 pub use crate::index::query::RecordQuery;
 pub use crate::index::query::handoffs::{HandoffQuery, HandoffRow};
-pub(crate) use crate::index::query::rare_words::{by_rare_words, stems};
+pub(crate) use crate::index::query::rare_words::by_rare_words;
 pub use crate::index::query::search::{SearchMatch, SearchQuery, WordSet};
 pub use crate::index::query::sessions::SessionRow;
 use crate::index::texts::SharedCache;

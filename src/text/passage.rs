@@ -1,8 +1,9 @@
 //! The passage of a text that shows a search match.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use crate::text::query::Term;
+use crate::text::stem::Stems;
 use crate::text::words::{each, words};
 
 /// Most matching words of a text that [`places`] highlights.
@@ -87,46 +88,48 @@ fn window(line: &[char], found: &[(usize, usize)], most: usize) -> (usize, usize
     (start, end)
 }
 
-/// Ranges of the terms in a text, in characters, in order; overlapping and adjacent ones are merged. Of many matching
-/// words, the first `MAX_MATCHES` count.
+/// Ranges of the terms in a text, in any form of their words, in characters, in order; overlapping and adjacent ones are merged.
+/// Of many matching words, the first `MAX_MATCHES` count.
 pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
-    let wanted: Vec<(Vec<String>, bool)> = terms.iter().map(|term| (words(&term.text), term.is_prefix)).collect();
+    let stems = Stems::default();
+    let stemmed = |term: &Term| {
+        let mut words = words(&term.text);
+        let keeps = term.is_prefix.then(|| words.pop()).flatten();
+        words.iter_mut().for_each(|word| *word = stems.of(word).into_owned());
+        words.extend(keeps);
+        (words, term.is_prefix)
+    };
+    let wanted: Vec<(Vec<String>, bool)> = terms.iter().map(stemmed).collect();
     let all: HashSet<&str> = wanted.iter().flat_map(|(words, _)| words).map(String::as_str).collect();
     let beginnings = wanted.iter().filter(|(_, is_prefix)| *is_prefix).filter_map(|(words, _)| words.last());
     let beginnings: BTreeSet<&str> = beginnings.map(String::as_str).collect();
-    // words that may match: the word, its number, begin and end
-    let mut met: Vec<(String, usize, usize, usize)> = Vec::new();
+    // words that may match
+    let mut met: Vec<Met> = Vec::new();
     let mut count = 0;
     each(text, |word, begin, end| {
         count += 1;
-        if met.len() < MAX_MATCHES && (all.contains(word) || is_begun(&beginnings, word)) {
-            met.push((word.to_owned(), count, begin, end));
+        let stem = stems.of(word);
+        if met.len() < MAX_MATCHES && (all.contains(&*stem) || is_begun(&beginnings, word)) {
+            met.push(Met { word: word.to_owned(), stem: stem.into_owned(), number: count, begin, end });
         }
     });
-    let mut by_word: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, (word, ..)) in met.iter().enumerate() {
-        by_word.entry(word).or_default().push(at);
-    }
     let mut found: Vec<(usize, usize)> = Vec::new();
-    for (wanted, is_prefix) in &wanted {
-        let Some((first, rest)) = wanted.split_first() else { continue };
-        let begins = by_word.range(first.as_str()..).take_while(|(word, _)| match rest.is_empty() && *is_prefix {
-            true => word.starts_with(first.as_str()),
-            false => *word == first,
-        });
-        for at in begins.flat_map(|(_, places)| places) {
-            let (number, begin) = (met[*at].1, met[*at].2);
-            let fits = |(next, wanted_word): (usize, &String)| {
-                met.get(at + next).is_some_and(|(word, other, ..)| {
+    for (wanted, is_prefix) in wanted.iter().filter(|(wanted, _)| !wanted.is_empty()) {
+        let fits = |at: usize| {
+            let first = &met[at];
+            wanted.iter().enumerate().all(|(next, wanted_word)| {
+                met.get(at + next).is_some_and(|one| {
                     let is_last = next + 1 == wanted.len();
-                    let is_it = word == wanted_word || is_last && *is_prefix && word.starts_with(wanted_word.as_str());
-                    is_it && *other == number + next
+                    let is_it = match is_last && *is_prefix {
+                        true => one.word.starts_with(wanted_word.as_str()),
+                        false => one.stem == *wanted_word,
+                    };
+                    is_it && one.number == first.number + next
                 })
-            };
-            if wanted.iter().enumerate().all(fits) {
-                found.push((begin, met[at + rest.len()].3));
-            }
-        }
+            })
+        };
+        let places = (0..met.len()).filter(|at| fits(*at));
+        found.extend(places.map(|at| (met[at].begin, met[at + wanted.len() - 1].end)));
     }
     found.sort_unstable();
     let mut out: Vec<(usize, usize)> = Vec::new();
@@ -137,6 +140,15 @@ pub fn places(text: &str, terms: &[Term]) -> Vec<(usize, usize)> {
         }
     }
     out
+}
+
+/// A word of a text that may match, with its stem, its number, and its characters.
+struct Met {
+    word: String,
+    stem: String,
+    number: usize,
+    begin: usize,
+    end: usize,
 }
 
 /// Whether a word begins with one of these.
@@ -200,7 +212,11 @@ mod tests {
     }
 
     fn found(text: &str, terms: &[&str]) -> Vec<String> {
-        let term = |word: &&str| Term { text: word.trim_end_matches('*').to_owned(), is_prefix: word.ends_with('*') };
+        let term = |word: &&str| Term {
+            text: word.trim_end_matches('*').to_owned(),
+            is_prefix: word.ends_with('*'),
+            is_required: false,
+        };
         let chars: Vec<char> = text.chars().collect();
         let places = places(text, &terms.iter().map(term).collect::<Vec<_>>());
         places.into_iter().map(|(begin, end)| chars[begin..end].iter().collect()).collect()

@@ -25,6 +25,8 @@ pub struct Term {
     pub text: String,
     /// Whether its last word is a prefix.
     pub is_prefix: bool,
+    /// Whether it must occur: a phrase in quotes.
+    pub is_required: bool,
 }
 
 /// The terms with a word: punctuation is not indexed.
@@ -35,7 +37,7 @@ pub fn findable(terms: Vec<Term>) -> Vec<Term> {
 /// A parsed query; any list may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Terms that must all occur.
+    /// Terms that should occur; those in quotes must.
     pub wanted: Vec<Term>,
     /// Terms that must not occur.
     pub unwanted: Vec<Term>,
@@ -87,8 +89,9 @@ pub fn parse(text: &str) -> Result<Query> {
             _ => (text, bare.len() < left.len()),
         };
         let list = if is_unwanted { &mut out.unwanted } else { &mut out.wanted };
-        let term = Term { text: text.to_owned(), is_prefix };
-        if !term.text.is_empty() && !list.contains(&term) {
+        let is_required = term.starts_with('"') && quoted(term).is_some();
+        let term = Term { text: text.to_owned(), is_prefix, is_required };
+        if !term.text.is_empty() && !list.iter().any(|other| other.text == term.text) {
             list.push(term);
         }
         rest = bare.trim_start();

@@ -54,12 +54,17 @@ pub fn all_words(normal: &str) -> BTreeSet<String> {
 
 /// Stems of the significant words. Scripts without spaces give pairs of characters.
 pub fn words(text: &str) -> BTreeSet<String> {
+    significant(text).iter().map(|word| stem(word).to_owned()).collect()
+}
+
+/// The significant words. Scripts without spaces give pairs of characters.
+pub fn significant(text: &str) -> BTreeSet<String> {
     let is_significant = |word: &str| word.chars().count() > 2 && !COMMON.contains(&word);
-    let stem = |token| match token {
-        Token::Word(word) => is_significant(word).then(|| stem(word).to_owned()),
+    let word = |token| match token {
+        Token::Word(word) => is_significant(word).then(|| word.to_owned()),
         Token::Pair(pair) => Some(pair),
     };
-    tokens(&text.to_lowercase()).filter_map(stem).collect()
+    tokens(&text.to_lowercase()).filter_map(word).collect()
 }
 
 /// Whether a script has no spaces between words, or agglutinates: Chinese, Japanese, Korean, Thai, Lao, Burmese,

@@ -18,7 +18,7 @@ pub(crate) fn by_rare_words(
     kinds: &[&'static str],
     most: usize,
 ) -> Result<(WordSet, SearchMatch)> {
-    let words = index.rarest(stems(text), WORDS, RARE)?;
+    let words = index.rarest(significant(text), WORDS, RARE)?;
     if words == WordSet::default() {
         return Ok(Default::default());
     }
@@ -27,7 +27,8 @@ pub(crate) fn by_rare_words(
     Ok((words, found))
 }
 
-/// The stems of the significant words of a text, as prefixes.
-pub(crate) fn stems(text: &str) -> Vec<Term> {
-    similarity::words(text).into_iter().map(|text| Term { text, is_prefix: true }).collect()
+/// The significant words of a text.
+fn significant(text: &str) -> Vec<Term> {
+    let term = |text| Term { text, is_prefix: false, is_required: false };
+    similarity::significant(text).into_iter().map(term).collect()
 }

@@ -6,28 +6,25 @@ use serde_json::json;
 use crate::index::connection::Index;
 use crate::index::schema;
 use crate::text::query::{KINDS, Term};
+use crate::text::similarity::is_dense;
+use crate::text::stem::is_stop;
 use crate::text::words;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Id, SessionId};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WordSet {
-    /// All of them; empty means no restriction.
-    All(Vec<Term>),
-    /// At least one of them.
-    Any(Vec<Term>),
-}
-
-impl Default for WordSet {
-    fn default() -> Self {
-        WordSet::All(Vec::new())
-    }
+/// The words of a query; without any, they do not restrict.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WordSet {
+    /// Each of these must occur.
+    pub required: Vec<Term>,
+    /// Of these and the required ones, at least one must occur. Stop words count only if all are.
+    pub any: Vec<Term>,
 }
 
 /// Filter for records; an empty field does not restrict.
 #[derive(Debug, Clone, Default)]
 pub struct SearchQuery {
-    /// Words that must occur. A term without a word never matches.
+    /// The words to find.
     pub words: WordSet,
     /// Words that must not occur.
     pub without: Vec<Term>,
@@ -59,17 +56,50 @@ pub struct SearchMatch {
 }
 
 impl WordSet {
+    /// Those of these terms in quotes are required.
+    pub fn of(terms: Vec<Term>) -> Self {
+        let (required, any) = terms.into_iter().partition(|term| term.is_required);
+        WordSet { required, any }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.required.is_empty() && self.any.is_empty()
+    }
+
+    /// The terms as they are looked for: a name of several words as each of them, without stop words unless all are.
+    pub fn terms(&self) -> Vec<Term> {
+        let split = |term: &Term| -> Vec<Term> {
+            let words = words::words(&term.text);
+            // in scripts without spaces, each character is a word
+            if words.len() < 2 || term.text.chars().any(is_dense) {
+                return vec![term.clone()];
+            }
+            let last = words.len() - 1;
+            let word = |(at, text)| Term { text, is_prefix: term.is_prefix && at == last, is_required: false };
+            words.into_iter().enumerate().map(word).collect()
+        };
+        let mut any: Vec<Term> = self.any.iter().flat_map(split).collect();
+        let says_something = |term: &Term| term.is_prefix || !is_stop(&words::words(&term.text).concat());
+        if !self.required.is_empty() || any.iter().any(says_something) {
+            any.retain(says_something);
+        }
+        self.required.iter().cloned().chain(any).collect()
+    }
+
     /// The words as an FTS5 query; `None` if no record can match. Tokens are letters, digits and marks in quotes, so
     /// no syntax can be injected.
     fn query(&self) -> Option<String> {
-        let (terms, operator) = match self {
-            WordSet::All(terms) => (terms, " AND "),
-            WordSet::Any(terms) => (terms, " OR "),
-        };
-        let phrases: Vec<String> = terms.iter().filter_map(phrase).collect();
-        let is_possible = matches!(self, WordSet::Any(_)) || phrases.len() == terms.len();
-        (is_possible && !phrases.is_empty()).then(|| phrases.join(operator))
+        let terms = self.terms();
+        let all = any_of(&terms)?;
+        let required: Vec<String> = self.required.iter().map(phrase).collect::<Option<_>>()?;
+        Some(required.iter().map(|phrase| format!("{phrase} AND ")).collect::<String>() + &format!("({all})"))
     }
+}
+
+/// At least one of the terms as an FTS5 query; `None` if none has a word.
+fn any_of(terms: &[Term]) -> Option<String> {
+    let phrases: Vec<String> = terms.iter().filter_map(phrase).collect();
+    (!phrases.is_empty()).then(|| phrases.join(" OR "))
 }
 
 /// A term as an FTS5 phrase; `None` if it has no word.
@@ -94,15 +124,25 @@ impl Index<'_> {
         let rare = counted.partition_point(|(count, _)| *count <= cap);
         let terms = counted.into_iter().map(|(_, term)| term);
         Ok(match rare {
-            0 => WordSet::All(terms.take(most).collect()),
-            _ => WordSet::Any(terms.take(rare.min(most)).collect()),
+            0 => WordSet { required: terms.take(most).collect(), any: Vec::new() },
+            _ => WordSet { required: Vec::new(), any: terms.take(rare.min(most)).collect() },
         })
+    }
+
+    /// How many records have a term, at most 20,000.
+    pub fn having(&self, term: &Term) -> Result<usize> {
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT 20000)";
+        phrase(term).map_or(Ok(0), |phrase| self.number(sql, [phrase]))
+    }
+
+    /// How many records are searched.
+    pub fn searched(&self) -> Result<usize> {
+        KINDS.into_iter().map(|kind| self.count(kind)).sum()
     }
 
     /// The records in force that have the words.
     pub fn search(&self, query: &SearchQuery) -> Result<SearchMatch> {
-        let (WordSet::All(terms) | WordSet::Any(terms)) = &query.words;
-        if terms.is_empty() { self.newest(query) } else { self.ranked(query) }
+        if query.words.is_empty() { self.newest(query) } else { self.ranked(query) }
     }
 
     /// The records with the words, best first.
@@ -186,7 +226,7 @@ impl SearchQuery {
         for (condition, value) in [
             ("o.id >= unhex(?)", self.since.map(beginning)),
             ("o.id < unhex(?)", self.until.map(|until| beginning(until.saturating_add(1)))),
-            ("o.r NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", WordSet::Any(self.without.clone()).query()),
+            ("o.r NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", any_of(&self.without)),
             ("o.r IN (SELECT value FROM json_each(?))", self.among.as_ref().map(|rows| json!(rows).to_string())),
         ] {
             if let Some(value) = value {

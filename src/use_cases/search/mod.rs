@@ -15,10 +15,11 @@ use crate::context::claims::Standing;
 use crate::context::handoffs::{ListedHandoff, of_rows};
 use crate::context::{CommandContext, claims, names};
 use crate::fold::journal::answers;
-use crate::index::{HandoffQuery, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable, stems};
+use crate::index::{HandoffQuery, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable};
 use crate::text::passage::{Passage, passage, places};
 use crate::text::query;
 use crate::text::query::{Query, Term, findable};
+use crate::text::ranking::{RankedText, Ranking};
 use crate::use_cases::search::filter::{Filter, FilterInput};
 use crate::use_cases::search::like::{LikeQuery, SimilarSession};
 use crate::use_cases::search::why::urgency;
@@ -31,6 +32,8 @@ const PASSAGE: usize = 200;
 /// Kind listed first for a plan.
 const FAILED: &str = "dead_end";
 const HANDOFF: &str = "handoff";
+/// Records that are ranked, by FTS5 the best.
+const CANDIDATES: usize = 60;
 /// Records that a search adds to a snapshot.
 const RELATED: usize = 5;
 
@@ -60,7 +63,7 @@ pub struct SearchRequest {
 pub struct SearchHit {
     /// The record, with the commit it is attached to.
     pub record: Record,
-    /// BM25 score, the greater the better; `None` without words.
+    /// How well it answers, the greater the better; `None` without words.
     pub score: Option<f64>,
     pub passage: Passage,
     /// The answer to an unknown; `None` if it is open or of another kind.
@@ -86,7 +89,7 @@ pub enum SearchResults {
     /// Records, best first.
     Hits {
         hits: Vec<SearchHit>,
-        /// Whether no record had all words, and these have at least one.
+        /// Whether none of them has all words.
         widened: bool,
     },
     /// Handoffs, newest first.
@@ -96,7 +99,7 @@ pub enum SearchResults {
 }
 
 /// Finds similar sessions; or handoffs, if there are no words and filters apply to handoffs only; otherwise records
-/// in force with all words or, failing that, with any word in any form.
+/// in force with any of the words in any form, best first.
 pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<SearchOutcome> {
     let query = request.words.join(" ");
     let parsed = if request.like { Query::default() } else { query::parse(&query)? };
@@ -146,7 +149,7 @@ fn resolve(
     let words = findable(query.wanted);
     let has_words = !words.is_empty();
     let query = SearchQuery {
-        words: WordSet::All(words),
+        words: WordSet::of(words),
         without: findable(query.unwanted),
         kinds: [query.kinds, request.kinds.clone()].concat(),
         ais: query.ais.into_iter().chain(wanted.ai.clone()).collect(),
@@ -191,27 +194,56 @@ fn page(index: &Index<'_>, query: &SearchQuery, plan: bool) -> Result<SearchMatc
     Ok(found)
 }
 
-/// Records with all words, otherwise with any: the words, the matches, and whether it was widened.
+/// The records that answer the words best: the words, the matches, and whether none of these has all words.
 fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<(WordSet, SearchMatch, bool)> {
-    let found = page(index, &query, plan)?;
-    let wider = match &query.words {
-        WordSet::All(words) if found.total == 0 && !words.is_empty() => WordSet::Any(wider(words)),
-        _ => return Ok((query.words, found, false)),
-    };
-    let query = SearchQuery { words: wider, ..query };
-    let found = page(index, &query, plan)?;
-    let widened = found.total > 0;
-    Ok((query.words, found, widened))
-}
-
-/// Stems of words as prefixes. Insignificant words count only if there are no others.
-fn wider(terms: &[Term]) -> Vec<Term> {
-    let text: Vec<&str> = terms.iter().map(|term| term.text.as_str()).collect();
-    let mut out: Vec<Term> = stems(&text.join(" "));
-    if out.is_empty() {
-        out = terms.iter().map(|term| Term { is_prefix: true, ..term.clone() }).collect();
+    if query.words.is_empty() {
+        let found = page(index, &query, plan)?;
+        return Ok((query.words, found, false));
     }
-    out
+    let wider = SearchQuery { most: if query.most == 0 { 0 } else { query.most.max(CANDIDATES) }, ..query.clone() };
+    let mut found = page(index, &wider, plan)?;
+    if found.total == 0 && !query.words.required.is_empty() {
+        // nothing has the phrase: what has its words
+        let any = query.words.required.into_iter().chain(query.words.any);
+        let any = any.map(|term| Term { is_required: false, ..term }).collect();
+        return best(index, SearchQuery { words: WordSet { required: Vec::new(), any }, ..query }, plan);
+    }
+    let records = index.ids(found.hits.iter().map(|(id, _)| id))?;
+    let records: Vec<&Record> = found.hits.iter().filter_map(|(id, _)| Some(&records.get(id)?.record)).collect();
+    let all = index.searched()?;
+    let mut failed = None;
+    let terms: Vec<Term> = query.words.required.iter().chain(&query.words.any).cloned().collect();
+    let ranking = Ranking::new(&terms, all, |term| {
+        index.having(term).unwrap_or_else(|error| {
+            failed = Some(error);
+            0
+        })
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let texts: Vec<RankedText> =
+        records.iter().map(|record| ranking.read(&searchable::parts(&record.body).unwrap_or_default())).collect();
+    let average = texts.iter().map(RankedText::count).sum::<usize>() as f64 / texts.len().max(1) as f64;
+    let mut scores: BTreeMap<&Id, f64> =
+        records.iter().zip(&texts).map(|(record, text)| (&record.envelope.id, ranking.score(text, average))).collect();
+    // a handoff is never above a claim that it quotes
+    for record in records.iter().filter(|record| record.body.quotes()) {
+        let quoted = record.body.quoted_claims();
+        let least = quoted.iter().filter_map(|id| scores.get(id)).copied().fold(f64::INFINITY, f64::min);
+        if let Some(score) = scores.get_mut(&record.envelope.id).filter(|score| **score >= least) {
+            *score = least.next_down();
+        }
+    }
+    let urgency = |record: &Record| if plan { urgency(&record.body) } else { 0 };
+    let mut ranked: Vec<(u8, f64, &Id)> =
+        records.iter().map(|record| (urgency(record), scores[&record.envelope.id], &record.envelope.id)).collect();
+    ranked.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(b.2.cmp(a.2)));
+    let hits: Vec<(Id, Option<f64>)> =
+        ranked.into_iter().take(query.most).map(|(_, score, id)| (id.clone(), Some(score))).collect();
+    let widened = !texts.is_empty() && !texts.iter().any(|text| ranking.has_all(text));
+    found.hits = hits;
+    Ok((query.words, found, widened))
 }
 
 /// What a search adds to a snapshot: the results of the query; for a blank one, records with the rarest words of the
@@ -278,7 +310,7 @@ fn hits(
     let mut answers = answers(resolving.records());
     let texts: Vec<String> =
         records.iter().map(|r| searchable::parts(&r.body).unwrap_or_default().join(" · ")).collect();
-    let (WordSet::All(terms) | WordSet::Any(terms)) = words;
+    let terms = words.terms();
     let now = context.store.now();
     let standings = claims::standings(context, &records)?;
     let hits = records.into_iter().zip(&texts).zip(standings).map(|((record, text), standing)| {
@@ -286,7 +318,7 @@ fn hits(
         SearchHit {
             standing,
             score: scores.get(&record.envelope.id).copied().flatten(),
-            passage: passage(text, &places(text, terms), PASSAGE),
+            passage: passage(text, &places(text, &terms), PASSAGE),
             answer: answers.remove(&record.envelope.id),
             age: made.map(|made| u64::try_from((now - made.to_utc()).num_seconds()).unwrap_or(0)),
             record,

@@ -47,7 +47,7 @@ pub struct HitsView<'a> {
     query: &'a str,
     /// Whether `--plan` was given: dead ends come first, then decisions and constraints, mistakes, the rest.
     plan: bool,
-    /// Whether no record has all the words, and these have one of them, in any form.
+    /// Whether none of the first records has all the words.
     widened: bool,
     /// At most `--limit` of them, best first; of equal scores, and without words, newest first.
     hits: Vec<HitView<'a>>,
@@ -66,8 +66,8 @@ struct HitView<'a> {
     envelope: EnvelopeView<'a>,
     /// Its age in seconds, 0 or more; null if its time is invalid.
     age: Option<u64>,
-    /// BM25 over all searched records, greater than 0, the greater the better; comparable within one answer. Null for a
-    /// query without words.
+    /// How well it answers, greater than 0, the greater the better; comparable within one answer. Null for a query without
+    /// words.
     score: Option<f64>,
     /// Its text: of a dead end the approach, of a handoff the task.
     text: &'a str,

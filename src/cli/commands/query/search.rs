@@ -17,8 +17,8 @@ fn kinds() -> impl TypedValueParser<Value = &'static str> {
 
 /// Find records by words, best first, or by agent, time, path, kind, likeness
 ///
-/// Finds records with all the words, ignoring case and accents; if there is none, records with any of them in any form.
-/// Quotes within the query make a phrase: search '"flaky login"'. tok* matches the beginning of a word, -word
+/// Finds records with any of the words in any form, ignoring case and accents; those with more and rarer ones come first.
+/// Quotes within the query make a phrase that must occur: search '"flaky login"'. tok* matches the beginning of a word, -word
 /// excludes a word (write it after -- if it is the first). Fields: kind:deadend (or finding, unknown, decision, mistake,
 /// handoff), ai:NAME, session:ALIAS; a repeated field matches either value. Superseded handoffs are not searched.
 ///

@@ -45,15 +45,18 @@ const GUARD_PLACES: usize = 30;
 /// What is known of files within its budget, and which records it tells.
 pub fn known(known: &[Known]) -> (String, Vec<&Id>) {
     let mut out = "git empirica: logged before about this code:\n".to_owned();
+    let mut left = GUARD - tokens::estimate(&out);
     let mut told = Vec::new();
     for one in known {
         let mut line = entry(one);
         budget::shorten(&mut line, GUARD_ENTRY);
         let line = format!("- {}\n", safe::mended(&line));
-        if tokens::estimate(&out) + tokens::estimate(&line) <= GUARD {
-            out.push_str(&line);
-            told.push(&one.record.envelope.id);
+        match left.checked_sub(tokens::estimate(&line)) {
+            Some(rest) => left = rest,
+            None => continue,
         }
+        out.push_str(&line);
+        told.push(&one.record.envelope.id);
     }
     (if told.is_empty() { String::new() } else { out }, told)
 }

@@ -20,8 +20,9 @@ const DECIDED: usize = 200;
 const NAMING: usize = 50;
 /// Most handoffs that list the file.
 const HANDOFFS: usize = 10;
-/// Most entries.
+/// Most entries, and most that an agent is told at once.
 const ENTRIES: usize = 100;
+const TOLD: usize = 12;
 
 empirica_notes::named_enum! {
     /// Why a record is known to be about the code.
@@ -105,7 +106,7 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
         decisions.iter().filter_map(|one| one.id.as_ref()).for_each(|id| found.put(id, Relation::Commit, DECIDES));
     }
     listing.iter().for_each(|listed| found.put(&listed.envelope.id, Relation::Handoff, OTHER));
-    Ok(WhyOutcome { spot, known: ranked(context, found)?, warnings })
+    Ok(WhyOutcome { spot, known: ranked(context, found, ENTRIES)?, warnings })
 }
 
 /// What is known of these files, by claims about them and claims whose texts name one, best first: what an agent should know before
@@ -129,7 +130,7 @@ pub fn before_change(
     }
     let naming = index.mentioning(paths.iter().map(String::as_str), NAMING)?;
     naming.records().filter(|record| !skips(record)).for_each(|record| found.add(record, Relation::Names));
-    ranked(context, found)
+    ranked(context, found, TOLD)
 }
 
 /// Records with their relations and urgency.
@@ -148,11 +149,11 @@ impl Found {
     }
 }
 
-/// These records with their standings, best first; none that is not in force.
-fn ranked(context: &CommandContext<'_>, found: Found) -> Result<Vec<Known>> {
+/// The best of these records with their standings, best first; none that is not in force.
+fn ranked(context: &CommandContext<'_>, found: Found, most: usize) -> Result<Vec<Known>> {
     let mut found: Vec<(Id, (Relation, u8))> = found.0.into_iter().collect();
     found.sort_by_key(|(id, how)| (*how, Reverse(id.clone())));
-    found.truncate(ENTRIES);
+    found.truncate(most);
     let relations: BTreeMap<Id, Relation> = found.iter().map(|(id, (relation, _))| (id.clone(), *relation)).collect();
     let ids: Vec<Id> = found.into_iter().map(|(id, _)| id).collect();
     let records = context.index()?.placed(&ids)?;

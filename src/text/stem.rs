@@ -1,0 +1,94 @@
+//! Stems of English words, words without significance in a question, and whole identifiers.
+
+use std::borrow::Cow;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+/// Fewest letters of a word that is stemmed.
+const STEMMED: usize = 3;
+/// Fewest letters of an identifier.
+const IDENTIFIER: usize = 4;
+
+/// Words that a question has in any case.
+const STOP: &[&str] = &[
+    "a", "about", "after", "again", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been",
+    "before", "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "each", "few", "for",
+    "from", "further", "had", "has", "have", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is",
+    "it", "its", "itself", "just", "may", "me", "might", "more", "most", "my", "no", "nor", "not", "now", "of", "on",
+    "only", "or", "other", "our", "out", "over", "own", "same", "she", "should", "so", "some", "such", "than", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under",
+    "until", "up", "us", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "why",
+    "will", "with", "would", "you", "your",
+];
+
+/// Whether a normalized word says nothing of the subject.
+pub fn is_stop(word: &str) -> bool {
+    STOP.binary_search(&word).is_ok()
+}
+
+/// Stems words in English; others are their own stems.
+pub struct Stems(Stemmer);
+
+impl Default for Stems {
+    fn default() -> Self {
+        Stems(Stemmer::create(Algorithm::English))
+    }
+}
+
+impl Stems {
+    /// The stem of a normalized word.
+    pub fn of<'w>(&self, word: &'w str) -> Cow<'w, str> {
+        match word.len() >= STEMMED && word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            true => self.0.stem(word),
+            false => Cow::Borrowed(word),
+        }
+    }
+}
+
+/// Calls `take` with each name of several parts, in lower case without what joins them: `parse_url`, `parseUrl`, `src/cache.rs`.
+pub fn each_identifier(text: &str, mut take: impl FnMut(String)) {
+    let joins = |c: char| "_.:/-".contains(c);
+    for chunk in text.split(|c: char| !c.is_ascii_alphanumeric() && !joins(c)) {
+        let chunk = chunk.trim_matches(joins);
+        let has_hump =
+            chunk.as_bytes().windows(2).any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase());
+        if chunk.contains(joins) || has_hump {
+            let whole: String =
+                chunk.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+            if whole.len() >= IDENTIFIER {
+                take(whole);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_a_word_have_one_stem() {
+        let stems = Stems::default();
+        for [a, b] in [["caching", "cached"], ["policies", "policy"], ["running", "runs"], ["adoption", "adopt"]] {
+            assert_eq!(stems.of(a), stems.of(b));
+        }
+        for same in ["id", "v2", "über", "x86", "认"] {
+            assert_eq!(stems.of(same), same);
+        }
+    }
+
+    #[test]
+    fn stop_words_are_sorted_to_be_found() {
+        assert!(STOP.is_sorted());
+        assert!(is_stop("the") && is_stop("a") && is_stop("your") && !is_stop("cache"));
+    }
+
+    #[test]
+    fn whole_identifiers_are_found() {
+        let mut found = Vec::new();
+        each_identifier("See parse_url(), parseUrl in src/cache.rs: a well-known i.e. word. v1 -x-", |one| {
+            found.push(one)
+        });
+        assert_eq!(found, ["parseurl", "parseurl", "srccachers", "wellknown"]);
+    }
+}
