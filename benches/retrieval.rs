@@ -27,6 +27,9 @@ const FIRST: usize = 10;
 /// The goal beside the better baseline.
 const GOAL: f64 = 1.05;
 
+/// Reads a set from a place.
+type Read = fn(&Bench, &Path) -> Set;
+
 /// Texts of one or two parts, and queries: words, the text to find, and one that does not count.
 #[derive(Default)]
 struct Set {
@@ -36,7 +39,7 @@ struct Set {
 
 fn main() {
     let mut bench = Bench::new();
-    let sets: [(&str, &str, fn(&Bench, &Path) -> Set); 2] = [
+    let sets: [(&str, &str, Read); 2] = [
         ("commit citations", "EMPIRICA_RETRIEVAL_HISTORY", citations),
         ("dialogue turns", "EMPIRICA_RETRIEVAL_DIALOGUES", dialogues),
     ];
