@@ -140,6 +140,22 @@ pub fn give<'k>(context: &CommandContext<'_>, session: &SessionId, kinds: impl I
     }
 }
 
+/// Remembers the file that an active session read or changed last.
+pub fn touch(context: &CommandContext<'_>, session: &SessionId, path: &str) {
+    if !path.contains(char::is_control) && last_touched(context, session).as_deref() != Some(path) {
+        give(context, session, [format!("{TOUCHED}{path}").as_str()]);
+    }
+}
+
+/// The file that an active session of this worktree read or changed last; `None` if no hook told of one.
+pub fn last_touched(context: &CommandContext<'_>, session: &SessionId) -> Option<String> {
+    let text = std::fs::read_to_string(hints(&context.store.paths().current(), session)).ok()?;
+    text.lines().rev().find_map(|line| line.strip_prefix(TOUCHED)).map(str::to_owned)
+}
+
+/// Begins the line of a file in the file of hints.
+const TOUCHED: &str = "file ";
+
 /// An active session of any worktree, by its full ID.
 pub fn anywhere(context: &CommandContext<'_>, id: &str) -> Option<ActiveSession> {
     SessionId::parse(id)?;

@@ -125,8 +125,15 @@ fn it_is_silent_without_anything_to_tell_and_when_it_is_off() {
     at.quiet(event, call.clone());
     repo.git(["config", "--unset", "empirica.guard"]).ok();
     // what the session logged itself, and what is gone
-    repo.json(["finding", "mine", "--at", "src/b.rs:1", "--session", at.session.as_str()]);
+    let own = at.own()["session_id"].as_str().expect("an id").to_owned();
+    repo.json(["finding", "mine", "--at", "src/b.rs:1", "--session", &own]);
     at.quiet(event, read(&at, "src/b.rs").1);
+    // a claim without a place is proposed the file that was touched last
+    let logged = repo.json(["finding", "the lock is slow", "--session", &own]);
+    let next = logged["next_step"].as_str().expect("a command");
+    assert_eq!(next, format!("git empirica confirm {} --at src/b.rs", &id(&logged)[28..]));
+    assert_eq!(repo.json(["finding", "here", "--at", "src/a.rs:1", "--session", &own])["next_step"], Value::Null);
+    assert_eq!(repo.json(["evidence", "make", "--exit", "0", "--session", &own])["next_step"], Value::Null);
     repo.json(["retract", &dead_end, "--why", "wrong"]);
     at.quiet(event, call);
 }
@@ -147,6 +154,8 @@ fn changed_code_is_said_and_texts_forge_no_line() {
     repo.write("src/a.rs", &lines("line").replace("line 11", "LINE 11"));
     repo.git(["mv", "src/a.rs", "src/c.rs"]).ok();
     repo.git(["commit", "-q", "-a", "-m", "Rename it"]).ok();
+    // a command has the time to look for renames
+    repo.run(["status", "--all"]).ok();
     let at = At { repo: &repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".into() };
     at.tell("SessionStart", json!({"source": "startup"}));
     let (event, call) = read(&at, "src/c.rs");

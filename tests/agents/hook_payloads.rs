@@ -77,7 +77,7 @@ impl At<'_, '_> {
         text.as_str().expect("a text").to_owned()
     }
 
-    fn own(&self) -> Value {
+    pub fn own(&self) -> Value {
         let sessions = self.repo.json(["session", "list"]);
         let mut own =
             sessions["sessions"].as_array().expect("sessions").iter().filter(|s| s["external_id"] == *self.session);

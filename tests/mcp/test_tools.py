@@ -115,7 +115,7 @@ async def session(client: Client, call: Checked, case) -> None:
         assert [one["session_id"] for one in said["sessions"]] == [own] and said["total_sessions"] == 1
     said = await call("get_session_summary")
     with case("get_session_summary has all kinds"):
-        assert [one["phase"] for one in said["assessments"]] == ["PREFLIGHT", "CHECK"] and len(said["findings"]) == 2
+        assert [one["phase"] for one in said["assessments"]] == ["PREFLIGHT", "CHECK"] and len(said["findings"]) == 3
         assert said["resolved"] == [{"question": "Who calls it?", "answer": "The runner"}] and said["external_id"] == "ext-1"
     said = await call("get_epistemic_state")
     with case("get_epistemic_state has the last vectors"):

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::paths;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession};
+use crate::context::{active, paths};
 use crate::text::shorten::short;
 use crate::use_cases::claim::scope::Scope;
-use empirica_notes::error::{Error, Result, empirica, option, text};
+use empirica_notes::error::{Command, Error, Result, empirica, option, text};
 use empirica_notes::model::journal::{self, Activity, Evidence, Finding, Resolve, Unknown};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
@@ -22,6 +22,11 @@ pub struct AddedClaim {
     pub kind: &'static str,
     /// Its session.
     pub session_id: SessionId,
+    /// The command that says where in the code a claim is: in the file that the agent read or changed last; absent if it says where, and
+    /// if no hook told of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub next_step: Option<Command>,
     #[serde(skip)]
     pub stored: StoreReport,
 }
@@ -60,10 +65,13 @@ fn store(
     mut warnings: Vec<String>,
 ) -> Result<AddedClaim> {
     let kind = body.kind();
+    let lacks_place = body.claim().is_some() && body.anchors().is_empty();
     let (records, mut stored) = context.store(session, vec![body], FlushTiming::Later)?;
     stored.warnings.append(&mut warnings);
     let record = records.into_iter().next().ok_or_else(Error::unstored)?;
-    Ok(AddedClaim { id: record.envelope.id, kind, session_id: session.id.clone(), stored })
+    let file = lacks_place.then(|| active::last_touched(context, &session.id)).flatten();
+    let next_step = file.map(|file| empirica("confirm").arg(record.envelope.id.short()).option("--at", file));
+    Ok(AddedClaim { id: record.envelope.id, kind, session_id: session.id.clone(), next_step, stored })
 }
 
 /// Stores findings and open questions; none of them when one is blank.

@@ -8,12 +8,20 @@ use crate::render::format;
 use crate::use_cases::claim;
 use crate::use_cases::claim::{correct, undo};
 use crate::use_cases::history::record_line;
+use empirica_notes::error::text;
 use empirica_notes::model::record::Retract;
 use empirica_notes::model::{Body, Id, SessionId};
 
 /// The answer of a journal command.
 pub fn logged(outcome: &claim::add::AddedClaim) -> Answer {
-    Answer::new(outcome)
+    let answer = Answer::new(outcome);
+    let answer = match &outcome.next_step {
+        Some(command) => answer
+            .remedy("/next_step", command.clone())
+            .hint(text!["if it is about the file that you touched last: ", command.clone()]),
+        None => answer,
+    };
+    answer
         .text(format!("{}\n", outcome.id.short()))
         .say(format!(
             "Logged {} {} in session {}.",

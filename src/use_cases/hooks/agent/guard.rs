@@ -10,20 +10,24 @@ use crate::use_cases::hooks::agent::injection::Injection;
 use crate::use_cases::hooks::agent::view;
 use crate::use_cases::search::why;
 use empirica_notes::error::Result;
-use empirica_notes::git::objects::content::inside;
+use empirica_notes::git::objects::content::{WorkTree, inside};
 
 /// What others logged about these files and the session was not told yet; nothing with `empirica.guard` false, without a session,
 /// and of files outside the work tree.
 pub fn on_touch(context: &CommandContext<'_>, event: &HookEvent, files: &[String]) -> Result<Option<Injection>> {
-    if context.repo.config_bool("empirica.guard") == Some(false) {
-        return Ok(None);
-    }
     let root = context.repo.work_tree();
     let paths: BTreeSet<String> = files.iter().filter_map(|file| inside(root.as_deref(), file)).collect();
     if paths.is_empty() {
         return Ok(None);
     }
     let Some(session) = event_session::active_session(context, event)? else { return Ok(None) };
+    let files = WorkTree::of(context.repo);
+    if let Some(path) = paths.iter().find(|path| files.as_ref().is_some_and(|files| files.has_file(path))) {
+        active::touch(context, &session, path);
+    }
+    if context.repo.config_bool("empirica.guard") == Some(false) {
+        return Ok(None);
+    }
     if is_in_background(context.env) {
         // nobody hears what is said here: only the index is brought up to date
         return context.index().map(|_| None);
