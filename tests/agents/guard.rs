@@ -85,7 +85,7 @@ fn what_failed_and_was_decided_comes_first_within_three_hundred_tokens() {
     let told = at.context(event, call.clone());
     assert!(tokens(&told) <= 300, "{}: {told}", tokens(&told));
     let order =
-        ["a mutex", "no locks", "count from one", "finding 8"].map(|text| told.find(text).expect("it is there"));
+        ["a mutex", "no locks", "count from one", ": finding 8 word"].map(|text| told.find(text).expect("it is there"));
     assert!(order.is_sorted(), "{told}");
     assert!(told.lines().skip(1).all(|line| line.starts_with("- ") && line.contains(" of ada, 2026-03-01")), "{told}");
     // the rest comes with the next calls, each once
