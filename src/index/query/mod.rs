@@ -147,9 +147,9 @@ fn has_kind(db: &Connection, kind: &str) -> Result<bool, IndexError> {
 /// The claims in force that replace one that is not, perhaps in several steps.
 fn successors_of(db: &Connection, texts: &Texts<'_>, id: &Id) -> Result<Vec<Record>, IndexError> {
     let newer = "id IN (WITH RECURSIVE newer(id) AS (SELECT by FROM replaced WHERE id = ? \
-                 UNION SELECT p.by FROM newer JOIN replaced p ON p.id = newer.id) SELECT id FROM newer)";
+                 UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id) SELECT id FROM newer)";
     // claims only: what quotes others would be read without end
-    let scan = read(db, texts, found(db, &format!("{newer} AND kind IN {CLAIMS}"), [schema::id(id)])?)?;
+    let scan = read(db, texts, found(db, &format!("{newer} AND +kind IN {CLAIMS}"), [schema::id(id)])?)?;
     Ok(scan.records().cloned().collect())
 }
 
@@ -278,9 +278,9 @@ impl Index<'_> {
     /// The other claims in force that replace what a claim replaces, or what that replaced.
     pub fn rivals(&self, id: &Id) -> Result<Vec<Id>> {
         let find = format!(
-            "WITH RECURSIVE older(id) AS (SELECT id FROM replaced WHERE by = ?1 UNION SELECT p.id FROM older JOIN replaced p ON p.by = older.id), \
-                    newer(id) AS (SELECT p.by FROM older JOIN replaced p ON p.id = older.id UNION SELECT p.by FROM newer JOIN replaced p ON p.id = newer.id) \
-                    SELECT o.id FROM newer JOIN record o ON o.id = newer.id WHERE {} AND o.id <> ?1 ORDER BY o.id",
+            "WITH RECURSIVE older(id) AS (SELECT id FROM replaced WHERE by = ?1 UNION SELECT p.id FROM older CROSS JOIN replaced p ON p.by = older.id), \
+                    newer(id) AS (SELECT p.by FROM older CROSS JOIN replaced p ON p.id = older.id UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id) \
+                    SELECT o.id FROM newer CROSS JOIN record o ON o.id = newer.id WHERE {} AND o.id <> ?1 ORDER BY o.id",
             schema::IN_FORCE
         );
         self.select(&find, [schema::id(id)], |row| schema::id_in(row, 0))
@@ -313,7 +313,7 @@ impl Index<'_> {
 
     /// The newest `most` claims in force that have anchors, and how many others do.
     pub fn newest_anchored(&self, most: usize) -> Result<(Scan, usize)> {
-        let of = format!("SELECT DISTINCT o.id FROM anchor a JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
+        let of = format!("SELECT DISTINCT o.id FROM anchor a CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
         let newest = format!("id IN ({of} ORDER BY o.id DESC LIMIT ?)");
         let all = self.number(&format!("SELECT count(*) FROM ({of})"), [])?;
         Ok((self.read(self.found(&newest, [most as i64])?)?, all.saturating_sub(most)))
@@ -323,7 +323,7 @@ impl Index<'_> {
     pub fn anchored_in<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Result<Scan> {
         let mut all = BTreeMap::new();
         for path in paths {
-            let within = format!("id IN (SELECT id FROM anchor WHERE path = ?) AND kind IN {CLAIMS}");
+            let within = format!("id IN (SELECT id FROM anchor WHERE path = ?) AND +kind IN {CLAIMS}");
             all.extend(self.found(&within, [path])?.into_iter().map(|one| (one.r, one)));
         }
         self.read(all.into_values().collect())
@@ -354,7 +354,7 @@ impl Index<'_> {
     /// The files of the anchors of claims in force.
     pub fn anchored_files(&self) -> Result<Vec<String>> {
         let find =
-            format!("SELECT DISTINCT a.path FROM anchor a JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
+            format!("SELECT DISTINCT a.path FROM anchor a CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
         self.select(&find, [], |row| row.get(0))
     }
 

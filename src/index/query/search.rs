@@ -12,6 +12,11 @@ use crate::text::words;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Id, SessionId};
 
+/// How many records of equal rank are compared by age.
+const EQUALS: usize = 200;
+/// How many rows tell how frequent a word is.
+const SAMPLE: usize = 20_000;
+
 /// The words of a query; without any, they do not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WordSet {
@@ -66,8 +71,13 @@ impl WordSet {
         self.required.is_empty() && self.any.is_empty()
     }
 
-    /// The terms as they are looked for: a name of several words as each of them, without stop words unless all are.
+    /// The terms as they are looked for: the required ones, and [`sought`](Self::sought).
     pub fn terms(&self) -> Vec<Term> {
+        self.required.iter().cloned().chain(self.sought()).collect()
+    }
+
+    /// Those of which one must occur: a name of several words as each of them, without stop words unless all are.
+    pub fn sought(&self) -> Vec<Term> {
         let split = |term: &Term| -> Vec<Term> {
             let words = words::words(&term.text);
             // in scripts without spaces, each character is a word
@@ -83,7 +93,7 @@ impl WordSet {
         if !self.required.is_empty() || any.iter().any(says_something) {
             any.retain(says_something);
         }
-        self.required.iter().cloned().chain(any).collect()
+        any
     }
 
     /// The words as an FTS5 query; `None` if no record can match. Tokens are letters, digits and marks in quotes, so
@@ -129,10 +139,14 @@ impl Index<'_> {
         })
     }
 
-    /// How many records have a term, at most 20,000.
+    /// How many records have a term; of many records estimated by those indexed last.
     pub fn having(&self, term: &Term) -> Result<usize> {
-        let sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT 20000)";
-        phrase(term).map_or(Ok(0), |phrase| self.number(sql, [phrase]))
+        let Some(phrase) = phrase(term) else { return Ok(0) };
+        let last = self.number("SELECT ifnull(max(r), 0) FROM record", [])?;
+        let first = last.saturating_sub(SAMPLE);
+        let found = "SELECT count(*) FROM words WHERE words MATCH ? AND rowid > ?";
+        let found = self.number(found, (phrase, first as i64))?;
+        Ok(found * last.max(1) / last.saturating_sub(first).max(1))
     }
 
     /// How many records are searched.
@@ -148,20 +162,34 @@ impl Index<'_> {
     /// The records with the words, best first.
     fn ranked(&self, query: &SearchQuery) -> Result<SearchMatch> {
         let Some(words) = query.words.query() else { return Ok(SearchMatch::default()) };
-        let (filter, values) = query.filter();
-        // each row carries the total, so read at least one
-        let most = i64::try_from(query.most.max(1)).unwrap_or(i64::MAX);
+        // a join with every record that has a word would take longer than FTS5 itself
+        let (rows, values) = match query.is_filtered() {
+            true => {
+                let (filter, values) = query.filter();
+                (format!("+rowid IN (SELECT o.r FROM record o WHERE o.superseded = 0{filter})"), values)
+            }
+            false => (
+                "rowid NOT IN (SELECT r FROM handoff_reports WHERE superseded = 1 UNION ALL \
+                       SELECT r FROM record WHERE kind < 'a')"
+                    .to_owned(),
+                Vec::new(),
+            ),
+        };
+        let values = || params_from_iter([words.as_str()].into_iter().chain(values.iter().map(String::as_str)));
+        let total = self.number(&format!("SELECT count(*) FROM words WHERE words MATCH ? AND {rows}"), values())?;
+        let most = query.most;
+        // of more equals than these, any
+        let equals = most.saturating_add(EQUALS);
         let sql = format!(
-            "SELECT o.id, -words.rank AS score, count(*) OVER () FROM words CROSS JOIN record o ON o.r = words.rowid \
-             WHERE words MATCH ? AND o.superseded = 0{filter} ORDER BY score DESC, o.id DESC LIMIT {most}"
+            "SELECT o.id, -s.rank FROM (SELECT rowid AS r, rank FROM words WHERE words MATCH ? AND {rows} ORDER BY rank LIMIT {equals}) s \
+             CROSS JOIN record o ON o.r = s.r ORDER BY s.rank, o.id DESC LIMIT {most}"
         );
-        let mut total: i64 = 0;
-        let mut hits = self.select(&sql, params_from_iter([words].into_iter().chain(values)), |row| {
-            total = row.get(2)?;
-            Ok((schema::id_in(row, 0)?, Some(row.get(1)?)))
-        })?;
-        hits.truncate(query.most);
-        Ok(SearchMatch { hits, total: total as usize })
+        let hits = if most == 0 {
+            Vec::new()
+        } else {
+            self.select(&sql, values(), |row| Ok((schema::id_in(row, 0)?, Some(row.get(1)?))))?
+        };
+        Ok(SearchMatch { hits, total })
     }
 
     /// All records that match the filter, newest first.
@@ -202,6 +230,13 @@ fn beginning(second: i64) -> String {
 }
 
 impl SearchQuery {
+    /// Whether it restricts the records besides the words.
+    fn is_filtered(&self) -> bool {
+        let lists = [self.kinds.is_empty(), self.ais.is_empty(), self.sessions.is_empty(), self.without.is_empty()];
+        let is_open = self.since.is_none() && self.until.is_none() && self.among.is_none();
+        self.all || !is_open || lists.contains(&false)
+    }
+
     /// The conditions on `record o`, and their values. Lists are passed as JSON, so any length fits.
     fn filter(&self) -> (String, Vec<String>) {
         let (mut sql, mut values) = (String::new(), Vec::new());

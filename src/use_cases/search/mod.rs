@@ -32,6 +32,8 @@ const PASSAGE: usize = 200;
 /// Kind listed first for a plan.
 const FAILED: &str = "dead_end";
 const HANDOFF: &str = "handoff";
+/// Words of a query that FTS5 looks for.
+const RAREST: usize = 8;
 /// Records that are ranked, by FTS5 the best.
 const CANDIDATES: usize = 60;
 /// Records that a search adds to a snapshot.
@@ -200,7 +202,34 @@ fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<(WordSet, S
         let found = page(index, &query, plan)?;
         return Ok((query.words, found, false));
     }
-    let wider = SearchQuery { most: if query.most == 0 { 0 } else { query.most.max(CANDIDATES) }, ..query.clone() };
+    let mut words = query.words.clone();
+    let mut failed = None;
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut having = |term: &Term| match known.get(&term.text) {
+        Some(found) => *found,
+        None => {
+            let found = index.having(term).unwrap_or_else(|error| {
+                failed = Some(error);
+                0
+            });
+            known.insert(term.text.clone(), found);
+            found
+        }
+    };
+    // the rarest words of a long query find what all of them would
+    let mut rarest: Vec<(usize, Term)> = words.sought().into_iter().map(|term| (having(&term), term)).collect();
+    if rarest.len() > RAREST {
+        rarest.retain(|(found, _)| *found > 0);
+        rarest.sort();
+        words.any = rarest.into_iter().take(RAREST).map(|(_, term)| term).collect();
+    }
+    let terms: Vec<Term> = query.words.required.iter().chain(&query.words.any).cloned().collect();
+    let ranking = Ranking::new(&terms, index.searched()?, having);
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let most = if query.most == 0 { 0 } else { query.most.max(CANDIDATES) };
+    let wider = SearchQuery { most, words, ..query.clone() };
     let mut found = page(index, &wider, plan)?;
     if found.total == 0 && !query.words.required.is_empty() {
         // nothing has the phrase: what has its words
@@ -210,18 +239,6 @@ fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<(WordSet, S
     }
     let records = index.ids(found.hits.iter().map(|(id, _)| id))?;
     let records: Vec<&Record> = found.hits.iter().filter_map(|(id, _)| Some(&records.get(id)?.record)).collect();
-    let all = index.searched()?;
-    let mut failed = None;
-    let terms: Vec<Term> = query.words.required.iter().chain(&query.words.any).cloned().collect();
-    let ranking = Ranking::new(&terms, all, |term| {
-        index.having(term).unwrap_or_else(|error| {
-            failed = Some(error);
-            0
-        })
-    });
-    if let Some(error) = failed {
-        return Err(error);
-    }
     let texts: Vec<RankedText> =
         records.iter().map(|record| ranking.read(&searchable::parts(&record.body).unwrap_or_default())).collect();
     let average = texts.iter().map(RankedText::count).sum::<usize>() as f64 / texts.len().max(1) as f64;
