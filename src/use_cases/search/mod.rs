@@ -33,7 +33,7 @@ const PASSAGE: usize = 200;
 const FAILED: &str = "dead_end";
 const HANDOFF: &str = "handoff";
 /// Words of a query that FTS5 looks for.
-const RAREST: usize = 8;
+const RAREST: usize = 32;
 /// Records that are ranked, by FTS5 the best.
 const CANDIDATES: usize = 60;
 /// Records that a search adds to a snapshot.
