@@ -72,6 +72,6 @@ fn prepare(bench: &Bench, repo: &Path) {
         )
     };
     (0..CLAIMS).for_each(|number| run(log(number)));
-    run(bench.ours(repo, &["session", "end"]));
+    run(bench.ours(repo, &["session", "end", "--ai", "code"]));
     run(bench.ours(repo, &["flush"]));
 }

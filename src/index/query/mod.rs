@@ -313,7 +313,8 @@ impl Index<'_> {
 
     /// The newest `most` claims in force that have anchors, and how many others do.
     pub fn newest_anchored(&self, most: usize) -> Result<(Scan, usize)> {
-        let of = format!("SELECT DISTINCT o.id FROM anchor a CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
+        let of =
+            format!("SELECT DISTINCT o.id FROM anchor a CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
         let newest = format!("id IN ({of} ORDER BY o.id DESC LIMIT ?)");
         let all = self.number(&format!("SELECT count(*) FROM ({of})"), [])?;
         Ok((self.read(self.found(&newest, [most as i64])?)?, all.saturating_sub(most)))
