@@ -32,9 +32,9 @@ pub fn paths(claim: &Claim<'_>) -> BTreeSet<String> {
     let texts = claim.more.iter().chain([&claim.text]);
     let words = texts.flat_map(|text| text.split(|c: char| c.is_whitespace() || "`\"'()[]{}<>,;|".contains(c)));
     let path = |word: &str| {
-        let word = word.split(':').next()?.trim_end_matches(['.', '!', '?', '/']);
+        let word = word.split(':').next()?.trim_end_matches(['.', '!', '?']);
         let looks_like_one = word.len() > 2 && word.trim_start_matches("./").contains(['/', '.']);
-        looks_like_one.then(|| inside(None, word)).flatten()
+        looks_like_one.then(|| inside(None, word.trim_end_matches('/'))).flatten()
     };
     words.filter_map(path).take(PATHS).collect()
 }

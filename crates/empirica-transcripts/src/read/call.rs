@@ -125,7 +125,7 @@ impl Call {
                 out.push(path);
             } else if call.category == category_index("shell") {
                 let command = input.command().unwrap_or_default();
-                let (moved, _) = patch::in_command(&command);
+                let moved = patch::folder_of_command(&command);
                 let given = input.folder().and_then(|folder| paths::normalized(folder, cwd));
                 let cwd = given.as_deref().or(cwd);
                 let folder = moved.and_then(|folder| paths::normalized(folder, cwd));
@@ -155,9 +155,9 @@ impl Call {
             "write" | "edit" => (edited(input, file.clone(), cwd), None),
             "shell" => {
                 let command = input.command();
-                let (folder, files) = command.as_deref().map(patch::in_command).unwrap_or_default();
-                let folder = folder.and_then(|folder| paths::normalized(folder, cwd));
-                (resolved(files, folder.as_deref().or(cwd)), command)
+                let given = command.as_deref().unwrap_or_default();
+                let folder = patch::folder_of_command(given).and_then(|folder| paths::normalized(folder, cwd));
+                (resolved(patch::files_of_command(given), folder.as_deref().or(cwd)), command)
             }
             _ => (Vec::new(), None),
         };

@@ -78,19 +78,19 @@ fn unescaped(text: &str) -> String {
     out
 }
 
-/// The folder that a shell command or script changes into before it calls `apply_patch`, and the files of its patches.
-/// Empty if it does not call that.
-pub fn in_command(command: &str) -> (Option<&str>, Vec<String>) {
-    if !command.contains("apply_patch") || !command.contains(BEGIN) {
-        return (None, Vec::new());
-    }
-    let folder = command.trim_start().strip_prefix("cd ").and_then(|rest| {
-        let end = rest.find("&&").or_else(|| rest.find([';', '\n']))?;
-        let word = rest[..end].trim();
-        let quoted = ['"', '\''].iter().find_map(|quote| word.strip_prefix(*quote)?.strip_suffix(*quote));
-        Some(quoted.unwrap_or(word))
-    });
-    (folder, files(command))
+/// The folder that a shell command changes into first; `None` without.
+pub fn folder_of_command(command: &str) -> Option<&str> {
+    let rest = command.trim_start().strip_prefix("cd ")?;
+    let end = rest.find("&&").or_else(|| rest.find([';', '\n']))?;
+    let word = rest[..end].trim();
+    let quoted = ['"', '\''].iter().find_map(|quote| word.strip_prefix(*quote)?.strip_suffix(*quote));
+    Some(quoted.unwrap_or(word))
+}
+
+/// The files of the patches in a shell command or script that calls `apply_patch`; none if it does not.
+pub fn files_of_command(command: &str) -> Vec<String> {
+    let calls_it = command.contains("apply_patch") && command.contains(BEGIN);
+    if calls_it { files(command) } else { Vec::new() }
 }
 
 #[cfg(test)]
@@ -111,20 +111,20 @@ mod tests {
     #[test]
     fn a_patch_is_found_in_a_command_and_in_the_quotes_of_a_script() {
         let heredoc = format!("cd 'my dir' && apply_patch <<'EOF'\n{PATCH}\nEOF");
-        assert_eq!(in_command(&heredoc), (Some("my dir"), files(PATCH)));
+        assert_eq!((folder_of_command(&heredoc), files_of_command(&heredoc)), (Some("my dir"), files(PATCH)));
         let script = format!("await tools.apply_patch(\"{}\");", PATCH.replace('\r', "").replace('\n', "\\n"));
-        assert_eq!(in_command(&script), (None, files(PATCH)));
+        assert_eq!((folder_of_command(&script), files_of_command(&script)), (None, files(PATCH)));
         for (quote, between) in [('"', ", "), ('\'', ",\n  "), ('`', ",")] {
             let escaped = |line: &str| format!("{quote}{}{quote}", line.replace(quote, &format!("\\{quote}")));
             let inner = "+say(\"x\", '*** Add File: no')\n*** Move to: f'g.rs";
             let patch = PATCH.replace('\r', "").replace("\n*** End", &format!("\n{inner}\n*** End"));
             let lines: Vec<String> = patch.lines().map(escaped).collect();
             let script = format!("tools.apply_patch([{}].join(\"\\n\"))", lines.join(between));
-            assert_eq!(in_command(&script), (None, [files(PATCH), vec!["f'g.rs".to_owned()]].concat()), "{script}");
+            assert_eq!(files_of_command(&script), [files(PATCH), vec!["f'g.rs".to_owned()]].concat(), "{script}");
             let script = format!("apply_patch({})", script.replace("*** Begin Patch", "*** Begin Patch\\n"));
-            assert_eq!(in_command(&script).1.len(), 5, "{script}");
+            assert_eq!(files_of_command(&script).len(), 5, "{script}");
         }
-        assert_eq!(in_command(&format!("grep -r '{PATCH}'")).1, [""; 0]);
-        assert_eq!(in_command("git log --grep apply_patch").1, [""; 0]);
+        assert_eq!(files_of_command(&format!("grep -r '{PATCH}'")), [""; 0]);
+        assert_eq!(files_of_command("git log --grep apply_patch"), [""; 0]);
     }
 }

@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn unread_keys_can_have_any_value() {
-        let input = r#"{"prompt": "cut \ud83d", "session_id": "a", "tool_response": "half \ud83d", "tool_input": [[[]]], "cwd": "/x"} more"#;
+        let input = r#"{"prompt": "cut \ud83d", "session_id": "a", "tool_response": "half \ud83d", "tool_output": [[[]]], "cwd": "/x"} more"#;
         let payload = payload(input.as_bytes()).expect("an object");
         assert_eq!(payload, json!({"session_id": "a", "tool_response": null, "cwd": "/x"}));
         for none in ["", "[]", "5", "{", "{\"session_id\": }"] {
