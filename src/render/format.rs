@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::DateTime;
 
+use crate::context::claims::anchors::{ClaimChange, listed};
 use crate::fold::assessment::trajectory::{self, NOTHING_SHARED, OVERALL};
 use crate::render::safe;
 use empirica_notes::error::empirica;
@@ -140,6 +141,19 @@ pub fn until(until: &str, is_over: bool) -> String {
 pub fn disagreement(rivals: &[Id]) -> Option<String> {
     let names: Vec<&str> = rivals.iter().map(Id::short).collect();
     (!names.is_empty()).then(|| format!("disagrees with {}", names.join(" and ")))
+}
+
+/// The places in the code of a claim and the claims it disagrees with, in a line.
+pub fn about(claim: &ClaimChange) -> String {
+    let about = listed(&claim.anchors).into_iter().chain(disagreement(&claim.disagrees_with));
+    about.collect::<Vec<_>>().join("; ")
+}
+
+/// Puts behind the text of a claim, if it is one of these, what is said of it.
+pub fn mark(changes: &[ClaimChange], id: Option<&Id>, text: &mut String) {
+    if let Some(claim) = changes.iter().find(|claim| Some(&claim.id) == id) {
+        text.push_str(&format!(" ({})", about(claim)));
+    }
 }
 
 /// Who made a record, when, and on what commit.

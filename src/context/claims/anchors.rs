@@ -117,7 +117,7 @@ pub fn listed(places: &[Place]) -> Option<String> {
 /// Most places in a line.
 const LISTED: usize = 3;
 
-/// A claim whose code is not as it was.
+/// A claim whose code is not as it was, or that disagrees with others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClaimChange {
     /// The claim.
@@ -126,21 +126,15 @@ pub struct ClaimChange {
     pub text: String,
     /// The places in the code that it is about.
     pub anchors: Vec<Place>,
+    /// Other claims in force that replace the same one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disagrees_with: Vec<Id>,
 }
 
 impl ClaimChange {
     /// Whether the code of a place changed or is gone.
     pub fn is_lost(&self) -> bool {
         self.anchors.iter().any(|place| place.state.is_lost())
-    }
-}
-
-/// Puts behind the text of a claim, if it is one of these, its places in the code.
-pub fn mark(changes: &[ClaimChange], id: Option<&Id>, text: &mut String) {
-    if let Some(claim) = changes.iter().find(|claim| Some(&claim.id) == id)
-        && let Some(places) = listed(&claim.anchors)
-    {
-        text.push_str(&format!(" ({places})"));
     }
 }
 
@@ -215,15 +209,25 @@ impl<'c> Anchors<'c> {
         Ok(places.collect())
     }
 
-    /// Those of these claims whose code is not as it was.
+    /// Those of these claims whose code is not as it was, or that disagree with others.
     pub fn changed<'i>(&mut self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Vec<ClaimChange>> {
-        let claims = self.context.index()?.anchored(ids)?;
-        let mut places = self.of(claims.records())?;
-        let changed = claims.records().filter_map(|record| {
-            let anchors = places.remove(&record.envelope.id)?;
+        let (ids, index): (Vec<&Id>, _) = (ids.into_iter().collect(), self.context.index()?);
+        let mut rivals = BTreeMap::new();
+        for id in &ids {
+            rivals.insert((*id).clone(), index.rivals(id)?);
+        }
+        rivals.retain(|_, others| !others.is_empty());
+        let (anchored, disagreeing) = (index.anchored(ids)?, index.ids(rivals.keys())?);
+        let claims = anchored.records().chain(disagreeing.records()).map(|record| (&record.envelope.id, record));
+        let claims: BTreeMap<&Id, &Record> = claims.collect();
+        let mut places = self.of(claims.values().copied())?;
+        let changed = claims.into_iter().filter_map(|(id, record)| {
             let (_, text) = record.body.own_texts().into_iter().next()?;
+            let anchors = places.remove(id).unwrap_or_default();
+            let disagrees_with = rivals.remove(id).unwrap_or_default();
             let holds = anchors.iter().all(|place| place.state == AnchorState::Holds);
-            (!holds).then(|| ClaimChange { id: record.envelope.id.clone(), text: text.to_owned(), anchors })
+            let is_changed = !holds || !disagrees_with.is_empty();
+            is_changed.then(|| ClaimChange { id: id.clone(), text: text.to_owned(), anchors, disagrees_with })
         });
         Ok(changed.collect())
     }

@@ -275,12 +275,18 @@ impl Index<'_> {
         Ok(self.number("SELECT EXISTS (SELECT 1 FROM replaced)", [])? > 0)
     }
 
-    /// The other claims in force that replace what a claim replaces, or what that replaced.
+    /// The records that replace claims.
+    pub fn replacing(&self) -> Result<BTreeSet<Id>> {
+        let all = self.select("SELECT DISTINCT by FROM replaced", [], |row| schema::id_in(row, 0))?;
+        Ok(all.into_iter().collect())
+    }
+
+    /// The other claims in force that replace what a claim in force replaces, or what that replaced.
     pub fn rivals(&self, id: &Id) -> Result<Vec<Id>> {
         let find = format!(
-            "WITH RECURSIVE older(id) AS (SELECT id FROM replaced WHERE by = ?1 UNION SELECT p.id FROM older CROSS JOIN replaced p ON p.by = older.id), \
+            "WITH RECURSIVE older(id) AS (SELECT p.id FROM record o CROSS JOIN replaced p ON p.by = o.id WHERE o.id = ?1 AND {0} UNION SELECT p.id FROM older CROSS JOIN replaced p ON p.by = older.id), \
                     newer(id) AS (SELECT p.by FROM older CROSS JOIN replaced p ON p.id = older.id UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id) \
-                    SELECT o.id FROM newer CROSS JOIN record o ON o.id = newer.id WHERE {} AND o.id <> ?1 ORDER BY o.id",
+                    SELECT o.id FROM newer CROSS JOIN record o ON o.id = newer.id WHERE {0} AND o.id <> ?1 ORDER BY o.id",
             schema::IN_FORCE
         );
         self.select(&find, [schema::id(id)], |row| schema::id_in(row, 0))

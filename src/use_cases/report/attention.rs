@@ -1,6 +1,6 @@
 //! What needs attention on the page: open questions, failed checks, stale or unclaimed work, unfinished goals.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::claims::anchors;
 use crate::context::claims::anchors::LostClaims;
@@ -35,6 +35,8 @@ pub struct Attention {
     pub stale: Vec<(Envelope, StaleCheck)>,
     /// Claims whose code changed or is gone.
     pub lost: LostClaims,
+    /// Claims in force that replace the same one, each with the others, newest first.
+    pub disagreeing: Vec<(Record, Vec<Id>)>,
     /// Open goals, without suggestions that nobody pursued.
     pub goals: Vec<(Envelope, GoalState)>,
     /// Number of such goals not listed.
@@ -100,6 +102,22 @@ pub fn lost(context: &CommandContext<'_>, own: &[&Record]) -> Result<LostClaims>
     lost.more += lost.claims.len().saturating_sub(LISTED);
     lost.claims.truncate(LISTED);
     Ok(lost)
+}
+
+/// Those of these records that are claims in force and disagree with others, newest first.
+pub fn disagreeing(index: &Index<'_>, own: &[&Record]) -> Result<Vec<(Record, Vec<Id>)>> {
+    let (replacing, mut rivals) = (index.replacing()?, BTreeMap::new());
+    for id in own.iter().map(|record| &record.envelope.id).filter(|id| replacing.contains(id)) {
+        let others = index.rivals(id)?;
+        if !others.is_empty() {
+            rivals.insert(id, others);
+        }
+    }
+    let found = placed(index, rivals.keys().rev().copied())?;
+    Ok(found
+        .into_iter()
+        .filter_map(|record| rivals.remove(&record.envelope.id).map(|others| (record, others)))
+        .collect())
 }
 
 /// Open goals (newest first) without suggestions that nobody pursued, and the number of those not listed.

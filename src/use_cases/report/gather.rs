@@ -204,6 +204,7 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let unclaimed = attention::unclaimed(&handoffs, &records, &claimed);
     let attention = Attention {
         lost: attention::lost(context, &own)?,
+        disagreeing: attention::disagreeing(&index, &own)?,
         unknowns: placed(&index, unknowns.into_iter())?,
         failed: attention::failed(&index, &own)?,
         unclaimed_more: unclaimed.len().saturating_sub(LISTED),

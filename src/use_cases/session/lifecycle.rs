@@ -347,7 +347,7 @@ pub fn is_active(context: &CommandContext<'_>, id: &str) -> bool {
 #[derive(Debug)]
 pub struct ShownSession {
     pub records: SessionRecords,
-    /// Its claims whose code is not as it was.
+    /// Its claims whose code is not as it was, and those that disagree with others.
     pub claims: Vec<ClaimChange>,
 }
 

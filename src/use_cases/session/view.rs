@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::context::claims::anchors::{ClaimChange, mark};
+use crate::context::claims::anchors::ClaimChange;
 use crate::fold::assessment::confidence::{alone, overall};
 use crate::fold::assessment::trajectory::OVERALL;
 use crate::fold::collected::CollectedTranscript;
@@ -239,7 +239,7 @@ pub struct ShownView<'a> {
     continued_by: Vec<ContinuationView<'a>>,
     /// Its goals.
     goals: &'a [GoalState],
-    /// Its claims whose code moved, changed, is gone or cannot be compared.
+    /// Its claims whose code moved, changed, is gone or cannot be compared, and those that disagree with others.
     claims: &'a [ClaimChange],
 }
 
@@ -302,7 +302,7 @@ pub fn show(shown: &ShownSession, warnings: Vec<String>, terminal: &mut Template
         goals: &records.goals,
         claims,
     };
-    let marked = records.clone().marked(|id, text| mark(claims, id, text));
+    let marked = records.clone().marked(|id, text| format::mark(claims, id, text));
     let handoff = report(&marked, GitWork::default(), HandoffInput::default(), at);
     let numbered =
         |item: &Item| item.id.as_ref().map_or_else(|| item.text.clone(), |id| format!("{} {}", id.short(), item.text));

@@ -237,10 +237,8 @@ fn two_clones_that_replace_one_claim_disagree_and_both_win() {
     let place = Sandbox::new();
     let hub = hub(&place);
     let repos = clones(&place, &hub, 2);
-    let old = {
-        repos[0].start("ada", "Learn");
-        id(&repos[0].json(["finding", &format!("a {WORD}")]))
-    };
+    let ada = repos[0].start("ada", "Learn");
+    let old = id(&repos[0].json(["finding", &format!("a {WORD}")]));
     sync(&repos[0]);
     sync(&repos[1]);
     repos[1].start("bob", "Correct");
@@ -264,6 +262,14 @@ fn two_clones_that_replace_one_claim_disagree_and_both_win() {
                     assert!(text.contains(&mark), "{text}");
                 }
             }
+            let resumed = repo.json(["resume", "--session", &ada]);
+            let claims = &resumed["sessions"][0]["arrival"]["claims"];
+            assert_eq!(claims[0]["disagrees_with"], json!([last]), "{resumed}");
+            let mark = format!("disagrees with {}", &last[28..]);
+            for words in [&["resume", "--session", &ada][..], &["session", "show", &ada]] {
+                let text = repo.run(words).ok().out;
+                assert_eq!(text.matches(&mark).count(), 1, "{text}");
+            }
             assert_eq!(state(repo, &made[0])["disagrees_with"], json!([last]));
             assert_eq!(state(repo, &last)["disagrees_with"], json!([made[0]]));
             let gone = state(repo, &old);
@@ -276,8 +282,17 @@ fn two_clones_that_replace_one_claim_disagree_and_both_win() {
     }
     let text = repos[0].run(["show", &last]).ok().out;
     assert!(text.contains(&format!("Disagrees with {}: they replace the same claim.", &made[0][28..])), "{text}");
+    let page = || {
+        let page = place.path().join("page.html");
+        repos[0].run(["report", "--html", page.to_str().expect("a path")]).ok();
+        std::fs::read_to_string(page).expect("a page")
+    };
+    let shown = page();
+    let group = shown.split_once("Claims that disagree").expect("a group").1;
+    assert!(group.contains(&format!("disagrees with {}", &made[0][28..])), "{group}");
     // one of them gives in
     repos[0].json(["retract", &made[0], "--why", "three is right"]);
+    assert!(!page().contains("Claims that disagree"));
     assert_eq!(state(&repos[0], &last)["disagrees_with"], json!([]));
 }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::claims::anchors::{ClaimChange, mark};
+use crate::context::claims::anchors::ClaimChange;
+use crate::render::format;
 use empirica_notes::model::handoff::HandoffEvidence;
 use empirica_notes::model::journal::anchor::AnchorState;
 use empirica_notes::model::{Body, Handoff, Id, Record};
@@ -160,11 +161,12 @@ fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>
     answered.collect()
 }
 
-/// The handoff without the questions answered since; behind the text of each claim whose code is not as it was, where that is.
+/// The handoff without the questions answered since; behind the text of each claim whose code is not as it was, or that disagrees
+/// with others, what is said of it.
 pub fn remaining(handoff: &Handoff, arrival: &Arrival) -> Handoff {
     let mut out = handoff.clone();
     out.unknowns.retain(|item| arrival.resolved_unknowns.iter().all(|resolved| item.id.as_ref() != Some(&resolved.id)));
-    let mark = |(id, text): (&Option<Id>, &mut String)| mark(&arrival.claims, id.as_ref(), text);
+    let mark = |(id, text): (&Option<Id>, &mut String)| format::mark(&arrival.claims, id.as_ref(), text);
     out.findings.iter_mut().chain(&mut out.unknowns).map(|item| (&item.id, &mut item.text)).for_each(mark);
     out.dead_ends.iter_mut().map(|of| (&of.id, &mut of.approach)).for_each(mark);
     out.decisions.iter_mut().map(|of| (&of.id, &mut of.text)).for_each(mark);
@@ -245,7 +247,8 @@ mod tests {
         let spot = Spot { path: "a.rs".to_owned(), lines: Some((3, 3)) };
         let anchor = Anchor { path: spot.path.clone(), lines: spot.lines, blob: String::new(), hash: String::new() };
         let place = Place { anchor, spot, state: AnchorState::Changed, now: None };
-        out.claims = vec![ClaimChange { id: id(2), text: "q2".into(), anchors: vec![place] }];
+        out.claims =
+            vec![ClaimChange { id: id(2), text: "q2".into(), anchors: vec![place], disagrees_with: Vec::new() }];
         assert_eq!(remaining(&handoff, &out).unknowns[0].text, "q2 (a.rs:3 changed)");
     }
 }

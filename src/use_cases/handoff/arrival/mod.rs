@@ -65,7 +65,7 @@ impl<'h> PendingChanges<'h> {
     }
 }
 
-/// The claims in a handoff whose code is not as it was.
+/// The claims in a handoff whose code is not as it was, or that disagree with others.
 pub fn changed_claims(anchors: &mut Anchors<'_>, handoff: &Handoff) -> Result<Vec<ClaimChange>> {
     anchors.changed(&Body::Handoff(Box::new(handoff.clone())).quoted_claims())
 }

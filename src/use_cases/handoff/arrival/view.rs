@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::claims::anchors::{self, ClaimChange};
+use crate::context::claims::anchors::ClaimChange;
 use crate::render::answer::Answer;
 use crate::render::budget::{OutputForm, Shortening, shorten};
 use crate::render::{format, safe};
@@ -96,6 +96,7 @@ pub fn packed(arrival: &Arrival, detail: Detail, how: Shortening, form: OutputFo
     let claims = reduce(&mut kept.claims, most, |claim| {
         cut(&mut claim.text);
         claim.anchors.truncate(most.max(1));
+        claim.disagrees_with.truncate(most.max(1));
     });
     omitted.push(("claims", claims));
     let answered = reduce(&mut kept.resolved_unknowns, most, |answered| {
@@ -146,10 +147,9 @@ fn moved_text(file: &MovedFile) -> String {
     format!("{} to {}", name(&file.path), name(&file.now))
 }
 
-/// A claim with the places in the code that it is about.
+/// A claim with what is said of it.
 fn claim_text(claim: &ClaimChange) -> String {
-    let places = anchors::listed(&claim.anchors).unwrap_or_default();
-    format!("{} {} ({})", claim.id.short(), safe::words(&claim.text), safe::words(&places))
+    format!("{} {} ({})", claim.id.short(), safe::words(&claim.text), safe::words(&format::about(claim)))
 }
 
 /// The text of `kept`, the packed form of `arrival`.

@@ -112,6 +112,15 @@ impl<'o> PageEntries<'o> {
         lost.collect()
     }
 
+    pub(crate) fn disagreeing(&self) -> Vec<PageEntry> {
+        let disagreeing = self.outcome.attention.disagreeing.iter().map(|(record, others)| {
+            let notes = format::disagreement(others).into_iter().collect();
+            let kind = Some(record.body.kind().replace('_', " "));
+            PageEntry { notes, kind, ..self.entry(&record.envelope, &whole(record)) }
+        });
+        disagreeing.collect()
+    }
+
     pub(crate) fn quiet(&self) -> Vec<PageEntry> {
         let quiet = self.outcome.sessions.iter().filter(|story| story.is_quiet(self.outcome.now)).map(|story| {
             let session = &story.records.session;

@@ -59,6 +59,7 @@ pub fn page(outcome: &ReportOutcome) -> Result<Page> {
         group("Handed over, taken up by nobody", entries.records(&attention.unclaimed), &handoffs_omitted),
         group("Checks older than the code", entries.stale(), &None),
         group("Claims about code that changed", entries.lost(), &lost_omitted),
+        group("Claims that disagree", entries.disagreeing(), &None),
         group("Sessions not ended, silent for a week", entries.quiet(), &None),
         group("Goals not reached", entries.goals(), &goals_omitted),
     ];
