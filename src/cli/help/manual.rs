@@ -47,7 +47,7 @@ Whether a commit made in a session gets a digest of the claims since the last on
 is handoffs.
 .TP
 empirica.guard
-Whether an agent that reads or changes a file is told what is known of it. Default: true.
+Whether an agent that reads or changes a file is told what was logged about it. Default: true.
 .TP
 empirica.hints
 Whether commands print hints for the next step on standard error. Default: true.

@@ -270,11 +270,6 @@ impl Index<'_> {
         self.select(find, [schema::id(id)], |row| schema::id_in(row, 0))
     }
 
-    /// Whether any claim replaces another.
-    pub fn has_replacements(&self) -> Result<bool> {
-        Ok(self.number("SELECT EXISTS (SELECT 1 FROM replaced)", [])? > 0)
-    }
-
     /// The records that replace claims.
     pub fn replacing(&self) -> Result<BTreeSet<Id>> {
         let all = self.select("SELECT DISTINCT by FROM replaced", [], |row| schema::id_in(row, 0))?;

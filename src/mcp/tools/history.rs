@@ -75,7 +75,7 @@ impl Call for Search {
     }
 }
 
-/// Show what is known of code, before you change it.
+/// Show what was logged about code before you change it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Explain {

@@ -133,7 +133,7 @@ fn a_place_that_is_none_is_refused_and_one_of_which_nothing_is_known_is_answered
         ("bin:1", "the file is not text, larger than 4 MiB, or cannot be read"),
     ] {
         let error = repo.fails(2, ["why", place]);
-        assert_eq!(error["error"], json!(format!("cannot tell what is known of '{place}': {cause}")));
+        assert_eq!(error["error"], json!(format!("cannot look up '{place}': {cause}")));
     }
     repo.write("new", "x\n");
     for place in ["src/a.rs", "src/a.rs:3", "new", "new:1", "bin"] {

@@ -3,9 +3,9 @@
 use crate::cli::commands::prelude::*;
 use crate::use_cases::search::why::{self, view};
 
-/// Show what is known of a file, or of lines in it, best first
+/// Show what was logged about a file, or lines in it
 ///
-/// Lists claims about this code (see --at of finding), then the decisions and dead ends of the commits that made the lines, as git
+/// Lists, best first, claims about this code (see --at of finding), then the decisions and dead ends of the commits that made the lines, as git
 /// blame tells, or that touched the file, then handoffs that list it. Claims whose code changed come after those that hold.
 #[derive(Debug, Args)]
 pub struct Why {

@@ -36,7 +36,7 @@ pub fn text(inject: &Injection, templates: &mut Templates) -> Result<String> {
     })
 }
 
-/// The most tokens of what is known of files, and of an entry.
+/// The most tokens of what was logged about files, and of an entry.
 const GUARD: usize = 300;
 const GUARD_ENTRY: usize = 80;
 /// Of these its places.

@@ -239,9 +239,8 @@ fn check(anchors: &mut Anchors<'_>, place: &str, spot: &Spot) -> Result<bool> {
 }
 
 fn refused(place: &str, cause: impl std::fmt::Display) -> Error {
-    Error::usage(format!("cannot tell what is known of '{place}': {cause}"))
+    Error::usage(format!("cannot look up '{place}': {cause}"))
         .provided(place)
-        .reason("it asks for a file, or lines of one")
         .suggest("Give PATH, PATH:LINE or PATH:FIRST-LAST, relative to the current folder.")
         .command(empirica("search").arg(place))
 }

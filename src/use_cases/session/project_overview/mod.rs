@@ -92,8 +92,8 @@ fn read_for(
     for kind in CLAIMS.into_iter().chain(OPEN) {
         overview.unread.insert(kind, index.count_open(kind)?.saturating_sub(extent.claims));
     }
-    let has_replacements = index.has_replacements()?;
-    let rivals = |id: &Id| if has_replacements { index.rivals(id) } else { Ok(Vec::new()) };
+    let replacing = index.replacing()?;
+    let rivals = |id: &Id| if replacing.contains(id) { index.rivals(id) } else { Ok(Vec::new()) };
     let places = Anchors::new(context).of(records.iter().copied().filter(|record| claims::is_claim(&record.body)))?;
     overview.set_states(places, |until, places| claims::has_run_out(context, until, places), rivals)?;
     let memory = load_memory(&index, &overview)?;

@@ -18,9 +18,9 @@ const FILES: usize = 500;
 const SIMILAR: &str = "-M30%";
 
 /// The present paths of files that are no longer there, each with a commit since which it may be gone: renamed by later commits of
-/// HEAD, perhaps several times, or in git's index; `None` if a file was not renamed. `exists` tells whether a path is there now. Only
-/// what is known at `deadline` is in the result, nothing in a partial clone, where objects may be missing, and in a shallow one no file that was not
-/// renamed in the history that is here.
+/// HEAD, perhaps several times, or in git's index; `None` if a file was not renamed. `exists` tells whether a path is there now. After
+/// `deadline` the result has what was found by then. It is empty in a partial clone, where objects may be missing; in a shallow
+/// one it leaves out the files whose renaming it does not find.
 pub fn follow(
     repo: &Repository,
     missing: &BTreeMap<String, Option<Oid>>,
