@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::streams::Streams;
 use crate::render::answer::{Answer, failure, failure_lines};
 use crate::render::color::Paint;
-use crate::render::safe;
+use crate::render::safe::{self, Fence};
 use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, Shell};
 use empirica_notes::git::Repository;
 use empirica_notes::git::process::{shell, variable};
+use empirica_notes::store::Paths;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorWord {
@@ -175,7 +176,13 @@ impl Output {
         if answer.paged {
             self.page(env);
         }
-        self.write(&paint.text(&answer.text))?;
+        let text = paint.text(&answer.text);
+        self.write(&match repo {
+            Some(repo) if answer.quotes && !self.streams.out_is_terminal => {
+                Fence::of(&Paths::new(repo, env)).around(&text)
+            }
+            _ => text,
+        })?;
         self.flush()?;
         self.close();
         for line in if self.quiet { &[][..] } else { &answer.messages } {

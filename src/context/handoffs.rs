@@ -3,13 +3,19 @@
 use crate::context::CommandContext;
 use crate::index::{HandoffQuery, HandoffRow, Index};
 use empirica_notes::error::Result;
-use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
+use empirica_notes::model::{Body, Envelope, Handoff, Id, Record, SessionId};
 
 /// A stored handoff with its envelope.
 #[derive(Debug, Clone)]
 pub struct ListedHandoff {
     pub envelope: Envelope,
     pub handoff: Handoff,
+}
+
+impl ListedHandoff {
+    pub fn record(&self) -> Record {
+        Record { envelope: self.envelope.clone(), body: Body::Handoff(Box::new(self.handoff.clone())) }
+    }
 }
 
 /// The newest `most` matching handoffs in force, newest first.

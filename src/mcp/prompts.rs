@@ -10,11 +10,13 @@ use crate::mcp::tools::arguments;
 use crate::mcp::tools::handoffs::NO_EDITOR;
 use crate::mcp::tools::schema::Alias;
 use crate::render::budget::OutputForm;
+use crate::render::safe::Fence;
 use crate::use_cases::handoff;
 use crate::use_cases::handoff::managed;
 use crate::use_cases::handoff::pack::Detail;
 use crate::use_cases::session::resume;
 use empirica_notes::error::{Error, Result};
+use empirica_notes::store::Paths;
 
 // names that no agent has: Gemini CLI has a /resume of its own
 const HAND_OVER: &str = "hand-over";
@@ -59,6 +61,7 @@ struct TakeUp {
 pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) -> Result<GetPromptResult> {
     // clients send optional arguments as empty texts
     arguments.retain(|_, value| value != "");
+    let fence = Fence::of(&Paths::new(call.repo, call.env));
     let (session, mut data) = match name {
         HAND_OVER => {
             let HandOver { to, session_id } = arguments::read(name, arguments)?;
@@ -72,7 +75,7 @@ pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) ->
             let missing: Vec<&str> = outcome.missing.iter().map(|(what, _)| *what).collect();
             let session = outcome.record.envelope.session.clone();
             let answer = handoff::view::answer(&outcome, &mut call.templates)?;
-            (session, json!({"to": to, "missing": missing, "draft": answer.text}))
+            (session, json!({"to": to, "missing": missing, "draft": fence.around(&answer.text)}))
         }
         TAKE_UP => {
             let TakeUp { ai_id, session_id } = arguments::read(name, arguments)?;
@@ -82,7 +85,7 @@ pub fn get(call: &mut CallContext<'_>, name: &str, mut arguments: JsonObject) ->
             let handoff = newest.and_then(|resumed| resumed.envelope.as_ref()).map(|envelope| envelope.id.clone());
             let form = resume::view::ResumeForm { detail: Detail::Full, budget: None, form: OutputForm::Text };
             let answer = resume::view::answer(&outcome, form, &mut call.templates)?;
-            (session, json!({"handoff_id": handoff, "text": answer.text}))
+            (session, json!({"handoff_id": handoff, "text": fence.around(&answer.text)}))
         }
         _ => {
             return Err(Error::usage(format!("cannot find prompt '{name}'"))

@@ -7,6 +7,7 @@ use rmcp::model::{
 
 use crate::context::handoffs::ListedHandoff;
 use crate::mcp::call_context::CallContext;
+use crate::render::safe::Fence;
 use crate::render::{format, safe};
 use crate::use_cases::handoff::receive::accept;
 use crate::use_cases::history::show;
@@ -76,7 +77,7 @@ pub fn read(call: &mut CallContext<'_>, uri: &str) -> Result<ReadResourceResult>
     let contents = ResourceContents::TextResourceContents {
         uri: uri.to_owned(),
         mime_type: Some(MARKDOWN.to_owned()),
-        text: answer.text,
+        text: Fence::of(context.store.paths()).around(&answer.text),
         meta: None,
     };
     Ok(ReadResourceResult::new(vec![contents]))

@@ -141,6 +141,8 @@ pub struct Answer {
     /// Hints on how to work: session, kind, hint. A session gets each kind once.
     pub hints_once: Vec<(SessionId, String, String)>,
     pub paged: bool,
+    /// Whether the text is quoted from records.
+    pub quotes: bool,
     /// Whether the text is data for a program, written without colors.
     pub is_data: bool,
     /// Error of a command that fails with an answer: the document has the keys of both, the exit code is the error's.
@@ -202,6 +204,12 @@ impl Answer {
     /// Marks the answer as worth a pager.
     pub fn paged(mut self) -> Self {
         self.paged = true;
+        self
+    }
+
+    /// Marks the text as quoted from records: it is fenced for whoever reads it without a terminal, such as an agent.
+    pub fn quoting(mut self) -> Self {
+        self.quotes = true;
         self
     }
 

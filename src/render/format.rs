@@ -7,6 +7,7 @@ use chrono::DateTime;
 use crate::context::claims::anchors::{ClaimChange, listed};
 use crate::fold::assessment::trajectory::{self, NOTHING_SHARED, OVERALL};
 use crate::render::safe;
+use crate::text::tokens;
 use empirica_notes::error::empirica;
 use empirica_notes::git::parse_oid;
 use empirica_notes::model::handoff::{Calibration, Trajectory};
@@ -142,6 +143,14 @@ pub fn disagreement(rivals: &[Id]) -> Option<String> {
     let names: Vec<&str> = rivals.iter().map(Id::short).collect();
     (!names.is_empty()).then(|| format!("disagrees with {}", names.join(" and ")))
 }
+
+/// Who signed a record; `None` if no good signature vouches for it.
+pub fn signed_by(signer: Option<&String>) -> Option<String> {
+    signer.map(|signer| format!("signed by {}", safe::words(tokens::truncate_to(signer, SIGNER).0)))
+}
+
+/// The most tokens of a signer's name.
+const SIGNER: usize = 20;
 
 /// The places in the code of a claim and the claims it disagrees with, in a line.
 pub fn about(claim: &ClaimChange) -> String {

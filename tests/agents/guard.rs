@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agents::hook_payloads::{AGENTS, At, names};
 use crate::commands::code::anchors::{id, lines};
-use crate::support::harness::{Repo, Sandbox, tokens};
+use crate::support::harness::{Repo, Sandbox, tokens, unfenced};
 
 /// The event with which an agent tells of a call, and what it sends with it.
 fn read(at: &At<'_, '_>, file: &str) -> (&'static str, Value) {
@@ -51,6 +51,8 @@ fn every_agent_is_told_once_what_is_known_of_a_file_that_it_reads() {
         at.quiet(event, call);
         let (event, call) = read(&at, "src/a.rs");
         let told = at.context(event, call.clone());
+        // Gemini CLI shows a tag as it likes
+        let tagged = told.replace('‹', "<").replace('›', ">");
         assert!(
             told.contains("dead end ") && told.contains("(src/a.rs:11): a mutex — it waits for itself"),
             "{agent}: {told}"
@@ -61,6 +63,8 @@ fn every_agent_is_told_once_what_is_known_of_a_file_that_it_reads() {
         other.tell(begin, json!({"source": "startup"}));
         let (event, call) = read(&other, "src/a.rs");
         assert_eq!(other.context(event, call), told, "{agent}");
+        assert!(tagged.starts_with("git empirica: what was logged about this code.\n<records-"), "{agent}: {told}");
+        assert_eq!(unfenced(&tagged).lines().count(), 2, "{agent}: {told}");
     }
 }
 
@@ -87,7 +91,11 @@ fn what_failed_and_was_decided_comes_first_within_three_hundred_tokens() {
     let order =
         ["a mutex", "no locks", "count from one", ": finding 8 word"].map(|text| told.find(text).expect("it is there"));
     assert!(order.is_sorted(), "{told}");
-    assert!(told.lines().skip(1).all(|line| line.starts_with("- ") && line.contains(" of ada, 2026-03-01")), "{told}");
+    let entries = unfenced(&told);
+    assert!(
+        entries.lines().skip(1).all(|line| line.starts_with("- ") && line.contains(" of ada, 2026-03-01")),
+        "{told}"
+    );
     // the rest comes with the next calls, each once
     let mut all = told.clone();
     loop {
@@ -160,6 +168,6 @@ fn changed_code_is_said_and_texts_forge_no_line() {
     at.tell("SessionStart", json!({"source": "startup"}));
     let (event, call) = read(&at, "src/c.rs");
     let told = at.context(event, call);
-    assert_eq!(told.lines().count(), 3, "{told}");
+    assert_eq!(unfenced(&told).lines().count(), 3, "{told}");
     assert!(told.contains("(src/a.rs:11 changed in src/c.rs)") && !told.contains('\u{1b}'), "{told}");
 }

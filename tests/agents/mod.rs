@@ -8,4 +8,5 @@ pub mod hook_payloads;
 pub mod instructions;
 pub mod recordings;
 pub mod transcripts_hostile;
+pub mod trust;
 pub mod whose_session;

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, unfenced};
 
 /// An initialized client.
 pub struct Client {
@@ -320,7 +320,7 @@ fn handoffs_are_resources_and_prompts_come_from_stored_records() {
         let read = client.ask("resources/read", json!({"uri": uri}))["result"]["contents"][0].clone();
         assert_eq!((&read["mimeType"], &read["uri"]), (&json!("text/markdown"), &json!(uri)));
         let text = read["text"].as_str().expect("a text");
-        assert!(text.starts_with("# Handoff") && !text.contains("\n- [ ] forged"), "{text}");
+        assert!(unfenced(text).starts_with("# Handoff") && !text.contains("\n- [ ] forged"), "{text}");
     }
     for uri in ["empirica://handoff/0000", "empirica://other", "file:///etc/passwd"] {
         let answer = client.ask("resources/read", json!({"uri": uri}));

@@ -56,6 +56,10 @@ empirica.index
 Whether to keep an index over the notes in the git directory. Default: true. Without it, every query over the whole
 history reads all notes; the answers are the same.
 .TP
+empirica.inject
+The records that hooks may tell an agent unasked: all; signed (those made in this clone, and those that a good signature
+vouches for); mine (those made in this clone, and those signed by user.email). Default: all.
+.TP
 empirica.lockTimeout
 How long a writer waits for others: 300ms, 10s, 2m; a number alone is seconds. Default: 10s. After that the record stays
 pending in the log.

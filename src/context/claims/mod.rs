@@ -1,6 +1,8 @@
 //! The state of claims, from the records that name them.
 
 pub mod anchors;
+pub mod inject;
+pub mod signed;
 
 use chrono::DateTime;
 
@@ -39,6 +41,8 @@ pub struct Standing {
     pub ran_out: Option<String>,
     /// The places in the code that it is about.
     pub places: Vec<Place>,
+    /// Who vouches for it by a signature that git accepts.
+    pub signer: Option<String>,
 }
 
 impl Standing {
@@ -95,10 +99,15 @@ pub fn standing(context: &CommandContext<'_>, of: &Record) -> Result<Standing> {
 /// What the records say of these, and the code they are about.
 pub fn standings(context: &CommandContext<'_>, records: &[Record]) -> Result<Vec<Standing>> {
     let mut places = Anchors::new(context).of(records)?;
-    records.iter().map(|of| one(context, of, places.remove(&of.envelope.id).unwrap_or_default())).collect()
+    let mut signers = signed::signers(context, records)?;
+    let standing = |of: &Record| {
+        let id = &of.envelope.id;
+        one(context, of, places.remove(id).unwrap_or_default(), signers.remove(id))
+    };
+    records.iter().map(standing).collect()
 }
 
-fn one(context: &CommandContext<'_>, of: &Record, places: Vec<Place>) -> Result<Standing> {
+fn one(context: &CommandContext<'_>, of: &Record, places: Vec<Place>, signer: Option<String>) -> Result<Standing> {
     let (index, id) = (context.index()?, &of.envelope.id);
     let about = index.naming([id], &["retract", "confirm"])?;
     let retracts = about.records().filter_map(|record| match record {
@@ -113,5 +122,6 @@ fn one(context: &CommandContext<'_>, of: &Record, places: Vec<Place>) -> Result<
         rivals: index.rivals(id)?,
         ran_out: of.body.until().filter(|until| has_run_out(context, until, &places)).map(str::to_owned),
         places,
+        signer,
     })
 }

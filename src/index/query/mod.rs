@@ -106,7 +106,8 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
                         successors.insert(id.clone(), newer);
                     }
                 }
-                record.body.replace_claims(&successors);
+                let ai = record.envelope.ai.clone();
+                record.body.replace_claims(&ai, &successors);
                 record.body.retain_claims(|id| !gone.contains(id));
                 if let Body::Handoff(handoff) = &mut record.body
                     && !handoff.sources.is_empty()
@@ -292,6 +293,19 @@ impl Index<'_> {
         let mut all = BTreeMap::new();
         for id in claims {
             let found = self.found("r IN (SELECT r FROM quotes WHERE id = ?)", [schema::id(id)])?;
+            all.extend(found.into_iter().map(|one| (one.r, one)));
+        }
+        self.read(all.into_values().collect())
+    }
+
+    /// The handoffs with a signature that are among these records, or quote one of these claims.
+    pub fn signed<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
+        let signed = "EXISTS (SELECT 1 FROM names n CROSS JOIN record s ON s.r = n.r WHERE n.id = record.id AND s.kind = 'signature')";
+        let mut all = BTreeMap::new();
+        for id in ids {
+            let among =
+                format!("(id = ?1 OR r IN (SELECT r FROM quotes WHERE id = ?1)) AND +kind = 'handoff' AND {signed}");
+            let found = self.found(&among, [schema::id(id)])?;
             all.extend(found.into_iter().map(|one| (one.r, one)));
         }
         self.read(all.into_values().collect())

@@ -87,6 +87,9 @@ struct HitView<'a> {
     anchors: &'a [Place],
     /// Other claims that replace the same one.
     disagrees_with: &'a [Id],
+    /// Who vouches for it by a signature that git accepts; absent without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed_by: Option<&'a str>,
     /// Of an unknown: whether it was answered.
     resolved: Option<bool>,
     /// Of an unknown: the answer.
@@ -110,6 +113,7 @@ impl<'a> From<&'a SearchHit> for HitView<'a> {
             confirmed: hit.standing.confirmed.as_ref().map(EnvelopeView::from),
             anchors: &hit.standing.places,
             disagrees_with: &hit.standing.rivals,
+            signed_by: hit.standing.signer.as_deref(),
             resolved: matches!(body, Body::Unknown(_)).then_some(hit.answer.is_some()),
             answer: hit.answer.as_deref(),
         }
@@ -177,7 +181,11 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
         }
     };
     let answer = answer.text(text).warn(outcome.warnings.clone());
-    let answer = if format == Format::Lines { answer.data() } else { answer.paged() };
+    let answer = match outcome.found {
+        _ if format == Format::Lines => answer.data(),
+        SearchResults::Handoffs(_) => answer.paged(),
+        _ => answer.paged().quoting(),
+    };
     let answer = match outcome.found {
         SearchResults::Hits { widened: true, .. } => {
             answer.say("Nothing has all these words; this is what has one of them, in any form.")
@@ -207,7 +215,9 @@ fn hit_text(hit: &SearchHit, plan: bool, paint: Paint, width: usize) -> String {
     about.extend(hit.standing.ran_out.as_ref().map(|end| format::until(end, true)));
     about.extend(anchors::listed(&hit.standing.places).map(|places| safe::line(&places)));
     about.extend(format::disagreement(&hit.standing.rivals));
-    about.extend([cut(&safe::line(&envelope.ai), 24), format::date(&envelope.at)]);
+    about.push(cut(&safe::line(&envelope.ai), 24));
+    about.extend(format::signed_by(hit.standing.signer.as_ref()));
+    about.push(format::date(&envelope.at));
     about.extend(hit.standing.confirmed.as_ref().map(|by| format!("confirmed {}", day(&by.at))));
     about.extend(short_commit(envelope.commit.as_deref()));
     if hit.answer.is_some() {

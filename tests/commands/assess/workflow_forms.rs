@@ -164,7 +164,7 @@ fn a_users_template_changes_the_terminal_and_never_the_notes() {
     std::fs::create_dir(&templates).expect("a folder");
     std::fs::write(templates.join("handoff.md"), "MINE {{ h.context }}\n").expect("a template");
     repo.git(["config", "empirica.templateDir", templates.to_str().expect("UTF-8")]).ok();
-    assert_eq!(repo.run(["show"]).ok().out, "MINE C\n");
+    assert_eq!(repo.run(["show"]).ok().unfenced(), "MINE C\n");
     let json = repo.json(["handoff"]);
     assert!(json["markdown"].as_str().is_some_and(|text| text.contains("## What I Learned")), "{json}");
     assert_eq!(repo.run(["handoff"]).ok().out, "MINE C\n");

@@ -133,7 +133,7 @@ fn every_view_says_what_is_not_as_it_was() {
     let sandbox = Sandbox::new();
     let (repo, part, _) = anchored(&sandbox);
     let fresh = id(&repo.json(["finding", "needs a rest"]));
-    let text = |words: &[&str]| repo.run(words.iter().copied()).ok().out;
+    let text = |words: &[&str]| repo.run(words.iter().copied()).ok().unfenced();
     let before = text(&["resume"]);
     assert!(!before.contains("may no longer hold") && !before.contains("changed"), "{before}");
     for handed_over in [false, true] {
@@ -189,7 +189,7 @@ fn a_claim_can_hold_until_its_code_changes() {
     assert_eq!(repo.json(["show", &claim])["state"], "holds", "it only moved");
     repo.write("a.rs", &lines("LINE"));
     assert_eq!(repo.json(["show", &claim])["state"], "ran_out");
-    let shown = repo.run(["show", &claim]).ok().out;
+    let shown = repo.run(["show", &claim]).ok().unfenced();
     assert!(shown.starts_with("Held until its code changed.\nCode: a.rs:5 changed.\n"), "{shown}");
     let project = repo.json(["status", "--all"]);
     assert_eq!(project["findings"][0]["ran_out"], true, "{project}");

@@ -42,7 +42,7 @@ fn claims_about_the_lines_come_first_then_those_of_their_commits_then_handoffs()
     assert_eq!(about_it, [&dead_end, &elsewhere, &finding, &whole]);
     assert!(of_file.contains(&(decision, "commit".to_owned())), "{of_file:?}");
     assert!(of_file.iter().all(|(id, _)| *id != other), "{of_file:?}");
-    let text = repo.run(["why", "src/a.rs:11"]).ok().out;
+    let text = repo.run(["why", "src/a.rs:11"]).ok().unfenced();
     let first: Vec<&str> = text.lines().take(2).collect();
     assert!(
         first[0].starts_with("dead end ") && first[0].contains(" · src/a.rs:11 · ada · 2026-03-01 12:00 UTC · on "),

@@ -178,7 +178,7 @@ fn three_hundred_changed_artifacts_stay_within_every_budget_and_are_counted() {
         let kept = session["arrival"]["changed_artifacts"].as_array().map_or(0, Vec::len) as u64;
         assert_eq!(kept + session["omitted"]["changed_artifacts"].as_u64().unwrap(), 300, "{output}");
     }
-    for budget in [90, 130, 170, 250] {
+    for budget in [100, 130, 170, 250] {
         for form in [None, Some("--json")] {
             let limit = budget.to_string();
             let output = repo.run(["resume", "--budget", &limit].into_iter().chain(form)).ok().out;

@@ -22,7 +22,7 @@ fn an_assessment_of_another_session_displaces_no_handoff() {
     let second = repo.start("bob", "Look at the login");
     repo.json(["check", "-v", "know=.4,uncertainty=.9"]);
     for _ in ["while it is active", "when it has ended"] {
-        let answer = repo.run(["resume"]).ok().out;
+        let answer = repo.run(["resume"]).ok().unfenced();
         assert!(answer.starts_with(&format!("# Session {} by ada", &first[..8])), "{answer}");
         assert!(answer.contains("- mend it"), "{answer}");
         let line = format!(

@@ -10,7 +10,7 @@ const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
 const JOURNAL: &str = "refs/notes/empirica/data/journal";
 
 /// Makes an ssh key and lets the repository sign with it.
-fn ssh_key(repo: &Repo<'_>, name: &str) -> String {
+pub fn ssh_key(repo: &Repo<'_>, name: &str) -> String {
     let file = repo.place.path().join(name);
     let file = file.to_str().expect("UTF-8").to_owned();
     let mut make = repo.place.command("ssh-keygen", &repo.path);
@@ -22,7 +22,7 @@ fn ssh_key(repo: &Repo<'_>, name: &str) -> String {
 }
 
 /// Says in a repository which keys are whose.
-fn allow(repo: &Repo<'_>, signers: &[(&str, &str)]) {
+pub fn allow(repo: &Repo<'_>, signers: &[(&str, &str)]) {
     let file = repo.path.join(".git/signers");
     let lines: String = signers.iter().map(|(who, key)| format!("{who} {key}")).collect();
     fs::write(&file, lines).expect("a file");

@@ -236,7 +236,7 @@ fn the_note_has_the_full_report_if_configured() {
     assert_eq!(repo.note(HANDOFFS, &commit).matches("a fact that is long").count(), 20, "a digest is whole as well");
     repo.run(["handoff", "--next", "go on"]).ok();
     let note = repo.note(HANDOFFS, &commit);
-    let shown = repo.run(["show"]).ok().out;
+    let shown = repo.run(["show"]).ok().unfenced();
     let report = shown.split("\n## Since Then").next().expect("a report");
     for line in report.lines().skip(1).filter(|line| !line.starts_with("- **Commit:**")) {
         assert!(note.contains(line), "{line}: {note}");

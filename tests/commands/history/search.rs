@@ -129,7 +129,7 @@ fn a_hit_has_its_commit_its_time_its_score_and_the_passage_that_matches() {
     assert_eq!(hits(&ranked)[0]["text"], "axis", "{ranked}");
     assert!(scores.len() == 2 && scores[0] > scores[1], "{scores:?}");
 
-    let text = repo.run(["search", "tokens clock"]).ok().out;
+    let text = repo.run(["search", "tokens clock"]).ok().unfenced();
     assert!(
         text.starts_with(&format!("dead end {} · ada · 2026-03-01 12:00 UTC · {}\n", &dead[28..], &repo.head()[..8])),
         "{text}"
@@ -188,7 +188,7 @@ fn a_plan_shows_failures_first() {
     assert_eq!((all[0].as_str(), all[1].as_str(), all.len()), ("Mocking the clock", "Inject a clock", 5), "{all:?}");
     let json = repo.json(["search", "--plan", "clock", "--limit", "1"]);
     assert_eq!((&json["total_found"], &hits(&json)[0]["kind"]), (&5.into(), &"dead_end".into()));
-    let text = repo.run(["search", "--plan", "clock"]).ok().out;
+    let text = repo.run(["search", "--plan", "clock"]).ok().unfenced();
     assert!(text.starts_with("tried and FAILED ") && text.matches("FAILED").count() == 1, "{text}");
     assert!(!texts(&repo, &["--plan", "clock", "kind:finding"]).contains(&"Mocking the clock".to_owned()));
 }
@@ -441,7 +441,7 @@ fn hostile_texts_stay_data() {
             all.push(word);
             all
         }));
-        let out = out.ok().out;
+        let out = out.ok().unfenced();
         assert!(!out.contains(['\x1b', '\u{202e}', '\u{1}', '\u{2}']), "{out:?}");
         assert!(out.lines().all(|line| !line.starts_with(['#', 'c', '<'])), "{out}");
     }

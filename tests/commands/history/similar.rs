@@ -55,7 +55,7 @@ fn similar_sessions_are_listed_with_reasons_and_results() {
     assert_eq!(repo.json(["similar", "latest"])["about"]["id"], open.as_str());
     let json = repo.json(["similar", "flaky login", "--limit", "1"]);
     assert_eq!((sessions(&json).len(), &json["total_found"]), (1, &3.into()), "{json}");
-    let text = repo.run(["similar", "flaky login test"]).ok().out;
+    let text = repo.run(["similar", "flaky login test"]).ok().unfenced();
     assert!(text.contains("  shares: flaky, login, test\n") && text.contains("tried and FAILED: Guessing"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let ran = repo.run(["similar", "nothing of this kind"]).ok();

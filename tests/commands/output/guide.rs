@@ -6,7 +6,7 @@ use std::process::Command;
 
 use regex::{Captures, Regex};
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, unfenced};
 
 /// A shell block of a page, and the output that is written below it.
 #[derive(Debug)]
@@ -90,7 +90,8 @@ fn follow(name: &str) -> usize {
         let place = format!("{name}:{}\n{}", step.line, step.script);
         assert!(out.status.success(), "{place}\n{printed}\n{}", String::from_utf8_lossy(&out.stderr));
         let Some(expected) = step.output else { continue };
-        let lines: Vec<String> = printed.trim_end().lines().map(masked).collect();
+        // as on a terminal
+        let lines: Vec<String> = unfenced(&printed).trim_end().lines().map(masked).collect();
         assert!(fits(&expected, &lines), "{place}\nexpected:\n{}\nprinted:\n{printed}", expected.join("\n"));
         compared += 1;
     }

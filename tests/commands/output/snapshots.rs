@@ -35,7 +35,13 @@ fn both(name: &str, repo: &Repo<'_>, arguments: &[&str]) {
     let ran = repo.run(arguments);
     is(
         name,
-        &format!("$ git empirica {}\n{}--- stderr\n{}--- exit {}\n", arguments.join(" "), ran.out, ran.err, ran.code),
+        &format!(
+            "$ git empirica {}\n{}--- stderr\n{}--- exit {}\n",
+            arguments.join(" "),
+            ran.unfenced(),
+            ran.err,
+            ran.code
+        ),
     );
 }
 

@@ -69,7 +69,7 @@ fn a_newcomer_sees_the_work_of_both_clones_in_sections() {
     let place = Sandbox::new();
     let (repos, [ada, bob]) = two_clones(&place);
     let (ada, bob) = (&ada[..8], &bob[..8]);
-    let text = repos[0].run(["bootstrap", "--budget", "5000"]).ok().out;
+    let text = repos[0].run(["bootstrap", "--budget", "5000"]).ok().unfenced();
     let masked = regex::Regex::new(r"(?m)^- [0-9a-f]{8} ").expect("a pattern").replace_all(&text, "- <id> ");
     let head = &repos[0].head()[..8];
     let expected = format!(
@@ -171,7 +171,7 @@ fn the_next_commands_take_the_ids_that_are_shown() {
     repos[1].run(["resolve", &shown("Who owns the cluster?"), "Operations"]).ok();
     repos[1].run(["goal", "done", &shown("medium, own: Mail jobs are moved")]).ok();
     repos[1].run(["show", &shown("Mails are large")]).ok();
-    let handoff = repos[1].run(["show", &shown("(2026-03-01 12:00 UTC, on ")]).ok().out;
+    let handoff = repos[1].run(["show", &shown("(2026-03-01 12:00 UTC, on ")]).ok().unfenced();
     assert!(handoff.starts_with("# Handoff "), "{handoff}");
     repos[1].run(["session", "show", &shown("own, bob")]).ok();
     let json = all(&repos[1], &[]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::harness::{Repo, Sandbox, each, tokens};
+use crate::support::harness::{Repo, Sandbox, each, tokens, unfenced};
 
 const LISTS: [&str; 9] =
     ["active_sessions", "team", "goals", "unknowns", "findings", "dead_ends", "mistakes", "decisions", "handoffs"];
@@ -202,7 +202,7 @@ fn the_named_command_shows_everything() {
     for form in [&[][..], &["--json"]] {
         let out = repo.run([&["bootstrap"], form].concat()).ok().out;
         let command = match form {
-            [] => out.trim_end().rsplit("All of it: ").next().expect("a command").to_owned(),
+            [] => unfenced(&out).trim_end().rsplit("All of it: ").next().expect("a command").to_owned(),
             _ => serde_json::from_str::<Value>(&out).expect("one document")["omitted"]["command"]
                 .as_str()
                 .expect("a command")
@@ -224,7 +224,7 @@ fn the_named_command_shows_everything() {
     }
     // visible to the requesting session
     let out = repo.run(["bootstrap", "--ai", "agent-7"]).ok().out;
-    assert!(out.trim_end().ends_with(" --session 00000007"), "{out}");
+    assert!(unfenced(&out).trim_end().ends_with(" --session 00000007"), "{out}");
 }
 
 #[test]
@@ -282,6 +282,7 @@ fn texts_forge_no_structure_and_drive_no_terminal() {
             assert!(!line.starts_with("- 12345678"), "{line}");
             assert!(!outside_of_code(line).contains('<'), "nothing is a tag: {line}");
         }
+        let out = unfenced(&out);
         let known = ["# Project", "", "You are ", "- ", "Left out: "];
         let title = |line: &str| shown_titles().iter().any(|title| line == title) || line == "Working memory:";
         for line in out.lines() {

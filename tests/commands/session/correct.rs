@@ -60,7 +60,7 @@ fn a_claim_of_another_is_replaced_in_every_view() {
             assert_eq!((&held["state"], &held["replaces"]), (&json!("holds"), &json!([old])));
             assert_eq!(held["impact"], 0.9);
         });
-        let shown = repo.run(["show", &old]).ok().out;
+        let shown = repo.run(["show", &old]).ok().unfenced();
         assert!(
             shown.starts_with("No longer holds: bob replaced it with ") && shown.contains(": looked closer."),
             "{shown}"
@@ -93,7 +93,7 @@ fn a_claim_is_retracted_for_a_reason_and_confirmed_by_anyone() {
         assert_eq!(held["confirmed"]["commit"].as_str(), Some(repo.head().as_str()));
         assert_eq!(repo.json(["search", "kind:finding"])["hits"][0]["confirmed"], held["confirmed"]);
     });
-    assert!(repo.run(["show", &right]).ok().out.starts_with("Confirmed by bob on "));
+    assert!(repo.run(["show", &right]).ok().unfenced().starts_with("Confirmed by bob on "));
     let of_agents = repo.json(["metrics"])["agents"].clone();
     let corrected: Vec<(&Value, &Value)> = of_agents
         .as_array()
@@ -445,7 +445,7 @@ fn a_claim_holds_until_its_date_and_then_comes_last_with_a_mark() {
     assert_eq!(hits(later), [holds(&lasting), (short.clone(), "ran_out".to_owned())]);
     let shown = repo.json_with_env(&env, ["show", &short]);
     assert_eq!((&shown["state"], &shown["until"]), (&json!("ran_out"), &json!("2026-06-30T23:59:59Z")));
-    let text = repo.run_with_env(&env, ["show", &short]).ok().out;
+    let text = repo.run_with_env(&env, ["show", &short]).ok().unfenced();
     assert!(text.starts_with("Held until 2026-06-30 23:59 UTC.\n"), "{text}");
     let project = repo.json_with_env(&env, ["status", "--all"]);
     let findings = project["findings"].as_array().expect("findings");

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use crate::mcp::server::Client;
-use crate::support::harness::{Files, Repo, Sandbox, begin_with_commit, tokens};
+use crate::support::harness::{Files, Repo, Sandbox, begin_with_commit, tokens, unfenced};
 
 /// The context a starting session of Claude Code gets; empty if none.
 fn start_context(repo: &Repo<'_>, session: &str, source: &str) -> String {
@@ -145,8 +145,8 @@ fn a_start_shows_little_for_few_records_and_nothing_for_none() {
     assert!(tokens(&text) <= 60, "{} tokens: {text}", tokens(&text));
     let session = text.split(' ').nth(3).expect("an id").to_owned();
     assert_eq!(
-        text,
-        format!("git empirica: session {session} has started.\n\nOpen questions:\n- {id} ada: Who calls the hook?\n")
+        unfenced(&text),
+        format!("git empirica: session {session} has started.\nOpen questions:\n- {id} ada: Who calls the hook?\n")
     );
     assert_eq!(
         repo.json(["session", "show", &session])["session_id"],

@@ -76,7 +76,7 @@ fn pending_records_are_dropped_and_stored_ones_marked() {
         let text = undone(&repo);
         assert_eq!((&text["id"], &text["dropped"]), (&id.as_str().into(), &false.into()), "{text}");
         nowhere(&repo);
-        let shown = repo.run(["show", &id]).ok().out;
+        let shown = repo.run(["show", &id]).ok().unfenced();
         assert!(shown.starts_with("No longer holds: ada retracted it on ") && shown.contains(WORD), "{shown}");
         assert_eq!(repo.json(["show", &id])["state"], "retracted");
         repo.json(["flush"]);

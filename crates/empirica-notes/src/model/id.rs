@@ -4,6 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use sha2::{Digest as _, Sha256};
 use uuid::{NoContext, Timestamp, Uuid};
 
 /// The greatest lead over the local clock that an id may have to count for ordering, in milliseconds (24 h).
@@ -54,6 +55,25 @@ impl Id {
         Id(Uuid::new_v7(time).to_string())
     }
 
+    /// A new id with the time `ms` that only who knows `secret` can make: its last 40 bits are the hash of the secret and the
+    /// others.
+    pub fn sealed(ms: u64, secret: &[u8]) -> Self {
+        let random = Uuid::new_v4().into_bytes();
+        let bits = std::array::from_fn(|at| random[at % 5]);
+        let mut id = uuid::Builder::from_unix_timestamp_millis(ms, &bits).into_uuid().into_bytes();
+        let seal = seal(&id, secret);
+        id[SEALED..].copy_from_slice(&seal);
+        Id(Uuid::from_bytes(id).to_string())
+    }
+
+    /// Whether [`Id::sealed`] made it with this secret; of another id once in 2^40.
+    pub fn is_sealed_by(&self, secret: &[u8]) -> bool {
+        Uuid::try_parse(&self.0).is_ok_and(|id| {
+            let id = id.into_bytes();
+            id[SEALED..] == seal(&id, secret)
+        })
+    }
+
     /// The id with the time `ms` and these other bits: a function of its input.
     pub fn derived(ms: u64, bits: &[u8; 10]) -> Self {
         Id(uuid::Builder::from_unix_timestamp_millis(ms, bits).into_uuid().to_string())
@@ -75,6 +95,14 @@ impl Id {
     pub fn short(&self) -> &str {
         &self.0[self.0.len() - 8..]
     }
+}
+
+/// Where the hash in a sealed id begins.
+const SEALED: usize = 11;
+
+fn seal(id: &[u8; 16], secret: &[u8]) -> [u8; 5] {
+    let hash = Sha256::new().chain_update(b"empirica id\0").chain_update(secret).chain_update(&id[..SEALED]).finalize();
+    std::array::from_fn(|at| hash[at])
 }
 
 impl SessionId {
@@ -110,6 +138,23 @@ mod tests {
         assert_eq!(a.ms(), 1_700_000_000_123);
         assert_eq!(a.short().len(), 8);
         assert!(a.as_str().ends_with(a.short()));
+    }
+
+    #[test]
+    fn only_the_secret_makes_and_recognizes_a_sealed_id() {
+        let ids: Vec<Id> = (0..200).map(|_| Id::sealed(1_700_000_000_123, b"secret")).collect();
+        for id in &ids {
+            assert!(Id::parse(id.as_str()).is_some() && id.ms() == 1_700_000_000_123, "{id}");
+            assert!(id.is_sealed_by(b"secret") && !id.is_sealed_by(b"Secret"), "{id}");
+        }
+        let mut shorts: Vec<&str> = ids.iter().map(Id::short).collect();
+        shorts.sort_unstable();
+        shorts.dedup();
+        assert_eq!(shorts.len(), 200);
+        assert!(!Id::at(1_700_000_000_123).is_sealed_by(b"secret"));
+        let (head, tail) = ids[0].as_str().split_at(30);
+        let other = if tail.starts_with('0') { "1" } else { "0" };
+        assert!(!Id::parse(&format!("{head}{other}{}", &tail[1..])).unwrap().is_sealed_by(b"secret"));
     }
 
     #[test]

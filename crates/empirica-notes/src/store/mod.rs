@@ -339,7 +339,13 @@ impl<'a> Store<'a> {
         };
         let ms = crate::model::id::next_ms(self.now_ms(), newest);
         self.newest_ms.set(ms);
-        Id::at(ms)
+        self.paths.secret().map_or_else(|| Id::at(ms), |secret| Id::sealed(ms, secret))
+    }
+
+    /// Whether this clone made a record with this id. Anybody can copy an id: who made the record is known only if no other has
+    /// it.
+    pub fn made(&self, id: &Id) -> bool {
+        self.paths.secret().is_some_and(|secret| id.is_sealed_by(secret))
     }
 }
 

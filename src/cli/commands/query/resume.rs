@@ -18,8 +18,8 @@ pub struct Resume {
     /// The detail of each session
     #[arg(long, value_name = "LEVEL", default_value = "summary", value_parser = named(Detail::ALL, Detail::name))]
     pub detail: Detail,
-    /// Most tokens of the whole answer, 50 or more
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(50..))]
+    /// Most tokens of the whole answer, 100 or more
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..))]
     pub budget: Option<u32>,
     #[command(flatten)]
     pub filter: Filter,

@@ -7,6 +7,7 @@ use crate::render::answer::Answer;
 use crate::render::budget::OutputForm;
 use crate::render::format::duration;
 use crate::render::pairs::Pairs;
+use crate::render::safe::Fence;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::text::tokens;
@@ -43,7 +44,7 @@ impl Cost {
         let outcome = ResumeOutcome { sessions, assessed_since: None, ai: None, warnings: Vec::new() };
         let mut printed =
             |form: OutputForm| resume::view::answer(&outcome, ResumeForm { detail, budget: None, form }, terminal);
-        let text = tokens::count(&printed(OutputForm::Text)?.text, exact);
+        let text = tokens::count(&Fence::default().around(&printed(OutputForm::Text)?.text), exact);
         let json = tokens::count(&safe::json(&printed(OutputForm::Json)?.document(&Shell).into()), exact);
         Ok(Cost { text, json, replaces: resumed.transcript_tokens })
     }

@@ -7,15 +7,15 @@ pub mod trust;
 pub mod view;
 
 use crate::context::claims::Standing;
+use crate::context::claims::signed::{self, Verification};
 use crate::context::handoffs::{ListedHandoff, newest, of_session};
 use crate::context::names::NamedObject;
 use crate::context::{CommandContext, claims, names};
 use crate::index::HandoffQuery;
+use crate::use_cases::handoff::arrival;
 use crate::use_cases::handoff::arrival::fold::Arrival;
 use crate::use_cases::handoff::receive::accept;
 use crate::use_cases::handoff::receive::accept::ReceivedHandoff;
-use crate::use_cases::handoff::sign::Verification;
-use crate::use_cases::handoff::{arrival, sign};
 use crate::use_cases::history::show::committer::{Committed, Committers};
 use crate::use_cases::session::lifecycle::ShownSession;
 use empirica_notes::error::{Error, Kind, Result, empirica, text};
@@ -62,7 +62,7 @@ pub fn run(context: &CommandContext<'_>, name: Option<&str>, verify: bool) -> Re
                 .suggest("Name a handoff of the list.")
                 .command(empirica("handoff list")));
         };
-        trust.verification = Some(sign::verify(context, &listed.envelope.id)?);
+        trust.verification = Some(signed::verify(context, &listed.envelope.id)?);
     }
     Ok((shown, warnings))
 }

@@ -24,6 +24,9 @@ pub struct StateView<'a> {
     replaces: &'a [Id],
     /// Other claims that replace one of these, and hold.
     disagrees_with: &'a [Id],
+    /// Who vouches for it by a signature that git accepts: of it, or of a handoff of its session that quotes it; absent without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed_by: Option<&'a str>,
 }
 
 /// Who replaced or retracted a record.
@@ -54,6 +57,7 @@ impl<'a> From<&'a Standing> for StateView<'a> {
             confirmed: standing.confirmed.as_ref().map(EnvelopeView::from),
             replaces: &standing.replaces,
             disagrees_with: &standing.rivals,
+            signed_by: standing.signer.as_deref(),
         }
     }
 }
@@ -73,6 +77,9 @@ fn state_text(standing: &Standing) -> String {
     }
     if let Some(by) = &standing.confirmed {
         add(format!("Confirmed by {}.", format::origin(by)));
+    }
+    if let Some(signed) = format::signed_by(standing.signer.as_ref()) {
+        add(format!("{}.", signed.replacen('s', "S", 1)));
     }
     let names = |ids: &[Id]| ids.iter().map(Id::short).collect::<Vec<_>>().join(", ");
     if !standing.replaces.is_empty() {

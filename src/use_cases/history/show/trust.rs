@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context::claims::signed::{CheckedSignature, SignatureState, Verification};
 use crate::render::answer::Answer;
 use crate::render::safe;
-use crate::use_cases::handoff::sign::{CheckedSignature, SignOutcome, SignatureState, Verification};
+use crate::use_cases::handoff::sign::SignOutcome;
 use crate::use_cases::history::show::committer::{Committed, Committers};
 use empirica_notes::error::{Error, empirica};
 use empirica_notes::model::Id;

@@ -88,11 +88,11 @@ fn no_compact(why: &str) -> Error {
 
 /// With `--format json`, the text is the document.
 fn as_text(mut answer: Answer, format: Format) -> Result<Answer> {
-    if format == Format::Json {
-        answer.text = safe::json(&Value::Object(answer.json.clone())) + "\n";
-        answer = answer.data();
+    if format != Format::Json {
+        return Ok(answer.quoting());
     }
-    Ok(answer)
+    answer.text = safe::json(&Value::Object(answer.json.clone())) + "\n";
+    Ok(answer.data())
 }
 
 fn commit_answer(

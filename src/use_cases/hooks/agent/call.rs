@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::render::safe::Fence;
 use crate::render::template::Templates;
 use crate::use_cases::hooks::agent;
 use crate::use_cases::hooks::agent::event::{self, HookEvent, HookKind};
@@ -13,7 +14,7 @@ use crate::use_cases::setup::agents;
 use crate::use_cases::setup::agents::entries::entry;
 use empirica_notes::env::Env;
 use empirica_notes::git::Repository;
-use empirica_notes::store::Render;
+use empirica_notes::store::{Paths, Render};
 use empirica_transcripts::model::Agent;
 
 /// Largest input in bytes; a longer one is unreadable.
@@ -52,7 +53,8 @@ pub fn run(
     }
     let inject = agent::run(&env, &repo, render, &event, payload.to_string().as_bytes())?;
     let mut templates = Templates::for_terminal(repo.config_path("empirica.templateDir"));
-    event::answer(&event, &view::text(&inject, &mut templates).unwrap_or_default())
+    let fence = Fence::of(&Paths::new(&repo, &env));
+    event::answer(&event, &view::text(&inject, &fence, &mut templates).unwrap_or_default())
 }
 
 /// The folder of the project, from the agent's environment, else from the event.

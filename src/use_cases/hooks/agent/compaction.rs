@@ -36,7 +36,7 @@ pub fn after(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: 
 
     // all but this snapshot is in the index
     context.index_cache.keep();
-    let outcome = compaction::run(context, &taken, Extent::BRIEF)?;
+    let outcome = compaction::run(context, &taken, Extent::unasked(context))?;
     let gate = gate(&context.index()?.session(&taken.session_id)?, &taken.session_id, WINDOW);
     Ok(Some(Injection::Compacted(Box::new(taken), Box::new(outcome), gate)))
 }

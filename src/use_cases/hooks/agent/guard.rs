@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::{CommandContext, active};
+use crate::render::safe::Fence;
 use crate::use_cases::hooks::agent::background::is_in_background;
 use crate::use_cases::hooks::agent::event::HookEvent;
 use crate::use_cases::hooks::agent::event_session;
@@ -37,7 +38,7 @@ pub fn on_touch(context: &CommandContext<'_>, event: &HookEvent, files: &[String
         let envelope = &record.envelope;
         envelope.session.as_ref() == Some(&session) || told.contains(envelope.id.as_str())
     })?;
-    let (text, shown) = view::known(&known);
+    let (text, shown) = view::known(&known, &Fence::of(context.store.paths()));
     active::give(context, &session, shown.iter().map(|id| id.as_str()));
     Ok((!shown.is_empty()).then_some(Injection::Known(text)))
 }

@@ -28,6 +28,8 @@ pub struct SessionBrief {
     pub project: ProjectOverviewOutcome,
     /// The newest handoff, and its state.
     pub handed: Option<(ListedHandoff, Arrival)>,
+    /// Who vouches for that handoff by a signature that git accepts.
+    pub signer: Option<String>,
     /// Whether it continues an earlier one.
     pub continues: bool,
     /// The confidence gate; for a new session, the one before its start, if that was unsafe.

@@ -1,5 +1,7 @@
 //! The start of a session: what its agent is told.
 
+use crate::context::claims::inject::{self, Inject};
+use crate::context::claims::signed::signers;
 use crate::context::handoffs::ListedHandoff;
 use crate::context::{CommandContext, handoffs};
 use crate::fold::assessment::drift::WINDOW;
@@ -62,12 +64,13 @@ pub fn on_session_start(
         // which finds the session by the agent's ID
         in_new_process(context, event, payload)?;
     }
-    let Some(Project { overview, handed, gate }) = read.transpose()? else { return Ok(None) };
+    let Some(Project { overview, handed, signer, gate }) = read.transpose()? else { return Ok(None) };
     Ok(Some(Injection::Session(Box::new(SessionBrief {
         session: id,
         continues: continues || source == StartSource::Resume,
         project: overview,
         handed,
+        signer,
         gate,
         lacks_setup,
         budget,
@@ -78,13 +81,14 @@ struct Project {
     overview: ProjectOverviewOutcome,
     /// The newest handoff with what changed since.
     handed: Option<(ListedHandoff, Arrival)>,
+    signer: Option<String>,
     gate: Option<Gate>,
 }
 
 fn read(context: &CommandContext<'_>, event: &HookEvent) -> Result<Project> {
     let known = event_session::known(context, event)?;
     let index = context.index()?;
-    let handoff = handoffs::newest(&index, &HandoffQuery::default())?;
+    let handoff = newest_handoff(context, &index)?;
     // it takes as long as the rest
     let changes = handoff.as_ref().map(|handoff| PendingChanges::start(context, &[handoff]));
     let before = handoff.as_ref().and_then(|listed| listed.envelope.session.as_ref());
@@ -95,12 +99,29 @@ fn read(context: &CommandContext<'_>, event: &HookEvent) -> Result<Project> {
         (None, None) => None,
     };
     let own = known.filter(|session| session.is_active).map(|session| session.id);
-    let overview = project_overview::read(context, own, Extent::BRIEF)?;
+    let overview = project_overview::read(context, own, Extent::unasked(context))?;
     let arrival = match changes {
-        Some(changes) => changes.read(context)?.0.pop(),
+        Some(changes) => changes.read_unasked(context)?.0.pop(),
         None => None,
     };
-    Ok(Project { overview, handed: handoff.zip(arrival), gate })
+    let record = handoff.as_ref().map(ListedHandoff::record);
+    let signer = signers(context, &record)?.into_values().next();
+    Ok(Project { overview, handed: handoff.zip(arrival), signer, gate })
+}
+
+/// Most handoffs that are looked through for one that `empirica.inject` admits.
+const LOOKED_THROUGH: usize = 50;
+
+/// The newest handoff that the agent may be told of.
+fn newest_handoff(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Option<ListedHandoff>> {
+    if Inject::configured(context.repo) == Inject::All {
+        return handoffs::newest(index, &HandoffQuery::default());
+    }
+    let works = HandoffQuery { works: true, ..HandoffQuery::default() };
+    let newest = handoffs::in_force(context, &works, LOOKED_THROUGH)?;
+    let mut admitted = index.ids(newest.iter().map(|listed| &listed.envelope.id))?;
+    inject::admit(context, &mut admitted)?;
+    Ok(newest.into_iter().find(|listed| admitted.get(&listed.envelope.id).is_some()))
 }
 
 /// The gate of a session; without an assessment, that of the one that it continues.

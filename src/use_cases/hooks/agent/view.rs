@@ -4,6 +4,7 @@ use crate::context::claims::anchors::listed;
 use crate::fold::assessment::gate::Gate;
 use crate::render::budget::{self, BudgetList, Keep, LEAST, OutputForm, Shortening};
 use crate::render::drift::drift_line;
+use crate::render::safe::Fence;
 use crate::render::template::Templates;
 use crate::render::{format, safe};
 use crate::text::tokens;
@@ -19,14 +20,14 @@ use empirica_notes::error::{Result, empirica};
 use empirica_notes::model::Id;
 
 /// The text for the model; may be empty.
-pub fn text(inject: &Injection, templates: &mut Templates) -> Result<String> {
+pub fn text(inject: &Injection, fence: &Fence, templates: &mut Templates) -> Result<String> {
     Ok(match inject {
-        Injection::Session(brief) => session_brief(brief, templates)?,
+        Injection::Session(brief) => session_brief(brief, fence, templates)?,
         Injection::Known(text) => text.clone(),
         Injection::Compacted(taken, outcome, gate) => {
-            let block =
-                compaction::view::answer(taken, outcome, compaction::view::BUDGET, OutputForm::Text, templates)?.text;
-            format!("git empirica: session {} continues.\n{}\n{block}", taken.session_id, drift(gate))
+            let budget = compaction::view::BUDGET - safe::FENCE;
+            let block = compaction::view::answer(taken, outcome, budget, OutputForm::Text, templates)?.text;
+            format!("git empirica: session {} continues.\n{}{}", taken.session_id, drift(gate), fence.around(&block))
         }
         Injection::Unsafe(id, gate) => format!(
             "git empirica: the last CHECK of session {id} was not safe to act on. {}\nBefore acting, log the real changes as \
@@ -43,9 +44,10 @@ const GUARD_ENTRY: usize = 80;
 const GUARD_PLACES: usize = 30;
 
 /// What is known of files within its budget, and which records it tells.
-pub fn known(known: &[Known]) -> (String, Vec<&Id>) {
-    let mut out = "git empirica: logged before about this code:\n".to_owned();
-    let mut left = GUARD - tokens::estimate(&out);
+pub fn known<'k>(known: &'k [Known], fence: &Fence) -> (String, Vec<&'k Id>) {
+    let head = "git empirica: what was logged about this code.\n";
+    let mut out = String::new();
+    let mut left = GUARD - tokens::estimate(head) - safe::FENCE;
     let mut told = Vec::new();
     for one in known {
         let mut line = entry(one);
@@ -58,7 +60,7 @@ pub fn known(known: &[Known]) -> (String, Vec<&Id>) {
         out.push_str(&line);
         told.push(&one.record.envelope.id);
     }
-    (if told.is_empty() { String::new() } else { out }, told)
+    (if told.is_empty() { String::new() } else { format!("{head}{}", fence.around(&out)) }, told)
 }
 
 /// A record on one line: what it is, whose, when, where, whether it still holds, and its text.
@@ -75,17 +77,17 @@ fn entry(known: &Known) -> String {
     let about: Vec<String> = places.into_iter().chain(over).chain(format::disagreement(&standing.rivals)).collect();
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
     let text = search::why::view::whole(record);
-    format!(
-        "{kind} {id} of {}, {}{about}: {}",
-        sections::name(&record.envelope.ai),
-        safe::words(&day),
-        safe::words(&text)
-    )
+    let by: Vec<String> = [sections::name(&record.envelope.ai)]
+        .into_iter()
+        .chain(format::signed_by(standing.signer.as_ref()))
+        .chain([safe::words(&day)])
+        .collect();
+    format!("{kind} {id} of {}{about}: {}", by.join(", "), safe::words(&text))
 }
 
 /// The text for a session that starts or resumes: the most useful entries within its budget, and a count of the others.
 /// Empty without content.
-fn session_brief(brief: &SessionBrief, templates: &mut Templates) -> Result<String> {
+fn session_brief(brief: &SessionBrief, fence: &Fence, templates: &mut Templates) -> Result<String> {
     let steps = brief.handed.iter().flat_map(|(listed, arrival)| remaining(&listed.handoff, arrival).next_steps);
     let lists = sections::start(&brief.project.overview, steps.collect());
     let has_moved = brief.gate.as_ref().is_some_and(|gate| !drift(gate).is_empty());
@@ -96,41 +98,44 @@ fn session_brief(brief: &SessionBrief, templates: &mut Templates) -> Result<Stri
     let lists = budget::truncated(&lists, room / LEAST);
     let fits = |text: &String| project_overview::view::cost(text) <= room;
     if lists.iter().all(|list| list.omitted == 0)
-        && let Some(whole) = Some(assembled(brief, &lists, false, "")).filter(fits)
+        && let Some(whole) = Some(assembled(brief, fence, &lists, false, "")).filter(fits)
     {
         return Ok(whole);
     }
     let command = project_overview::view::command_for_all(&brief.project, templates)?.to_string();
     let steps = [(Shortening::Texts((room / 16).max(24)), Keep::Musts)];
     let shown = budget::fit(&lists, OutputForm::Text, &steps, |lists, _, less| {
-        Ok(Some(assembled(brief, &lists, less, &command)).filter(fits))
+        Ok(Some(assembled(brief, fence, &lists, less, &command)).filter(fits))
     })?;
     Ok(shown.unwrap_or_default())
 }
 
-fn assembled(brief: &SessionBrief, lists: &[BudgetList], shortened: bool, command: &str) -> String {
+fn assembled(brief: &SessionBrief, fence: &Fence, lists: &[BudgetList], shortened: bool, command: &str) -> String {
     let word = if brief.continues { "continues" } else { "has started" };
     let mut out = format!("git empirica: session {} {word}.\n", brief.session.short());
     out.extend(brief.gate.as_ref().map(drift));
     if brief.lacks_setup {
         out.push_str(&format!("git push does not send what you log here until someone runs {}.\n", empirica("init")));
     }
+    let mut records = String::new();
     let since = brief.handed.as_ref().map(|(listed, arrival)| {
         let (ai, id) = (sections::name(&listed.envelope.ai), listed.envelope.id.short());
+        let signed = format::signed_by(brief.signer.as_ref()).map(|signed| format!(", {signed}")).unwrap_or_default();
         let task = Some(safe::words(&resume::view::shortened(&listed.handoff.task))).filter(|task| !task.is_empty());
         let task = task.map(|task| format!(": {task}")).unwrap_or_default();
-        out.push_str(&format!("Last handed over by {ai}{task} ({})\n", empirica("show").arg(id)));
+        records.push_str(&format!("Last handed over by {ai}{signed}{task} ({})\n", empirica("show").arg(id)));
         arrival::view::packed(arrival, Detail::Summary, Shortening::Musts(24, 16), OutputForm::Text).text
     });
     for list in lists.iter().filter(|list| !list.entries.is_empty()) {
         let entries: String = list.entries.iter().map(|entry| format!("- {}\n", entry.text)).collect();
-        out.push_str(&format!("\n{}:\n{entries}", list.title));
+        records.push_str(&format!("\n{}:\n{entries}", list.title));
     }
     let mut left = budget::omitted_texts(lists);
-    out.extend(since.filter(|since| !since.is_empty()).map(|since| format!("\n{since}\n")));
+    records.extend(since.filter(|since| !since.is_empty()).map(|since| format!("\n{since}\n")));
+    out.push_str(&fence.around(&records));
     left.extend(shortened.then(|| "the rest of shortened texts".to_owned()));
     if !left.is_empty() {
-        out.push_str(&format!("\nLeft out: {}. All of it: {command}\n", left.join(", ")));
+        out.push_str(&format!("Left out: {}. All of it: {command}\n", left.join(", ")));
     }
     out
 }

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::claims::anchors::{Anchors, Place, Spot, earlier_names, parsed};
-use crate::context::claims::{Standing, standings};
+use crate::context::claims::{Standing, inject, standings};
 use crate::context::{CommandContext, handoffs};
 use crate::index::HandoffQuery;
 use empirica_notes::error::{Error, Result, empirica};
@@ -110,7 +110,7 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
 }
 
 /// What is known of these files, by claims about them and claims whose texts name one, best first: what an agent should know before
-/// it changes them. Without those that `skips`. Files that were renamed are known by their earlier names only if these were looked
+/// it changes them. Without those that `skips`, and that `empirica.inject` keeps from it. Files that were renamed are known by their earlier names only if these were looked
 /// for since HEAD and git's index changed.
 pub fn before_change(
     context: &CommandContext<'_>,
@@ -120,7 +120,8 @@ pub fn before_change(
     let index = context.index()?;
     let mut found = Found::default();
     let earlier = earlier_names(context, paths);
-    let claims = index.anchored_in(paths.iter().chain(&earlier).map(String::as_str))?;
+    let mut claims = index.anchored_in(paths.iter().chain(&earlier).map(String::as_str))?;
+    inject::admit(context, &mut claims)?;
     let places = Anchors::new(context).of(claims.records().filter(|record| !skips(record)))?;
     for record in claims.records() {
         let is_here = |place: &Place| paths.contains(&place.present().path);
@@ -128,7 +129,8 @@ pub fn before_change(
             found.add(record, Relation::About);
         }
     }
-    let naming = index.mentioning(paths.iter().map(String::as_str), NAMING)?;
+    let mut naming = index.mentioning(paths.iter().map(String::as_str), NAMING)?;
+    inject::admit(context, &mut naming)?;
     naming.records().filter(|record| !skips(record)).for_each(|record| found.add(record, Relation::Names));
     ranked(context, found, TOLD)
 }

@@ -51,6 +51,9 @@ struct KnownView<'a> {
     anchors: &'a [Place],
     /// Other claims that replace the same one.
     disagrees_with: &'a [Id],
+    /// Who vouches for it by a signature that git accepts; absent without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed_by: Option<&'a str>,
 }
 
 impl<'a> From<&'a Known> for KnownView<'a> {
@@ -67,19 +70,21 @@ impl<'a> From<&'a Known> for KnownView<'a> {
             confirmed: standing.confirmed.as_ref().map(EnvelopeView::from),
             anchors: &standing.places,
             disagrees_with: &standing.rivals,
+            signed_by: standing.signer.as_deref(),
         }
     }
 }
 
 /// The entries that fit into `budget` tokens, the first always.
 pub fn answer(outcome: &WhyOutcome, budget: usize, form: OutputForm) -> Answer {
-    let mut left = budget;
+    let mut left = budget.saturating_sub(if form == OutputForm::Text { safe::FENCE } else { 0 });
+    let all = left;
     let mut fits = |tokens: usize| match left.checked_sub(tokens) {
         Some(rest) => {
             left = rest;
             true
         }
-        None => std::mem::replace(&mut left, 0) == budget,
+        None => std::mem::replace(&mut left, 0) == all,
     };
     let texts: Vec<String> = outcome.known.iter().map(text).collect();
     let kept = outcome.known.iter().zip(&texts).take_while(|(known, text)| match form {
@@ -96,7 +101,7 @@ pub fn answer(outcome: &WhyOutcome, budget: usize, form: OutputForm) -> Answer {
     let answer = Answer::new(WhyView { spot: &outcome.spot, known, omitted }).text(out).warn(outcome.warnings.clone());
     match outcome.known.is_empty() {
         true => answer.say(format!("Nothing is known of {}.", safe::line(&outcome.spot.text()))),
-        false => answer.paged(),
+        false => answer.paged().quoting(),
     }
 }
 
@@ -113,7 +118,9 @@ pub fn text(known: &Known) -> String {
     about.extend(listed(&standing.places).map(|places| safe::line(&places)));
     about.extend(standing.ran_out.as_ref().map(|end| format::until(end, true)));
     about.extend(format::disagreement(&standing.rivals));
-    about.extend([safe::line(&envelope.ai), format::date(&envelope.at)]);
+    about.push(safe::line(&envelope.ai));
+    about.extend(format::signed_by(standing.signer.as_ref()));
+    about.push(format::date(&envelope.at));
     about.extend(standing.confirmed.as_ref().map(|by| format!("confirmed by {}", safe::line(&by.ai))));
     about.extend(format::short_commit(envelope.commit.as_deref()).map(|commit| format!("on {commit}")));
     format!("{}\n  {}\n", about.join(" · "), safe::line(&whole(record)))

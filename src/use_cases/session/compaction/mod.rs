@@ -3,6 +3,7 @@
 pub mod view;
 
 use crate::context::CommandContext;
+use crate::context::claims::inject;
 use crate::context::records::gather_from;
 use crate::fold::session_records::SessionRecords;
 use crate::use_cases::checkpoint::compare::changes::HistoryBetween;
@@ -30,7 +31,10 @@ pub struct CompactionOutcome {
 pub fn run(context: &CommandContext<'_>, taken: &Taken, extent: Extent) -> Result<CompactionOutcome> {
     let project = project_overview::read(context, Some(taken.session_id.clone()), extent)?;
     let index = context.index()?;
-    let scan = index.ids(&taken.checkpoint.compared_with)?;
+    let mut scan = index.ids(&taken.checkpoint.compared_with)?;
+    if extent.is_unasked {
+        inject::admit(context, &mut scan)?;
+    }
     let earlier = scan.entries().next().and_then(|entry| match &entry.record.body {
         Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&entry.record.envelope, checkpoint)),
         _ => None,

@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::context::active;
 use crate::context::claims;
 use crate::context::claims::anchors::Anchors;
+use crate::context::claims::inject::{self, Inject};
+use crate::context::claims::signed::signers;
 use crate::context::handoffs::newest as newest_handoff;
 use crate::context::{CommandContext, names};
 use crate::index::{HandoffQuery, Index, RecordQuery};
@@ -42,13 +44,23 @@ pub struct Extent {
     claims: usize,
     /// The most active sessions, and agents, each with its newest session and its handoff.
     sessions: usize,
+    /// Whether only what `empirica.inject` admits is read.
+    pub is_unasked: bool,
 }
 
 impl Extent {
     /// Older findings have less than a sixth of their importance.
-    pub const WHOLE: Self = Extent { claims: 250, sessions: usize::MAX };
-    /// For some hundred tokens, for which an agent waits: its own session, and claims.
-    pub const BRIEF: Self = Extent { claims: 8, sessions: 0 };
+    pub const WHOLE: Self = Extent { claims: 250, sessions: usize::MAX, is_unasked: false };
+
+    /// For some hundred tokens that an agent waits for and did not ask for: its own session, and claims.
+    pub fn unasked(context: &CommandContext<'_>) -> Self {
+        let claims = match Inject::configured(context.repo) {
+            Inject::All => 8,
+            // few of the newest may be admitted
+            Inject::Signed | Inject::Mine => Self::WHOLE.claims,
+        };
+        Extent { claims, sessions: 0, is_unasked: true }
+    }
 }
 
 /// Reads the state of the project for the session that the user named, else for the active one here. A repository without records
@@ -72,7 +84,8 @@ fn read_for(
     let mut warnings = context.store.reconcile();
     let index = context.index()?;
     let own = own(&index, &mut warnings)?;
-    let scan = overview_records(&index, own.as_ref(), extent)?;
+    let mut scan = overview_records(&index, own.as_ref(), extent)?;
+    let is_whole = !extent.is_unasked || inject::admit(context, &mut scan)?;
     let mut sessions = BTreeMap::new();
     for id in scan.records().filter_map(|record| record.envelope.session.as_ref()) {
         if !sessions.contains_key(id)
@@ -90,13 +103,21 @@ fn read_for(
         }
     }
     for kind in CLAIMS.into_iter().chain(OPEN) {
-        overview.unread.insert(kind, index.count_open(kind)?.saturating_sub(extent.claims));
+        let unread = if is_whole { index.count_open(kind)?.saturating_sub(extent.claims) } else { 0 };
+        overview.unread.insert(kind, unread);
     }
     let replacing = index.replacing()?;
     let rivals = |id: &Id| if replacing.contains(id) { index.rivals(id) } else { Ok(Vec::new()) };
-    let places = Anchors::new(context).of(records.iter().copied().filter(|record| claims::is_claim(&record.body)))?;
-    overview.set_states(places, |until, places| claims::has_run_out(context, until, places), rivals)?;
-    let memory = load_memory(&index, &overview)?;
+    let claims: Vec<&Record> = records.iter().copied().filter(|record| claims::is_claim(&record.body)).collect();
+    let places = Anchors::new(context).of(claims.iter().copied())?;
+    let signers = signers(context, claims)?;
+    overview.set_states(places, signers, |until, places| claims::has_run_out(context, until, places), rivals)?;
+    let mut remembered = memory_records(&index)?;
+    if !is_whole {
+        inject::admit(context, &mut remembered)?;
+    }
+    let current = overview.active_sessions.iter().find(|active| active.own).or(overview.active_sessions.first());
+    let memory = memory::memory(remembered.records(), current.and_then(|active| active.task.clone()));
     Ok(ProjectOverviewOutcome { overview, memory, named: false, warnings })
 }
 
@@ -122,15 +143,14 @@ fn overview_records(index: &Index<'_>, own: Option<&SessionId>, extent: Extent) 
     Ok(out)
 }
 
-/// The last decisions, the findings in memory, and the task of the requesting session, else of the active one seen last.
-fn load_memory(index: &Index<'_>, overview: &Overview) -> Result<Memory> {
+/// The last decisions and the findings in memory.
+fn memory_records(index: &Index<'_>) -> Result<Scan> {
     let newest = RecordQuery { newest: Some(2 * memory::DECISIONS), ..RecordQuery::default() };
     let mut scan = index.kinds(&["decision"], newest)?;
     for kind in MEMORY {
         scan.merge(index.memory(kind, 2 * memory::TEXTS)?);
     }
-    let own = overview.active_sessions.iter().find(|active| active.own).or(overview.active_sessions.first());
-    Ok(memory::memory(scan.records(), own.and_then(|active| active.task.clone())))
+    Ok(scan)
 }
 
 /// The session that `--session` names, or `EMPIRICA_SESSION` without `--ai`, else the newest active one here of the named

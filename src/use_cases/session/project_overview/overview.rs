@@ -183,6 +183,9 @@ pub struct DatedClaim<T> {
     /// Other claims that replace the same one; absent without.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disagrees_with: Vec<Id>,
+    /// Who vouches for it by a signature that git accepts; absent without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed_by: Option<String>,
     #[serde(flatten)]
     pub body: T,
     /// Whether the requesting session logged it.
@@ -191,11 +194,12 @@ pub struct DatedClaim<T> {
 }
 
 impl Overview {
-    /// Sets of each claim its places in the code, whether its time is over, and those that it disagrees with; in each list, what
-    /// is over comes last, and before that what is about changed code.
+    /// Sets of each claim its places in the code, its signer, whether its time is over, and those that it disagrees with; in each
+    /// list, what is over comes last, and before that what is about changed code.
     pub fn set_states(
         &mut self,
         mut places: BTreeMap<Id, Vec<Place>>,
+        mut signers: BTreeMap<Id, String>,
         has_run_out: impl Fn(&str, &[Place]) -> bool,
         rivals: impl Fn(&Id) -> Result<Vec<Id>>,
     ) -> Result<()> {
@@ -205,6 +209,7 @@ impl Overview {
                     claim.anchors = places.remove(&claim.id).unwrap_or_default();
                     claim.ran_out = claim.until.as_deref().is_some_and(|until| has_run_out(until, &claim.anchors));
                     claim.disagrees_with = rivals(&claim.id)?;
+                    claim.signed_by = signers.remove(&claim.id);
                 }
                 // the sort is stable
                 self.$list.sort_by_key(|claim| (claim.ran_out, claim.anchors.iter().any(|place| place.state.is_lost())));)*
@@ -493,6 +498,7 @@ fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record)
             ran_out: false,
             anchors: Vec::new(),
             disagrees_with: Vec::new(),
+            signed_by: None,
             body: kind(record)?,
             own: own.is_some() && envelope.session.as_ref() == own,
         })

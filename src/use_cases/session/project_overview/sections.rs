@@ -262,7 +262,8 @@ fn claim<T: Serialize>(
     let places = anchors::listed(&claim.anchors).map(|places| safe::words(&places));
     let details = parenthesis([places, end, rivals, times(claim.count)].into_iter().chain(details));
     let author = if claim.own { "own".to_owned() } else { name(&claim.ai_id) };
-    let text = format!("{} {author}: {}{details}", claim.id.short(), safe::words(text));
+    let signed = format::signed_by(claim.signed_by.as_ref()).map(|signed| format!(", {signed}")).unwrap_or_default();
+    let text = format!("{} {author}{signed}: {}{details}", claim.id.short(), safe::words(text));
     both(text, Some(claim.id.short()), claim, brief_keys, claim.own)
 }
 

@@ -141,13 +141,14 @@ pub fn answer(
 ) -> Result<Answer> {
     let document = |json: Map<String, Value>| Answer::new(json).warn(outcome.warnings.clone()).counted();
     let frame = match form {
-        OutputForm::Text => 0,
+        OutputForm::Text => safe::FENCE,
         OutputForm::Json => cost(&safe::json(&document(Map::new()).document(&Shell).into())),
     };
     // short texts can take a little more than estimated
     let room = (budget - budget / 25 - 2).saturating_sub(frame);
     let fitted = within(outcome, room, frame, form, terminal)?;
     let answer = document(fitted.json).text(fitted.text);
+    let answer = if outcome.overview.sessions > 0 { answer.quoting() } else { answer };
     Ok(answer.remedy("/message", nothing()).remedy("/omitted/command", fitted.command))
 }
 
@@ -202,7 +203,9 @@ fn within(
     if spent <= room {
         return Ok(whole);
     }
-    project.command = command(outcome, enough(spent, frame), form);
+    // the command shows it alone
+    let alone = if form == OutputForm::Text { safe::FENCE } else { frame };
+    project.command = command(outcome, enough(spent, alone), form);
     let all = budget::truncated(&all, room / LEAST);
     let longest = (room / 24).max(32);
     let tight = Shortening::Musts(16, 12);
@@ -238,7 +241,7 @@ pub fn command_for_all(outcome: &ProjectOverviewOutcome, terminal: &mut Template
     let whole = within(outcome, usize::MAX, 0, form, terminal)?;
     let unread: usize = outcome.overview.unread.values().map(|count| (*count).min(Extent::WHOLE.claims)).sum();
     let more = if unread > 0 { (unread + SESSIONS) * ENTRY } else { 0 };
-    Ok(command(outcome, enough(cost(&whole.text) + more, 0), form))
+    Ok(command(outcome, enough(cost(&whole.text) + more, safe::FENCE), form))
 }
 
 /// The command that shows the project within `budget` tokens, for the same session.
@@ -368,6 +371,7 @@ mod tests {
             ran_out: false,
             anchors: Vec::new(),
             disagrees_with: Vec::new(),
+            signed_by: None,
             body: PastMistake { text: format!("Forgot the index of table {n}"), prevention: None },
             own: false,
         };

@@ -5,6 +5,7 @@ pub mod view;
 use std::borrow::Cow;
 
 use crate::context::claims::anchors::Anchors;
+use crate::context::claims::signed::signers;
 use crate::context::handoffs::{ListedHandoff, of_session};
 use crate::context::records::gather_from;
 use crate::context::{CommandContext, names};
@@ -16,7 +17,7 @@ use crate::use_cases::handoff::arrival::fold::{Arrival, remaining};
 use crate::use_cases::session::unattended;
 use empirica_notes::error::Result;
 use empirica_notes::model::handoff::substance::Substance;
-use empirica_notes::model::{Envelope, Handoff, SessionId};
+use empirica_notes::model::{Envelope, Handoff, Record, SessionId};
 
 #[derive(Debug, Clone)]
 pub struct ResumedSession {
@@ -28,6 +29,8 @@ pub struct ResumedSession {
     pub timestamp: String,
     /// The handoff as it was written, else the summary.
     pub handoff: Handoff,
+    /// Who vouches for the handoff by a signature that git accepts.
+    pub signer: Option<String>,
     /// The state of the handoff since; of a summary only the claims whose code is not as it was, `None` without any.
     pub arrival: Option<Arrival>,
     /// How many records were made after the handoff.
@@ -39,7 +42,7 @@ pub struct ResumedSession {
 
 impl ResumedSession {
     /// The handoff as it is stored; `None` for a summary.
-    fn listed(&self) -> Option<ListedHandoff> {
+    pub(crate) fn listed(&self) -> Option<ListedHandoff> {
         let envelope = self.envelope.clone()?;
         Some(ListedHandoff { envelope, handoff: self.handoff.clone() })
     }
@@ -113,6 +116,11 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
     warnings.extend(arrival_warnings);
     let with_handoff = out.iter_mut().filter(|resumed: &&mut ResumedSession| resumed.envelope.is_some());
     with_handoff.zip(arrivals).for_each(|(resumed, arrival)| resumed.arrival = Some(arrival));
+    let signed: Vec<Record> = out.iter().filter_map(ResumedSession::listed).map(|listed| listed.record()).collect();
+    let mut signers = signers(context, &signed)?;
+    for resumed in &mut out {
+        resumed.signer = resumed.envelope.as_ref().and_then(|envelope| signers.remove(&envelope.id));
+    }
     let mut anchors = Anchors::new(context);
     for summary in out.iter_mut().filter(|resumed| resumed.envelope.is_none()) {
         let claims = arrival::changed_claims(&mut anchors, &summary.handoff)?;
@@ -147,6 +155,7 @@ pub(crate) fn resumed(
         envelope: handoff.map(|listed| listed.envelope.clone()),
         timestamp,
         handoff: handed_over,
+        signer: None,
         arrival: None,
         active,
         transcript_tokens,

@@ -25,7 +25,7 @@ use crate::use_cases::session::resume::{ResumeOutcome, ResumedSession};
 use empirica_notes::error::{Command, Result, Shell, Text, empirica, text};
 use empirica_notes::model::handoff::{Assessed, Calibration, Gap, HandoffEvidence};
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
-use empirica_notes::model::{Body, Id, Phase, Record, SessionId};
+use empirica_notes::model::{Id, Phase, SessionId};
 
 /// The detail, size and form of the answer.
 #[derive(Debug, Clone, Copy)]
@@ -97,6 +97,9 @@ struct ResumedView<'a> {
     session_id: &'a SessionId,
     /// Its agent.
     ai_id: String,
+    /// Who vouches for its handoff by a signature that git accepts; absent without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed_by: Option<&'a str>,
     /// Its handoff; null when it wrote none.
     #[serde(skip_serializing_if = "Option::is_none")]
     handoff_id: Option<Option<&'a Id>>,
@@ -260,7 +263,7 @@ pub fn answer(outcome: &ResumeOutcome, options: ResumeForm, terminal: &mut Templ
     let most = requested.min(options.detail.budget() * all.max(1));
     let since = assessed_since(outcome);
     let frame = match options.form {
-        OutputForm::Text => tokens::estimate(&since),
+        OutputForm::Text => tokens::estimate(&since) + safe::FENCE,
         OutputForm::Json => {
             tokens::estimate(&safe::json(&document(outcome, options, Vec::new(), 0).document(&Shell).into())) + 2
         }
@@ -285,7 +288,8 @@ pub fn answer(outcome: &ResumeOutcome, options: ResumeForm, terminal: &mut Templ
         }
         OutputForm::Json => (String::new(), shown.into_iter().map(|shown| shown.view).collect()),
     };
-    Ok(document(outcome, options, sessions, missing).text(text))
+    let answer = document(outcome, options, sessions, missing).text(text);
+    Ok(if outcome.sessions.is_empty() { answer } else { answer.quoting() })
 }
 
 /// All of these sessions within `room` tokens; none if they do not fit together.
@@ -411,9 +415,8 @@ fn measured(shown: &Shown<'_>, form: OutputForm, terminal: &mut Templates) -> Re
 }
 
 fn full_markdown(session: &ResumedSession) -> Result<String> {
-    let Some(envelope) = &session.envelope else { return Ok(String::new()) };
-    let record = Record { envelope: envelope.clone(), body: Body::Handoff(Box::new(session.handoff.clone())) };
-    markdown(&mut Templates::built_in(), &record)
+    let Some(listed) = session.listed() else { return Ok(String::new()) };
+    markdown(&mut Templates::built_in(), &listed.record())
 }
 
 /// The whole Markdown if there is room for it; else null, and counted as omitted.
@@ -459,6 +462,7 @@ fn assembled<'a>(
     let mut view = ResumedView {
         session_id: &session.session_id,
         ai_id: shortened(&session.ai_id),
+        signed_by: session.signer.as_deref(),
         handoff_id: whole.then(|| envelope.map(|envelope| &envelope.id)),
         timestamp: &session.timestamp,
         duration: duration(handoff.duration_seconds),
@@ -528,6 +532,7 @@ fn text(sessions: &[Shown<'_>], terminal: &mut Templates, message: &str) -> Resu
         };
         context! {
             status => shown.view.session_status,
+            signed => format::signed_by(shown.view.signed_by.map(str::to_owned).as_ref()),
             note,
             since => shown.arrival.as_str(),
             commit => short_commit(shown.view.commit.flatten()),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::context::CommandContext;
+use crate::context::claims::inject::Inject;
 use crate::use_cases::setup::doctor::check::DoctorCheck;
 use crate::use_cases::setup::settings::remotes::sides;
 use crate::use_cases::setup::settings::{choice, remotes};
@@ -110,10 +111,13 @@ fn values(context: &CommandContext<'_>) -> Result<Vec<DoctorCheck>> {
                 "a duration such as 300ms, 10s or 2m"
             }
             "empirica.sync" if SyncPolicy::configured(context.repo).is_err() => "all, handoffs or off",
-            "empirica.strict" | "empirica.digest" | "empirica.index" | "empirica.redact" if !is_bool(text) => {
+            "empirica.strict" | "empirica.digest" | "empirica.index" | "empirica.redact" | "empirica.guard"
+                if !is_bool(text) =>
+            {
                 "true or false"
             }
             "empirica.startbudget" if text.parse::<usize>().is_err() => "a number of tokens, 0 for nothing",
+            "empirica.inject" if Inject::parse(text).is_none() => "all, signed or mine",
             "empirica.note" if !["short", "full"].contains(&text) => "short or full",
             "empirica.remote" if empirica_notes::git::remotes::target(context.repo, text).is_err() => {
                 "the name of a remote"

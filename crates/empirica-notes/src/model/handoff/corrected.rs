@@ -26,6 +26,31 @@ impl Body {
         out
     }
 
+    /// Whether a handoff quotes this claim with all of its texts; `(until …)` may follow the first.
+    pub fn quotes_as_is(&self, claim: &Record) -> bool {
+        let Body::Handoff(of) = self else { return false };
+        let id = Some(&claim.envelope.id);
+        let is_item =
+            |items: &[Item], text: &str| items.iter().any(|item| item.id.as_ref() == id && is_text(&item.text, text));
+        match &claim.body {
+            Body::Finding(claim) => is_item(&of.findings, &claim.text),
+            Body::Unknown(claim) => is_item(&of.unknowns, &claim.text),
+            Body::DeadEnd(claim) => of
+                .dead_ends
+                .iter()
+                .any(|one| one.id.as_ref() == id && is_text(&one.approach, &claim.approach) && one.why == claim.why),
+            Body::Mistake(claim) => of.mistakes.iter().any(|one| {
+                one.id.as_ref() == id && is_text(&one.text, &claim.text) && one.prevention == claim.prevention
+            }),
+            Body::Decision(claim) => of.decisions.iter().any(|one| {
+                one.id.as_ref() == id
+                    && is_text(&one.text, &claim.text)
+                    && (&one.why, &one.alternatives) == (&claim.why, &claim.alternatives)
+            }),
+            _ => false,
+        }
+    }
+
     /// Leaves out of a handoff or digest the claims for which `holds` is false; those without an id are kept. No effect on
     /// other records.
     pub fn retain_claims(&mut self, mut holds: impl FnMut(&Id) -> bool) {
@@ -49,9 +74,9 @@ impl Body {
 }
 
 impl Body {
-    /// Replaces claims in a handoff or digest: by their ids, the claims in force that replace each of them, of the same kind. One
-    /// that is there already is not repeated.
-    pub fn replace_claims(&mut self, successors: &BTreeMap<Id, Vec<Record>>) {
+    /// Replaces claims in a handoff or digest of agent `ai`: by their ids, the claims in force that replace each of them, of the same
+    /// kind, which name their agent if it is another. One that is there already is not repeated.
+    pub fn replace_claims(&mut self, ai: &str, successors: &BTreeMap<Id, Vec<Record>>) {
         let mut seen = self.quoted_claims();
         let (items, decisions, dead_ends, mistakes) = match self {
             Body::Handoff(of) => {
@@ -67,18 +92,22 @@ impl Body {
             Some(all.iter().filter(|record| seen.insert(record.envelope.id.clone())).collect())
         };
         let id = |record: &Record| Some(record.envelope.id.clone());
+        let text = |text: &str, record: &Record| match record.envelope.ai.as_str() {
+            same if same == ai => text.to_owned(),
+            other => format!("{text} (corrected by {other})"),
+        };
         for items in items {
             replace(
                 items,
                 |item| newer(&item.id),
-                |record| Some(Item { id: id(record), text: record.body.claim()?.text.to_owned() }),
+                |record| Some(Item { id: id(record), text: text(record.body.claim()?.text, record) }),
             );
         }
         replace(
             decisions,
             |one| newer(&one.id),
             |record| match &record.body {
-                Body::Decision(new) => Some(Decision { id: id(record), ..new.quoted() }),
+                Body::Decision(new) => Some(Decision { id: id(record), text: text(&new.text, record), ..new.quoted() }),
                 _ => None,
             },
         );
@@ -86,7 +115,9 @@ impl Body {
             dead_ends,
             |one| newer(&one.id),
             |record| match &record.body {
-                Body::DeadEnd(new) => Some(DeadEnd { id: id(record), ..new.quoted() }),
+                Body::DeadEnd(new) => {
+                    Some(DeadEnd { id: id(record), approach: text(&new.approach, record), ..new.quoted() })
+                }
                 _ => None,
             },
         );
@@ -94,11 +125,16 @@ impl Body {
             mistakes,
             |one| newer(&one.id),
             |record| match &record.body {
-                Body::Mistake(new) => Some(Mistake { id: id(record), ..new.quoted() }),
+                Body::Mistake(new) => Some(Mistake { id: id(record), text: text(&new.text, record), ..new.quoted() }),
                 _ => None,
             },
         );
     }
+}
+
+/// Whether a handoff's text is that of a claim, perhaps with its end.
+fn is_text(quoted: &str, text: &str) -> bool {
+    quoted.strip_prefix(text).is_some_and(|end| end.is_empty() || (end.starts_with(" (until ") && end.ends_with(')')))
 }
 
 /// Puts what replaces an entry in its place.

@@ -61,12 +61,17 @@ impl Paths {
     }
 
     /// Creates the clone's id, if it has none. If that fails, its identity of 0.1.0 is used.
-    pub(crate) fn identify(&self) {
+    pub fn identify(&self) {
         if self.id.get().is_none()
             && let Ok(id) = self.read_or_create_id()
         {
             let _ = self.id.set(id);
         }
+    }
+
+    /// What only this clone knows; `None` before it has an id.
+    pub fn secret(&self) -> Option<&[u8]> {
+        self.id.get().map(String::as_bytes)
     }
 
     /// Reads the id from its file, or writes a new one, under a lock.
@@ -127,7 +132,7 @@ impl Paths {
     }
 
     /// Appends lines to a file; at `most` lines, drops the older half.
-    pub(crate) fn append_bounded(&self, path: &Path, text: &str, most: usize) -> io::Result<()> {
+    pub fn append_bounded(&self, path: &Path, text: &str, most: usize) -> io::Result<()> {
         let lines = files::read_lines(path);
         if lines.len() < most {
             return self.append(path, text);

@@ -118,6 +118,11 @@ impl Scan {
         self.entries.get(id).map(|(line, _)| line.as_slice())
     }
 
+    /// Leaves out the records for which `keeps` is false.
+    pub fn retain(&mut self, keeps: impl Fn(&Id) -> bool) {
+        self.entries.retain(|id, _| keeps(id));
+    }
+
     /// Adds all of another scan.
     pub fn merge(&mut self, other: Scan) {
         for (line, entry) in other.entries.into_values() {

@@ -1,0 +1,57 @@
+//! Which records may be put into an agent's context unasked.
+
+use std::collections::BTreeSet;
+
+use crate::context::CommandContext;
+use crate::context::claims::signed::signers;
+use empirica_notes::error::Result;
+use empirica_notes::git::Repository;
+use empirica_notes::model::Id;
+use empirica_notes::store::Scan;
+
+empirica_notes::named_enum! {
+    /// `empirica.inject`: the records that hooks tell an agent.
+    #[derive(PartialOrd, Ord)]
+    pub enum Inject {
+        /// All.
+        All = "all",
+        /// Those made in this clone, and those that a good signature vouches for.
+        Signed = "signed",
+        /// Those made in this clone, and those signed with a key of `user.email`.
+        Mine = "mine",
+    }
+}
+
+impl Inject {
+    /// As configured: [`Inject::All`] without a value, and [`Inject::Mine`] for another word, which may mean a restriction.
+    pub fn configured(repo: &Repository) -> Self {
+        repo.config("empirica.inject").map_or(Inject::All, |word| Inject::parse(&word).unwrap_or(Inject::Mine))
+    }
+}
+
+/// Leaves out the records that may not be told; returns whether all may.
+pub fn admit(context: &CommandContext<'_>, scan: &mut Scan) -> Result<bool> {
+    let Some(admitted) = admitted(context, scan)? else { return Ok(true) };
+    scan.retain(|id| admitted.contains(id));
+    Ok(false)
+}
+
+/// Which of these records may be told; `None` for all.
+fn admitted(context: &CommandContext<'_>, scan: &Scan) -> Result<Option<BTreeSet<Id>>> {
+    let inject = Inject::configured(context.repo);
+    if inject == Inject::All {
+        return Ok(None);
+    }
+    let signers = signers(context, scan.records())?;
+    let email = context.repo.config("user.email").filter(|email| !email.is_empty());
+    let is_mine = |signer: &String| {
+        email.as_ref().is_some_and(|email| signer == email || signer.ends_with(&format!("<{email}>")))
+    };
+    let is_admitted = |id: &&Id| match signers.get(*id) {
+        Some(signer) if inject == Inject::Signed || is_mine(signer) => true,
+        // of two records with one id, which is the copy is not known
+        _ => context.store.made(id) && !scan.conflicting_ids.contains(*id),
+    };
+    let ids = scan.records().map(|record| &record.envelope.id);
+    Ok(Some(ids.filter(is_admitted).cloned().collect()))
+}

@@ -1,0 +1,240 @@
+//! `empirica.inject`: which records hooks tell an agent, and by whom they are signed.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::agents::hook_payloads::At;
+use crate::commands::code::anchors::{id, lines};
+use crate::commands::handoff::trust::{allow, ssh_key};
+use crate::support::harness::{Repo, Sandbox, unfenced};
+use crate::sync::team::{clones, hub, sync};
+
+/// A hub with two clones: ada's, who signs, and bob's, who knows her key, works with her notes, and has a claim of his own.
+struct Team<'p> {
+    ada: Repo<'p>,
+    bob: Repo<'p>,
+    key: String,
+}
+
+impl<'p> Team<'p> {
+    fn new(place: &'p Sandbox) -> Self {
+        let hub = hub(place);
+        let [ada, bob]: [Repo<'p>; 2] = clones(place, &hub, 2).try_into().unwrap_or_else(|_| panic!("two"));
+        ada.commit("src/a.rs", &lines("line"), "Add it");
+        ada.git(["push", "-q", "origin", "HEAD"]).ok();
+        bob.git(["pull", "-q"]).ok();
+        let key = ssh_key(&ada, "ada-key");
+        allow(&ada, &[("ada@example.com", &key)]);
+        allow(&bob, &[("ada@example.com", &key)]);
+        Team { ada, bob, key }
+    }
+
+    /// A session of ada's with a claim of each kind, handed over; the claims' ids.
+    fn works(&self, name: &str, signs: bool) -> Vec<String> {
+        let start = self.ada.start("ada", &format!("{name} task"));
+        let log = |words: &[&str]| id(&self.ada.json(words.iter().copied()));
+        let about = ["--at", "src/a.rs:2"];
+        let text = |word: &str| format!("{name} {word}");
+        let claims = vec![
+            log(&[&["deadend", &text("deadend"), "--why", "slow"], &about[..]].concat()),
+            log(&[&["decision", &text("decision"), "--why", "fast", "--alternative", "none"], &about[..]].concat()),
+            log(&[&["finding", &text("finding"), "--until", "2027-01-01"], &about[..]].concat()),
+            log(&[&["mistake", &text("mistake"), "--prevention", "look"], &about[..]].concat()),
+            log(&[&["unknown", &text("unknown")], &about[..]].concat()),
+        ];
+        let next = format!("{name} next");
+        let mut words = vec!["handoff", "--next", next.as_str()];
+        words.extend(signs.then_some("--sign"));
+        let made = self.ada.json(words);
+        assert_eq!(made["signature_id"].is_string(), signs, "{made}");
+        self.ada.json(["session", "end", "--session", &start]);
+        claims
+    }
+
+    fn exchange(&self) {
+        for repo in [&self.ada, &self.bob, &self.ada, &self.bob] {
+            sync(repo);
+        }
+    }
+}
+
+/// What hooks tell a new session of Claude Code: at its start, when it reads the file, and after a compaction.
+fn told(repo: &Repo<'_>, session: &str) -> [String; 3] {
+    let at = At { repo, agent: "claude-code", session: format!("0f5e0000-0000-4000-8000-0000000000{session}") };
+    let begun = at.context("SessionStart", json!({"source": "startup"}));
+    let mut touched = String::new();
+    loop {
+        let path = repo.path.join("src/a.rs");
+        let call = json!({"tool_name": "Read", "tool_input": {"file_path": path}, "tool_response": {}});
+        let more = at.context("PostToolUse", call);
+        if more.is_empty() {
+            break;
+        }
+        touched.push_str(&unfenced(&more));
+    }
+    at.quiet("PreCompact", json!({"trigger": "auto"}));
+    let compacted = at.context("SessionStart", json!({"source": "compact"}));
+    at.tell("SessionEnd", json!({"reason": "other"}));
+    [begun, touched, compacted]
+}
+
+/// Which of these words are told at each of the three times.
+fn words<'w>(told: &[String; 3], words: &[&'w str]) -> [Vec<&'w str>; 3] {
+    [0, 1, 2].map(|at| words.iter().copied().filter(|word| told[at].contains(word)).collect())
+}
+
+fn set(repo: &Repo<'_>, value: &str) {
+    repo.git(["config", "empirica.inject", value]).ok();
+}
+
+#[test]
+fn hooks_tell_all_what_is_signed_or_what_is_ones_own() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    team.works("plain", false);
+    team.works("signed", true);
+    team.exchange();
+    team.bob.json(["deadend", "own deadend", "--why", "no", "--at", "src/a.rs:2", "--ai", "bob"]);
+    team.bob.json(["session", "end", "--ai", "bob"]);
+    let kinds =
+        |name: &str| ["deadend", "decision", "finding", "mistake", "unknown"].map(|kind| format!("{name} {kind}"));
+    let all: Vec<String> = [kinds("plain").to_vec(), kinds("signed").to_vec(), vec!["own deadend".to_owned()]].concat();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let by = |prefixes: &[&str]| -> Vec<&str> {
+        all.iter().copied().filter(|word| prefixes.iter().any(|prefix| word.starts_with(prefix))).collect()
+    };
+    for (at, (value, admitted)) in
+        [(None, &["plain", "signed", "own"][..]), (Some("signed"), &["signed", "own"]), (Some("mine"), &["own"])]
+            .into_iter()
+            .enumerate()
+    {
+        if let Some(value) = value {
+            set(&team.bob, value);
+        }
+        // room for all
+        team.bob.git(["config", "empirica.startBudget", "2000"]).ok();
+        let told = told(&team.bob, &format!("1{at}"));
+        let expected = by(admitted);
+        assert_eq!(words(&told, &all), [expected.clone(), expected.clone(), expected], "{value:?}: {told:#?}");
+        // the last handoff that may be told
+        let handed_over = ["signed task", "signed next", "plain task"].map(|text| told[0].contains(text));
+        assert_eq!(handed_over, [value != Some("mine"), value != Some("mine"), false], "{value:?}: {}", told[0]);
+        for text in &told {
+            let signed = text.lines().filter(|line| line.contains("signed by ada@example.com"));
+            assert!(
+                signed.clone().all(|line| !line.contains("plain ") && !line.contains(": own ")),
+                "{value:?}: {text}"
+            );
+            assert_eq!(signed.count() >= 4, value != Some("mine"), "{value:?}: {text}");
+        }
+    }
+    // asked for, it is there, and says who signed it
+    for words in [&["why", "src/a.rs"][..], &["search", "deadend"], &["status", "--all", "--budget", "9000"]] {
+        let text = team.bob.run(words).ok().out;
+        assert!(text.contains("plain deadend") && text.contains("signed by ada@example.com"), "{words:?}: {text}");
+    }
+    let resumed = team.bob.run(["resume", "--ai", "ada", "--last", "2"]).ok().out;
+    let heads: Vec<&str> = resumed.lines().filter(|line| line.starts_with("# Session ")).collect();
+    assert_eq!(heads.len(), 2, "{resumed}");
+    assert!(heads[0].ends_with(" by ada, signed by ada@example.com: signed task"), "{resumed}");
+    assert!(heads[1].ends_with(" by ada: plain task"), "{resumed}");
+    let sessions = team.bob.json(["resume", "--ai", "ada", "--last", "2"])["sessions"].clone();
+    let by = [0, 1].map(|at| sessions[at]["signed_by"].clone());
+    assert_eq!(by, [json!("ada@example.com"), Value::Null]);
+    // a word that is none of them restricts
+    set(&team.bob, "singed");
+    let told = told(&team.bob, "19");
+    assert_eq!(words(&told, &all), [vec!["own deadend"], vec!["own deadend"], vec!["own deadend"]], "{told:#?}");
+    let checks = team.bob.run(["doctor"]).out;
+    assert!(checks.contains("empirica.inject is 'singed' and must be all, signed or mine"), "{checks}");
+}
+
+#[test]
+fn ones_own_key_counts_in_another_clone_as_mine() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    team.works("signed", true);
+    team.exchange();
+    set(&team.bob, "mine");
+    let own = |session: &str| words(&told(&team.bob, session), &["signed deadend"]).map(|words| words.len());
+    assert_eq!(own("21"), [0, 0, 0]);
+    team.bob.git(["config", "user.email", "ada@example.com"]).ok();
+    assert_eq!(own("22"), [1, 1, 1]);
+    // a key that is no longer known vouches for nothing, from then on
+    allow(&team.bob, &[("eve@example.com", &team.key)]);
+    assert_eq!(own("23"), [0, 0, 0]);
+    allow(&team.bob, &[]);
+    set(&team.bob, "signed");
+    assert_eq!(own("24"), [0, 0, 0]);
+}
+
+/// Changes lines of the journal as whoever can push notes may.
+fn forge(repo: &Repo<'_>, change: impl Fn(&str) -> Vec<String>) {
+    let reference = "refs/notes/empirica/data/journal";
+    let head = repo.head();
+    let lines: Vec<String> = repo.note(reference, &head).lines().flat_map(change).collect();
+    repo.set_note(reference, &head, (lines.join("\n") + "\n").as_bytes());
+    fs::remove_dir_all(repo.path.join(".git/empirica")).expect("the state");
+}
+
+#[test]
+fn a_forged_record_is_neither_signed_nor_ones_own() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let signed = team.works("signed", true);
+    team.exchange();
+    // bob's own claims
+    team.bob.start("bob", "Own");
+    let own = id(&team.bob.json(["deadend", "own deadend", "--why", "no", "--at", "src/a.rs:2"]));
+    let copied = id(&team.bob.json(["finding", "copied finding", "--at", "src/a.rs:2"]));
+    team.bob.json(["session", "end"]);
+    team.exchange();
+    // ada's clone turns hostile: other texts under the ids of signed claims and of bob's, and an id like bob's
+    let is = |line: &str, id: &str| line.contains(&format!("\"id\":\"{id}\""));
+    let alike = format!("{}{}", &own[..35], if own.ends_with('0') { '1' } else { '0' });
+    forge(&team.ada, |line| {
+        let mut out = vec![line.to_owned()];
+        if is(line, &signed[0]) {
+            out = vec![line.replace("signed deadend", "signed evil")];
+        } else if is(line, &signed[2]) {
+            // the same text as that of another session
+            out = vec![line.replace("\"session\":\"", "\"session\":\"00000000-").replacen("00000000-", "", 1)];
+        } else if is(line, &copied) {
+            out.push(line.replace("copied finding", "zz evil"));
+        } else if is(line, &own) {
+            out.push(line.replace(&own, &alike).replace("own deadend", "alike evil"));
+        }
+        out
+    });
+    team.exchange();
+    let asked = team.bob.run(["why", "src/a.rs", "--budget", "9000"]).ok().out;
+    assert!(asked.contains("alike evil") && asked.contains("evil"), "{asked}");
+    for (at, value) in ["signed", "mine"].into_iter().enumerate() {
+        set(&team.bob, value);
+        let told = told(&team.bob, &format!("3{at}"));
+        for text in &told {
+            assert!(!text.contains("evil"), "{value}: {text}");
+        }
+        assert_eq!(words(&told, &["own deadend"]).map(|words| words.len()), [1, 1, 1], "{value}: {told:#?}");
+    }
+}
+
+/// What replaces a claim of a signed handoff is not signed, and says who it is from.
+#[test]
+fn a_correction_by_another_is_not_under_the_signature() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let signed = team.works("signed", true);
+    team.exchange();
+    team.bob.json(["replace", &signed[2], "evil finding", "--ai", "eve"]);
+    let resumed = team.bob.run(["resume", "--ai", "ada"]).ok().out;
+    assert!(resumed.contains("- evil finding (corrected by eve)"), "{resumed}");
+    assert!(!resumed.contains("signed by"), "{resumed}");
+    let known = team.bob.json(["why", "src/a.rs"])["known"].clone();
+    let by = |text: &str| {
+        let mut all = known.as_array().expect("a list").iter();
+        all.find(|known| known["text"] == text).unwrap_or_else(|| panic!("{text}: {known}"))["signed_by"].clone()
+    };
+    assert_eq!((by("signed deadend"), by("evil finding")), (json!("ada@example.com"), Value::Null));
+}
