@@ -48,7 +48,7 @@ async def resources(case) -> None:
             with case(f"a handoff is read by its {form} id"):
                 contents = (await session.read_resource(AnyUrl(NAME + name))).contents
                 assert len(contents) == 1 and contents[0].mimeType == "text/markdown" and str(contents[0].uri) == NAME + name
-                assert contents[0].text.startswith("# Handoff") and "Tokens are interned" in contents[0].text
+                assert contents[0].text.startswith("<records-") and "\n# Handoff" in contents[0].text and "Tokens are interned" in contents[0].text
         for name in ["ffffffff", "xyz", "", "../../etc/passwd", handoff + "0", "latest"]:
             with case(f"an unknown handoff {name!r} is refused"):
                 error = await refuses(session.read_resource(AnyUrl(NAME + name)))

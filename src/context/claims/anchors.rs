@@ -139,7 +139,7 @@ impl ClaimChange {
 }
 
 /// Most claims that are compared with the code at once, the newest.
-const COMPARED: usize = 2000;
+pub const COMPARED: usize = 2000;
 
 /// Claims whose code changed or is gone, newest first.
 #[derive(Debug, Default)]

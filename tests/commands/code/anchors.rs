@@ -153,6 +153,10 @@ fn every_view_says_what_is_not_as_it_was() {
         let arrival = &repo.json(["resume"])["sessions"][0]["arrival"]["claims"];
         assert_eq!(arrival.as_array().map(Vec::len), Some(2), "{arrival}");
     }
+    for words in [["log", "--journal"], ["log", "--handoffs"]] {
+        assert!(text(&words).contains("needs a retry (src/a.rs:10-12 changed)"), "{words:?}: {}", text(&words));
+        assert!(!repo.run(words.into_iter().chain(["--json"])).ok().out.contains(" changed)"), "{words:?}");
+    }
     let handoff = text(&["show"]);
     assert!(handoff.contains("may no longer hold: ") && handoff.contains("src/a.rs:10-12 changed"), "{handoff}");
     let project = text(&["status", "--all"]);

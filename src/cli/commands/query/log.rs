@@ -58,6 +58,7 @@ impl Log {
             },
             limit: self.limit,
             abbreviate: self.oneline,
+            marks: !context.output.as_json && !self.oneline,
             selection: self.selection,
         };
         let opened = context.open(Selection::default())?;

@@ -166,11 +166,7 @@ fn resolved<'a>(handoff: &Handoff, records: impl IntoIterator<Item = &'a Record>
 pub fn remaining(handoff: &Handoff, arrival: &Arrival) -> Handoff {
     let mut out = handoff.clone();
     out.unknowns.retain(|item| arrival.resolved_unknowns.iter().all(|resolved| item.id.as_ref() != Some(&resolved.id)));
-    let mark = |(id, text): (&Option<Id>, &mut String)| format::mark(&arrival.claims, id.as_ref(), text);
-    out.findings.iter_mut().chain(&mut out.unknowns).map(|item| (&item.id, &mut item.text)).for_each(mark);
-    out.dead_ends.iter_mut().map(|of| (&of.id, &mut of.approach)).for_each(mark);
-    out.decisions.iter_mut().map(|of| (&of.id, &mut of.text)).for_each(mark);
-    out.mistakes.iter_mut().map(|of| (&of.id, &mut of.text)).for_each(mark);
+    out.mark_claims(|id, text| format::mark(&arrival.claims, Some(id), text));
     out
 }
 

@@ -1,6 +1,6 @@
 //! Log pipeline: one thread reads commits, several render them, output keeps git's order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
 use empirica_notes::git::history::commit::Listed;
 use empirica_notes::git::objects::blobs::Objects;
-use empirica_notes::model::Namespace;
+use empirica_notes::model::{Id, Namespace};
 use empirica_notes::store::resolve_note;
 
 /// Up to this limit of commits, no helper threads are started.
@@ -36,6 +36,8 @@ type Rendered<T> = Result<Option<(T, usize)>>;
 /// Renders selected records.
 pub(crate) struct Renderer<'m, T> {
     pub filter: &'m RecordFilter,
+    /// What is said behind the texts of claims.
+    pub marks: &'m BTreeMap<Id, String>,
     pub render: &'m Render<'m, T>,
 }
 
@@ -58,6 +60,12 @@ impl<T> Renderer<'_, T> {
         }
         if annotated.is_empty() {
             return Ok(None);
+        }
+        if !self.marks.is_empty() {
+            let mark = |id: &Id, text: &mut String| {
+                self.marks.get(id).into_iter().for_each(|mark| text.push_str(&format!(" ({mark})")));
+            };
+            annotated.namespaces().into_iter().flatten().for_each(|record| record.mark_claims(mark));
         }
         let count = if self.filter.counts_records { annotated.count() } else { 1 };
         Ok(Some(((self.render)(annotated)?, count)))

@@ -4,12 +4,18 @@ mod batches;
 pub mod reader;
 pub mod view;
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use crate::context::CommandContext;
+use crate::context::claims::anchors::{Anchors, COMPARED};
+use crate::render::format;
 use crate::use_cases::history::log::batches::{Render, Renderer, Show};
 use crate::use_cases::history::log::reader::{CommitReader, RecordFilter};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::{Selection, select};
 use empirica_notes::git::remotes::is_partial;
+use empirica_notes::model::Id;
 use empirica_notes::store::Lookup;
 
 #[derive(Debug, Clone, Default)]
@@ -17,6 +23,8 @@ pub struct LogRequest {
     pub wanted: RecordFilter,
     pub selection: Selection,
     pub abbreviate: bool,
+    /// Whether texts of claims say where their code is not as it was, and with which others they disagree.
+    pub marks: bool,
     /// Most annotated commits, or records.
     pub limit: Option<usize>,
 }
@@ -41,13 +49,14 @@ pub fn run<T: Send>(
         // the index fetches all notes missing in a partial clone at once; without them, less is shown
         drop(context.index());
     }
+    let marks = if request.marks { marks(context).unwrap_or_default() } else { BTreeMap::new() };
     let mut lookups = Vec::new();
     for namespace in request.wanted.namespaces() {
         lookups.push((namespace, Lookup::open(&context.store, namespace)?));
     }
     let mut reader = CommitReader { context, history, lookups };
     let most = request.limit.unwrap_or(usize::MAX);
-    let renderer = Renderer { filter: &request.wanted, render };
+    let renderer = Renderer { filter: &request.wanted, marks: &marks, render };
     if !is_reversed {
         batches::show(&mut reader, most, renderer, show)?;
         return Ok(warnings);
@@ -59,6 +68,19 @@ pub fn run<T: Send>(
     })?;
     outputs.into_iter().rev().try_for_each(|output| show(Some(output)))?;
     show(None).map(|()| warnings)
+}
+
+/// How long a log waits for the index of notes that are new here; without it, claims have no marks.
+const INDEX_WAIT: Duration = Duration::from_millis(100);
+
+/// What is said behind the texts of claims whose code is not as it was, or that disagree with others.
+fn marks(context: &CommandContext<'_>) -> Result<BTreeMap<Id, String>> {
+    context.index_cache.limit(INDEX_WAIT);
+    let index = context.index()?;
+    let mut claims = index.replacing()?;
+    claims.extend(index.newest_anchored(COMPARED)?.0.records().map(|record| record.envelope.id.clone()));
+    let changes = if claims.is_empty() { Vec::new() } else { Anchors::new(context).changed(&claims)? };
+    Ok(changes.into_iter().map(|claim| (claim.id.clone(), format::about(&claim))).collect())
 }
 
 /// Removes `--reverse` from the options; whether it applied.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::handoff::Item;
 use crate::model::journal::{DeadEnd, Decision, Mistake};
 use crate::model::record::retracted;
-use crate::model::{Body, Id, Record};
+use crate::model::{Body, Digest, Handoff, Id, Record};
 
 impl Body {
     /// Whether it quotes claims: a handoff or digest.
@@ -70,6 +70,35 @@ impl Body {
         decisions.retain(|decision| holds(&decision.id));
         dead_ends.retain(|dead_end| holds(&dead_end.id));
         mistakes.retain(|mistake| holds(&mistake.id));
+    }
+}
+
+/// The claims in a handoff or digest, with their main texts.
+macro_rules! quoting {
+    ($($quotes:ident)*) => {
+        $(impl $quotes {
+            /// Calls `mark` with the id and the main text of each claim that it quotes.
+            pub fn mark_claims(&mut self, mark: impl Fn(&Id, &mut String)) {
+                let mark = |(id, text): (&Option<Id>, &mut String)| id.iter().for_each(|id| mark(id, text));
+                self.findings.iter_mut().chain(&mut self.unknowns).map(|of| (&of.id, &mut of.text)).for_each(mark);
+                self.dead_ends.iter_mut().map(|of| (&of.id, &mut of.approach)).for_each(mark);
+                self.decisions.iter_mut().map(|of| (&of.id, &mut of.text)).for_each(mark);
+                self.mistakes.iter_mut().map(|of| (&of.id, &mut of.text)).for_each(mark);
+            }
+        })*
+    };
+}
+
+quoting! { Handoff Digest }
+
+impl Record {
+    /// Calls `mark` with the id and the main text of the claim that it is, or of each claim that it quotes.
+    pub fn mark_claims(&mut self, mark: impl Fn(&Id, &mut String)) {
+        match &mut self.body {
+            Body::Handoff(of) => of.mark_claims(mark),
+            Body::Digest(of) => of.mark_claims(mark),
+            body => body.claim_mut().into_iter().for_each(|claim| mark(&self.envelope.id, claim.text)),
+        }
     }
 }
 
