@@ -23,6 +23,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Bench, median, peak, run, say, timed};
+use hooks::p95;
 use words::Words;
 
 const SIZES: [usize; 3] = [1_000, 20_000, 100_000];
@@ -124,6 +125,10 @@ fn questions(bench: &mut Bench, places: &[Place]) {
             if let Some(bound) = bound {
                 bench.row(&beside_time, pair.ours, time, 1.0);
                 bench.row(&beside_few, pair.ours, pair.theirs, bound);
+                if time == SEARCH {
+                    let mut times: Vec<f64> = (0..bench.runs).map(|_| timed(in_one(large))).collect();
+                    bench.row(&format!("`{what}`, {many} handoffs: p95 beside {time} ms"), p95(&mut times), time, 1.0);
+                }
             } else {
                 row_without_limit(&beside_time, pair.ours, time);
                 row_without_limit(&beside_few, pair.ours, pair.theirs);

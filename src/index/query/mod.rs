@@ -130,6 +130,12 @@ fn read(db: &Connection, texts: &Texts<'_>, found: Vec<FoundRecord>) -> Result<S
     Ok(out)
 }
 
+/// The record in a row as it is shown.
+pub fn corrected(db: &Connection, texts: &Texts<'_>, r: i64) -> Result<Option<Record>, IndexError> {
+    let scan = read(db, texts, found(db, "r = ?", [r])?)?;
+    Ok(scan.records().next().cloned())
+}
+
 /// The sources in rows of a kind that the session of a record logged.
 fn locations(db: &Connection, texts: &Texts<'_>, r: i64, kind: &str) -> Result<BTreeSet<String>, IndexError> {
     let of_session = "+kind = ? AND s = (SELECT s FROM record WHERE r = ?)";

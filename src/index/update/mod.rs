@@ -12,7 +12,9 @@ use rusqlite::{Connection, params};
 use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::{ParsedLine, ParsedNotes};
+use crate::index::query::corrected;
 use crate::index::schema;
+use crate::index::searchable;
 use crate::index::texts::Texts;
 use crate::index::update::wanted::ExtraNote;
 use empirica_notes::format;
@@ -38,6 +40,9 @@ pub struct RowInserter<'f> {
     /// Rows inserted later, while a new database has no indexes.
     pub(crate) bulk: Option<BulkInsert>,
     pub missing: Vec<Oid>,
+    /// Claims whose retraction was added or removed, and rows of new handoffs that quote claims.
+    pub(crate) restated: BTreeSet<Id>,
+    pub(crate) quoting: BTreeSet<i64>,
     pub parsed: ParsedNotes,
     pub(crate) sessions: HashMap<SessionId, i64>,
     /// Last row numbers of records and notes.
@@ -82,6 +87,8 @@ impl<'f> RowInserter<'f> {
             is_new,
             bulk: is_new.then(BulkInsert::default),
             missing: Vec::new(),
+            restated: BTreeSet::new(),
+            quoting: BTreeSet::new(),
             parsed: ParsedNotes::default(),
             sessions: HashMap::new(),
             last,
@@ -299,6 +306,30 @@ impl<'f> RowInserter<'f> {
         self.db.execute_batch(schema::INDEXES)?;
         differ.iter().try_for_each(|(r, id)| self.reindex(*r, id))?;
         retracted.iter().try_for_each(|id| self.reindex_id(id))
+    }
+
+    /// Makes the words of handoffs those that they show: without claims that are no longer in force, and with what replaced
+    /// them. Expects complete tables.
+    pub fn correct_words(&mut self) -> Result<(), IndexError> {
+        let mut rows = BTreeSet::new();
+        for id in &self.restated {
+            let quoting =
+                "SELECT q.r FROM quotes q CROSS JOIN record o ON o.r = q.r WHERE q.id = ? AND o.kind = 'handoff'";
+            rows.extend(select(self.db, quoting, [schema::id(id)], |row| row.get::<_, i64>(0))?);
+        }
+        for r in &self.quoting {
+            let gone =
+                "SELECT q.r FROM quotes q CROSS JOIN record o ON o.id = q.id WHERE q.r = ? AND o.kind < 'a' LIMIT 1";
+            rows.extend(select(self.db, gone, [r], |row| row.get::<_, i64>(0))?);
+        }
+        for r in rows {
+            let words = corrected(self.db, &self.texts, r)?.and_then(|record| searchable::compared(&record.body));
+            self.db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([r])?;
+            if let Some(words) = words {
+                self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, words])?;
+            }
+        }
+        Ok(())
     }
 
     /// Handles lines removed from a note.

@@ -68,6 +68,7 @@ impl RowInserter<'_> {
 
     /// Reindexes a record whose retraction was added or removed.
     pub(crate) fn reindex_id(&mut self, id: &Id) -> Result<(), IndexError> {
+        self.restated.insert(id.clone());
         self.record(id)?.map_or(Ok(()), |(r, _)| self.reindex(r, id))
     }
 
@@ -163,6 +164,9 @@ impl RowInserter<'_> {
         for quoted in record.body.quoted_claims() {
             let add = "INSERT OR IGNORE INTO quotes(id, r) VALUES(?, ?)";
             self.db.prepare_cached(add)?.execute(params![schema::id(&quoted), r])?;
+            if !self.is_new && words.is_some() {
+                self.quoting.insert(r);
+            }
         }
         if let Some(claim) = record.body.claim() {
             for path in searchable::paths(&claim) {

@@ -1,6 +1,7 @@
 """What must hold after a trial. Each function gives the faults of one assertion, or None if the assertion does not apply."""
 
 import json
+import re
 from collections.abc import Callable
 
 from cannot import snapshots_of
@@ -8,7 +9,9 @@ from facts import MARK, Recorded, Served, contexts, hooks_of, recorded, requests
 from trial import Trial
 
 # How the text about a file begins.
-KNOWN = "logged before about this code"
+KNOWN = "what was logged about this code"
+# The tags around what agents logged, as the agent shows them.
+TAGS = re.compile(r"^[<‹]/?(records-[0-9]{9})[>›]", re.MULTILINE)
 # The longest that a hook may take, in milliseconds.
 HOOK_LIMIT = 2000
 
@@ -211,8 +214,14 @@ def guard(seen: Seen) -> list[str] | None:
         out += different("texts", 1, len(told))
         out += [] if not first else ["it was told before the file was read"]
         out += different("requests after it without it", [], [n for n, lines in enumerate(later, 2) if len(lines) != 1])
-        out += [f"{text!r}" for text in told if ran.run["knows"] not in text]
+        out += [f"{text!r}" for text in told if ran.run["knows"] not in text or len(TAGS.findall(text)) != 2 or len(set(TAGS.findall(text))) != 1]
+        out += [f"not whole: {text!r}" for text in told if not all(said(text) in request for request in requests_of(seen.trial, ran)[1:])]
     return out
+
+
+def said(text: str) -> str:
+    """A text as it is in a request."""
+    return json.dumps(text.strip(), ensure_ascii=False)[1:-1]
 
 
 def missing(seen: Seen, runs: list, wanted: Callable) -> list[str]:
@@ -221,7 +230,7 @@ def missing(seen: Seen, runs: list, wanted: Callable) -> list[str]:
         requests = requests_of(seen.trial, ran)
         # the conversation of a resumed session repeats what its first run was told
         told = [text for row in hooks_of(seen.trial, ran) for text in contexts(row)]
-        reached = [text for text in told if any(json.dumps(text.strip(), ensure_ascii=False)[1:-1] in request for request in requests)]
+        reached = [text for text in told if any(said(text) in request for request in requests)]
         if not reached:
             out.append(f"{ran.run['name']}: {len(told)} texts, none reached the model")
         elif not any(all(word in text for word in wanted(ran)) for text in reached):

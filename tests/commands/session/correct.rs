@@ -650,3 +650,36 @@ fn an_answered_question_is_not_replaced_and_a_replacement_holds_as_long() {
     let new = id(&repo.json(["replace", &short, "frozen for now"]));
     assert_eq!(state(&repo, &new)["until"], "2026-06-30T23:59:59Z");
 }
+
+#[test]
+fn a_handoff_is_found_by_the_claims_that_it_shows() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    let claim = id(&repo.json(["finding", "zebras are striped"]));
+    repo.json(["handoff", "--next", "count them"]);
+    let kinds = |words: &str| {
+        let search = || {
+            let hits = repo.json(["search", words])["hits"].clone();
+            let kind = |hit: &Value| hit["kind"].as_str().expect("a kind").to_owned();
+            hits.as_array().expect("hits").iter().map(kind).collect::<Vec<String>>()
+        };
+        let kept = search();
+        std::fs::remove_file(repo.path.join(".git/empirica/index.db")).expect("an index");
+        assert_eq!(search(), kept, "{words}: made anew");
+        kept
+    };
+    assert_eq!(kinds("zebra"), ["finding", "handoff"]);
+    repo.json(["retract", &claim, "--why", "no"]);
+    assert!(kinds("zebra").is_empty());
+    assert_eq!(kinds("count"), ["handoff"]);
+    repo.json(["undo"]);
+    assert_eq!(kinds("zebra"), ["finding", "handoff"]);
+    repo.json(["replace", &claim, "giraffes are spotted"]);
+    assert!(kinds("zebra").is_empty());
+    assert_eq!(kinds("giraffe"), ["finding", "handoff"]);
+    // one written later
+    repo.json(["handoff", "--next", "feed them"]);
+    assert_eq!(kinds("giraffe"), ["finding", "handoff"]);
+    assert!(kinds("zebra").is_empty());
+}
