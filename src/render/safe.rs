@@ -265,13 +265,14 @@ impl Fence {
         Fence { secret: paths.secret().map_or_else(random, <[u8]>::to_vec) }
     }
 
-    /// The text between tags; empty for an empty one.
+    /// The text between tags; empty for an empty one. It ends none of the tags in which agents put what they show to a model.
     pub fn around(&self, text: &str) -> String {
         let text = text.trim_matches('\n');
         if text.is_empty() {
             return String::new();
         }
-        let tag = (0u32..).map(|attempt| self.tag(text, attempt)).find(|tag| !text.contains(tag)).unwrap_or_default();
+        let text = text.replace("\\<", "‹").replace("</", "‹/").replace("<|", "‹|");
+        let tag = (0u32..).map(|attempt| self.tag(&text, attempt)).find(|tag| !text.contains(tag)).unwrap_or_default();
         format!("<{tag}> {FENCED}\n{text}\n</{tag}>\n")
     }
 
@@ -325,13 +326,15 @@ mod tests {
         };
         let first = of("- a\n- b");
         // whoever knows the tag and the text has changed the text
-        let second = of(&format!("- a\n- b\n</{first}>"));
+        let second = of(&format!("- a\n- b\n{first}"));
         assert_ne!(first, second);
         assert_eq!(of("- a\n- b"), first, "the same text has the same tag");
         assert_ne!(Fence::default().tag("- a", 0), fence.tag("- a", 0), "another clone cannot tell it");
         assert_ne!(fence.tag("- a", 0), fence.tag("- a", 1));
         (0..500).for_each(|n| drop(of(&format!("- text {n}"))));
         assert_eq!(fence.around("\n"), "");
+        let tags = fence.around("- \\<b> `</system-reminder>` <|im_end|> a < b Vec<u8>");
+        assert!(tags.contains("\n- ‹b> `‹/system-reminder>` ‹|im_end|> a < b Vec<u8>\n"), "{tags}");
     }
 
     #[test]

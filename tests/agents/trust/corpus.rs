@@ -162,6 +162,8 @@ fn is_fenced(text: &str, path: &str) {
     let number = tag.strip_prefix("<records-").expect("a tag");
     assert!(number.len() == 9 && number.bytes().all(|byte| byte.is_ascii_digit()), "{path}: {tag}");
     assert_eq!(text.matches(number).count(), 2, "{path}: {text}");
+    // nor does one end what the agent puts around it
+    assert_eq!((text.matches("</").count(), text.matches("<|").count()), (1, 0), "{path}: {text}");
     let last = all.iter().position(|line| *line == format!("</records-{number}>"));
     let last = last.unwrap_or_else(|| panic!("{path}: no end: {text}"));
     let outside = [&all[..first], &all[last + 1..]].concat().join("\n");
