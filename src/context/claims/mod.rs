@@ -61,6 +61,11 @@ impl Standing {
         self.word() == "holds" && !self.places.iter().any(|place| place.state.is_lost())
     }
 
+    /// The record that made it, `id`, or renewed it last; ids sort by time.
+    pub fn renewed<'i>(&'i self, id: &'i Id) -> &'i Id {
+        self.confirmed.as_ref().map_or(id, |by| (&by.id).max(id))
+    }
+
     /// The claims that replace it, oldest first.
     pub fn successors(&self) -> impl DoubleEndedIterator<Item = &Id> {
         self.retracts.iter().filter_map(|(_, retract)| retract.by.as_ref())

@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::agents::hook_payloads::At;
 use crate::commands::session::undo::{WORD, nowhere, views};
 use crate::support::harness::{Repo, Sandbox, is_long};
 use crate::sync::team::{clones, hub, sync};
@@ -682,4 +683,40 @@ fn a_handoff_is_found_by_the_claims_that_it_shows() {
     repo.json(["handoff", "--next", "feed them"]);
     assert_eq!(kinds("giraffe"), ["finding", "handoff"]);
     assert!(kinds("zebra").is_empty());
+}
+
+#[test]
+fn a_confirmed_claim_is_as_new_as_its_confirmation() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.commit("a.rs", "one\ntwo\n", "first");
+    repo.start("ada", "Learn");
+    let old = id(&repo.json(["deadend", "old way", "--why", "slow", "--at", "a.rs:1"]));
+    for n in 0..10 {
+        repo.json(["deadend", &format!("way {n}"), "--why", "slow", "--at", "a.rs:1"]);
+    }
+    repo.json(["session", "end"]);
+    let first = || {
+        let project = repo.json(["status", "--all"])["dead_ends"][0].clone();
+        let known = repo.json(["why", "a.rs:1"])["known"][0].clone();
+        [project["approach"].clone(), known["text"].clone()].map(|text| text.as_str().expect("a text").to_owned())
+    };
+    assert_eq!(first(), ["way 9", "way 9"]);
+    repo.json(["confirm", &old, "--ai", "bob"]);
+    repo.json(["session", "end", "--ai", "bob"]);
+    assert_eq!(first(), ["old way", "old way"]);
+    let project = repo.json(["status", "--all", "--budget", "9000"]);
+    let confirmed = &project["dead_ends"][0]["confirmed"];
+    assert_eq!((&confirmed["ai_id"], confirmed["commit"].as_str()), (&json!("bob"), Some(repo.head().as_str())));
+    assert_eq!(project["dead_ends"][1]["confirmed"], Value::Null);
+    // at a start, when only a few are read
+    let began = At { repo: &repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000001".into() }
+        .context("SessionStart", json!({"source": "startup"}));
+    let listed = began.split("Dead ends:\n").nth(1).and_then(|list| list.lines().next()).expect("a dead end");
+    assert!(listed.ends_with(" ada: old way — slow (a.rs:1, confirmed by bob)"), "{began}");
+    // a question that was answered is not asked again
+    let asked = id(&repo.json(["unknown", "Who?", "--ai", "ada"]));
+    repo.json(["confirm", &asked, "--ai", "ada"]);
+    repo.json(["resolve", &asked, "Bob", "--ai", "ada"]);
+    assert_eq!(repo.json(["status", "--all"])["unknowns"], json!([]));
 }

@@ -186,7 +186,7 @@ pub fn urgency(body: &Body) -> u8 {
     }
 }
 
-/// Sound claims before those whose code changed, then by relation, by kind, and the newest first.
+/// Sound claims before those whose code changed, then by relation, by kind, and the last made or confirmed first.
 fn rank(known: &Known) -> impl Ord + use<> {
     let is_handoff = known.relation == Relation::Handoff;
     (
@@ -194,7 +194,7 @@ fn rank(known: &Known) -> impl Ord + use<> {
         !known.standing.is_sound(),
         known.relation,
         urgency(&known.record.body),
-        Reverse(known.record.envelope.id.clone()),
+        Reverse(known.standing.renewed(&known.record.envelope.id).clone()),
     )
 }
 

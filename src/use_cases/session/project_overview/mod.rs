@@ -122,7 +122,7 @@ fn read_for(
 }
 
 /// The records for the overview: all of the requesting session, of active sessions and of the newest one of each agent, open
-/// goals, and the newest claims of all sessions.
+/// goals, and the claims of all sessions that were made or confirmed last.
 fn overview_records(index: &Index<'_>, own: Option<&SessionId>, extent: Extent) -> Result<Scan> {
     let newest = index.agents()?.into_iter().take(extent.sessions);
     let mut sessions: BTreeSet<SessionId> = newest.clone().map(|(_, session)| session).collect();
@@ -132,6 +132,17 @@ fn overview_records(index: &Index<'_>, own: Option<&SessionId>, extent: Extent) 
     let mut out = index.kinds(&CLAIMS, only)?;
     let [unknowns, goals] = OPEN.map(|kind| index.open(kind, extent.claims));
     out.merge(index.ids(&unknowns?)?);
+    if index.count("confirm")? > 0 {
+        let renewed = index.kinds(&["confirm"], only)?;
+        let mut of = index.ids(renewed.records().flat_map(Record::referenced_ids))?;
+        // a question may have been answered
+        let is_claim = |record: &&Record| CLAIMS.contains(&record.body.kind());
+        let claims: BTreeSet<Id> = of.records().filter(is_claim).map(|record| record.envelope.id.clone()).collect();
+        of.retain(|id| claims.contains(id));
+        out.merge(of);
+        let claims: Vec<Id> = out.records().map(|record| record.envelope.id.clone()).collect();
+        out.merge(index.naming(&claims, &["confirm"])?);
+    }
     out.merge(index.goals(&goals?)?);
     for id in &sessions {
         out.merge(index.session(id)?);

@@ -180,6 +180,9 @@ pub struct DatedClaim<T> {
     /// The places in the code that it is about; absent without.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<Place>,
+    /// Who confirmed it last, when, and on what commit; absent without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<Confirmation>,
     /// Other claims that replace the same one; absent without.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disagrees_with: Vec<Id>,
@@ -191,6 +194,26 @@ pub struct DatedClaim<T> {
     /// Whether the requesting session logged it.
     #[serde(skip)]
     pub own: bool,
+}
+
+/// Who confirmed a claim.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Confirmation {
+    /// The agent.
+    pub ai_id: String,
+    /// When.
+    pub timestamp: String,
+    /// HEAD at that time; null if it was unborn.
+    pub commit: Option<String>,
+    #[serde(skip)]
+    id: Id,
+}
+
+impl<T> DatedClaim<T> {
+    /// The record that made it, or renewed it last; ids sort by time.
+    fn renewed(&self) -> &Id {
+        self.confirmed.as_ref().map_or(&self.id, |confirmed| (&confirmed.id).max(&self.id))
+    }
 }
 
 impl Overview {
@@ -484,8 +507,20 @@ fn open_goals(records: &[&Record], all: &BTreeMap<SessionId, Session>, own: Opti
     open.into_iter().map(line).collect()
 }
 
-/// The claims of a kind, newest first, with repetitions.
+/// The claims of a kind, the last made or confirmed first, with repetitions.
 fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record) -> Option<T>) -> Vec<DatedClaim<T>> {
+    let confirming = records.iter().filter_map(|record| match &record.body {
+        Body::Confirm(confirm) => Some((&confirm.of, &record.envelope)),
+        _ => None,
+    });
+    // in order of ID: the newest is the last
+    let confirmed: BTreeMap<&Id, &Envelope> = confirming.collect();
+    let confirmation = |envelope: &&Envelope| Confirmation {
+        ai_id: envelope.ai.clone(),
+        timestamp: envelope.at.clone(),
+        commit: envelope.commit.clone(),
+        id: envelope.id.clone(),
+    };
     let claim = |record: &&Record| {
         let envelope = &record.envelope;
         Some(DatedClaim {
@@ -497,6 +532,7 @@ fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record)
             until: record.body.until().map(str::to_owned),
             ran_out: false,
             anchors: Vec::new(),
+            confirmed: confirmed.get(&envelope.id).map(confirmation),
             disagrees_with: Vec::new(),
             signed_by: None,
             body: kind(record)?,
@@ -504,11 +540,11 @@ fn dated<T>(records: &[&Record], own: Option<&SessionId>, kind: impl Fn(&Record)
         })
     };
     let mut out: Vec<DatedClaim<T>> = records.iter().filter_map(claim).collect();
-    out.sort_by(|a, b| b.id.cmp(&a.id));
+    out.sort_by(|a, b| b.renewed().cmp(a.renewed()));
     out
 }
 
-/// The claims of a kind, each text once: the own session's first, then newest first.
+/// The claims of a kind, each text once: the own session's first, then the last made or confirmed first.
 fn claims<T>(
     records: &[&Record],
     own: Option<&SessionId>,

@@ -260,7 +260,8 @@ fn claim<T: Serialize>(
     let rivals = format::disagreement(&claim.disagrees_with);
     let end = claim.until.as_deref().map(|until| format::until(until, claim.ran_out));
     let places = anchors::listed(&claim.anchors).map(|places| safe::words(&places));
-    let details = parenthesis([places, end, rivals, times(claim.count)].into_iter().chain(details));
+    let confirmed = claim.confirmed.as_ref().map(|by| format!("confirmed by {}", name(&by.ai_id)));
+    let details = parenthesis([places, end, rivals, times(claim.count), confirmed].into_iter().chain(details));
     let author = if claim.own { "own".to_owned() } else { name(&claim.ai_id) };
     let signed = format::signed_by(claim.signed_by.as_ref()).map(|signed| format!(", {signed}")).unwrap_or_default();
     let text = format!("{} {author}{signed}: {}{details}", claim.id.short(), safe::words(text));

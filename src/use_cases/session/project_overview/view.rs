@@ -370,6 +370,7 @@ mod tests {
             until: None,
             ran_out: false,
             anchors: Vec::new(),
+            confirmed: None,
             disagrees_with: Vec::new(),
             signed_by: None,
             body: PastMistake { text: format!("Forgot the index of table {n}"), prevention: None },
