@@ -177,10 +177,9 @@ impl Output {
             self.page(env);
         }
         let text = paint.text(&answer.text);
+        let is_for_people = self.streams.out_is_terminal || env.get("GIT_PAGER_IN_USE").is_some();
         self.write(&match repo {
-            Some(repo) if answer.quotes && !self.streams.out_is_terminal => {
-                Fence::of(&Paths::new(repo, env)).around(&text)
-            }
+            Some(repo) if answer.quotes && !is_for_people => Fence::of(&Paths::new(repo, env)).around(&text),
             _ => text,
         })?;
         self.flush()?;

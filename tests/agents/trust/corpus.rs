@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::agents::hook_payloads::At;
 use crate::commands::code::anchors::lines;
 use crate::mcp::server::Client;
-use crate::support::harness::{Repo, Sandbox, each};
+use crate::support::harness::{Repo, Sandbox, each, fed};
 
 /// Stands for any text in the records that are made.
 const MARK: &str = "zqx";
@@ -306,6 +306,25 @@ fn texts(value: &Value) -> Vec<&str> {
         Value::Array(list) => list.iter().flat_map(texts).collect(),
         Value::Object(map) => map.iter().flat_map(|(key, value)| [vec![key.as_str()], texts(value)].concat()).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// A person reads a terminal, or git's pager.
+#[test]
+fn people_see_no_fence() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "Learn");
+    repo.json(["finding", "one"]);
+    let out = repo.run(["resume"]).ok();
+    is_fenced(&out.out, "resume");
+    let paged = repo.run_with_env(&[("GIT_PAGER_IN_USE", "true"), ("NO_COLOR", "1")], ["resume"]).ok();
+    assert_eq!(paged.out, out.unfenced());
+    if place.command("script", &repo.path).arg("--version").output().is_ok_and(|ran| ran.status.success()) {
+        let mut terminal = place.command("script", &repo.path);
+        terminal.args(["-qec", "git-empirica resume", "/dev/null"]).env("GIT_PAGER", "cat");
+        let seen = fed(terminal, b"").out;
+        assert!(seen.contains("# Session ") && !seen.contains("<records-"), "{seen:?}");
     }
 }
 
