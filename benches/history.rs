@@ -118,6 +118,7 @@ fn questions(bench: &mut Bench, places: &[Place]) {
         for large in larger {
             let in_one = |place: &Place| bench.ours(&place.path, question);
             let pair = bench.pair(&|| {}, &|| in_one(large), &|| in_one(small));
+            let mut times: Vec<f64> = (0..bench.runs).map(|_| timed(in_one(large))).collect();
             let (many, few) = (large.size, small.size);
             let beside_time = format!("`{what}`, {many} handoffs, beside {time} ms");
             let beside_few = format!("`{what}` at {many} handoffs beside {few}");
@@ -126,7 +127,6 @@ fn questions(bench: &mut Bench, places: &[Place]) {
                 bench.row(&beside_time, pair.ours, time, 1.0);
                 bench.row(&beside_few, pair.ours, pair.theirs, bound);
                 if time == SEARCH {
-                    let mut times: Vec<f64> = (0..bench.runs).map(|_| timed(in_one(large))).collect();
                     bench.row(&format!("`{what}`, {many} handoffs: p95 beside {time} ms"), p95(&mut times), time, 1.0);
                 }
             } else {
