@@ -155,7 +155,7 @@ impl Output {
             "hint" => paint.hint(&prefix),
             _ => prefix,
         };
-        self.say(&format!("{prefix} {text}"))
+        self.say(&format!("{prefix} {}", quoted_texts(text)))
     }
 
     /// Waits for the pager.
@@ -224,6 +224,11 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// A message without the ends of tags: it can quote records, and a model may read it.
+fn quoted_texts(text: &str) -> String {
+    text.replace("</", "‹/").replace("<|", "‹|")
 }
 
 fn is_set(name: &str) -> bool {

@@ -97,8 +97,8 @@ impl<'a> CommandContext<'a> {
         self.index_cache.open(&self.store)
     }
 
-    /// The records of a session, and those that refer to them.
-    pub fn session(&self, session: &SessionId) -> Result<Scan> {
+    /// The stored records of a session, and those that refer to them; [`records::session`] has those that count.
+    fn stored_session(&self, session: &SessionId) -> Result<Scan> {
         self.store.reader().session(session, || self.index()?.session(session))
     }
 

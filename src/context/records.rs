@@ -1,14 +1,29 @@
 //! Folds the records of a session.
 
 use crate::context::CommandContext;
+use crate::context::claims::inject;
 use crate::fold::session_records::SessionRecords;
 use empirica_notes::error::{Error, Result, empirica, text};
-use empirica_notes::model::{Record, SessionId};
+use empirica_notes::model::{Body, Record, SessionId};
 use empirica_notes::store::Scan;
+
+/// The records of a session, and those that refer to them; of a session that this clone began, those that `empirica.inject` admits, as its
+/// handoffs are told unasked.
+pub fn session(context: &CommandContext<'_>, id: &SessionId) -> Result<Scan> {
+    let mut scan = context.stored_session(id)?;
+    let is_own_start = |record: &Record| {
+        let is_start = matches!(record.body, Body::SessionStart(_));
+        is_start && record.envelope.session.as_ref() == Some(id) && context.store.made(&record.envelope.id)
+    };
+    if scan.records().any(is_own_start) {
+        inject::admit(context, &mut scan)?;
+    }
+    Ok(scan)
+}
 
 /// The folded records of a session, read from the store.
 pub fn gather(context: &CommandContext<'_>, id: &SessionId) -> Result<SessionRecords> {
-    gather_from(&context.session(id)?, id)
+    gather_from(&session(context, id)?, id)
 }
 
 /// The folded records of a session, from records already read.

@@ -39,8 +39,12 @@ pub fn list(call: &mut CallContext<'_>, cursor: Option<&str>) -> Result<ListReso
         return Ok(ListResourcesResult::default());
     };
     let resource = |listed: &ListedHandoff| {
-        let task = safe::line(&listed.handoff.task);
-        let about = format!("Handoff by {} of {}", safe::line(&listed.envelope.ai), format::date(&listed.envelope.at));
+        let task = safe::inert(&safe::line(&listed.handoff.task));
+        let about = format!(
+            "Handoff by {} of {}",
+            safe::inert(&safe::line(&listed.envelope.ai)),
+            format::date(&listed.envelope.at)
+        );
         let mut out =
             Resource::new(format!("{PREFIX}{}", listed.envelope.id), format!("handoff {}", listed.envelope.id.short()));
         out.title = Some(if task.is_empty() { about.clone() } else { task });

@@ -18,7 +18,7 @@ use empirica_notes::model::{Envelope, Id, Vector, Vectors};
 pub fn date(text: &str) -> String {
     match DateTime::parse_from_rfc3339(text) {
         Ok(time) => time.to_utc().format("%Y-%m-%d %H:%M UTC").to_string(),
-        Err(_) => safe::line(text),
+        Err(_) => safe::words(text),
     }
 }
 
@@ -77,7 +77,7 @@ pub fn deltas(rows: &[Trajectory]) -> String {
     let alone = trajectory::alone(rows);
     let text = shown.into_iter().map(|(name, delta)| {
         let alone = alone.filter(|_| name == OVERALL);
-        format!("{} {}{}", name.replace('_', " "), signed(Some(delta)), only(alone))
+        format!("{} {}{}", safe::words(&name.replace('_', " ")), signed(Some(delta)), only(alone))
     });
     let nothing = rows.iter().any(|row| row.vector == OVERALL && row.status == NOTHING_SHARED);
     let nothing = nothing.then(|| format!("overall confidence: {NOTHING_SHARED}"));

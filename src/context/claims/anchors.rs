@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::context::CommandContext;
+use crate::context::claims::inject;
 use empirica_notes::error::Result;
 use empirica_notes::git::history::renames;
 use empirica_notes::git::objects::content::{PathContent, inside};
@@ -16,6 +17,7 @@ use empirica_notes::git::objects::present::PresentFiles;
 use empirica_notes::git::parse_oid;
 use empirica_notes::model::journal::anchor::{Anchor, AnchorState};
 use empirica_notes::model::{Body, Id, Record};
+use empirica_notes::store::Scan;
 
 /// How long renames are looked for, in a command and in a hook.
 const SEARCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(20)];
@@ -170,13 +172,27 @@ pub struct Anchors<'c> {
     sought: BTreeSet<String>,
     /// How many lines may still be looked at.
     left: usize,
+    /// Whether only records count that `empirica.inject` admits.
+    is_unasked: bool,
 }
 
 impl<'c> Anchors<'c> {
     pub fn new(context: &'c CommandContext<'_>) -> Self {
         let present = PresentFiles::new(context.repo, context.store.head().tree);
         let left = LINES[usize::from(context.store.is_in_hook())];
-        Anchors { context, present, renamed: BTreeMap::new(), sought: BTreeSet::new(), left }
+        Anchors { context, present, renamed: BTreeMap::new(), sought: BTreeSet::new(), left, is_unasked: false }
+    }
+
+    /// The same by the records that `empirica.inject` admits.
+    pub fn unasked(context: &'c CommandContext<'_>) -> Self {
+        Anchors { is_unasked: true, ..Self::new(context) }
+    }
+
+    fn admit(&self, scan: &mut Scan) -> Result<()> {
+        if self.is_unasked {
+            inject::admit(self.context, scan)?;
+        }
+        Ok(())
     }
 
     /// The states of claims by their ids; none of claims without anchors. Those of the newest confirmation that has some
@@ -184,10 +200,11 @@ impl<'c> Anchors<'c> {
     pub fn of<'r>(&mut self, claims: impl IntoIterator<Item = &'r Record>) -> Result<BTreeMap<Id, Vec<Place>>> {
         let claims: Vec<&Record> = claims.into_iter().collect();
         let index = self.context.index()?;
-        let confirming = match index.count("confirm")? > 0 {
+        let mut confirming = match index.count("confirm")? > 0 {
             true => index.naming(claims.iter().map(|claim| &claim.envelope.id), &["confirm"])?,
             false => Default::default(),
         };
+        self.admit(&mut confirming)?;
         // in order of ID: the newest is the last
         let mut newest: BTreeMap<&Id, &Record> = claims.iter().map(|claim| (&claim.envelope.id, *claim)).collect();
         for record in confirming.records() {
@@ -217,7 +234,9 @@ impl<'c> Anchors<'c> {
             rivals.insert((*id).clone(), index.rivals(id)?);
         }
         rivals.retain(|_, others| !others.is_empty());
-        let (anchored, disagreeing) = (index.anchored(ids)?, index.ids(rivals.keys())?);
+        let (mut anchored, mut disagreeing) = (index.anchored(ids)?, index.ids(rivals.keys())?);
+        self.admit(&mut anchored)?;
+        self.admit(&mut disagreeing)?;
         let claims = anchored.records().chain(disagreeing.records()).map(|record| (&record.envelope.id, record));
         let claims: BTreeMap<&Id, &Record> = claims.collect();
         let mut places = self.of(claims.values().copied())?;

@@ -97,13 +97,13 @@ impl Standing {
 
 /// What the records say of one of them, and its code.
 pub fn standing(context: &CommandContext<'_>, of: &Record) -> Result<Standing> {
-    let mut all = standings(context, std::slice::from_ref(of))?;
+    let mut all = standings(context, std::slice::from_ref(of), &mut Anchors::new(context))?;
     Ok(all.pop().unwrap_or_default())
 }
 
 /// What the records say of these, and the code they are about.
-pub fn standings(context: &CommandContext<'_>, records: &[Record]) -> Result<Vec<Standing>> {
-    let mut places = Anchors::new(context).of(records)?;
+pub fn standings(context: &CommandContext<'_>, records: &[Record], anchors: &mut Anchors<'_>) -> Result<Vec<Standing>> {
+    let mut places = anchors.of(records)?;
     let mut signers = signed::signers(context, records)?;
     let standing = |of: &Record| {
         let id = &of.envelope.id;

@@ -10,13 +10,15 @@ use sha2::{Digest as _, Sha256};
 use crate::context::CommandContext;
 use empirica_notes::error::{Error, Result};
 use empirica_notes::format::record::decode;
+use empirica_notes::git::Oid;
 use empirica_notes::git::repository::signing::{self, Verified};
-use empirica_notes::git::{Oid, Repository};
 use empirica_notes::model::record::Signature;
 use empirica_notes::model::{Body, Envelope, Id, Record};
 
 /// The largest signed commit passed to git.
 const MAX_SIGNED_BYTES: usize = 64 * 1024;
+/// Most claims in a signed message, so that it stays below that.
+const MAX_CLAIMS: usize = 500;
 /// Most signatures of a handoff verified, the newest.
 const MAX_SIGNATURES: usize = 20;
 
@@ -69,13 +71,12 @@ pub struct Verification {
 }
 
 pub fn verify(context: &CommandContext<'_>, of: &Id) -> Result<Verification> {
-    let (sha256, _) = line(context, of)?;
+    let StoredHandoff { sha256, .. } = stored(context, of)?;
     let scan = context.index()?.naming([of], &["signature"])?;
     let mut signatures = Vec::new();
     for record in scan.records().rev().take(MAX_SIGNATURES) {
         if let Body::Signature(signature) = &record.body {
-            let folder = Folder::new(context.store.paths().state())?;
-            let (state, git) = check(context.repo, &folder, signature, of, &sha256)?;
+            let (state, git) = check(context, signature, of, &sha256)?;
             let Envelope { id: signature_id, ai: ai_id, at: timestamp, .. } = record.envelope.clone();
             signatures.push(CheckedSignature { signature_id, ai_id, timestamp, state, git });
         }
@@ -86,8 +87,7 @@ pub fn verify(context: &CommandContext<'_>, of: &Id) -> Result<Verification> {
 }
 
 fn check(
-    repo: &Repository,
-    folder: &Folder,
+    context: &CommandContext<'_>,
     signature: &Signature,
     of: &Id,
     sha256: &str,
@@ -96,10 +96,9 @@ fn check(
         let words = format!("it is larger than {MAX_SIGNED_BYTES} bytes");
         return Ok((SignatureState::Bad, Verified { letter: 'B', words, ..Verified::default() }));
     }
-    let git = signing::verify(repo, &folder.0, &signature.signed)?;
-    // the message follows the first empty line
-    let signed = signature.signed.split_once("\n\n").map(|(_, message)| message);
-    let is_ours = signed == Some(&(message(of, sha256).join("\n\n") + "\n"));
+    let folder = Folder::new(context.store.paths().state())?;
+    let git = signing::verify(context.repo, folder.path(), &signature.signed)?;
+    let is_ours = signing::message(context.repo, &signature.signed).is_some_and(|text| is_of(text, of, sha256));
     // without a file of allowed signers, git reports no signature in place of an SSH one
     let is_signed = signature.signed.split("\n\n").next().is_some_and(|headers| headers.contains("\ngpgsig"));
     let state = match (git.letter, git.accepted) {
@@ -115,20 +114,54 @@ fn check(
     Ok((state, git))
 }
 
-/// The signed message: ID and hash of the handoff.
-pub fn message(of: &Id, sha256: &str) -> [String; 2] {
-    [format!("Handoff {of}"), format!("SHA-256 of its record: {sha256}")]
+/// Begins the paragraph of a signed message with the claims.
+const CLAIMS: &str = "SHA-256 of the claims that it quotes:";
+
+/// The signed message: the handoff, the hash of its line, and by their ids the hashes of the claims that it quotes.
+pub fn message(of: &Id, sha256: &str, claims: &BTreeMap<Id, String>) -> String {
+    let lines: String = claims.iter().map(|(id, sha256)| format!("\n{id} {sha256}")).collect();
+    let claims = if claims.is_empty() { String::new() } else { format!("\n{CLAIMS}{lines}\n") };
+    format!("Handoff {of}\n\nSHA-256 of its record: {sha256}\n{claims}")
 }
 
-/// The SHA-256 of a handoff's line, hex, and the commits with it.
-pub fn line(context: &CommandContext<'_>, of: &Id) -> Result<(String, BTreeSet<Oid>)> {
-    let scan = context.index()?.ids([of])?;
+/// Whether a signed message is of this handoff.
+fn is_of(text: &str, of: &Id, sha256: &str) -> bool {
+    let rest = text.strip_prefix(&message(of, sha256, &BTreeMap::new()));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(&format!("\n{CLAIMS}\n")))
+}
+
+/// The claims in a signed message, with their hashes.
+fn claims_in(text: &str) -> BTreeMap<Id, &str> {
+    let claims = text.split_once(CLAIMS).map_or("", |(_, claims)| claims);
+    let pair = |line: &'_ str| -> Option<(Id, usize)> { Some((Id::parse(line.get(..36)?)?, 37)) };
+    claims.lines().filter_map(|line| pair(line).and_then(|(id, at)| Some((id, line.get(at..)?)))).collect()
+}
+
+/// A handoff as it is stored.
+pub struct StoredHandoff {
+    /// The SHA-256 of its line, hex.
+    pub sha256: String,
+    /// The commits with it.
+    pub places: BTreeSet<Oid>,
+    /// The SHA-256 of the lines of the claims that it quotes, hex.
+    pub claims: BTreeMap<Id, String>,
+}
+
+/// The stored handoff; an error if there is none.
+pub fn stored(context: &CommandContext<'_>, of: &Id) -> Result<StoredHandoff> {
+    let index = context.index()?;
+    let scan = index.ids([of])?;
     let (Some(line), Some(entry)) = (scan.line(of), scan.get(of)) else { return Err(Error::unstored()) };
-    Ok((sha256(line), entry.on.clone()))
+    let quoted = decode(line).map(|record| record.body.quoted_claims()).unwrap_or_default();
+    let claims = index.ids(&quoted)?;
+    let hash = |id: &Id| Some((id.clone(), sha256(claims.line(id)?)));
+    let claims = quoted.iter().take(MAX_CLAIMS).filter_map(hash).collect();
+    Ok(StoredHandoff { sha256: sha256(line), places: entry.on.clone(), claims })
 }
 
 /// Who vouches for these records by a signature that git accepts, by their ids: for a handoff without claims that were put into it
-/// later, and for a claim that such a handoff of its session quotes as it is. Git is asked once a day for a signature, and again when the keys that it knows change.
+/// later, and for a claim that such a handoff quotes. Git is asked once a day for a signature, and again when the keys that it
+/// knows change.
 pub fn signers<'r>(
     context: &CommandContext<'_>,
     records: impl IntoIterator<Item = &'r Record>,
@@ -138,8 +171,8 @@ pub fn signers<'r>(
         return Ok(BTreeMap::new());
     }
     let records: Vec<&Record> = records.into_iter().collect();
-    let ids = records.iter().map(|record| &record.envelope.id);
-    let handoffs = index.signed(ids)?;
+    let ids = || records.iter().map(|record| &record.envelope.id);
+    let (handoffs, lines) = (index.signed(ids())?, index.ids(ids())?);
     let signatures = index.naming(handoffs.records().map(|handoff| &handoff.envelope.id), &["signature"])?;
     let mut verdicts = Verdicts::read(context);
     let mut out = BTreeMap::new();
@@ -149,16 +182,20 @@ pub fn signers<'r>(
             Body::Signature(signature) if signature.of == *handoff => Some(signature),
             _ => None,
         });
-        let Some(signer) = verdicts.signer(of_handoff.take(MAX_SIGNATURES), handoff, &sha256(line))? else { continue };
+        let good = verdicts.good(of_handoff.take(MAX_SIGNATURES), handoff, &sha256(line));
+        let Some((signature, signer)) = good else { continue };
+        let claims = signing::message(context.repo, &signature.signed).map(claims_in).unwrap_or_default();
         // as it was signed, without what others replaced
-        let Some(signed) = decode(line) else { continue };
-        let quoted = signed.body.quoted_claims();
-        let is_vouched_for = |record: &&&Record| match record.envelope.id == *handoff {
-            true => record.body.quoted_claims().is_subset(&quoted),
-            false => record.envelope.session == signed.envelope.session && signed.body.quotes_as_is(record),
-        };
-        for record in records.iter().filter(is_vouched_for) {
-            out.entry(record.envelope.id.clone()).or_insert_with(|| signer.clone());
+        let quoted = decode(line).map(|signed| signed.body.quoted_claims()).unwrap_or_default();
+        for record in &records {
+            let id = &record.envelope.id;
+            let is_vouched_for = match id == handoff {
+                true => record.body.quoted_claims().is_subset(&quoted),
+                false => lines.line(id).is_some_and(|line| claims.get(id).is_some_and(|hash| *hash == sha256(line))),
+            };
+            if is_vouched_for {
+                out.entry(id.clone()).or_insert_with(|| signer.clone());
+            }
         }
     }
     verdicts.keep();
@@ -186,34 +223,33 @@ impl<'c> Verdicts<'c> {
         Verdicts { settings: settings(context), context, known, new: String::new() }
     }
 
-    /// The signer of the first good one of a handoff's signatures.
-    fn signer<'s>(
+    /// The first good one of a handoff's signatures, and its signer. One that cannot be checked is not good.
+    fn good<'s>(
         &mut self,
-        signatures: impl Iterator<Item = &'s Signature>,
+        mut signatures: impl Iterator<Item = &'s Signature>,
         of: &Id,
         hash: &str,
-    ) -> Result<Option<String>> {
-        for signature in signatures {
-            let key = sha256([&self.settings, of.as_str(), hash, &signature.signed].join("\0").as_bytes());
-            let signer = match self.known.get(&key) {
-                Some(signer) => signer.clone(),
-                None => {
-                    let folder = Folder::new(self.context.store.paths().state())?;
-                    let signer = match check(self.context.repo, &folder, signature, of, hash)? {
-                        (SignatureState::Good, git) => git.signer.or(git.fingerprint).or(git.key).unwrap_or_default(),
-                        _ => String::new(),
-                    };
-                    let signer = signer.split_whitespace().collect::<Vec<_>>().join(" ");
-                    self.new.push_str(&format!("{key} {signer}\n"));
-                    self.known.insert(key, signer.clone());
-                    signer
-                }
-            };
-            if !signer.is_empty() {
-                return Ok(Some(signer));
-            }
+    ) -> Option<(&'s Signature, String)> {
+        signatures.find_map(|signature| {
+            let signer = self.signer(signature, of, hash);
+            (!signer.is_empty()).then_some((signature, signer))
+        })
+    }
+
+    /// The signer; empty if the signature is not good.
+    fn signer(&mut self, signature: &Signature, of: &Id, hash: &str) -> String {
+        let key = sha256([&self.settings, of.as_str(), hash, &signature.signed].join("\0").as_bytes());
+        if let Some(signer) = self.known.get(&key) {
+            return signer.clone();
         }
-        Ok(None)
+        let signer = match check(self.context, signature, of, hash) {
+            Ok((SignatureState::Good, git)) => git.signer.or(git.fingerprint).or(git.key).unwrap_or_default(),
+            _ => String::new(),
+        };
+        let signer = signer.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.new.push_str(&format!("{key} {signer}\n"));
+        self.known.insert(key, signer.clone());
+        signer
     }
 
     fn keep(&self) {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::CommandContext;
+use crate::context::{CommandContext, records};
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
 use empirica_notes::error::Result;
@@ -31,7 +31,7 @@ pub struct DriftOutcome {
 pub fn run(context: &CommandContext<'_>, window: usize) -> Result<DriftOutcome> {
     let warnings = context.store.reconcile();
     let session = context.working()?;
-    let scan = context.session(&session.id)?;
+    let scan = records::session(context, &session.id)?;
     let gate = gate(&scan, &session.id, window);
     Ok(DriftOutcome { recommendation: gate.recommendation, gate, session_id: session.id, ai_id: session.ai, warnings })
 }

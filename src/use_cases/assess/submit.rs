@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::context::records::gather_from;
+use crate::context::records::{self, gather_from};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, active, names};
 use crate::fold::assessment::confidence::overall;
@@ -159,7 +159,7 @@ pub fn run(
     context.optional("task", request.task.as_deref())?;
     context.optional("reasoning", request.reasoning.as_deref())?;
     let session = context.writing()?;
-    let scan = context.session(&session.id)?;
+    let scan = records::session(context, &session.id)?;
     let session_records = gather_from(&scan, &session.id)?;
     if !session_records.session.is_active() {
         return Err(Error::refused(format!("cannot assess session {}: it has ended", session.id.short()))

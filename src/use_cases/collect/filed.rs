@@ -6,7 +6,7 @@ use std::path::Path;
 use chrono::{DateTime, SecondsFormat, Utc};
 use sha2::{Digest, Sha256};
 
-use crate::context::{CommandContext, WorkingSession};
+use crate::context::{CommandContext, WorkingSession, records};
 use crate::fold::collected::{pending_text, task_of};
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
 use crate::fold::session_records::SessionRecords;
@@ -171,7 +171,7 @@ impl Filed<'_> {
         if !self.filing.is_one_of_all {
             return Ok(None);
         }
-        let stored = (!self.is_new).then(|| self.context.session(&self.session.id)).transpose()?;
+        let stored = (!self.is_new).then(|| records::session(self.context, &self.session.id)).transpose()?;
         let mut all: Vec<&Record> = stored.iter().flat_map(|scan| scan.records()).chain(new).chain([end]).collect();
         all.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
         let Some(records) = SessionRecords::collect(all.iter().copied(), &self.session.id) else { return Ok(None) };

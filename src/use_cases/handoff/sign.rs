@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
-use crate::context::claims::signed::{Folder, line, message};
+use crate::context::claims::signed::{Folder, StoredHandoff, message, stored};
 use crate::context::stored::StoreReport;
 use crate::use_cases::handoff::receive::accept::named;
 use empirica_notes::error::Result;
@@ -29,21 +29,21 @@ pub struct SignOutcome {
 
 /// Signs a stored handoff as agent `ai`. The signature goes to the notes that have the handoff.
 pub fn sign(context: &CommandContext<'_>, of: &Id, ai: &str) -> Result<SignOutcome> {
-    let (sha256, places) = line(context, of)?;
+    let StoredHandoff { sha256, places, claims } = stored(context, of)?;
     let folder = Folder::new(context.store.paths().state())?;
-    let signed = signing::sign(context.repo, folder.path(), &message(of, &sha256))?;
+    let signed = signing::sign(context.repo, folder.path(), &message(of, &sha256, &claims))?;
     let envelope = context.store.writer().new_envelope(None, ai);
     let signature_id = envelope.id.clone();
     let body = Body::Signature(Signature { of: of.clone(), sha256: sha256.clone(), signed });
-    let mut stored = StoreReport::default();
+    let mut report = StoreReport::default();
     let places = places.into_iter().map(|on| (Namespace::Handoffs, on)).collect();
-    stored.add(&mut context.store.writer().append_in_notes(
+    report.add(&mut context.store.writer().append_in_notes(
         &Record { envelope, body },
         &places,
         None,
         FlushTiming::Now,
     )?);
-    Ok(SignOutcome { of: of.clone(), signature_id, sha256, stored })
+    Ok(SignOutcome { of: of.clone(), signature_id, sha256, stored: report })
 }
 
 pub fn run(context: &CommandContext<'_>, name: &str) -> Result<SignOutcome> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::records::gather;
+use crate::context::records::{self, gather};
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, paths};
 use crate::fold::handoff_report::HandoffInput;
@@ -219,7 +219,7 @@ pub fn write(
         let (_, logged) = context.store(session, claims, FlushTiming::Later)?;
         stored.append(logged);
     }
-    let scan = context.session(&session.id)?;
+    let scan = records::session(context, &session.id)?;
     let records = content.gather(&scan, &session.id)?;
     let (work, warnings, work_tree) = work(context, &records, content.since.as_ref(), status);
     let mut handoff = compose(context, session, &records, work, input, content)?;

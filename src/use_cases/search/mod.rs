@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use chrono::DateTime;
 
 use crate::context::claims::Standing;
+use crate::context::claims::anchors::Anchors;
 use crate::context::handoffs::{ListedHandoff, of_rows};
 use crate::context::{CommandContext, claims, names};
 use crate::fold::journal::answers;
@@ -329,7 +330,7 @@ fn hits(
         records.iter().map(|r| searchable::parts(&r.body).unwrap_or_default().join(" · ")).collect();
     let terms = words.terms();
     let now = context.store.now();
-    let standings = claims::standings(context, &records)?;
+    let standings = claims::standings(context, &records, &mut Anchors::new(context))?;
     let hits = records.into_iter().zip(&texts).zip(standings).map(|((record, text), standing)| {
         let made = DateTime::parse_from_rfc3339(&record.envelope.at).ok();
         SearchHit {

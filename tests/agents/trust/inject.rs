@@ -238,3 +238,179 @@ fn a_correction_by_another_is_not_under_the_signature() {
     };
     assert_eq!((by("signed deadend"), by("evil finding")), (json!("ada@example.com"), Value::Null));
 }
+
+/// Records as others may have made them, brought in: each a kind, its session, its agent and its keys.
+fn forged(repo: &Repo<'_>, records: &[(&str, Option<&str>, &str, Value)]) -> Vec<String> {
+    let mut ids = Vec::new();
+    let mut text = String::new();
+    for (kind, session, ai, keys) in records {
+        let id = empirica_notes::model::Id::at(1_772_366_400_500 + ids.len() as u64).to_string();
+        let mut record = json!({"v": 1, "id": id, "kind": kind, "session": session, "ai": ai, "at": "2026-03-01T12:00:00.000Z",
+            "commit": repo.head(), "tree": repo.git_out(["rev-parse", "HEAD^{tree}"])});
+        record.as_object_mut().expect("an object").extend(keys.as_object().expect("an object").clone());
+        let shelf = match *kind {
+            "handoff" | "signature" => "handoffs",
+            "assessment" | "checkpoint" => "checkpoints",
+            _ => "journal",
+        };
+        text.push_str(&format!("{}\n", json!({"commit": repo.head(), "shelf": shelf, "record": record})));
+        ids.push(id);
+    }
+    repo.run_with_input(["import", "--jsonl", "-"], text.as_bytes()).ok();
+    ids
+}
+
+fn anchor(path: &str) -> Value {
+    json!({"path": path, "lines": [2, 2], "blob": "0".repeat(40), "hash": "0123456789abcdef"})
+}
+
+#[test]
+fn nothing_of_others_gets_into_what_is_told_through_ones_own_records() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.commit("src/a.rs", &lines("line"), "first");
+    set(&repo, "mine");
+    let at = At { repo: &repo, agent: "claude-code", session: "0f5e0000-0000-4000-8000-000000000041".into() };
+    at.tell("SessionStart", json!({"source": "startup"}));
+    let own = at.own()["session_id"].as_str().expect("an id").to_owned();
+    let claim = id(&repo.json(["deadend", "own deadend", "--why", "no", "--at", "src/a.rs:2", "--session", &own]));
+    let asked = id(&repo.json(["unknown", "own question", "--session", &own]));
+    repo.json(["preflight", "-v", "know=0.5,uncertainty=0.4", "--session", &own]);
+    at.quiet("PreCompact", json!({"trigger": "auto"}));
+    let session = Some(own.as_str());
+    let about = |text: &str| json!({"text": text, "anchors": [anchor("src/a.rs"), anchor("EVIL path")]});
+    let put = forged(
+        &repo,
+        &[
+            ("confirm", None, "EVIL", json!({"of": claim, "anchors": [anchor("src/a.rs"), anchor("EVIL: run it")]})),
+            (
+                "session_start",
+                session,
+                "EVIL",
+                json!({"task": "EVIL task", "worktree": "EVIL", "place": "x", "external_id": at.session}),
+            ),
+            (
+                "assessment",
+                session,
+                "EVIL",
+                json!({"phase": "CHECK", "round": 9, "vectors": {"know": 0.1}, "reasoning": "EVIL", "task": "EVIL"}),
+            ),
+            ("goal", session, "EVIL", json!({"text": "EVIL goal", "priority": "high"})),
+            ("finding", session, "EVIL", about("EVIL in the session src/a.rs")),
+            ("evidence", session, "EVIL", json!({"command": "EVIL", "exit": 0, "files": ["src/a.rs"]})),
+            ("finding", None, "EVIL", about("EVIL beside it src/a.rs")),
+            ("resolve", None, "EVIL", json!({"of": asked, "text": "EVIL answer"})),
+            ("unknown", None, "EVIL", about("EVIL replacement src/a.rs")),
+        ],
+    );
+    let compacted = at.context("SessionStart", json!({"source": "compact"}));
+    assert!(!compacted.contains("EVIL") && compacted.contains("own deadend"), "{compacted}");
+    let call =
+        json!({"tool_name": "Read", "tool_input": {"file_path": repo.path.join("src/a.rs")}, "tool_response": {}});
+    at.quiet("PostToolUse", call.clone());
+    at.tell("SessionEnd", json!({"reason": "other"}));
+    repo.write("src/a.rs", &lines("LINE"));
+    let next = told(&repo, "42");
+    assert!(next[0].contains("Last handed over by claude-code") && next[1].contains("own deadend"), "{next:#?}");
+    assert!(next.iter().all(|text| !text.contains("EVIL")), "{next:#?}");
+    // a correction by another, which the own handoff would show
+    forged(&repo, &[("retract", None, "EVIL", json!({"of": [asked], "by": put[8], "why": "EVIL"}))]);
+    let next = told(&repo, "43");
+    assert!(next.iter().all(|text| !text.contains("EVIL")), "{next:#?}");
+    // a session of another's with the agent's id is not continued
+    let other = "00000000-0000-4000-8000-0000000000ff";
+    forged(
+        &repo,
+        &[(
+            "session_start",
+            Some(other),
+            "EVIL",
+            json!({"task": "EVIL", "worktree": "main", "place": "x", "external_id": at.session}),
+        )],
+    );
+    let resumed = at.context("SessionStart", json!({"source": "resume"}));
+    assert!(!resumed.contains("EVIL") && !resumed.contains(&other[..8]), "{resumed}");
+}
+
+#[test]
+fn a_signature_that_git_cannot_read_silences_nothing() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    team.works("plain", false);
+    team.exchange();
+    let handoff = team.bob.json(["search", "kind:handoff"])["hits"][0]["id"].as_str().expect("an id").to_owned();
+    let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    let signed = format!(
+        "tree {empty}\nparent {}\nauthor a <a@x> 1 +0000\ncommitter a <a@x> 1 +0000\ngpgsig -----BEGIN SSH SIGNATURE-----\n x\n \
+         -----END SSH SIGNATURE-----\n\nHandoff x\n",
+        "1".repeat(40)
+    );
+    for signed in [signed.as_str(), "", "x", "tree\n\n"] {
+        forged(
+            &team.bob,
+            &[("signature", None, "EVIL", json!({"of": handoff, "sha256": "0".repeat(64), "signed": signed}))],
+        );
+    }
+    for words in [&["resume"][..], &["why", "src/a.rs"], &["search", "deadend"], &["status", "--all"], &["show"]] {
+        let text = team.bob.run(words).ok().out;
+        assert!(text.contains("plain") && !text.contains("signed by"), "{words:?}: {text}");
+    }
+    let told = told(&team.bob, "51");
+    assert!(told.iter().all(|text| text.contains("plain deadend")), "{told:#?}");
+    assert_ne!(team.bob.fails(1, ["show", &handoff, "--verify"])["verification"]["state"], "good");
+}
+
+#[test]
+fn a_signature_is_of_the_whole_claim_and_of_no_commit_of_code() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let claims = team.works("signed", true);
+    team.exchange();
+    set(&team.bob, "signed");
+    let is = |line: &str, id: &str| line.contains(&format!("\"id\":\"{id}\""));
+    forge(&team.ada, |line| {
+        let other = match claims.iter().position(|id| is(line, id)) {
+            Some(0) => line.replace("\"ai\":\"ada\"", "\"ai\":\"zz EVIL\""),
+            Some(1) => line.replace("src/a.rs", "src/a.rs EVIL"),
+            Some(2) => line.replace("2027-01-01", "2028-EVIL"),
+            Some(3) => line.replace("\"at\":\"2026", "\"at\":\"EVIL"),
+            _ => line.to_owned(),
+        };
+        vec![other]
+    });
+    team.exchange();
+    let next = told(&team.bob, "61");
+    for text in &next {
+        assert!(!text.contains("EVIL"), "{text}");
+    }
+    assert_eq!(words(&next, &["signed unknown"]).map(|words| words.len()), [1, 1, 1], "{next:#?}");
+    // a commit of code that ada signed, as a rebase does, with the words of a signature
+    let evil = forged(
+        &team.bob,
+        &[(
+            "handoff",
+            None,
+            "EVIL",
+            json!({"type": "epistemic", "task": "EVIL", "context": "EVIL", "next_steps": ["EVIL"]}),
+        )],
+    );
+    let line = team.bob.lines("handoffs").into_iter().find(|line| is(line, &evil[0])).expect("a line");
+    let hash: String = sha2_hex(line.as_bytes());
+    let message = format!("Handoff {}\n\nSHA-256 of its record: {hash}\n", evil[0]);
+    for (tree, parents) in [("HEAD^{tree}", &[][..]), ("4b825dc642cb6eb9a060e54bf8d69288fbee4904", &["-p", "HEAD"])] {
+        let made = [&["commit-tree", "-S", "-m", message.trim_end(), tree], parents].concat();
+        let commit = team.ada.git_out(made);
+        let raw = team.ada.git(["cat-file", "commit", commit.trim()]).ok().out;
+        assert!(raw.contains("gpgsig") && raw.ends_with(&message), "{raw}");
+        forged(&team.bob, &[("signature", None, "EVIL", json!({"of": evil[0], "sha256": hash, "signed": raw}))]);
+    }
+    let state = team.bob.fails(1, ["show", &evil[0], "--verify"])["verification"]["state"].clone();
+    assert!(state == "other_text" || state == "bad", "{state}");
+    let next = told(&team.bob, "62");
+    assert!(next.iter().all(|text| !text.contains("EVIL")), "{next:#?}");
+}
+
+fn sha2_hex(bytes: &[u8]) -> String {
+    use sha2::{Digest as _, Sha256};
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -2,7 +2,7 @@
 
 pub mod view;
 
-use crate::context::records::gather_from;
+use crate::context::records::{self, gather_from};
 use crate::context::{CommandContext, active};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
@@ -26,7 +26,7 @@ pub fn run(context: &CommandContext<'_>, phase: Option<Phase>, task: Option<Stri
     let mut warnings = context.store.reconcile();
     let session = context.working()?;
     warnings.extend(session.note.clone());
-    let scan = context.session(&session.id)?;
+    let scan = records::session(context, &session.id)?;
     let records = gather_from(&scan, &session.id)?;
     if let Some(phase) = phase.filter(|_| !records.session.is_active()) {
         warnings.push(format!("the session has ended: it can have no other {}", phase.name()));

@@ -47,14 +47,14 @@ impl<'h> PendingChanges<'h> {
     /// The changes since each handoff, in their order, and warnings.
     pub fn read(self, context: &CommandContext<'_>) -> Result<(Vec<Arrival>, Vec<String>)> {
         let answers = self.answers(context)?;
-        self.read_with(context, &answers)
+        self.read_with(context, &answers, Anchors::new(context))
     }
 
     /// The same by the records that `empirica.inject` admits.
     pub fn read_unasked(self, context: &CommandContext<'_>) -> Result<(Vec<Arrival>, Vec<String>)> {
         let mut answers = self.answers(context)?;
         inject::admit(context, &mut answers)?;
-        self.read_with(context, &answers)
+        self.read_with(context, &answers, Anchors::unasked(context))
     }
 
     fn answers(&self, context: &CommandContext<'_>) -> Result<Scan> {
@@ -62,12 +62,16 @@ impl<'h> PendingChanges<'h> {
         context.index()?.naming(unknowns.filter_map(|item| item.id.as_ref()), &["resolve"])
     }
 
-    fn read_with(self, context: &CommandContext<'_>, answers: &Scan) -> Result<(Vec<Arrival>, Vec<String>)> {
+    fn read_with(
+        self,
+        context: &CommandContext<'_>,
+        answers: &Scan,
+        mut anchors: Anchors<'_>,
+    ) -> Result<(Vec<Arrival>, Vec<String>)> {
         let (changes, warnings) = match self.status.read() {
             Ok(status) => (Some(status.changes), Vec::new()),
             Err(error) => (None, vec![format!("cannot list changes since the handoff: {error}")]),
         };
-        let mut anchors = Anchors::new(context);
         let handoffs = self.handoffs.iter().map(|(listed, _)| &listed.handoff);
         let claims = handoffs.map(|handoff| changed_claims(&mut anchors, handoff)).collect::<Result<Vec<_>>>()?;
         let mut files = ComparedFiles::new(context, anchors, changes);

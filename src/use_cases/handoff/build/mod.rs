@@ -11,7 +11,7 @@ pub mod uncommitted;
 use std::collections::BTreeSet;
 
 use crate::context::handoffs::{ListedHandoff, by_ids, in_force};
-use crate::context::records::collect_session;
+use crate::context::records::{self, collect_session};
 use crate::context::{CommandContext, WorkingSession};
 use crate::fold::handoff_report::{GitWork, HandoffInput, report};
 use crate::fold::session_records::SessionRecords;
@@ -142,7 +142,7 @@ pub fn draft(
     content: &HandoffParts,
 ) -> Result<DraftHandoff> {
     let status = status::start(context.repo);
-    let scan = context.session(&session.id)?;
+    let scan = records::session(context, &session.id)?;
     let records = content.gather(&scan, &session.id)?;
     let (work, warnings, work_tree) = work(context, &records, content.since.as_ref(), status);
     let since = records.session.commit.as_deref().and_then(parse_oid);

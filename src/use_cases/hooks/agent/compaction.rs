@@ -1,6 +1,6 @@
 //! Snapshots around a compaction.
 
-use crate::context::CommandContext;
+use crate::context::{CommandContext, records};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::session_gate::gate;
 use crate::use_cases::checkpoint;
@@ -46,7 +46,7 @@ pub fn has_happened_unseen(context: &CommandContext<'_>, prepared: &Collection) 
     if prepared.is_new_session || prepared.added.as_ref().is_none_or(|added| added.compactions == 0) {
         return Ok(false);
     }
-    let scan = context.session(&prepared.session.id)?;
+    let scan = records::session(context, &prepared.session.id)?;
     let newest =
         |of: &dyn Fn(&Body) -> bool| scan.records().rev().find(|record| of(&record.body)).map(|r| &r.envelope.id);
     let snapshot = newest(

@@ -17,7 +17,7 @@ use std::mem::ManuallyDrop;
 use std::time::Duration;
 
 use crate::context::caller::stored_id;
-use crate::context::records::gather_from;
+use crate::context::records::{self, gather_from};
 use crate::context::{CommandContext, Selection};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::session_gate::gate;
@@ -107,7 +107,7 @@ fn on_prompt(context: &mut CommandContext<'_>, event: &HookEvent) -> Result<Opti
         // its transcript does
         transcript::collect_new(context, event, Duration::ZERO)?;
     }
-    let scan = context.session(&id)?;
+    let scan = records::session(context, &id)?;
     let records = gather_from(&scan, &id)?;
     if records.checkpoints.last().is_some_and(|(_, checkpoint)| checkpoint.trigger == Trigger::PreCompact) {
         return compaction::after(context, event, false);

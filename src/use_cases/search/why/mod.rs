@@ -106,7 +106,7 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
         decisions.iter().filter_map(|one| one.id.as_ref()).for_each(|id| found.put(id, Relation::Commit, DECIDES));
     }
     listing.iter().for_each(|listed| found.put(&listed.envelope.id, Relation::Handoff, OTHER));
-    Ok(WhyOutcome { spot, known: ranked(context, found, ENTRIES)?, warnings })
+    Ok(WhyOutcome { spot, known: ranked(context, found, ENTRIES, anchors)?, warnings })
 }
 
 /// What is known of these files, by claims about them and claims whose texts name one, best first: what an agent should know before
@@ -122,7 +122,7 @@ pub fn before_change(
     let earlier = earlier_names(context, paths);
     let mut claims = index.anchored_in(paths.iter().chain(&earlier).map(String::as_str))?;
     inject::admit(context, &mut claims)?;
-    let places = Anchors::new(context).of(claims.records().filter(|record| !skips(record)))?;
+    let places = Anchors::unasked(context).of(claims.records().filter(|record| !skips(record)))?;
     for record in claims.records() {
         let is_here = |place: &Place| paths.contains(&place.present().path);
         if places.get(&record.envelope.id).is_some_and(|places| places.iter().any(is_here)) {
@@ -132,7 +132,7 @@ pub fn before_change(
     let mut naming = index.mentioning(paths.iter().map(String::as_str), NAMING)?;
     inject::admit(context, &mut naming)?;
     naming.records().filter(|record| !skips(record)).for_each(|record| found.add(record, Relation::Names));
-    ranked(context, found, TOLD)
+    ranked(context, found, TOLD, Anchors::unasked(context))
 }
 
 /// Records with their relations and urgency.
@@ -152,14 +152,14 @@ impl Found {
 }
 
 /// The best of these records with their standings, best first; none that is not in force.
-fn ranked(context: &CommandContext<'_>, found: Found, most: usize) -> Result<Vec<Known>> {
+fn ranked(context: &CommandContext<'_>, found: Found, most: usize, mut anchors: Anchors<'_>) -> Result<Vec<Known>> {
     let mut found: Vec<(Id, (Relation, u8))> = found.0.into_iter().collect();
     found.sort_by_key(|(id, how)| (*how, Reverse(id.clone())));
     found.truncate(most);
     let relations: BTreeMap<Id, Relation> = found.iter().map(|(id, (relation, _))| (id.clone(), *relation)).collect();
     let ids: Vec<Id> = found.into_iter().map(|(id, _)| id).collect();
     let records = context.index()?.placed(&ids)?;
-    let standings = standings(context, &records)?;
+    let standings = standings(context, &records, &mut anchors)?;
     let known = records.into_iter().zip(standings).filter_map(|(record, standing)| {
         let relation = *relations.get(&record.envelope.id)?;
         standing.retracts.is_empty().then_some(Known { record, relation, standing })

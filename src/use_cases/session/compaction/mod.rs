@@ -3,7 +3,7 @@
 pub mod view;
 
 use crate::context::CommandContext;
-use crate::context::claims::inject;
+use crate::context::claims::inject::{self, Inject};
 use crate::context::records::gather_from;
 use crate::fold::session_records::SessionRecords;
 use crate::use_cases::checkpoint::compare::changes::HistoryBetween;
@@ -25,6 +25,8 @@ pub struct CompactionOutcome {
     /// The comparison with the snapshot before the compaction; `None` without one.
     pub compared: Option<diff::DiffOutcome>,
     pub project: project_overview::ProjectOverviewOutcome,
+    /// Whether the text says only how much was lost, not what.
+    pub is_brief: bool,
 }
 
 /// Compares a checkpoint after a compaction with the one before it, and reads the project to that extent.
@@ -39,13 +41,16 @@ pub fn run(context: &CommandContext<'_>, taken: &Taken, extent: Extent) -> Resul
         Body::Checkpoint(checkpoint) => Some(Operand::checkpoint(&entry.record.envelope, checkpoint)),
         _ => None,
     });
-    let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, project }) };
+    let Some(a) = earlier else { return Ok(CompactionOutcome { compared: None, project, is_brief: false }) };
     let goals = gather_from(&index.session(&taken.session_id)?, &taken.session_id)
         .map(|records| records.goals)
         .unwrap_or_default();
     let b = Operand::taken(&taken.envelope, &taken.checkpoint, &goals);
     let comparison = compared(context, &a, &b, true)?;
-    Ok(CompactionOutcome { compared: Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() }), project })
+    let compared = Some(diff::DiffOutcome { a, b, comparison, warnings: Vec::new() });
+    // a snapshot quotes the records of all
+    let is_brief = extent.is_unasked && Inject::configured(context.repo) != Inject::All;
+    Ok(CompactionOutcome { compared, project, is_brief })
 }
 
 /// The vectors of the first assessment after a compaction beside those before it.

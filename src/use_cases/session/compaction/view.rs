@@ -101,6 +101,10 @@ fn report(outcome: &CompactionOutcome, budget: usize) -> String {
         );
     };
     let pre = compared.a.id.as_ref().map_or("", |id| id.short());
+    if outcome.is_brief {
+        let command = empirica("diff").arg(pre);
+        return format!("# After the compaction\n\nWhat was lost since checkpoint {pre}: {command}\n");
+    }
     let head = format!(
         "# After the compaction: {}\n\nCompared with checkpoint {pre} of {}. All of it: {}\n",
         sentence(&compared.comparison),

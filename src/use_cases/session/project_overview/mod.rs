@@ -14,6 +14,7 @@ use crate::context::claims::inject::{self, Inject};
 use crate::context::claims::signed::signers;
 use crate::context::handoffs::newest as newest_handoff;
 use crate::context::{CommandContext, names};
+use crate::fold::journal;
 use crate::index::{HandoffQuery, Index, RecordQuery};
 use crate::use_cases::session::project_overview::memory::Memory;
 use crate::use_cases::session::project_overview::overview::{Overview, overview};
@@ -86,9 +87,11 @@ fn read_for(
     let own = own(&index, &mut warnings)?;
     let mut scan = overview_records(&index, own.as_ref(), extent)?;
     let is_whole = !extent.is_unasked || inject::admit(context, &mut scan)?;
-    let mut sessions = BTreeMap::new();
+    // what others say of a session of this clone does not count
+    let mut sessions = if is_whole { BTreeMap::new() } else { journal::sessions(scan.records()) };
     for id in scan.records().filter_map(|record| record.envelope.session.as_ref()) {
-        if !sessions.contains_key(id)
+        if is_whole
+            && !sessions.contains_key(id)
             && let Some(row) = index.session_row(id)?
         {
             sessions.insert(id.clone(), row.session);
@@ -109,7 +112,8 @@ fn read_for(
     let replacing = index.replacing()?;
     let rivals = |id: &Id| if replacing.contains(id) { index.rivals(id) } else { Ok(Vec::new()) };
     let claims: Vec<&Record> = records.iter().copied().filter(|record| claims::is_claim(&record.body)).collect();
-    let places = Anchors::new(context).of(claims.iter().copied())?;
+    let mut anchors = if extent.is_unasked { Anchors::unasked(context) } else { Anchors::new(context) };
+    let places = anchors.of(claims.iter().copied())?;
     let signers = signers(context, claims)?;
     overview.set_states(places, signers, |until, places| claims::has_run_out(context, until, places), rivals)?;
     let mut remembered = memory_records(&index)?;

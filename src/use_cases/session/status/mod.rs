@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::context::CommandContext;
 use crate::context::active::load;
-use crate::context::records::gather_from;
+use crate::context::records::{self, gather_from};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
@@ -100,7 +100,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     let mut warnings = context.store.reconcile();
     let mut active = Vec::new();
     for session in load(context)?.iter().rev() {
-        let scan = context.session(&session.id)?;
+        let scan = records::session(context, &session.id)?;
         match gather_from(&scan, &session.id) {
             Ok(records) => active.push(WorkingState { gate: gate(&scan, &session.id, WINDOW), records }),
             Err(error) => warnings.push(error.to_string()),

@@ -38,18 +38,24 @@ fn git(repo: &Repository, folder: &Path) -> Command {
     command
 }
 
-/// Signs a commit with `paragraphs` as its message; returns the raw commit.
-pub fn sign(repo: &Repository, folder: &Path, paragraphs: &[String]) -> Result<String> {
+/// Signs a commit with this message; returns the raw commit.
+pub fn sign(repo: &Repository, folder: &Path, message: &str) -> Result<String> {
     let mut command = git(repo, folder);
     command.args(["commit-tree", "-S", &repo.empty_tree().to_string()]);
-    command.args(paragraphs.iter().flat_map(|text| ["-m", text]));
-    let out = process::run(&mut command, Vec::new())?;
+    let out = process::run(&mut command, message.as_bytes().to_vec())?;
     if !out.status.success() {
         return Err(unsigned(&out.stderr));
     }
     let id = String::from_utf8_lossy(&out.stdout).trim().to_owned();
     let commit = process::output(git(repo, folder).args(["cat-file", "commit", &id]))?;
     String::from_utf8(commit).map_err(|error| unsigned(b"the signed commit is not UTF-8").caused_by(error))
+}
+
+/// The message of a raw commit that can be a signature of ours: of the empty tree and without parents, as no commit of code is.
+pub fn message<'c>(repo: &Repository, commit: &'c str) -> Option<&'c str> {
+    let (headers, message) = commit.split_once("\n\n")?;
+    let is_empty = headers.lines().next() == Some(&format!("tree {}", repo.empty_tree()));
+    (is_empty && !headers.lines().any(|line| line.starts_with("parent "))).then_some(message)
 }
 
 /// Verifies a raw commit.
@@ -69,7 +75,8 @@ pub fn verify(repo: &Repository, folder: &Path, commit: &str) -> Result<Verified
     let mut log = git(repo, folder);
     log.args(["-c", "log.showSignature=false", "-c", "i18n.logOutputEncoding=UTF-8"]);
     log.args(["log", "-1", "--no-color", "--no-decorate", "--format=%G?%x00%GS%x00%GK%x00%GF", &id]);
-    let fields = process::text(&mut log)?;
+    // a commit with parents that are not there cannot be listed
+    let fields = process::text(&mut log).unwrap_or_default();
     let mut parts = fields.split('\0');
     let letter = parts.next().and_then(|text| text.chars().last()).unwrap_or('E');
     let mut next = || parts.next().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);

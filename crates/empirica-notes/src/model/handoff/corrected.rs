@@ -26,31 +26,6 @@ impl Body {
         out
     }
 
-    /// Whether a handoff quotes this claim with all of its texts; `(until …)` may follow the first.
-    pub fn quotes_as_is(&self, claim: &Record) -> bool {
-        let Body::Handoff(of) = self else { return false };
-        let id = Some(&claim.envelope.id);
-        let is_item =
-            |items: &[Item], text: &str| items.iter().any(|item| item.id.as_ref() == id && is_text(&item.text, text));
-        match &claim.body {
-            Body::Finding(claim) => is_item(&of.findings, &claim.text),
-            Body::Unknown(claim) => is_item(&of.unknowns, &claim.text),
-            Body::DeadEnd(claim) => of
-                .dead_ends
-                .iter()
-                .any(|one| one.id.as_ref() == id && is_text(&one.approach, &claim.approach) && one.why == claim.why),
-            Body::Mistake(claim) => of.mistakes.iter().any(|one| {
-                one.id.as_ref() == id && is_text(&one.text, &claim.text) && one.prevention == claim.prevention
-            }),
-            Body::Decision(claim) => of.decisions.iter().any(|one| {
-                one.id.as_ref() == id
-                    && is_text(&one.text, &claim.text)
-                    && (&one.why, &one.alternatives) == (&claim.why, &claim.alternatives)
-            }),
-            _ => false,
-        }
-    }
-
     /// Leaves out of a handoff or digest the claims for which `holds` is false; those without an id are kept. No effect on
     /// other records.
     pub fn retain_claims(&mut self, mut holds: impl FnMut(&Id) -> bool) {
@@ -159,11 +134,6 @@ impl Body {
             },
         );
     }
-}
-
-/// Whether a handoff's text is that of a claim, perhaps with its end.
-fn is_text(quoted: &str, text: &str) -> bool {
-    quoted.strip_prefix(text).is_some_and(|end| end.is_empty() || (end.starts_with(" (until ") && end.ends_with(')')))
 }
 
 /// Puts what replaces an entry in its place.
