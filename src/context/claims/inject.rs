@@ -11,7 +11,6 @@ use empirica_notes::store::Scan;
 
 empirica_notes::named_enum! {
     /// `empirica.inject`: the records that hooks tell an agent.
-    #[derive(PartialOrd, Ord)]
     pub enum Inject {
         /// All.
         All = "all",
