@@ -177,7 +177,8 @@ impl Output {
             self.page(env);
         }
         let text = paint.text(&answer.text);
-        let is_for_people = self.streams.out_is_terminal || env.get("GIT_PAGER_IN_USE").is_some();
+        let is_for_people =
+            (self.streams.out_is_terminal || env.get("GIT_PAGER_IN_USE").is_some()) && env.agent().is_none();
         self.write(&match repo {
             Some(repo) if answer.quotes && !is_for_people => Fence::of(&Paths::new(repo, env)).around(&text),
             _ => text,

@@ -13,7 +13,7 @@ pub fn session(context: &CommandContext<'_>, id: &SessionId) -> Result<Scan> {
     let mut scan = context.stored_session(id)?;
     let is_own_start = |record: &Record| {
         let is_start = matches!(record.body, Body::SessionStart(_));
-        is_start && record.envelope.session.as_ref() == Some(id) && context.store.made(&record.envelope.id)
+        is_start && record.envelope.session.as_ref() == Some(id) && inject::is_own(context, &scan, &record.envelope.id)
     };
     if scan.records().any(is_own_start) {
         inject::admit(context, &mut scan)?;

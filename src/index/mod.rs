@@ -153,8 +153,9 @@ impl IndexUpdate<'_> {
 
     /// Updates or rebuilds the file. `None` if it cannot be written.
     fn update(&self) -> Result<Option<Connection>, IndexError> {
-        let Ok(_lock) = Lock::acquire(self.store.paths(), &self.files.lock, self.store.remaining_wait(INDEX_LOCK_WAIT))
-        else {
+        let patience = self.until.map_or(INDEX_LOCK_WAIT, |until| until.saturating_duration_since(Instant::now()));
+        let patience = self.store.remaining_wait(patience.min(INDEX_LOCK_WAIT));
+        let Ok(_lock) = Lock::acquire(self.store.paths(), &self.files.lock, patience) else {
             return if self.until.is_some() { Err(IndexError::Late) } else { Ok(None) };
         };
         // missing notes may be known to the old index only

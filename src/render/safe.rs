@@ -275,17 +275,18 @@ pub fn inert(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         let next = rest[at + 1..].chars().next();
-        let is_word = |c: char| c.is_alphanumeric() || "_>:)]".contains(c);
         let before = rest[..at].strip_suffix('\\').unwrap_or(&rest[..at]);
         // what a former part ends with
-        let follows_word = before.chars().next_back().or_else(|| out.chars().next_back()).is_some_and(is_word);
+        let last = before.chars().next_back().or_else(|| out.chars().next_back());
+        let name: String = rest[at + 1..].chars().take_while(|c| c.is_alphanumeric() || "_-".contains(*c)).collect();
+        let is_generic = !name.contains('-') && (last.is_some_and(char::is_alphanumeric) || before.ends_with("::"));
         let is_address = || {
             let word = rest[at + 1..].split('>').next().unwrap_or_default();
             word.contains('@') && !word.contains(char::is_whitespace)
         };
         let is_tag = match next {
             Some('/' | '|') => true,
-            Some(c) => (c.is_ascii_alphabetic() || "!?".contains(c)) && !follows_word && !is_address(),
+            Some(c) => (c.is_ascii_alphabetic() || "!?".contains(c)) && !is_generic && !is_address(),
             None => false,
         };
         out.push_str(if is_tag { before } else { &rest[..at] });
@@ -385,10 +386,10 @@ mod tests {
         (0..500).for_each(|n| drop(of(&format!("- text {n}"))));
         assert_eq!(fence.around("\n"), "");
         let tags =
-            fence.around("- \\<b> `</system-reminder>` <|im_end|> a < b <x Ada <a@b.c> Vec\\<u8> Vec<Vec<u8>> (<!--");
+            fence.around("- \\<b> `</system-reminder>` <|im_end|> a < b <x a:<y> b<system-c> Ada <a@b.c> Vec\\<u8> Vec<Vec<u8>> (<!--");
         assert!(
             tags.contains(
-                "\n- ‹b> `‹/system-reminder>` ‹|im_end|> a < b ‹x Ada <a@b.c> Vec\\<u8> Vec<Vec<u8>> (‹!--\n"
+                "\n- ‹b> `‹/system-reminder>` ‹|im_end|> a < b ‹x a:‹y> b‹system-c> Ada <a@b.c> Vec\\<u8> Vec<Vec<u8>> (‹!--\n"
             ),
             "{tags}"
         );

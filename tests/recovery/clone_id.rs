@@ -6,11 +6,23 @@ use std::process::Command;
 
 use empirica_notes::model::hash::fnv;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::support::harness::{Repo, RunOutput, Sandbox, fed};
 
 fn id(repo: &Repo<'_>) -> String {
     fs::read_to_string(repo.path.join(".git/empirica-id")).expect("an id")
+}
+
+/// The place of sessions in its main worktree, which does not tell its id.
+fn own_place(repo: &Repo<'_>) -> String {
+    let hash = Sha256::digest(format!("empirica place\0{}\0main", id(repo)));
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The same in 0.1.0.
+fn former_place(repo: &Repo<'_>) -> String {
+    format!("{:016x}", fnv(&[former(repo).as_slice(), b"main"].join(b"\0".as_slice())))
 }
 
 /// The clone at another path.
@@ -95,8 +107,7 @@ fn a_session_of_0_1_0_keeps_its_commits_and_files() {
     repo.start("ada", "t");
     let log = repo.path.join(".git/empirica/wal/main");
     let text = fs::read_to_string(&log).expect("a log");
-    let place_of = |clone: &[u8]| format!("{:016x}", fnv(&[clone, b"main"].join(b"\0".as_slice())));
-    let (now, then) = (place_of(id(&repo).as_bytes()), place_of(&former(&repo)));
+    let (now, then) = (own_place(&repo), former_place(&repo));
     assert!(text.contains(&now), "{text}");
     fs::write(&log, text.replace(&now, &then)).expect("a log");
     fs::remove_dir_all(repo.path.join(".git/empirica/current")).expect("what is remembered");
@@ -111,7 +122,7 @@ fn a_session_of_0_1_0_keeps_its_commits_and_files() {
     other.start("ada", "t");
     let log = other.path.join(".git/empirica/wal/main");
     let text = fs::read_to_string(&log).expect("a log");
-    let (now, then) = (place_of(id(&other).as_bytes()), place_of(&former(&other)));
+    let (now, then) = (own_place(&other), former_place(&other));
     fs::write(&log, text.replace(&now, &then)).expect("a log");
     other.commit("made-by-ada", "x\n", "Made by ada");
     assert_has_commit(&handed_over(&moved(&other, "mounted")), "Made by ada", "made-by-ada");
@@ -163,8 +174,7 @@ fn concurrent_first_uses_give_a_clone_one_id() {
     let starts = repo.lines("journal");
     let starts = starts.iter().map(|line| serde_json::from_str::<Value>(line).expect("a record"));
     let places: Vec<String> = starts.map(|start| start["place"].as_str().expect("a place").to_owned()).collect();
-    let own = format!("{:016x}", fnv(&[id(&repo).as_bytes(), b"main"].join(b"\0".as_slice())));
-    assert_eq!(places, vec![own; 12]);
+    assert_eq!(places, vec![own_place(&repo); 12]);
     assert_eq!(id(&repo).len(), 32);
 }
 

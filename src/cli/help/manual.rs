@@ -58,7 +58,7 @@ history reads all notes; the answers are the same.
 .TP
 empirica.inject
 The records that hooks may tell an agent unasked: all; signed (those made in this clone, and those that a good signature
-vouches for); mine (those made in this clone, and those signed by user.email). Default: all.
+vouches for); mine (those made in this clone, and those signed by user.email). Default: all. Another value counts as mine.
 .TP
 empirica.lockTimeout
 How long a writer waits for others: 300ms, 10s, 2m; a number alone is seconds. Default: 10s. After that the record stays

@@ -19,10 +19,10 @@ use empirica_notes::model::journal::anchor::{Anchor, AnchorState};
 use empirica_notes::model::{Body, Id, Record};
 use empirica_notes::store::Scan;
 
-/// How long renames are looked for, in a command and in a hook.
-const SEARCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(20)];
-/// How many lines are looked at for texts that are not where they were, in a command and in a hook.
-const LINES: [usize; 2] = [20_000_000, 500_000];
+/// How many lines are looked at for texts that are not where they were, and how long renames are looked for: in a command, and where
+/// something waits.
+const WHOLE: (usize, Duration) = (20_000_000, Duration::from_secs(1));
+const BRIEF: (usize, Duration) = (500_000, Duration::from_millis(20));
 
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -141,7 +141,7 @@ impl ClaimChange {
 }
 
 /// Most claims that are compared with the code at once, the newest.
-pub const COMPARED: usize = 2000;
+const COMPARED: usize = 2000;
 
 /// Claims whose code changed or is gone, newest first.
 #[derive(Debug, Default)]
@@ -172,6 +172,8 @@ pub struct Anchors<'c> {
     sought: BTreeSet<String>,
     /// How many lines may still be looked at.
     left: usize,
+    /// How long renames are looked for.
+    patience: Duration,
     /// Whether only records count that `empirica.inject` admits.
     is_unasked: bool,
 }
@@ -179,8 +181,14 @@ pub struct Anchors<'c> {
 impl<'c> Anchors<'c> {
     pub fn new(context: &'c CommandContext<'_>) -> Self {
         let present = PresentFiles::new(context.repo, context.store.head().tree);
-        let left = LINES[usize::from(context.store.is_in_hook())];
-        Anchors { context, present, renamed: BTreeMap::new(), sought: BTreeSet::new(), left, is_unasked: false }
+        let (left, patience) = if context.store.is_in_hook() { BRIEF } else { WHOLE };
+        let (renamed, sought) = (BTreeMap::new(), BTreeSet::new());
+        Anchors { context, present, renamed, sought, left, patience, is_unasked: false }
+    }
+
+    /// The same within the limits of a hook.
+    pub fn brief(context: &'c CommandContext<'_>) -> Self {
+        Anchors { left: BRIEF.0, patience: BRIEF.1, ..Self::new(context) }
     }
 
     /// The same by the records that `empirica.inject` admits.
@@ -270,7 +278,7 @@ impl<'c> Anchors<'c> {
         if missing.is_empty() {
             return Ok(());
         }
-        let deadline = Instant::now() + SEARCH[usize::from(self.context.store.is_in_hook())];
+        let deadline = Instant::now() + self.patience;
         let present = &mut self.present;
         let found = renames::follow(self.context.repo, &missing, deadline, |path| present.is_file(path))?;
         known.files.extend(found.iter().map(|(path, now)| (path.clone(), now.clone())));

@@ -28,6 +28,11 @@ impl Inject {
     }
 }
 
+/// Whether this clone made a record of a scan; of two with one id, which is the copy is not known.
+pub fn is_own(context: &CommandContext<'_>, scan: &Scan, id: &Id) -> bool {
+    context.store.made(id) && !scan.conflicting_ids.contains(id)
+}
+
 /// Leaves out the records that may not be told; returns whether all may.
 pub fn admit(context: &CommandContext<'_>, scan: &mut Scan) -> Result<bool> {
     let Some(admitted) = admitted(context, scan)? else { return Ok(true) };
@@ -48,8 +53,7 @@ fn admitted(context: &CommandContext<'_>, scan: &Scan) -> Result<Option<BTreeSet
     };
     let is_admitted = |id: &&Id| match signers.get(*id) {
         Some(signer) if inject == Inject::Signed || is_mine(signer) => true,
-        // of two records with one id, which is the copy is not known
-        _ => context.store.made(id) && !scan.conflicting_ids.contains(*id),
+        _ => is_own(context, scan, id),
     };
     let ids = scan.records().map(|record| &record.envelope.id);
     Ok(Some(ids.filter(is_admitted).cloned().collect()))

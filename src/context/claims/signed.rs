@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -133,8 +134,8 @@ fn is_of(text: &str, of: &Id, sha256: &str) -> bool {
 /// The claims in a signed message, with their hashes.
 fn claims_in(text: &str) -> BTreeMap<Id, &str> {
     let claims = text.split_once(CLAIMS).map_or("", |(_, claims)| claims);
-    let pair = |line: &'_ str| -> Option<(Id, usize)> { Some((Id::parse(line.get(..36)?)?, 37)) };
-    claims.lines().filter_map(|line| pair(line).and_then(|(id, at)| Some((id, line.get(at..)?)))).collect()
+    let pairs = claims.lines().filter_map(|line| line.split_once(' '));
+    pairs.filter_map(|(id, sha256)| Some((Id::parse(id)?, sha256))).collect()
 }
 
 /// A handoff as it is stored.
@@ -198,7 +199,6 @@ pub fn signers<'r>(
             }
         }
     }
-    verdicts.keep();
     Ok(out)
 }
 
@@ -209,8 +209,12 @@ struct Verdicts<'c> {
     settings: String,
     /// By key, the signer; empty for a signature that is not good.
     known: BTreeMap<String, String>,
-    new: String,
+    /// When git is no longer asked: what it did not say yet is not good.
+    until: Option<Instant>,
 }
+
+/// How long a hook asks git about signatures.
+const HOOK_PATIENCE: Duration = Duration::from_millis(300);
 
 /// Most verdicts kept.
 const MOST_VERDICTS: usize = 1000;
@@ -220,7 +224,8 @@ impl<'c> Verdicts<'c> {
         let text = std::fs::read_to_string(file(context)).unwrap_or_default();
         let known = text.lines().filter_map(|line| line.split_once(' '));
         let known = known.map(|(key, signer)| (key.to_owned(), signer.to_owned())).collect();
-        Verdicts { settings: settings(context), context, known, new: String::new() }
+        let until = context.store.is_in_hook().then(|| Instant::now() + HOOK_PATIENCE);
+        Verdicts { settings: settings(context), context, known, until }
     }
 
     /// The first good one of a handoff's signatures, and its signer. One that cannot be checked is not good.
@@ -242,21 +247,25 @@ impl<'c> Verdicts<'c> {
         if let Some(signer) = self.known.get(&key) {
             return signer.clone();
         }
+        if self.until.is_some_and(|until| Instant::now() > until) {
+            return String::new();
+        }
         let signer = match check(self.context, signature, of, hash) {
-            Ok((SignatureState::Good, git)) => git.signer.or(git.fingerprint).or(git.key).unwrap_or_default(),
-            _ => String::new(),
+            // G: of a key that is trusted
+            Ok((SignatureState::Good, git)) if git.letter == 'G' => {
+                git.signer.or(git.fingerprint).or(git.key).unwrap_or_default()
+            }
+            Ok(_) => String::new(),
+            Err(_) => return String::new(),
         };
         let signer = signer.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.new.push_str(&format!("{key} {signer}\n"));
+        if !self.context.index_cache.leaves_file() {
+            let paths = self.context.store.paths();
+            // if this fails, git is asked again
+            let _ = paths.append_bounded(&file(self.context), &format!("{key} {signer}\n"), MOST_VERDICTS);
+        }
         self.known.insert(key, signer.clone());
         signer
-    }
-
-    fn keep(&self) {
-        if !self.new.is_empty() && !self.context.index_cache.leaves_file() {
-            // if this fails, git is asked again
-            let _ = self.context.store.paths().append_bounded(&file(self.context), &self.new, MOST_VERDICTS);
-        }
     }
 }
 

@@ -313,8 +313,9 @@ impl<'f> RowInserter<'f> {
     pub fn correct_words(&mut self) -> Result<(), IndexError> {
         let mut rows = BTreeSet::new();
         for id in &self.restated {
-            let quoting =
-                "SELECT q.r FROM quotes q CROSS JOIN record o ON o.r = q.r WHERE q.id = ? AND o.kind = 'handoff'";
+            // what quotes a claim shows those that replace it, perhaps in several steps
+            let quoting = "WITH RECURSIVE older(id) AS (SELECT ?1 UNION SELECT p.id FROM older CROSS JOIN replaced p ON p.by = older.id) \
+                           SELECT q.r FROM older CROSS JOIN quotes q ON q.id = older.id CROSS JOIN record o ON o.r = q.r WHERE o.kind = 'handoff'";
             rows.extend(select(self.db, quoting, [schema::id(id)], |row| row.get::<_, i64>(0))?);
         }
         for r in &self.quoting {

@@ -169,6 +169,10 @@ impl RowInserter<'_> {
             }
         }
         if let Some(claim) = record.body.claim() {
+            let replaces = "SELECT 1 FROM replaced WHERE by = ?";
+            if !self.is_new && self.db.prepare_cached(replaces)?.exists([id])? {
+                self.restated.insert(envelope.id.clone());
+            }
             for path in searchable::paths(&claim) {
                 let add = "INSERT OR IGNORE INTO mention(path, r) VALUES(?, ?)";
                 self.db.prepare_cached(add)?.execute(params![path, r])?;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::context::active;
 use crate::context::caller::{hashed_id, stored_id};
+use crate::context::claims::inject;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, names};
 use crate::fold::collected::{CollectedTranscript, added, by_transcript};
@@ -119,7 +120,10 @@ fn prepare_read(
     for time in [&mut transcript.started_at, &mut transcript.ended_at] {
         *time = time.take().or_else(|| filing.changed_at.clone());
     }
-    let with_id = sessions_with_external_id(context, &id)?;
+    let mut with_id = own_sessions_with_external_id(context, &id)?;
+    if with_id.is_empty() {
+        with_id = sessions_with_external_id(context, &id)?;
+    }
     let chosen = choose(context, &transcript, &id, &with_id, !filing.is_one_of_all)?;
     let sessions = with_id.iter().map(|session| &session.id).chain(chosen.iter().map(|session| &session.id));
     let before = collected_before(context, sessions, &transcript, &id)?;
@@ -225,6 +229,22 @@ pub(crate) fn sessions_with_external_id(context: &CommandContext<'_>, id: &str) 
     let mut found = context.index()?.sessions_like(id)?;
     found.retain(|session| session.external_id.as_deref() == Some(id));
     Ok(found)
+}
+
+/// Those of them that this clone began: no other session gets what an agent here goes on with. All of them if the clone has no id to tell by.
+pub(crate) fn own_sessions_with_external_id(context: &CommandContext<'_>, id: &str) -> Result<Vec<Session>> {
+    let all = sessions_with_external_id(context, id)?;
+    if context.store.paths().secret().is_none() {
+        return Ok(all);
+    }
+    let mut own = Vec::new();
+    for session in all {
+        let only = RecordQuery { session: Some(&session.id), newest: None };
+        let starts = context.index()?.kinds(&["session_start"], only)?;
+        let is_own = starts.records().any(|start| inject::is_own(context, &starts, &start.envelope.id));
+        own.extend(is_own.then_some(session));
+    }
+    Ok(own)
 }
 
 /// The session for the new parts; `None` if it must be started. `is_named`: whether the session and the agent that the command

@@ -32,6 +32,7 @@ pub fn sign(context: &CommandContext<'_>, of: &Id, ai: &str) -> Result<SignOutco
     let StoredHandoff { sha256, places, claims } = stored(context, of)?;
     let folder = Folder::new(context.store.paths().state())?;
     let signed = signing::sign(context.repo, folder.path(), &message(of, &sha256, &claims))?;
+    context.store.paths().identify();
     let envelope = context.store.writer().new_envelope(None, ai);
     let signature_id = envelope.id.clone();
     let body = Body::Signature(Signature { of: of.clone(), sha256: sha256.clone(), signed });

@@ -198,8 +198,9 @@ fn a_forged_record_is_neither_signed_nor_ones_own() {
         if is(line, &signed[0]) {
             out = vec![line.replace("signed deadend", "signed evil")];
         } else if is(line, &signed[2]) {
-            // the same text as that of another session
-            out = vec![line.replace("\"session\":\"", "\"session\":\"00000000-").replacen("00000000-", "", 1)];
+            // under another session
+            let (begin, end) = line.split_once("\"session\":\"").expect("a session");
+            out = vec![format!("{begin}\"session\":\"00000000{}", &end[8..])];
         } else if is(line, &copied) {
             out.push(line.replace("copied finding", "zz evil"));
         } else if is(line, &own) {
@@ -209,7 +210,9 @@ fn a_forged_record_is_neither_signed_nor_ones_own() {
     });
     team.exchange();
     let asked = team.bob.run(["why", "src/a.rs", "--budget", "9000"]).ok().out;
-    assert!(asked.contains("alike evil") && asked.contains("evil"), "{asked}");
+    for text in ["alike evil", "signed evil", "zz evil"] {
+        assert!(asked.contains(text), "{text}: {asked}");
+    }
     for (at, value) in ["signed", "mine"].into_iter().enumerate() {
         set(&team.bob, value);
         let told = told(&team.bob, &format!("3{at}"));

@@ -679,6 +679,16 @@ fn a_handoff_is_found_by_the_claims_that_it_shows() {
     repo.json(["replace", &claim, "giraffes are spotted"]);
     assert!(kinds("zebra").is_empty());
     assert_eq!(kinds("giraffe"), ["finding", "handoff"]);
+    // what replaces it is replaced, and withdrawn
+    let newer = repo.json(["search", "giraffe", "kind:finding"])["hits"][0]["id"].as_str().expect("an id").to_owned();
+    let newest = id(&repo.json(["replace", &newer, "okapis are both"]));
+    assert!(kinds("giraffe").is_empty());
+    assert_eq!(kinds("okapi"), ["finding", "handoff"]);
+    repo.json(["retract", &newest, "--why", "no"]);
+    assert!(kinds("okapi").is_empty());
+    repo.json(["undo"]);
+    assert_eq!(kinds("okapi"), ["finding", "handoff"]);
+    repo.json(["undo"]);
     // one written later
     repo.json(["handoff", "--next", "feed them"]);
     assert_eq!(kinds("giraffe"), ["finding", "handoff"]);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::context::CommandContext;
-use crate::context::claims::anchors::{Anchors, COMPARED};
+use crate::context::claims::anchors::Anchors;
 use crate::render::format;
 use crate::use_cases::history::log::batches::{Render, Renderer, Show};
 use crate::use_cases::history::log::reader::{CommitReader, RecordFilter};
@@ -49,7 +49,8 @@ pub fn run<T: Send>(
         // the index fetches all notes missing in a partial clone at once; without them, less is shown
         drop(context.index());
     }
-    let marks = if request.marks { marks(context).unwrap_or_default() } else { BTreeMap::new() };
+    let has_claims = request.wanted.handoffs || request.wanted.digests || request.wanted.journal;
+    let marks = if request.marks && has_claims { marks(context).unwrap_or_default() } else { BTreeMap::new() };
     let mut lookups = Vec::new();
     for namespace in request.wanted.namespaces() {
         lookups.push((namespace, Lookup::open(&context.store, namespace)?));
@@ -73,13 +74,19 @@ pub fn run<T: Send>(
 /// How long a log waits for the index of notes that are new here; without it, claims have no marks.
 const INDEX_WAIT: Duration = Duration::from_millis(100);
 
+/// Most claims that are compared with the code, the newest.
+const MARKED: usize = 500;
+
 /// What is said behind the texts of claims whose code is not as it was, or that disagree with others.
 fn marks(context: &CommandContext<'_>) -> Result<BTreeMap<Id, String>> {
+    if context.repo.config_bool("empirica.index") == Some(false) {
+        return Ok(BTreeMap::new());
+    }
     context.index_cache.limit(INDEX_WAIT);
     let index = context.index()?;
     let mut claims = index.replacing()?;
-    claims.extend(index.newest_anchored(COMPARED)?.0.records().map(|record| record.envelope.id.clone()));
-    let changes = if claims.is_empty() { Vec::new() } else { Anchors::new(context).changed(&claims)? };
+    claims.extend(index.newest_anchored(MARKED)?.0.records().map(|record| record.envelope.id.clone()));
+    let changes = if claims.is_empty() { Vec::new() } else { Anchors::brief(context).changed(&claims)? };
     Ok(changes.into_iter().map(|claim| (claim.id.clone(), format::about(&claim))).collect())
 }
 

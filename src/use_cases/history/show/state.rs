@@ -24,7 +24,7 @@ pub struct StateView<'a> {
     replaces: &'a [Id],
     /// Other claims that replace one of these, and hold.
     disagrees_with: &'a [Id],
-    /// Who vouches for it by a signature that git accepts: of it, or of a handoff of its session that quotes it; absent without.
+    /// Who vouches for it by a signature that git accepts: of it, or of a handoff that quotes it; absent without.
     #[serde(skip_serializing_if = "Option::is_none")]
     signed_by: Option<&'a str>,
 }

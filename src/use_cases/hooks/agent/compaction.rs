@@ -37,7 +37,7 @@ pub fn after(context: &mut CommandContext<'_>, event: &HookEvent, is_beginning: 
     // all but this snapshot is in the index
     context.index_cache.keep();
     let outcome = compaction::run(context, &taken, Extent::unasked(context))?;
-    let gate = gate(&context.index()?.session(&taken.session_id)?, &taken.session_id, WINDOW);
+    let gate = gate(&records::session(context, &taken.session_id)?, &taken.session_id, WINDOW);
     Ok(Some(Injection::Compacted(Box::new(taken), Box::new(outcome), gate)))
 }
 

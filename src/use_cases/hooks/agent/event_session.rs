@@ -3,14 +3,12 @@
 use crate::context::caller::stored_id;
 use crate::context::own_session::OwnSession;
 use crate::context::{CommandContext, active, records};
-use crate::index::RecordQuery;
 use crate::use_cases::collect;
 use crate::use_cases::hooks::agent::background::is_large;
 use crate::use_cases::hooks::agent::event::{HookEvent, HookKind, StartSource};
 use crate::use_cases::session::lifecycle;
 use empirica_notes::error::Result;
 use empirica_notes::model::SessionId;
-use empirica_notes::model::session::Session;
 use empirica_transcripts::model::Agent;
 
 /// A session that records or the cache of this worktree know.
@@ -32,26 +30,10 @@ pub fn known(context: &CommandContext<'_>, event: &HookEvent) -> Result<Option<K
     if let Some(found) = cached.iter().rev().find(|s| s.external_id.as_ref() == Some(external)) {
         return Ok(Some(active(&found.id)));
     }
-    let mut all = own_sessions(context, external)?;
+    let mut all = collect::own_sessions_with_external_id(context, external)?;
     let newest =
         all.iter().rposition(|session| session.is_active()).map(|at| all.swap_remove(at)).or_else(|| all.pop());
     Ok(newest.map(|session| KnownSession { is_active: session.is_active(), id: session.id }))
-}
-
-/// The sessions with the agent's ID that this clone began, oldest first: another's with that ID is not continued. All of them if the clone
-/// has no ID to tell by.
-fn own_sessions(context: &CommandContext<'_>, external: &str) -> Result<Vec<Session>> {
-    let mut all = collect::sessions_with_external_id(context, external)?;
-    if context.store.paths().secret().is_some() {
-        let mut own = Vec::new();
-        for session in all {
-            let only = RecordQuery { session: Some(&session.id), newest: None };
-            let starts = context.index()?.kinds(&["session_start"], only)?;
-            own.extend(starts.records().any(|start| context.store.made(&start.envelope.id)).then_some(session));
-        }
-        all = own;
-    }
-    Ok(all)
 }
 
 /// As [`known`], if it is active.
@@ -120,7 +102,7 @@ fn copied_session(context: &CommandContext<'_>, event: &HookEvent) -> Result<Opt
                 transcript.parent
             });
         let Some(parent) = parent else { return Ok(None) };
-        let known = own_sessions(context, &stored_id(event.agent.name(), &parent))?.pop();
+        let known = collect::own_sessions_with_external_id(context, &stored_id(event.agent.name(), &parent))?.pop();
         return Ok(known.map(|parent| CopiedSession { parent: parent.id, empty: None }));
     }
     if event.event != HookKind::Prompt || event.agent != Agent::ClaudeCode {

@@ -3,7 +3,7 @@
 use crate::context::claims::inject::{self, Inject};
 use crate::context::claims::signed::signers;
 use crate::context::handoffs::ListedHandoff;
-use crate::context::{CommandContext, handoffs};
+use crate::context::{CommandContext, handoffs, records};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
@@ -94,8 +94,8 @@ fn read(context: &CommandContext<'_>, event: &HookEvent) -> Result<Project> {
     let before = handoff.as_ref().and_then(|listed| listed.envelope.session.as_ref());
     // the confidence that was lost before is told to whoever comes next
     let gate = match (&known, before) {
-        (Some(continued), _) => Some(last_gate(&index, &continued.id)?),
-        (None, Some(before)) => Some(last_gate(&index, before)?).filter(|gate| !gate.drift.is_safe()),
+        (Some(continued), _) => Some(last_gate(context, &continued.id)?),
+        (None, Some(before)) => Some(last_gate(context, before)?).filter(|gate| !gate.drift.is_safe()),
         (None, None) => None,
     };
     let own = known.filter(|session| session.is_active).map(|session| session.id);
@@ -125,11 +125,11 @@ fn newest_handoff(context: &CommandContext<'_>, index: &Index<'_>) -> Result<Opt
 }
 
 /// The gate of a session; without an assessment, that of the one that it continues.
-fn last_gate(index: &Index<'_>, id: &SessionId) -> Result<Gate> {
-    let own = gate(&index.session(id)?, id, WINDOW);
-    let parent = index.session_row(id)?.and_then(|row| row.session.from);
+fn last_gate(context: &CommandContext<'_>, id: &SessionId) -> Result<Gate> {
+    let own = gate(&records::session(context, id)?, id, WINDOW);
+    let parent = context.index()?.session_row(id)?.and_then(|row| row.session.from);
     match parent.filter(|_| own.drift.analyzed == 0) {
-        Some(parent) => Ok(gate(&index.session(&parent)?, &parent, WINDOW)),
+        Some(parent) => Ok(gate(&records::session(context, &parent)?, &parent, WINDOW)),
         None => Ok(own),
     }
 }

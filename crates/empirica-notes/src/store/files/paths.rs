@@ -4,6 +4,8 @@ use std::cell::OnceCell;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
+
 use crate::env::Env;
 use crate::fault;
 use crate::git::{Repository, Sharing};
@@ -94,6 +96,13 @@ impl Paths {
         hash(&[clone, self.key.as_bytes()].join(b"\0".as_slice()))
     }
 
+    /// A hash of the clone's id, which it does not tell, and the worktree: the first 16 hex digits of a SHA-256.
+    fn place(&self, id: &str) -> String {
+        let hash = Sha256::new().chain_update(b"empirica place\0").chain_update(id).chain_update(b"\0");
+        let hash = hash.chain_update(&self.key).finalize();
+        hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// `$GIT_COMMON_DIR/empirica`.
     pub fn state(&self) -> &Path {
         &self.state
@@ -112,7 +121,7 @@ impl Paths {
 
     /// [`Self::worktree_id`], then the one in sessions of 0.1.0.
     pub fn worktree_ids(&self) -> Vec<String> {
-        let own = self.id.get().map(|id| self.worktree_hash(id.as_bytes()));
+        let own = self.id.get().map(|id| self.place(id));
         own.into_iter().chain([self.worktree_hash(&self.former)]).collect()
     }
 

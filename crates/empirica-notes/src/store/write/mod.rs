@@ -39,6 +39,8 @@ impl Writer<'_> {
 
     /// A new record on HEAD.
     pub fn new_record(&self, session: &SessionId, ai: &str, body: Body) -> Record {
+        // its id tells that this clone made it
+        self.store.paths.identify();
         Record { envelope: self.new_envelope(Some(session), ai), body }
     }
 
