@@ -333,6 +333,18 @@ fn nothing_of_others_gets_into_what_is_told_through_ones_own_records() {
     );
     let resumed = at.context("SessionStart", json!({"source": "resume"}));
     assert!(!resumed.contains("EVIL") && !resumed.contains(&other[..8]), "{resumed}");
+    // nor does it get the agent's transcript, which says what the agent does
+    let transcript = repo.path.join(".git/transcript.jsonl");
+    let row = |kind: &str, text: &str| {
+        json!({"type": kind, "sessionId": at.session, "timestamp": "2026-03-01T12:00:00.000Z", "uuid": text, "cwd": repo.path,
+            "message": {"role": kind, "content": [{"type": "text", "text": text}], "usage": {"input_tokens": 5, "output_tokens": 7}}})
+    };
+    fs::write(&transcript, format!("{}\n{}\n", row("user", "go"), row("assistant", "done"))).expect("a file");
+    at.tell("Stop", json!({"transcript_path": transcript}));
+    repo.json(["flush"]);
+    let records = repo.lines("journal").into_iter().map(|line| serde_json::from_str::<Value>(&line).expect("a record"));
+    let collected: Vec<Value> = records.filter(|record| record["kind"] == "transcript").collect();
+    assert!(!collected.is_empty() && collected.iter().all(|record| record["session"] != other), "{collected:?}");
 }
 
 #[test]
