@@ -240,6 +240,17 @@ fn a_real_openpgp_key_signs_and_is_verified() {
     assert_eq!(state(&repo, id), "good");
     let shown = repo.json(["show", id, "--verify"]);
     assert_eq!(shown["verification"]["signatures"][0]["signer"], "Test <test@example.com>", "{shown}");
+    let signed_by = || repo.json(["resume"])["sessions"][0]["signed_by"].clone();
+    assert_eq!(signed_by(), "Test <test@example.com>");
+    // a key that git knows and nobody trusts vouches for nothing
+    let trust = repo.place.path().join("trust");
+    fs::write(
+        &trust,
+        shown["verification"]["signatures"][0]["fingerprint"].as_str().expect("hex").to_owned() + ":2:\n",
+    )
+    .expect("a file");
+    assert!(gpg(&["--import-ownertrust", trust.to_str().expect("UTF-8")]).expect("gpg").status.success());
+    assert_eq!(signed_by(), Value::Null);
     note_without(&repo, |line| Some(line.replace("\"next_steps\":[\"n\"]", "\"next_steps\":[\"other\"]")));
     assert_eq!(state(&repo, id), "other_text");
     let mut agent = repo.place.command("gpgconf", &repo.path);
