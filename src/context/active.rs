@@ -44,7 +44,9 @@ pub fn load(context: &CommandContext<'_>) -> Result<Vec<ActiveSession>> {
     if let Some(cached) = read(&context.store.paths().current()) {
         return Ok(cached);
     }
-    let found = context.index()?.active_at(&context.store.paths().worktree_ids())?;
+    let mut found = context.index()?.active_at(&context.store.paths().worktree_ids())?;
+    // the place is no secret
+    found.retain(|session| context.store.paths().secret().is_none() || context.store.made(&session.began));
     let derived = found.into_iter().map(|s| ActiveSession {
         id: s.id,
         began: s.began,

@@ -1,7 +1,7 @@
 //! Folds the records of a session.
 
-use crate::context::CommandContext;
 use crate::context::claims::inject;
+use crate::context::{CommandContext, active};
 use crate::fold::session_records::SessionRecords;
 use empirica_notes::error::{Error, Result, empirica, text};
 use empirica_notes::model::{Body, Record, SessionId};
@@ -11,11 +11,12 @@ use empirica_notes::store::Scan;
 /// handoffs are told unasked.
 pub fn session(context: &CommandContext<'_>, id: &SessionId) -> Result<Scan> {
     let mut scan = context.stored_session(id)?;
+    // also if another stored a second record under the id of its start
     let is_own_start = |record: &Record| {
         let is_start = matches!(record.body, Body::SessionStart(_));
-        is_start && record.envelope.session.as_ref() == Some(id) && inject::is_own(context, &scan, &record.envelope.id)
+        is_start && record.envelope.session.as_ref() == Some(id) && context.store.made(&record.envelope.id)
     };
-    if scan.records().any(is_own_start) {
+    if scan.records().any(is_own_start) || active::cached(context).iter().any(|session| session.id == *id) {
         inject::admit(context, &mut scan)?;
     }
     Ok(scan)

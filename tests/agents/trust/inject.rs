@@ -306,10 +306,26 @@ fn nothing_of_others_gets_into_what_is_told_through_ones_own_records() {
             ("unknown", None, "EVIL", about("EVIL replacement src/a.rs")),
         ],
     );
+    // another record under the id of its start
+    repo.json(["flush"]);
+    let journal = repo.lines("journal");
+    let start = journal
+        .iter()
+        .find(|line| line.contains("\"kind\":\"session_start\"") && line.contains(&own))
+        .expect("a start");
+    let mut start: Value = serde_json::from_str(start).expect("a record");
+    start["task"] = json!("EVIL start");
+    let line = json!({"commit": repo.head(), "shelf": "journal", "record": start}).to_string();
+    repo.run_with_input(["import", "--jsonl", "-"], line.as_bytes()).ok();
     let compacted = at.context("SessionStart", json!({"source": "compact"}));
-    assert!(!compacted.contains("EVIL") && compacted.contains("own deadend"), "{compacted}");
+    assert!(
+        !compacted.contains("EVIL") && !compacted.contains("Drift") && compacted.contains("own deadend"),
+        "{compacted}"
+    );
     let call =
         json!({"tool_name": "Read", "tool_input": {"file_path": repo.path.join("src/a.rs")}, "tool_response": {}});
+    // the CHECK that another stored under it is none of its own
+    at.quiet("UserPromptSubmit", json!({"prompt": "go"}));
     at.quiet("PostToolUse", call.clone());
     at.tell("SessionEnd", json!({"reason": "other"}));
     repo.write("src/a.rs", &lines("LINE"));
