@@ -196,7 +196,8 @@ impl<'c> Anchors<'c> {
         Anchors { is_unasked: true, ..Self::new(context) }
     }
 
-    fn admit(&self, scan: &mut Scan) -> Result<()> {
+    /// Leaves out the records that do not count.
+    pub fn admit(&self, scan: &mut Scan) -> Result<()> {
         if self.is_unasked {
             inject::admit(self.context, scan)?;
         }

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::CommandContext;
 use crate::context::claims::anchors::{Anchors, ClaimChange};
-use crate::context::claims::inject;
 use crate::context::handoffs::ListedHandoff;
 use crate::use_cases::handoff::arrival::fold::{Arrival, CommitState, FileState, arrival};
 use empirica_notes::error::Result;
@@ -20,7 +19,6 @@ use empirica_notes::model::assessment::Changes;
 use empirica_notes::model::handoff::UncommittedFile;
 use empirica_notes::model::journal::anchor::AnchorState;
 use empirica_notes::model::{Body, Handoff};
-use empirica_notes::store::Scan;
 
 /// The changes since each of these handoffs, in their order, and warnings.
 pub fn changes_since(context: &CommandContext<'_>, handoffs: &[&ListedHandoff]) -> Result<(Vec<Arrival>, Vec<String>)> {
@@ -46,28 +44,18 @@ impl<'h> PendingChanges<'h> {
 
     /// The changes since each handoff, in their order, and warnings.
     pub fn read(self, context: &CommandContext<'_>) -> Result<(Vec<Arrival>, Vec<String>)> {
-        let answers = self.answers(context)?;
-        self.read_with(context, &answers, Anchors::new(context))
+        self.read_with(context, Anchors::new(context))
     }
 
     /// The same by the records that `empirica.inject` admits.
     pub fn read_unasked(self, context: &CommandContext<'_>) -> Result<(Vec<Arrival>, Vec<String>)> {
-        let mut answers = self.answers(context)?;
-        inject::admit(context, &mut answers)?;
-        self.read_with(context, &answers, Anchors::unasked(context))
+        self.read_with(context, Anchors::unasked(context))
     }
 
-    fn answers(&self, context: &CommandContext<'_>) -> Result<Scan> {
+    fn read_with(self, context: &CommandContext<'_>, mut anchors: Anchors<'_>) -> Result<(Vec<Arrival>, Vec<String>)> {
         let unknowns = self.handoffs.iter().flat_map(|(listed, _)| &listed.handoff.unknowns);
-        context.index()?.naming(unknowns.filter_map(|item| item.id.as_ref()), &["resolve"])
-    }
-
-    fn read_with(
-        self,
-        context: &CommandContext<'_>,
-        answers: &Scan,
-        mut anchors: Anchors<'_>,
-    ) -> Result<(Vec<Arrival>, Vec<String>)> {
+        let mut answers = context.index()?.naming(unknowns.filter_map(|item| item.id.as_ref()), &["resolve"])?;
+        anchors.admit(&mut answers)?;
         let (changes, warnings) = match self.status.read() {
             Ok(status) => (Some(status.changes), Vec::new()),
             Err(error) => (None, vec![format!("cannot list changes since the handoff: {error}")]),

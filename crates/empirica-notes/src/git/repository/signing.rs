@@ -51,7 +51,8 @@ pub fn sign(repo: &Repository, folder: &Path, message: &str) -> Result<String> {
     String::from_utf8(commit).map_err(|error| unsigned(b"the signed commit is not UTF-8").caused_by(error))
 }
 
-/// The message of a raw commit that can be a signature of ours: of the empty tree and without parents, as no commit of code is.
+/// The message of a raw commit, if it can be one of our signatures: its tree is empty, and it has no parents. `None` for any other
+/// commit, such as one of code, and for what is no commit.
 pub fn message<'c>(repo: &Repository, commit: &'c str) -> Option<&'c str> {
     let (headers, message) = commit.split_once("\n\n")?;
     let is_empty = headers.lines().next() == Some(&format!("tree {}", repo.empty_tree()));
