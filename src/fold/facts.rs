@@ -274,14 +274,10 @@ mod tests {
         assert_eq!(handoffs, [(false, 1), (true, 2)]);
         assert!(found.touched.is_empty(), "it took up nothing");
         let accept = Accept {
-            of: Id::at(5),
-            concerns: Vec::new(),
-            understanding: None,
             decision: Some(Verdict::Refine),
-            instructions: None,
             questions: vec!["q".into()],
             gaps: vec!["g".into(), "h".into()],
-            resolution: None,
+            ..Accept::new(Id::at(5))
         };
         records.push(record(5, Body::Accept(accept)));
         let found = of(&records);

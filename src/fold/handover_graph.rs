@@ -92,17 +92,7 @@ mod tests {
     }
 
     fn accept(n: u32, of: u32, handoff: u32) -> Record {
-        let accept = Accept {
-            of: id(handoff),
-            concerns: Vec::new(),
-            understanding: None,
-            decision: None,
-            instructions: None,
-            questions: Vec::new(),
-            gaps: Vec::new(),
-            resolution: None,
-        };
-        record(n, of, Body::Accept(accept))
+        record(n, of, Body::Accept(Accept::new(id(handoff))))
     }
 
     /// Handoff, from, to, record and accepted of each handover.

@@ -6,6 +6,7 @@ pub mod facts;
 pub mod handoff_report;
 pub mod handover_graph;
 pub mod journal;
+pub mod route;
 pub mod session_records;
 pub mod session_summary;
 pub mod task;

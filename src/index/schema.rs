@@ -5,7 +5,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 25;
+pub const LAYOUT: u32 = 26;
 
 /// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";
@@ -21,8 +21,8 @@ pub const IN_FORCE: &str = "o.kind >= 'a'";
 /// `anchor` has the files of the anchors of claims, their own and those of confirmations;
 /// `mention` has the paths in the texts of claims. `replaced` has the claims that others replace, by the retracts in force; `quotes` those in handoffs and digests.
 ///
-/// `handoff_reports` and its two indexes have the filters of handoffs (`works`: it hands over work); the other values are read from
-/// the note itself.
+/// `handoff_reports` and its two indexes have the filters of handoffs (`works`: it hands over work; `waits_for`: its receiver, until
+/// a session takes it up or another supersedes it); the other values are read from the note itself.
 pub const TABLES: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE note(n INTEGER PRIMARY KEY, namespace INTEGER NOT NULL, target BLOB NOT NULL, blob BLOB, text BLOB, extra INTEGER NOT NULL);
@@ -36,7 +36,7 @@ CREATE TABLE concerns(s INTEGER, r INTEGER, PRIMARY KEY(s, r)) WITHOUT ROWID;
 CREATE TABLE names(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
 CREATE TABLE handoff_reports(r INTEGER PRIMARY KEY, id BLOB NOT NULL, session_id BLOB, ai_id TEXT NOT NULL,
   timestamp INTEGER, task_id TEXT, task_summary TEXT NOT NULL, calibration_status TEXT NOT NULL, type TEXT NOT NULL,
-  works INTEGER NOT NULL, superseded INTEGER NOT NULL DEFAULT 0);
+  works INTEGER NOT NULL, superseded INTEGER NOT NULL DEFAULT 0, waits_for TEXT);
 CREATE TABLE memory(word TEXT, r INTEGER, PRIMARY KEY(word, r)) WITHOUT ROWID;
 CREATE INDEX memory_r ON memory(r);
 CREATE TABLE replaced(id BLOB, by BLOB, r INTEGER, PRIMARY KEY(id, by, r)) WITHOUT ROWID;
@@ -54,6 +54,7 @@ CREATE TABLE tally(kind TEXT, ai TEXT, superseded INTEGER, closed INTEGER, n INT
 CREATE TABLE sums(name TEXT PRIMARY KEY, n INTEGER NOT NULL, total INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX record_doubled ON record(id) WHERE doubled = 1;
 CREATE INDEX note_extra ON note(extra) WHERE extra = 1;
+CREATE INDEX handoff_waits ON handoff_reports(waits_for, id) WHERE waits_for IS NOT NULL;
 CREATE INDEX handoff_task ON handoff_reports(task_id, id) WHERE task_id IS NOT NULL;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='porter ascii');
 INSERT INTO words(words, rank) VALUES('hashsize', 33554432);

@@ -5,4 +5,5 @@ pub mod code;
 pub mod handoff;
 pub mod history;
 pub mod output;
+pub mod routes;
 pub mod session;

@@ -27,7 +27,7 @@ pub struct RunOutput {
 }
 
 impl RunOutput {
-    fn new(output: Output) -> Self {
+    pub fn new(output: Output) -> Self {
         RunOutput {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -5,6 +5,7 @@ pub mod concurrency;
 pub mod interop;
 pub mod portable;
 pub mod portable_forms;
+pub mod routed;
 pub mod sharing;
 pub mod sync_epochs;
 pub mod sync_hazards;

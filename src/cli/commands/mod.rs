@@ -49,6 +49,8 @@ mod query {
 mod receive {
     pub mod accept;
     pub mod answer;
+    pub mod inbox;
+    pub mod route;
     pub mod task;
 }
 mod prelude;
@@ -207,7 +209,12 @@ commands! {
             ["handoff sign"], "": handoff::sign::SignOutcome + StoredView;
             ["handoff list"], "": handoff::view::ListView;
         }
-        Accept(receive::accept::Accept) => { ["accept"], "": handoff::receive::view::AcceptedView + StoredView; }
+        Accept(receive::accept::Accept) => { ["accept"], "": handoff::receive::view::AcceptedView, session::take_up::BriefView + StoredView; }
+        Inbox(receive::inbox::Inbox) => { ["inbox"], "": task::inbox::InboxView; }
+        Route(receive::route::Route) => {
+            ["route"], "": task::route_view::RouteView;
+            ["route check"], "": task::route_view::RouteCheckView;
+        }
         Answer(receive::answer::AnswerTo) => { ["answer"], "": handoff::receive::view::AnsweredView + StoredView; }
         #[command(subcommand)]
         Task(receive::task::TaskCommand) => {

@@ -29,6 +29,7 @@ const EVERYDAY: &[(&str, &[&str])] = &[
 const TOPICS: &[(&str, &str)] = &[
     ("vectors", "The 13 vectors, and the rules that use them"),
     ("tasks", "Managed handoffs: types, fields, the receiver's side"),
+    ("routes", "Rules that name the receiver of a handoff, and the chain that follows"),
     ("config", "Configuration, environment, files, exit status"),
 ];
 
@@ -54,6 +55,7 @@ pub fn answer(words: &[String]) -> Result<Answer> {
         ["--help"] => format!("{}\n{}", screen(), manual::sections()),
         ["vectors"] => vectors(),
         ["tasks" | "handoffs"] => include_str!("tasks.txt").to_owned(),
+        ["routes"] => include_str!("routes.txt").to_owned(),
         ["config"] => manual::sections(),
         names => page(names)?,
     };

@@ -1,5 +1,7 @@
 //! Tasks: their handoffs, the questions of receivers, and where each stands.
 
+pub mod chain;
+pub mod claims;
 pub mod handoffs;
 pub mod questions;
 pub mod state;

@@ -23,10 +23,13 @@ pub struct TaskEvent {
 }
 
 impl TaskEvent {
-    /// Its decision: of a report or an acknowledgement; an escalation is one.
+    /// Its decision: of a report or an acknowledgement; an escalation is one, and so is a handoff beyond the rounds of its rule.
     pub fn decision(&self) -> Option<Verdict> {
+        let is_escalated = |handoff: &Handoff| {
+            handoff.kind == "escalation" || handoff.route.as_ref().is_some_and(|route| route.escalated)
+        };
         match &self.action {
-            TaskAction::Handoff(handoff, _) if handoff.kind == "escalation" => Some(Verdict::Escalate),
+            TaskAction::Handoff(handoff, _) if is_escalated(handoff) => Some(Verdict::Escalate),
             TaskAction::Handoff(handoff, _) => handoffs::text(handoff, "/manager_decision").and_then(Verdict::parse),
             TaskAction::Accept(accept) => accept.decision,
             TaskAction::Answer(_) => None,
@@ -128,6 +131,10 @@ impl TaskState {
     }
 }
 
+fn is_routed(step: &TaskEvent) -> bool {
+    matches!(&step.action, TaskAction::Handoff(handoff, _) if handoff.route.is_some())
+}
+
 fn is_kind(step: &TaskEvent, kind: &str) -> bool {
     matches!(&step.action, TaskAction::Handoff(handoff, _) if handoff.kind == kind)
 }
@@ -210,12 +217,14 @@ pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
             status = TaskStatus::Open;
         }
         let works = ["initialization", "progress", "error_recovery"].iter().any(|kind| is_kind(step, kind));
+        let works = works || is_routed(step);
         status = match (status, decision) {
             (_, Some(Verdict::Escalate)) => {
                 escalated.push(at);
                 TaskStatus::Open
             }
-            (_, Some(Verdict::Complete)) => TaskStatus::Complete,
+            // a rule hands the task on: only its stage is complete
+            (_, Some(Verdict::Complete)) if !is_routed(step) => TaskStatus::Complete,
             (_, Some(_)) => TaskStatus::Open,
             (TaskStatus::Complete, None) if !works => TaskStatus::Complete,
             (_, None) => TaskStatus::Open,
@@ -276,14 +285,10 @@ mod tests {
 
     fn accept(number: u64, of: u64, decision: Option<Verdict>, resolution: Option<&str>) -> Record {
         let body = Accept {
-            of: head(of).id,
-            concerns: Vec::new(),
-            understanding: None,
             decision,
-            instructions: None,
             questions: vec!["which?".into(), "when?".into()],
-            gaps: Vec::new(),
             resolution: resolution.map(str::to_owned),
+            ..Accept::new(head(of).id)
         };
         Record { envelope: head(number), body: Body::Accept(body) }
     }

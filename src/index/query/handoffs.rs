@@ -101,6 +101,12 @@ impl Index<'_> {
         self.select(&sql, [task], |row| Ok((row.get(0)?, schema::id_in(row, 1)?)))
     }
 
+    /// The handoffs that wait for a receiver: in force, taken up by no session; oldest first.
+    pub fn waiting_for(&self, receiver: &str) -> Result<Vec<Id>> {
+        let sql = "SELECT id FROM handoff_reports WHERE waits_for = ? ORDER BY id";
+        self.select(sql, [receiver], |row| schema::id_in(row, 0))
+    }
+
     /// Whether a handoff is attached to one of these objects.
     pub fn is_attached_to(&self, row: &HandoffRow, any: impl Fn(Oid) -> bool) -> Result<bool> {
         Ok(self.checked(query::places(&self.opened.db, row.r))?.into_iter().any(any))

@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 use crate::fold::journal::{answers, goals, sessions};
 use crate::fold::session_records::SessionRecords;
 use crate::fold::session_summary::{learned, summarize};
+use crate::fold::task::claims::Receipts;
 use crate::index::connection::select;
 use crate::index::error::IndexError;
 use crate::index::note::{ParsedLine, ParsedNotes};
@@ -29,6 +30,8 @@ struct DerivedSession {
     closed: Vec<(Id, bool)>,
     /// Its handoffs, and whether each is superseded.
     superseded: Vec<(Id, bool)>,
+    /// Its handoffs to a receiver, each with that receiver until it is taken up or superseded.
+    waiting: Vec<(Id, Option<String>)>,
 }
 
 /// Rebuilds the rows of the sessions that the inserter touched. Calls `tell` for each.
@@ -82,6 +85,13 @@ fn derive(
         _ => None,
     });
     let handoffs = own().filter(|record| matches!(record.body, Body::Handoff(_)));
+    let receipts: Receipts<'_> = all().collect();
+    let waiting = own().filter_map(|record| {
+        let (Body::Handoff(handoff), id) = (&record.body, &record.envelope.id) else { return None };
+        let to = handoff.to.clone()?;
+        let waits = !superseded.contains(id) && receipts.of(id).holder.is_none();
+        Some((id.clone(), Some(to).filter(|_| waits)))
+    });
     Ok(Some(DerivedSession {
         newest: own().next_back().map(|record| record.envelope.id.clone()),
         // numbers and texts only: serializing cannot fail
@@ -91,6 +101,7 @@ fn derive(
         know: learned(Vector::Know),
         uncertainty: learned(Vector::Uncertainty),
         closed: closed.collect(),
+        waiting: waiting.collect(),
         superseded: handoffs
             .map(|record| (record.envelope.id.clone(), superseded.contains(&record.envelope.id)))
             .collect(),
@@ -124,10 +135,14 @@ fn write(db: &Connection, s: i64, derived: Option<&DerivedSession>, is_new: bool
         derived.map(|derived| derived.uncertainty),
         s
     ])?;
-    let Some(DerivedSession { closed, superseded, .. }) = derived else { return Ok(()) };
+    let Some(DerivedSession { closed, superseded, waiting, .. }) = derived else { return Ok(()) };
     for (id, closed) in closed.iter().filter(|(_, closed)| *closed || !is_new) {
         let set = "UPDATE record SET closed = ?1 WHERE id = ?2 AND closed <> ?1";
         db.prepare_cached(set)?.execute(params![closed, schema::id(id)])?;
+    }
+    for (id, waits_for) in waiting.iter().filter(|(_, waits_for)| waits_for.is_some() || !is_new) {
+        let set = "UPDATE handoff_reports SET waits_for = ?1 WHERE r = (SELECT r FROM record WHERE id = ?2)";
+        db.prepare_cached(set)?.execute(params![waits_for, schema::id(id)])?;
     }
     let superseded = superseded.iter().filter(|(_, superseded)| *superseded || !is_new);
     superseded.into_iter().try_for_each(|(id, superseded)| set_superseded(db, &schema::id(id), *superseded))

@@ -14,11 +14,10 @@ use crate::render::budget::OutputForm;
 use crate::render::color::Paint;
 use crate::use_cases::handoff::managed::{self, HandoffType};
 use crate::use_cases::handoff::pack::Detail;
-use crate::use_cases::handoff::receive;
 use crate::use_cases::handoff::receive::accept;
 use crate::use_cases::search::filter::FilterInput;
 use crate::use_cases::search::reports::Format;
-use crate::use_cases::session::resume;
+use crate::use_cases::session::{resume, take_up};
 use crate::use_cases::{handoff, search};
 use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::model::Verdict;
@@ -215,7 +214,7 @@ impl Call for Query {
     }
 }
 
-/// Accept a handoff with your understanding, questions and decision.
+/// Take a handoff up: understanding, questions, decision.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accept {
@@ -229,8 +228,10 @@ pub struct Accept {
     questions: Vec<String>,
     #[serde(default)]
     gaps: Vec<String>,
-    /// resolution of an escalation
+    /// of an escalation
     resolution: Option<String>,
+    #[serde(default)]
+    take_over: bool,
 }
 
 impl Call for Accept {
@@ -250,8 +251,9 @@ impl Call for Accept {
             questions: self.questions,
             gaps: self.gaps,
             resolution: self.resolution,
+            take_over: self.take_over,
         };
-        let context = call.working(None, self.session_id)?;
-        Ok(receive::view::answer(&accept::run(&context, request)?))
+        let outcome = take_up::run(&call.working(None, self.session_id)?, request)?;
+        take_up::answer(&outcome, OutputForm::Json, &mut call.templates)
     }
 }

@@ -166,7 +166,7 @@ pub enum ReportForm {
     Text,
 }
 
-/// Measure the quality of handoffs: of one session, or of all, by agent and over time.
+/// Measure handoffs: of one session, or of all by agent, over time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {

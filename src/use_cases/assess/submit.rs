@@ -261,7 +261,7 @@ fn write_handoff(
     input: HandoffInput,
     sign: bool,
 ) -> Result<Box<HandoffOutcome>, Error> {
-    let mut outcome = handoff::write::write(context, session, input, &HandoffParts::default())?;
+    let mut outcome = handoff::write::write(context, session, input, HandoffParts::default())?;
     if sign {
         handoff::write::sign(context, session, &mut outcome);
     }

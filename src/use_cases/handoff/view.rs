@@ -24,7 +24,7 @@ use empirica_notes::error::{Command, Result, empirica, text};
 use empirica_notes::model::goal::{GoalState, GoalStatus};
 use empirica_notes::model::handoff::{
     Assessed, CONTEXT, Calibration, Clarification, Gap, HandoffEvidence, Item, Relevant, ReportedGap, RepositoryState,
-    Trajectory,
+    Route, Trajectory,
 };
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
 use empirica_notes::model::{Body, Envelope, Handoff, Id, Phase, Record, SessionId, Vector};
@@ -56,6 +56,7 @@ pub fn markdown(templates: &mut Templates, record: &Record) -> Result<String> {
             "commit": short_commit(envelope.commit.as_deref()),
             "git": handoff.git.as_ref().map(git_line),
             "regenerates": handoff.regenerates.as_ref().map(Id::short),
+            "continues": handoff.continues.as_ref().map(Id::short),
             "way": compared(handoff),
             "alone": alone(&handoff.trajectory).map(Vector::name),
             "h": data,
@@ -252,8 +253,12 @@ pub struct HandoffView<'a> {
     since: Option<&'a Id>,
     /// The receiving agent; null for any.
     to: Option<&'a str>,
-    /// The task of a managed handoff.
+    /// The rule that names it; null if the sender did, or nobody.
+    route: Option<&'a Route>,
+    /// The task that it belongs to.
     task_id: Option<&'a str>,
+    /// The handoff of that task which its session took up.
+    continues: Option<&'a Id>,
     /// The round of a managed handoff, from 1.
     iteration: Option<u64>,
     /// The document of a managed handoff.
@@ -302,7 +307,9 @@ impl<'a> HandoffView<'a> {
             left_out: &handoff.left_out,
             since: handoff.since.as_ref(),
             to: handoff.to.as_deref(),
+            route: handoff.route.as_ref(),
             task_id: handoff.task_id.as_deref(),
+            continues: handoff.continues.as_ref(),
             iteration: handoff.iteration,
             payload: payload::document(handoff, &envelope.at),
         }
@@ -382,8 +389,12 @@ pub struct WrittenView<'a> {
     /// Its type.
     #[serde(rename = "type")]
     kind: Option<&'a str>,
-    /// The task of a managed handoff.
+    /// The task that it belongs to.
     task_id: Option<&'a str>,
+    /// The receiving agent; null for any.
+    to: Option<&'a str>,
+    /// The rule that names it; null if the sender did, or nobody.
+    route: Option<&'a Route>,
     /// The round of a managed handoff, from 1.
     iteration: Option<u64>,
     /// Its note, or the future one while `storage` is not `git_notes`; null with `--dry-run`.
@@ -416,6 +427,8 @@ pub fn outcome_json(outcome: &HandoffOutcome, built_in: &mut Templates) -> Resul
         commit: envelope.commit.as_deref(),
         kind: handoff.map(|handoff| handoff.kind.as_str()),
         task_id: handoff.and_then(|handoff| handoff.task_id.as_deref()),
+        to: handoff.and_then(|handoff| handoff.to.as_deref()),
+        route: handoff.and_then(|handoff| handoff.route.as_ref()),
         iteration: handoff.and_then(|handoff| handoff.iteration),
         storage_location: outcome.is_stored.then(|| outcome.storage_location()),
         stored: outcome.is_stored,
@@ -444,12 +457,14 @@ pub fn answer(outcome: &HandoffOutcome, terminal: &mut Templates) -> Result<Answ
     let envelope = &outcome.record.envelope;
     answer = if outcome.is_stored {
         let on = short_commit(envelope.commit.as_deref()).unwrap_or_else(|| "the next commit".to_owned());
-        answer.say(format!("Stored handoff {} on {on}.", envelope.id.short()))
+        answer.say(format!("Stored handoff {} on {on}{}.", envelope.id.short(), receiver(outcome.handoff())))
     } else {
         let why = match check::view::stops(outcome.checks.as_deref()) {
             true => "A check has an error: nothing is stored.",
             false => "This is a dry run: nothing is stored.",
         };
+        let receiver = receiver(outcome.handoff().filter(|handoff| handoff.route.is_some()));
+        let answer = if receiver.is_empty() { answer } else { answer.say(format!("It would be{receiver}.")) };
         answer.say(why)
     };
     answer = hint_missing(answer, outcome, "");
@@ -457,6 +472,22 @@ pub fn answer(outcome: &HandoffOutcome, terminal: &mut Templates) -> Result<Answ
         Some(checks) => check::view::added(answer, checks),
         None => answer,
     })
+}
+
+/// Whom a handoff is for, and by which rule; empty if for anyone.
+fn receiver(handoff: Option<&Handoff>) -> String {
+    let Some(handoff) = handoff else { return String::new() };
+    let to = handoff.to.as_ref().map(|to| format!(" for {}", safe::words(to)));
+    match &handoff.route {
+        None => to.unwrap_or_default(),
+        Some(Route { rule, escalated: false, .. }) => {
+            format!("{}, by the rule {}", to.unwrap_or_default(), safe::words(rule))
+        }
+        Some(Route { rule, .. }) => {
+            let to = to.unwrap_or_else(|| " for a person".to_owned());
+            format!("{to}, as the rule {} allows no more rounds", safe::words(rule))
+        }
+    }
 }
 
 /// Hints at the missing parts, with one command that adds all. `place` is the pointer to the handoff in the document.

@@ -108,17 +108,24 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
     };
     let transcript = collected.as_ref().map(|collected| collected.transcript.clone());
     let unstored = collected.as_ref().map(|collected| collected.records.clone()).unwrap_or_default();
-    let mut content =
-        HandoffParts { managed, revision, transcript, unstored, budget: request.budget, since, automatic: false };
+    let mut content = HandoffParts {
+        managed,
+        revision,
+        transcript,
+        unstored,
+        budget: request.budget,
+        since,
+        ..HandoffParts::default()
+    };
     let mut input = request.input;
     if request.edit {
-        let draft = draft(context, &session, input.clone(), &HandoffParts::default())?;
+        let draft = draft(context, &session, input.clone(), &mut HandoffParts::default())?;
         let edited = editor(&draft::write(&draft.handoff, &input))?.ok_or_else(draft::empty)?;
         input = draft::read(&edited)?;
     }
     let mut checks = None;
     if request.validate || request.dry_run {
-        let draft = draft(context, &session, input.clone(), &content)?;
+        let draft = draft(context, &session, input.clone(), &mut content)?;
         refuse_empty(&draft.handoff, &session, &content)?;
         if request.validate {
             checks = Some(check::checks(context, &draft)?);
@@ -153,7 +160,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
         stored = collected.store(context)?;
         content.unstored.clear();
     }
-    let mut outcome = HandoffOutcome { checks, ..write(context, &session, input, &content)? };
+    let mut outcome = HandoffOutcome { checks, ..write(context, &session, input, content)? };
     outcome.stored.prepend(stored);
     if request.sign {
         sign(context, &session, &mut outcome);
@@ -202,7 +209,7 @@ pub fn write(
     context: &CommandContext<'_>,
     session: &WorkingSession,
     mut input: HandoffInput,
-    content: &HandoffParts,
+    mut content: HandoffParts,
 ) -> Result<HandoffOutcome> {
     // git reads the work tree meanwhile
     let status = status::start(context.repo);
@@ -220,11 +227,12 @@ pub fn write(
         stored.append(logged);
     }
     let scan = records::session(context, &session.id)?;
+    content.enter_stage(context, session, &scan)?;
     let records = content.gather(&scan, &session.id)?;
     let (work, warnings, work_tree) = work(context, &records, content.since.as_ref(), status);
-    let mut handoff = compose(context, session, &records, work, input, content)?;
-    refuse_empty(&handoff, session, content)?;
-    stored.warnings.extend(all_warnings(context, session, content, &artifacts, &handoff, warnings)?);
+    let mut handoff = compose(context, session, &records, work, input, &mut content)?;
+    refuse_empty(&handoff, session, &content)?;
+    stored.warnings.extend(all_warnings(context, session, &content, &artifacts, &handoff, warnings)?);
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&records.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::uncommitted_files(context, &handoff, &doubtful, &work_tree);
     let missing = missing_parts(&handoff);
@@ -277,15 +285,16 @@ fn refuse_empty(handoff: &Handoff, session: &WorkingSession, content: &HandoffPa
         .command(empirica("handoff").option("--next", blank("<what to do next>"))))
 }
 
-/// The earlier handoffs of the session that a new one supersedes, with their commits: those without more substance. A managed
+/// The earlier handoffs of the stage that a new one supersedes, with their commits: those without more substance. A managed
 /// handoff supersedes none.
 fn superseded_by(scan: &Scan, new: &Handoff, session: &SessionId) -> Vec<(Id, BTreeSet<Oid>)> {
     let substance = Substance::of(new);
     let before = superseded(scan.records().filter(|record| matches!(record.body, Body::Supersede(_))));
     let is_replaced = |entry: &&RecordEntry| match &entry.record.body {
         Body::Handoff(earlier) => {
-            let is_own = entry.record.envelope.session.as_ref() == Some(session);
-            is_own && earlier.kind == "epistemic" && Substance::of(earlier) <= substance
+            let owner = entry.record.envelope.session.as_ref();
+            let is_same = owner.is_some_and(|owner| earlier.stage(owner) == new.stage(session));
+            is_same && earlier.kind == "epistemic" && Substance::of(earlier) <= substance
         }
         _ => false,
     };

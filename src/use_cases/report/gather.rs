@@ -14,12 +14,15 @@ use crate::fold::handover_graph::{Handover, handovers};
 use crate::fold::journal::{answers, goals};
 use crate::fold::session_records::SessionRecords;
 use crate::fold::session_summary::SessionSummary;
+use crate::fold::task::state::{TaskAction, TaskEvent};
 use crate::index::{Index, RecordQuery};
 use crate::use_cases::report::attention;
 use crate::use_cases::report::attention::{Attention, LISTED, placed};
 use crate::use_cases::report::knowledge;
 use crate::use_cases::report::knowledge::Fact;
 use crate::use_cases::search::filter::date;
+use crate::use_cases::task;
+use crate::use_cases::task::list::Task;
 use empirica_notes::error::Result;
 use empirica_notes::git::history::dates::DayBoundary;
 use empirica_notes::git::objects::content::{PathContent, Tree};
@@ -129,6 +132,8 @@ pub struct ReportOutcome {
     pub sessions: Vec<SessionStory>,
     /// Handovers between these sessions, oldest first.
     pub handovers: Vec<Handover>,
+    /// Tasks with a handoff of these sessions, most recent event first.
+    pub tasks: Vec<Task>,
     pub attention: Attention,
     /// Agreement of forecasts and outcomes of all selected sessions.
     pub score: Score,
@@ -198,6 +203,10 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     let subjects = commits.filter_map(subject).collect();
     let any = !summaries.is_empty() || index.count_sessions()? > 0;
     let (goals, goals_more) = attention::goals(&index, with(GoalStatus::Open).rev())?;
+    let mut tasks = task::list::all(context)?;
+    let is_shown =
+        |event: &TaskEvent| matches!(event.action, TaskAction::Handoff(..)) && is_selected(&event.envelope.session);
+    tasks.retain(|task| task.state.steps.iter().any(is_shown));
     let sessions = stories(&records, summaries, &superseded);
     let handovers = handovers(sessions.iter().map(|story| &story.records));
     let claimed: BTreeSet<&Id> = handovers.iter().filter_map(|handover| handover.handoff.as_ref()).collect();
@@ -221,6 +230,7 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
         totals,
         sessions,
         handovers,
+        tasks,
         attention,
         score,
         beliefs,

@@ -17,6 +17,7 @@ use crate::render::format::{duration, seconds_between};
 use crate::use_cases::handoff;
 use crate::use_cases::handoff::build::HandoffParts;
 use crate::use_cases::handoff::managed::CheckedHandoff;
+use crate::use_cases::task::inbox::Handed;
 use empirica_notes::error::{Error, Kind, Result, empirica, option, text};
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
 use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
@@ -70,6 +71,10 @@ pub struct StartOutcome {
     /// With `--from`: the session it continues.
     #[serde(rename = "from")]
     pub continues: Option<Continuation>,
+    /// The handoffs for its agent that no session took up, oldest first; at most 10.
+    pub inbox: Vec<Handed>,
+    /// How many they are.
+    pub total_waiting: usize,
     /// The sessions that were active in this worktree before.
     #[serde(skip)]
     pub others: Vec<ActiveSession>,
@@ -111,18 +116,23 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
                 warnings.push(format!("cannot remember the task ({error}); give it with the next assessment"));
             }
         }
+        let (inbox, total_waiting) = inbox(context, &session.ai, &session.id, &request)?;
         return Ok(StartOutcome {
             session_id: session.id.clone(),
             ai_id: session.ai.clone(),
             started_at: session.started_at.clone(),
             task: session.task.clone().or(request.task),
             resumed: true,
+            inbox,
+            total_waiting,
             continues: None,
             others: Vec::new(),
             stored: StoreReport { warnings, ..StoreReport::default() },
         });
     }
     let session = WorkingSession { id: SessionId::random(), ai: context.author(None), note: None };
+    // read before the session is stored, as the index is made current for the next reader
+    let (inbox, total_waiting) = inbox(context, &session.ai, &session.id, &request)?;
     let mut first = StoreReport::default();
     let (mut task, mut from, mut from_handoff, mut continues) = (request.task, None, None, None);
     match &request.from {
@@ -162,6 +172,8 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     });
     Ok(StartOutcome {
         continues,
+        inbox,
+        total_waiting,
         others: current,
         session_id: session.id,
         ai_id: session.ai,
@@ -170,6 +182,24 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
         resumed: false,
         stored,
     })
+}
+
+/// Most handoffs that the start of a session lists.
+const LISTED: usize = 10;
+
+/// What waits for an agent, and how much; a hook tells it by itself.
+fn inbox(
+    context: &CommandContext<'_>,
+    ai: &str,
+    own: &SessionId,
+    request: &StartRequest,
+) -> Result<(Vec<Handed>, usize)> {
+    if request.by_hook {
+        return Ok((Vec::new(), 0));
+    }
+    let (waiting, total) = tasks::inbox::unasked(context, ai, Some(own))?;
+    let now = context.store.now().to_rfc3339();
+    Ok((waiting.iter().take(LISTED).map(|listed| Handed::new(listed, &now)).collect(), total))
 }
 
 /// Resolves the session or handoff to continue. If the session has no handoff, a context handoff is written in it.
@@ -208,7 +238,7 @@ fn continue_from(context: &CommandContext<'_>, name: &str, by: &str, stored: &mu
             let managed = CheckedHandoff::context(Some(by));
             let content =
                 HandoffParts { managed, budget: Some(CONTEXT_BUDGET), automatic: true, ..HandoffParts::default() };
-            let written = handoff::write::write(context, &owner, HandoffInput::default(), &content)?;
+            let written = handoff::write::write(context, &owner, HandoffInput::default(), content)?;
             stored.append(written.stored);
             written.record.envelope.id
         }
@@ -282,7 +312,7 @@ pub fn hand_over(context: &CommandContext<'_>, session: &WorkingSession) -> Resu
     let records = gather(context, &session.id)?;
     if records.handoffs.is_empty() && records.has_content() {
         let content = HandoffParts { automatic: true, ..HandoffParts::default() };
-        match handoff::write::write(context, session, HandoffInput::default(), &content) {
+        match handoff::write::write(context, session, HandoffInput::default(), content) {
             // the handoff would be empty
             Err(error) if error.kind() == Kind::Refused => {}
             written => drop(written?),

@@ -5,5 +5,6 @@ pub mod lifecycle;
 pub mod project_overview;
 pub mod resume;
 pub mod status;
+pub mod take_up;
 pub mod unattended;
 pub mod view;

@@ -51,6 +51,11 @@ pub fn started(outcome: &StartOutcome) -> Answer {
             empirica("session end").option("--session", first.id.short())
         ]]);
     }
+    if outcome.total_waiting > 0 {
+        let waiting = format::count(outcome.total_waiting, "handoff");
+        answer = answer.say(format!("For {}: {waiting}, taken up by nobody.", safe::line(&outcome.ai_id)));
+        answer = answer.hint(empirica("inbox"));
+    }
     if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {
         answer = answer.hint(format!(
             "name yourself in every command: export EMPIRICA_AI={}",

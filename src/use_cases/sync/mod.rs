@@ -10,3 +10,4 @@ pub mod remote;
 pub mod repair;
 pub mod run;
 pub mod view;
+pub mod yielding;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::use_cases::sync::exchange::{RefStatus, RefSync, RemoteSync, Transfer};
 use crate::use_cases::sync::policy::SyncPolicy;
+use crate::use_cases::sync::yielding::yield_claims;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::fault;
 use empirica_notes::git::Oid;
@@ -103,6 +104,12 @@ impl RemoteSyncRun<'_, '_> {
             let allowed = |name: &str| self.policy.allows(name);
             if refs.iter().any(|compared| !compared.equal && compared.theirs.is_some()) {
                 warnings.extend(store.remotes().unite(&refs, allowed)?);
+            }
+            let handoffs = data_ref(Namespace::Handoffs);
+            if let (Some(received), Some(unsent)) = (incoming.get(&handoffs), outgoing.get(&handoffs))
+                && allowed(&handoffs)
+            {
+                yield_claims(store, received, unsent)?;
             }
             fault::step("sync: united");
             let mut refs = store.remotes().compare_refs(&self.target.tracking, Some(&fetched))?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::CommandContext;
+use crate::context::{CommandContext, active, tasks};
 use crate::use_cases::sync::exchange::RemoteSync;
 use crate::use_cases::sync::policy::{SyncPolicy, destinations};
 use crate::use_cases::sync::{before_push, flush, quoted};
@@ -90,6 +90,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
         outcome.warnings.extend(store.reconcile());
         if outcome.remotes.iter().any(|remote| remote.incoming.records > 0) {
             quoted::complete(context)?;
+            outcome.warnings.extend(tasks::inbox::lost(context, &active::load(context)?)?);
         }
     }
     failed.map_or(Ok(outcome), Err)

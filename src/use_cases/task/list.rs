@@ -24,6 +24,13 @@ pub fn show(context: &CommandContext<'_>, name: &str) -> Result<(Task, Vec<Strin
 /// All tasks, most recent event first; with `open_only` without complete ones.
 pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>, Vec<String>)> {
     let warnings = context.store.reconcile();
+    let mut out = all(context)?;
+    out.retain(|task| !open_only || task.state.status != TaskStatus::Complete);
+    Ok((out, warnings))
+}
+
+/// All tasks, most recent event first.
+pub fn all(context: &CommandContext<'_>) -> Result<Vec<Task>> {
     let index = context.index()?;
     let found = index.of_tasks(None)?;
     let ids: Vec<Id> = found.iter().map(|(_, id)| id.clone()).collect();
@@ -50,7 +57,6 @@ pub fn list(context: &CommandContext<'_>, open_only: bool) -> Result<(Vec<Task>,
         state: task_state(&records, &superseded),
     };
     let mut out: Vec<Task> = of_task.into_iter().map(task).collect();
-    out.retain(|task| !open_only || task.state.status != TaskStatus::Complete);
     out.sort_by_cached_key(|task| Reverse(task.state.steps.last().map(|step| step.envelope.id.clone())));
-    Ok((out, warnings))
+    Ok(out)
 }

@@ -1,10 +1,12 @@
 //! The answers of `task list` and `task show`.
 
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::context::tasks::resolve_command;
+use crate::fold::task::chain::chain;
 use crate::fold::task::state::{TaskAction, TaskEvent, TaskState, TaskStatus};
 use crate::fold::task::{handoffs, questions};
 use crate::render::answer::{Answer, EnvelopeView};
@@ -12,6 +14,8 @@ use crate::render::{format, safe};
 use crate::use_cases::handoff::managed::payload;
 use crate::use_cases::handoff::receive::acceptance;
 use crate::use_cases::handoff::receive::view::{AcceptView, QuestionView, question_lines};
+use crate::use_cases::task::chain_view;
+use crate::use_cases::task::chain_view::LinkView;
 use crate::use_cases::task::list::Task;
 use empirica_notes::model::{Id, Verdict};
 
@@ -74,6 +78,8 @@ pub struct ListView<'a> {
 pub struct ShownView<'a> {
     #[serde(flatten)]
     task: TaskView<'a>,
+    /// Its stages, in order: each handoff in force, who took it up, and how long that took.
+    chain: Vec<LinkView<'a>>,
     /// The files of its reports and handoffs.
     files: &'a [String],
     /// The questions of its receivers.
@@ -248,15 +254,21 @@ fn line(Task { state, .. }: &Task) -> String {
     format!("{}{round}{waits}{open}", state.status.name())
 }
 
-pub fn shown(task: &Task, warnings: Vec<String>) -> Answer {
+pub fn shown(task: &Task, now: DateTime<Utc>, warnings: Vec<String>) -> Answer {
     let state = &task.state;
+    let chain = chain(state, now);
     let view = ShownView {
         task: TaskView::from(task),
+        chain: chain.iter().map(LinkView::from).collect(),
         files: &state.files,
         questions: state.questions.iter().map(QuestionView::from).collect(),
         history: state.steps.iter().map(StepView::from).collect(),
     };
     let mut text = format!("Task {}\n{}\n\n", heading(task), line(task));
+    if !chain.is_empty() {
+        let stages: String = (1..).zip(&chain).map(|(at, link)| chain_view::line(at, link) + "\n").collect();
+        text.push_str(&format!("{}\n{stages}\n", chain_view::way(&chain)));
+    }
     state.steps.iter().for_each(|step| text.push_str(&step_text(step)));
     if !state.questions.is_empty() {
         text.push_str("\nQuestions:\n");

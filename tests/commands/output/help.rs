@@ -52,7 +52,7 @@ fn every_command_is_in_exactly_one_of_the_two_lists() {
     let listed = [names(&screen), names(&rest)].concat();
     let all: BTreeSet<&str> = listed.iter().copied().collect();
     assert_eq!(all.len(), listed.len(), "nothing is there twice");
-    let topics = ["config", "tasks", "vectors"];
+    let topics = ["config", "routes", "tasks", "vectors"];
     let expected: BTreeSet<String> = commands().into_iter().map(|words| words[0].clone()).collect();
     let without: BTreeSet<String> = all.iter().filter(|name| !topics.contains(name)).map(|n| (*n).to_owned()).collect();
     assert_eq!(without, expected);

@@ -79,6 +79,10 @@ const WORKS: &[Row] = &[
     (&["handoff", "--type", "initialization", "--task-id", "t", "--to", "bob", "--set", "instructions=I", "--dry-run"], HANDOFF, "## Instructions", "dry run"),
     (&["handoff", "list"], &["handoffs", "total_found", "/handoffs/0/handoff_id", "/handoffs/0/session_id"], "Main work", ""),
     (&["accept", "{handoff}", "--session", "{spare}", "--decision", "REFINE", "--understanding", "U", "--instructions", "I", "--question", "Q", "--gap", "G"], &["accept_id", "id", "kind", "handoff_id", "session_id", "ai_id", "decision", "understanding", "instructions", "questions", "gaps", "resolution", "question_ids", "decision_id", "pattern_id", "degraded_mode", "storage"], "", "accepted, REFINE, 1 question, 1 gap, in session"),
+    (&["inbox"], &["ai_id", "waiting", "working", "lost", "total_waiting"], "", "Nothing waits for ada."),
+    (&["route", "{handoff}"], &["handoff_id", "task_id", "to", "rule", "escalated", "rules"], "to nobody: no rule matches", ""),
+    (&["route", "--explain"], &["/rules/0/rule", "/rules/0/line", "/rules/0/conditions/0/holds"], "does not match", ""),
+    (&["route", "check"], &["rules", "problems"], "1 rule, nothing wrong.", ""),
     (&["show", "{handoff}"], &["acknowledgements", "questions", "git_state", "/git_state/branch"], "# Handoff ", ""),
     (&["handoff", "--validate", "--dry-run"], &["/validation/passed", "/validation/checks/10/name"], "# Handoff ", "Checked: 0 errors"),
     (&["handoff", "--regenerate", "{handoff}"], &["regenerates", "handoff_id"], "**Revises:**", "Stored handoff"),
@@ -209,6 +213,10 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["accept", "{handoff}", "--resolution", "R"], At::World, 1),
     (&["answer", "{accept}.2", "So"], At::World, 1),
     (&["answer", "{accept}", ""], At::World, 2),
+    (&["inbox"], At::Nowhere, 128),
+    (&["route"], At::Fresh, 1),
+    (&["route", "ffffffff"], At::World, 1),
+    (&["route", "check"], At::Fresh, 1),
     (&["task", "list"], At::Nowhere, 128),
     (&["task", "show", "none"], At::World, 1),
     (&["collect", "no such file"], At::World, 1),
@@ -281,6 +289,8 @@ fn id(json: &Value, key: &str) -> String {
 impl<'p> World<'p> {
     fn new(place: &'p Sandbox, name: &str) -> Self {
         let repo = place.repo(name);
+        let rules = "agents = [\"eve\", \"bob\"]\n[[route]]\nfrom = \"eve\"\nto = \"bob\"\n";
+        repo.commit(".empirica/routes.toml", rules, "Add rules");
         let spare = repo.start("ada", "Spare work");
         repo.json(["goal", "add", "Take me"]);
         let session = repo.start("ada", "Main work");

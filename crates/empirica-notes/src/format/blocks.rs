@@ -32,8 +32,8 @@ fn opens(line: &str, id: &Id) -> bool {
 }
 
 /// Prefixes of the lines of a session's block.
-const LABELS: [&str; 8] =
-    ["  ", "- Next: ", "- Open: ", "- Decided: ", "- Avoid: ", "- Learned: ", "- Checked: ", "- All: "];
+const LABELS: [&str; 9] =
+    ["  ", "- Next: ", "- Open: ", "- Decided: ", "- Avoid: ", "- Learned: ", "- Checked: ", "- Also: ", "- All: "];
 
 /// The short ids of the records and of the session, from the heading of a session's block; `None` for other headings.
 fn parse_heading(heading: &str) -> Option<(Vec<&str>, &str)> {

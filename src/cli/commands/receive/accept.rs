@@ -1,12 +1,15 @@
 //! `accept`.
 
 use crate::cli::commands::prelude::*;
-use crate::use_cases::handoff::receive::{accept, view};
+use crate::use_cases::handoff::receive::accept;
+use crate::use_cases::session::take_up;
 use empirica_notes::model::Verdict;
 
-/// Accept a handoff: your understanding, decision and questions
+/// Take a handoff up: your understanding, decision and questions
 ///
-/// Stores the acknowledgement with the handoffs, on HEAD; show lists it with the handoff. A gap is information that the
+/// A handoff with a receiver is then this session's work: of two sessions that accept it, the first has it, and the other is
+/// told. What the session hands over next continues the task. The acknowledgement is stored with the handoffs, on HEAD; show lists it
+/// with the handoff. A gap is information that the
 /// handoff lacks: metrics count handoffs accepted without question or gap, and the next handoff of that type is checked
 /// for it. A resolution continues an escalated task, and is logged as a decision and a pattern. A text can be `-`
 /// (standard input) or `@FILE`.
@@ -34,6 +37,9 @@ pub struct Accept {
     /// The resolution of an escalated task, for its handoff
     #[arg(long, value_name = "TEXT")]
     pub resolution: Option<String>,
+    /// Take it over from the session that has it
+    #[arg(long)]
+    pub take_over: bool,
     #[command(flatten)]
     pub author: Author,
 }
@@ -49,7 +55,10 @@ impl Accept {
             questions: input.each(self.question)?,
             gaps: input.each(self.gap)?,
             resolution: input.optional(self.resolution)?,
+            take_over: self.take_over,
         };
-        Ok(view::answer(&accept::run(&context.open(self.author)?, request)?))
+        let form = context.form();
+        let outcome = take_up::run(&context.open(self.author)?, request)?;
+        take_up::answer(&outcome, form, &mut context.templates()?)
     }
 }

@@ -6,7 +6,7 @@ use crate::use_cases::task::{list, view};
 /// Show a task: its handoffs, agents, decisions and questions
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
-    /// Show the whole history of a task, oldest first, and its state
+    /// Show a task: its state, the chain of its handoffs with times, and its whole history
     ///
     /// A task is open, escalated (waiting for a person) or complete. Superseded handoffs stay in the history.
     Show {
@@ -28,7 +28,7 @@ impl TaskCommand {
         Ok(match self {
             TaskCommand::Show { task, .. } => {
                 let (task, warnings) = list::show(&context, &task)?;
-                view::shown(&task, warnings)
+                view::shown(&task, context.store.now(), warnings)
             }
             TaskCommand::List { open, .. } => {
                 let (tasks, warnings) = list::list(&context, open)?;

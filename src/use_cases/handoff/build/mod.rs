@@ -6,6 +6,7 @@ pub mod next_steps;
 pub mod relevance;
 pub mod relevant;
 pub mod revise;
+pub mod stage;
 pub mod uncommitted;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use crate::text::list::add_new;
 use crate::text::tokens;
 use crate::use_cases::handoff::build::context as document;
 use crate::use_cases::handoff::build::revise::Revision;
+use crate::use_cases::handoff::build::stage::{PreviousHandoff, Stage};
 use crate::use_cases::handoff::build::uncommitted::WorkTreeState;
 use crate::use_cases::handoff::managed::CheckedHandoff;
 use empirica_notes::error::{Error, Result, blank, empirica};
@@ -49,6 +51,8 @@ pub struct HandoffParts {
     pub budget: Option<usize>,
     /// The handoff on which an incremental one builds.
     pub since: Option<PreviousHandoff>,
+    /// What it continues; `None` for a handoff that a hook writes, or that revises another.
+    pub stage: Option<Stage>,
     /// Whether a hook writes it.
     pub automatic: bool,
 }
@@ -61,13 +65,33 @@ impl HandoffParts {
         // earlier records stay if a later one names them, or if they only describe the session
         let is_later = |record: &&&Record| record.envelope.id > *since;
         let named: BTreeSet<&Id> = all.iter().filter(is_later).flat_map(|record| record.referenced_ids()).collect();
+        let continues = self.stage.as_ref().is_some_and(Stage::continues);
         let is_new = |record: &&&Record| {
+            if continues && matches!(record.body, Body::Handoff(_)) {
+                // its texts are of another stage
+                return is_later(record);
+            }
             let has_text = !record.body.own_texts().is_empty() || matches!(record.body, Body::Handoff(_));
             !has_text || is_later(record) || named.contains(&record.envelope.id)
         };
         let mut records = collect_session(&all.iter().filter(is_new).copied().collect::<Vec<_>>(), id)?;
         records.leave_out_collected(&all, since);
         Ok(records)
+    }
+
+    /// Finds the stage, unless a hook writes the handoff or it revises another. An epistemic handoff of a later stage has only what the
+    /// session logged since it handed on the one before.
+    pub fn enter_stage(&mut self, context: &CommandContext<'_>, session: &WorkingSession, own: &Scan) -> Result<()> {
+        if self.automatic || self.revision.is_some() {
+            return Ok(());
+        }
+        let (_, task) = self.managed.receiver();
+        let stage = Stage::of(context, session, own, task)?;
+        if self.since.is_none() && self.managed.kind().is_none() {
+            self.since = stage.previous(task);
+        }
+        self.stage = Some(stage);
+        Ok(())
     }
 
     fn put_in(&self, handoff: &mut Handoff) {
@@ -77,7 +101,8 @@ impl HandoffParts {
 
     /// Warnings about the session, and about open questions.
     pub fn warnings(&self, session: &WorkingSession) -> Vec<String> {
-        session.note.iter().cloned().chain(self.revision.iter().flat_map(Revision::warnings)).collect()
+        let of_stage = self.stage.iter().flat_map(|stage| stage.warnings.iter().cloned());
+        session.note.iter().cloned().chain(self.revision.iter().flat_map(Revision::warnings)).chain(of_stage).collect()
     }
 }
 
@@ -88,13 +113,16 @@ pub fn compose(
     records: &SessionRecords,
     work: GitWork,
     mut input: HandoffInput,
-    content: &HandoffParts,
+    content: &mut HandoffParts,
 ) -> Result<Handoff> {
     input.drop_carried(records, &|text| context.store.secret_filter().clean(text));
     let mut handoff = report(records, work, input, context.store.now());
     content.put_in(&mut handoff);
     handoff.automatic = content.automatic;
     handoff.since = content.since.as_ref().map(|since| since.id.clone());
+    if let Some(stage) = &mut content.stage {
+        stage.put_in(context, session, &mut handoff)?;
+    }
     let is_context = handoff.kind == CONTEXT;
     if is_context || handoff.kind == "initialization" {
         handoff.relevant = relevant::find_relevant(context, &handoff)?;
@@ -139,10 +167,11 @@ pub fn draft(
     context: &CommandContext<'_>,
     session: &WorkingSession,
     mut input: HandoffInput,
-    content: &HandoffParts,
+    content: &mut HandoffParts,
 ) -> Result<DraftHandoff> {
     let status = status::start(context.repo);
     let scan = records::session(context, &session.id)?;
+    content.enter_stage(context, session, &scan)?;
     let records = content.gather(&scan, &session.id)?;
     let (work, warnings, work_tree) = work(context, &records, content.since.as_ref(), status);
     let since = records.session.commit.as_deref().and_then(parse_oid);
@@ -248,12 +277,4 @@ pub fn since_last(
         commit: handoff.git.and_then(|git| git.commit),
     };
     Ok(newest.map(previous))
-}
-
-/// The last handoff to a receiver.
-#[derive(Debug, Clone)]
-pub struct PreviousHandoff {
-    pub id: Id,
-    /// HEAD then.
-    pub commit: Option<String>,
 }

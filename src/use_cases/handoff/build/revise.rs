@@ -96,6 +96,10 @@ impl Revision {
     /// Adds the questions, answers and gaps of its receivers.
     pub fn put_in(&self, handoff: &mut Handoff) {
         handoff.regenerates = Some(self.envelope.id.clone());
+        handoff.continues = self.handoff.continues.clone();
+        if handoff.to == self.handoff.to {
+            handoff.route = self.handoff.route.clone();
+        }
         // earlier ones stay where their records are unavailable
         handoff.clarifications = self.handoff.clarifications.clone();
         for question in self.received.iter().flat_map(|received| &received.questions) {

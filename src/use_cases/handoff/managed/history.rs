@@ -89,14 +89,11 @@ mod tests {
                       instructions: Option<&str>,
                       resolution: Option<&str>,
                       questions: &[&str]| Accept {
-            of: Id::at(1),
-            concerns: Vec::new(),
-            understanding: None,
             decision,
             instructions: instructions.map(str::to_owned),
             questions: questions.iter().map(|text| text.to_string()).collect(),
-            gaps: Vec::new(),
             resolution: resolution.map(str::to_owned),
+            ..Accept::new(Id::at(1))
         };
         let report = json!({"iteration": 1, "worker_report": {"status": "PARTIAL", "accomplished": ["a"], "issues": ["c"]},
             "manager_decision": "CONTINUE", "continuation_instructions": "go on"});

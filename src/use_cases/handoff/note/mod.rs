@@ -14,7 +14,7 @@ use crate::use_cases::handoff::view::markdown;
 use empirica_notes::error::Result;
 use empirica_notes::format::blocks::{REVISIONS, footer};
 use empirica_notes::model::handoff::substance::Substance;
-use empirica_notes::model::{Body, Digest, Envelope, Id, Record};
+use empirica_notes::model::{Body, Digest, Envelope, Handoff, Id, Record};
 use empirica_notes::store::Render;
 
 /// The size of a block.
@@ -109,14 +109,17 @@ fn block(
     };
     let part = |text: &str| fill::one_line(&safe::words(text), PART);
     let mut origin = vec![part(&record.envelope.ai)];
-    match (superseded, handoff.filter(|(_, handoff)| handoff.payload.is_some())) {
+    match (superseded, handoff) {
         (Some(by), _) => origin.push(format!("superseded by {}", by.short())),
         (None, Some((_, handoff))) => {
-            let to = handoff.to.as_ref().map(|to| format!(" for {to}")).unwrap_or_default();
-            origin.push(part(&format!("{}{to}", handoff.kind.replace('_', " "))));
+            let kind = handoff.payload.as_ref().map(|_| handoff.kind.replace('_', " "));
+            let to = handoff.to.as_ref().map(|to| format!("for {to}"));
+            let what: Vec<String> = kind.into_iter().chain(to).collect();
+            origin.extend((!what.is_empty()).then(|| part(&what.join(" "))));
         }
         (None, None) => {}
     }
+    let also = others(records, left, newer, record);
     let session = record.envelope.session.as_ref();
     let end = session.map(|session| format!(", session {}", session.short())).unwrap_or_default();
     let origin = format!("({}, ", origin.join(", "));
@@ -128,7 +131,7 @@ fn block(
     ids.extend(digests.iter().map(|(record, _)| record.envelope.id.short()).filter(|short| *short != id.short()));
     let origin = format!("{origin}{}{end})", ids.join(" "));
     let title = fill::one_line(&safe::words(title), COLUMNS.saturating_sub(measure(&origin) + 3));
-    let show = session.filter(|_| ids.len() > 1).map_or(id.short(), |session| session.short());
+    let show = session.filter(|_| ids.len() > 1 || !also.is_empty()).map_or(id.short(), |session| session.short());
     let digests: Vec<&Digest> = digests.iter().map(|(_, digest)| *digest).collect();
     // a block rendered from more records is newer
     let inputs = |record: &&Record| {
@@ -147,14 +150,31 @@ fn block(
     let lists = NoteLists::of(handoff.map(|(_, handoff)| handoff).filter(|_| report.is_none()), &digests);
     let lists = if superseded.is_some() { lists.superseded() } else { lists };
     let lists = if whole { lists } else { lists.newest_first() };
+    let also = Some(("Also", also.as_slice())).filter(|(_, also)| !also.is_empty());
     let data = json!({
         "title": title,
         "who": origin,
         "report": report,
-        "lines": fill::lists(&lists.all().collect::<Vec<_>>(), most, columns),
+        "lines": fill::lists(&lists.all().chain(also).collect::<Vec<_>>(), most, columns),
         "show": show,
         "elsewhere": shown.is_none(),
         "footer": footer(id, renderer),
     });
     Ok(templates.render("note.md", data)?.trim_end().to_owned())
+}
+
+/// The handoffs of a session in force for other stages of tasks than `shown`, newest first: the task, its receiver and its id.
+fn others(records: &[&Record], left: &BTreeSet<Id>, newer: &BTreeMap<&Id, &Id>, shown: &Record) -> Vec<String> {
+    let Body::Handoff(own) = &shown.body else { return Vec::new() };
+    let stage = |handoff: &Handoff| (handoff.task_id.clone(), handoff.continues.clone());
+    let mut seen = BTreeSet::from([stage(own)]);
+    let mut out = Vec::new();
+    for record in records.iter().rev().filter(|record| !left.contains(&record.envelope.id)) {
+        let (Body::Handoff(handoff), id) = (&record.body, &record.envelope.id) else { continue };
+        if handoff.kind == "epistemic" && !newer.contains_key(id) && seen.insert(stage(handoff)) {
+            let to = handoff.to.as_ref().map(|to| format!(" for {to}")).unwrap_or_default();
+            out.push(format!("{}{to} ({})", handoff.task, id.short()));
+        }
+    }
+    out
 }

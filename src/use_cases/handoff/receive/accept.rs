@@ -1,8 +1,10 @@
-//! Acknowledges a handoff: understanding, decision, questions, gaps or resolution of the receiver.
+//! Acknowledges a handoff: understanding, decision, questions, gaps or resolution of the receiver. Of a handoff with a receiver, only
+//! one session at a time does the work.
 
 use crate::context::handoffs::of_session;
 use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, tasks};
+use crate::fold::task::claims::Receipts;
 use crate::fold::task::handoffs;
 use crate::fold::task::questions::{Question, questions};
 use crate::fold::task::state::{TaskAction, TaskStatus};
@@ -21,6 +23,8 @@ pub struct AcceptRequest {
     pub questions: Vec<String>,
     pub gaps: Vec<String>,
     pub resolution: Option<String>,
+    /// Whether to take it over from the session that took it up.
+    pub take_over: bool,
 }
 
 /// An acknowledgement that was stored.
@@ -29,6 +33,8 @@ pub struct AcceptOutcome {
     pub envelope: Envelope,
     pub accept: Accept,
     pub session_id: SessionId,
+    /// The handoff.
+    pub of: Record,
     /// Claims stored with a resolution: a decision and a pattern.
     pub learned: Vec<Record>,
     pub stored: StoreReport,
@@ -53,23 +59,30 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
             .reason("a resolution reopens the task, and ESCALATE blocks it")
             .suggest("Give one of them."));
     }
-    let turn = request.resolution.as_ref().map(|_| context.store.read_decide_write_lock());
+    // of two that accept it at once, the second finds the first
+    let turn = context.store.read_decide_write_lock();
     let handoff = named(context, &request.handoff)?;
+    let taken_from = taken_from(context, &handoff, &request)?;
     let session = if turn.is_some() { context.writing_in_turn()? } else { context.writing()? };
     let mut bodies = match (&request.resolution, &handoff.body) {
         (Some(resolution), Body::Handoff(escalated)) => learned(context, &handoff.envelope, escalated, resolution)?,
         _ => Vec::new(),
     };
-    let (id, owner) = (handoff.envelope.id, handoff.envelope.session);
+    let (id, owner) = (handoff.envelope.id.clone(), handoff.envelope.session.clone());
     let mut warnings = Vec::new();
+    if let Body::Handoff(of) = &handoff.body
+        && let Some(to) = of.to.as_ref().filter(|to| **to != session.ai)
+    {
+        warnings.push(format!("handoff {} is for {to}", id.short()));
+    }
     if let Some(newer) = newer(context, &id, owner.as_ref())? {
         warnings.push(format!("handoff {} is superseded by {newer}", id.short()));
     }
     if owner.as_ref() == Some(&session.id) {
         warnings.push("the session accepts its own handoff; metrics count only those accepted by another".to_owned());
     }
-    if let (Body::Handoff(handoff), None) = (&handoff.body, &request.resolution)
-        && let (Some(task_id), Some(verdict)) = (&handoff.task_id, request.decision)
+    if let (Body::Handoff(of), None) = (&handoff.body, &request.resolution)
+        && let (Some(task_id), Some(verdict)) = (&of.task_id, request.decision)
         && verdict != Verdict::Escalate
         && let Some(state) = tasks::state(context, task_id)?
         && state.status == TaskStatus::Escalated
@@ -78,6 +91,8 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     }
     let accept = Accept {
         of: id,
+        takes_over: taken_from,
+        yields_to: None,
         concerns: owner.filter(|owner| *owner != session.id).into_iter().collect(),
         understanding: request.understanding,
         decision: request.decision,
@@ -93,10 +108,52 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
         records.into_iter().partition(|record| matches!(record.body, Body::Accept(_)));
     match accepts.into_iter().next() {
         Some(Record { envelope, body: Body::Accept(accept) }) => {
-            Ok(AcceptOutcome { envelope, accept, session_id: session.id, learned, stored })
+            Ok(AcceptOutcome { envelope, accept, session_id: session.id, of: handoff, learned, stored })
         }
         _ => Err(Error::unstored()),
     }
+}
+
+/// The acknowledgement that a handoff is taken over from, if another session has it. Refused unless that was requested, or the
+/// session continues the other one. A resolution takes nothing over.
+fn taken_from(context: &CommandContext<'_>, of: &Record, request: &AcceptRequest) -> Result<Option<Id>> {
+    let Body::Handoff(handoff) = &of.body else { return Ok(None) };
+    if handoff.to.is_none() || request.resolution.is_some() {
+        return Ok(None);
+    }
+    let id = &of.envelope.id;
+    let scan = tasks::receipts(context, id, handoff)?;
+    let Some(holder) = scan.records().collect::<Receipts<'_>>().of(id).holder else { return Ok(None) };
+    let own = context.own_session()?.map(|session| session.id);
+    if own.as_ref() == holder.session() || own.is_some() && own == of.envelope.session {
+        return Ok(None);
+    }
+    if request.take_over || continues(context, own.as_ref(), holder.session())? {
+        return Ok(Some(holder.envelope.id.clone()));
+    }
+    let short = id.short();
+    let error = Error::refused(format!("cannot accept handoff {short}: another session has it"))
+        .reason(tasks::inbox::not_yours(id, holder.envelope))
+        .suggest("Take another one of the inbox; or take this one over if that session is gone.")
+        .command(empirica("inbox"));
+    Err(error.command(empirica("accept").arg(short).flag("--take-over")))
+}
+
+/// Longest line of sessions that continue each other.
+const LINE: usize = 16;
+
+/// Whether a session continues another, perhaps through others.
+fn continues(context: &CommandContext<'_>, own: Option<&SessionId>, other: Option<&SessionId>) -> Result<bool> {
+    let index = context.index()?;
+    let mut at = own.cloned();
+    for _ in 0..LINE {
+        let Some(session) = at else { return Ok(false) };
+        at = index.session_row(&session)?.and_then(|row| row.session.from);
+        if at.is_some() && at.as_ref() == other {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The claims that record a resolution: a decision, and a pattern for similar cases.

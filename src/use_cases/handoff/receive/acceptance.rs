@@ -5,7 +5,12 @@ use empirica_notes::model::Accept;
 
 /// The suffix to the ID of the handoff: " accepted, COMPLETE, 1 question".
 pub fn accepted(accept: &Accept) -> String {
-    let mut out = " accepted".to_owned();
+    let word = match (&accept.yields_to, &accept.takes_over) {
+        (Some(_), _) => " left to another session",
+        (None, Some(_)) => " taken over",
+        (None, None) => " accepted",
+    };
+    let mut out = word.to_owned();
     out.extend(accept.decision.map(|decision| format!(", {}", decision.name())));
     for (list, noun) in [(&accept.questions, "question"), (&accept.gaps, "gap")] {
         if !list.is_empty() {

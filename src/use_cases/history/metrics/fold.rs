@@ -51,7 +51,8 @@ pub struct MetricsQuery {
 }
 
 impl MetricsQuery {
-    fn matches(&self, ai: &str, at_ms: i64) -> bool {
+    /// Whether something of an agent at a time in Unix milliseconds counts.
+    pub fn matches(&self, ai: &str, at_ms: i64) -> bool {
         self.ai.as_ref().is_none_or(|named| named == ai)
             && self.since_ms.is_none_or(|since| at_ms >= since)
             && self.until_ms.is_none_or(|until| at_ms <= until)

@@ -2,6 +2,7 @@
 
 pub mod duplicates;
 pub mod fold;
+pub mod stages;
 pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +18,10 @@ use crate::use_cases::handoff::receive::accept;
 use crate::use_cases::history::metrics::fold::{
     HandoffMetrics, Metrics, MetricsQuery, Period, Reception, metrics, reception,
 };
+use crate::use_cases::history::metrics::stages::{Stages, stages};
 use crate::use_cases::search::filter::date;
 use crate::use_cases::session::resume::{ResumedSession, resumed};
+use crate::use_cases::task;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::dates::DayBoundary;
 use empirica_notes::model::SessionId;
@@ -45,6 +48,7 @@ pub struct MetricsOutcome {
     /// Whether tokens are counted instead of estimated.
     pub exact: bool,
     pub metrics: Metrics,
+    pub stages: Stages,
     /// The newest handoffs of each agent as resumed: at most 3 per agent and 30 in all, newest first.
     pub measured: Vec<(HandoffMetrics, ResumedSession)>,
     /// Whether any session is stored.
@@ -71,7 +75,9 @@ pub fn run(context: &CommandContext<'_>, request: &MetricsRequest) -> Result<Met
     let metrics = metrics(&facts, &query);
     let chosen = sample(&metrics.handed);
     let (resumed, warnings) = resume(context, &index, &chosen)?;
+    let stages = stages(&task::list::all(context)?, &query, context.store.now());
     Ok(MetricsOutcome {
+        stages,
         query,
         limit: request.limit,
         exact: request.exact,

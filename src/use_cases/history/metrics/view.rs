@@ -17,6 +17,7 @@ use crate::use_cases::handoff::receive::view::{AcceptView, QuestionView};
 use crate::use_cases::history::metrics::fold::{
     DatedInquiry, Duplicate, HandoffMetrics, HandoverMetrics, Period, Ratio, Receiver, median_seconds,
 };
+use crate::use_cases::history::metrics::stages::{self, Stages};
 use crate::use_cases::history::metrics::{HandoffWorth, MetricsOutcome};
 use crate::use_cases::session::resume;
 use crate::use_cases::session::resume::view::ResumeForm;
@@ -219,6 +220,8 @@ pub struct MetricsView<'a> {
     agents: Vec<AgentView<'a>>,
     /// Each period with a record, oldest first.
     periods: Vec<PeriodView<'a>>,
+    /// How long handoffs to a receiver wait, how long its work takes, and where tasks stall.
+    stages: &'a Stages,
     /// Unknowns and dead ends that another session had before, each with the first one; newest first, at most `--limit`.
     duplicate_pairs: &'a [Duplicate],
     /// Present if nothing matches.
@@ -439,6 +442,7 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
                 numbers: numbers(tally, &|handed| query.by.of(handed.at_ms) == *period),
             })
             .collect(),
+        stages: &outcome.stages,
         duplicate_pairs: listed,
         message,
     };
@@ -447,6 +451,7 @@ pub fn answer(outcome: &MetricsOutcome, terminal: &mut Templates) -> Result<Answ
         table("agent", view.agents.iter().map(|agent| (agent.ai_id, &agent.numbers))),
         table(query.by.name(), view.periods.iter().map(|period| (period.period, &period.numbers))),
     ];
+    parts.extend(stages::text(&outcome.stages));
     if !listed.is_empty() {
         parts.push(format!("Duplicates:\n{}", listed.iter().map(pair_text).collect::<String>()));
     }

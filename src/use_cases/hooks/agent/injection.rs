@@ -30,6 +30,12 @@ pub struct SessionBrief {
     pub handed: Option<(ListedHandoff, Arrival)>,
     /// Who vouches for that handoff by a signature that git accepts.
     pub signer: Option<String>,
+    /// Handed to its agent, taken up by nobody, oldest first; and how many those are.
+    pub inbox: (Vec<ListedHandoff>, usize),
+    /// What its session took up, but another first.
+    pub lost: Vec<String>,
+    /// Now, RFC 3339.
+    pub now: String,
     /// Whether it continues an earlier one.
     pub continues: bool,
     /// The confidence gate; for a new session, the one before its start, if that was unsafe.

@@ -3,7 +3,7 @@
 use crate::context::claims::inject::{self, Inject};
 use crate::context::claims::signed::signers;
 use crate::context::handoffs::ListedHandoff;
-use crate::context::{CommandContext, handoffs, records};
+use crate::context::{CommandContext, active, handoffs, records, tasks};
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
@@ -64,12 +64,15 @@ pub fn on_session_start(
         // which finds the session by the agent's ID
         in_new_process(context, event, payload)?;
     }
-    let Some(Project { overview, handed, signer, gate }) = read.transpose()? else { return Ok(None) };
+    let Some(Project { overview, handed, inbox, lost, signer, gate }) = read.transpose()? else { return Ok(None) };
     Ok(Some(Injection::Session(Box::new(SessionBrief {
         session: id,
         continues: continues || source == StartSource::Resume,
         project: overview,
         handed,
+        inbox,
+        lost,
+        now: context.store.now().to_rfc3339(),
         signer,
         gate,
         lacks_setup,
@@ -81,6 +84,10 @@ struct Project {
     overview: ProjectOverviewOutcome,
     /// The newest handoff with what changed since.
     handed: Option<(ListedHandoff, Arrival)>,
+    /// What waits for the agent, and how much.
+    inbox: (Vec<ListedHandoff>, usize),
+    /// What its session took up, but another first.
+    lost: Vec<String>,
     signer: Option<String>,
     gate: Option<Gate>,
 }
@@ -99,14 +106,23 @@ fn read(context: &CommandContext<'_>, event: &HookEvent) -> Result<Project> {
         (None, None) => None,
     };
     let own = known.filter(|session| session.is_active).map(|session| session.id);
-    let overview = project_overview::read(context, own, Extent::unasked(context))?;
+    let overview = project_overview::read(context, own.clone(), Extent::unasked(context))?;
     let arrival = match changes {
         Some(changes) => changes.read_unasked(context)?.0.pop(),
         None => None,
     };
+    let ai = context.author(None);
+    let inbox = tasks::inbox::unasked(context, &ai, own.as_ref())?;
+    let lost = match &own {
+        Some(own) => {
+            let sessions: Vec<_> = active::cached(context).into_iter().filter(|session| session.id == *own).collect();
+            tasks::inbox::lost(context, &sessions)?
+        }
+        None => Vec::new(),
+    };
     let record = handoff.as_ref().map(ListedHandoff::record);
     let signer = signers(context, &record)?.into_values().next();
-    Ok(Project { overview, handed: handoff.zip(arrival), signer, gate })
+    Ok(Project { overview, handed: handoff.zip(arrival), inbox, lost, signer, gate })
 }
 
 /// Most handoffs that are looked through for one that `empirica.inject` admits.

@@ -1,6 +1,7 @@
 //! Text of an agent's hook for the model.
 
 use crate::context::claims::anchors::listed;
+use crate::context::handoffs::ListedHandoff;
 use crate::fold::assessment::gate::Gate;
 use crate::render::budget::{self, BudgetList, Keep, LEAST, OutputForm, Shortening};
 use crate::render::drift::drift_line;
@@ -16,6 +17,7 @@ use crate::use_cases::search;
 use crate::use_cases::search::why::Known;
 use crate::use_cases::session::project_overview::sections;
 use crate::use_cases::session::{compaction, project_overview, resume};
+use crate::use_cases::task;
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::model::Id;
 
@@ -89,9 +91,15 @@ fn entry(known: &Known) -> String {
 /// Empty without content.
 fn session_brief(brief: &SessionBrief, fence: &Fence, templates: &mut Templates) -> Result<String> {
     let steps = brief.handed.iter().flat_map(|(listed, arrival)| remaining(&listed.handoff, arrival).next_steps);
-    let lists = sections::start(&brief.project.overview, steps.collect());
+    let mut lists = sections::start(&brief.project.overview, steps.collect());
+    lists.insert(0, inbox(brief));
     let has_moved = brief.gate.as_ref().is_some_and(|gate| !drift(gate).is_empty());
-    if lists.iter().all(|list| list.entries.is_empty()) && brief.handed.is_none() && !has_moved && !brief.lacks_setup {
+    if lists.iter().all(|list| list.entries.is_empty())
+        && brief.handed.is_none()
+        && !has_moved
+        && brief.lost.is_empty()
+        && !brief.lacks_setup
+    {
         return Ok(String::new());
     }
     let room = brief.budget - brief.budget / 25 - 2.min(brief.budget);
@@ -110,10 +118,31 @@ fn session_brief(brief: &SessionBrief, fence: &Fence, templates: &mut Templates)
     Ok(shown.unwrap_or_default())
 }
 
+/// Most handoffs for the agent that are named.
+const INBOX: usize = 3;
+
+/// The handoffs that wait for the agent; those that are named are never dropped.
+fn inbox(SessionBrief { inbox: (waiting, total), now, .. }: &SessionBrief) -> BudgetList {
+    let line = |listed: &ListedHandoff| {
+        let mut text = task::inbox::line(listed, now);
+        budget::shorten(&mut text, GUARD_ENTRY);
+        budget::must(budget::plain(&text))
+    };
+    let entries = waiting.iter().take(INBOX).map(line).collect();
+    let mut out = budget::list("inbox", "For you, taken up by nobody", entries);
+    out.omitted = total.saturating_sub(INBOX);
+    out
+}
+
 fn assembled(brief: &SessionBrief, fence: &Fence, lists: &[BudgetList], shortened: bool, command: &str) -> String {
     let word = if brief.continues { "continues" } else { "has started" };
     let mut out = format!("git empirica: session {} {word}.\n", brief.session.short());
     out.extend(brief.gate.as_ref().map(drift));
+    if brief.inbox.1 > 0 {
+        let waiting = format::count(brief.inbox.1, "handoff");
+        out.push_str(&format!("{waiting} for you: take one up with {} <id>.\n", empirica("accept")));
+    }
+    brief.lost.iter().for_each(|text| out.push_str(&format!("{}.\n", safe::line(text))));
     if brief.lacks_setup {
         out.push_str(&format!("git push does not send what you log here until someone runs {}.\n", empirica("init")));
     }

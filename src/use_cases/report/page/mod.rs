@@ -1,5 +1,6 @@
 //! Composes the page: content security policy, lists, pictures, omissions.
 
+pub mod chains;
 pub mod entries;
 pub mod graph;
 pub mod reliability;
@@ -52,6 +53,8 @@ pub fn page(outcome: &ReportOutcome) -> Result<Page> {
     let lost_omitted = omitted("claims", attention.lost.more, "older claim", search("kind:finding,decision,deadend"));
     let facts = totals.facts.saturating_sub(FACTS);
     let facts_omitted = omitted("knowledge", facts, "less important fact", search("kind:finding,decision,deadend"));
+    let tasks = outcome.tasks.len().saturating_sub(chains::TASKS);
+    let tasks_omitted = omitted("tasks", tasks, "older task", empirica("task list"));
     let entries = PageEntries::new(outcome);
     let groups = [
         group("Open questions", entries.records(&attention.unknowns), &unknowns_omitted),
@@ -79,6 +82,8 @@ pub fn page(outcome: &ReportOutcome) -> Result<Page> {
         "sessions": sessions,
         "known": entries.facts(),
         "graph": graph::graph(&outcome.facts, &outcome.subjects),
+        "tasks": chains::chains(&outcome.tasks, outcome.now),
+        "gone_tasks": view(&tasks_omitted),
         "timeline": timeline.map(|timeline| timeline.html),
         "growth": growth.map(|growth| growth.0),
         "brier": outcome.score.brier.map(|brier| format!("{brier:.2}")),
@@ -95,6 +100,7 @@ pub fn page(outcome: &ReportOutcome) -> Result<Page> {
     });
     let all = [
         sessions_omitted,
+        tasks_omitted,
         timeline_omitted,
         growth_omitted,
         handoffs_omitted,

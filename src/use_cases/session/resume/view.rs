@@ -92,7 +92,7 @@ struct AssessedSinceView<'a> {
 /// A session to continue from. A shortened one lacks optional keys.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ResumedSessionView")]
-struct ResumedView<'a> {
+pub(crate) struct ResumedView<'a> {
     /// The session.
     session_id: &'a SessionId,
     /// Its agent.

@@ -9,10 +9,12 @@ use serde::Serialize;
 use crate::context::CommandContext;
 use crate::context::active::load;
 use crate::context::records::{self, gather_from};
+use crate::context::tasks;
 use crate::fold::assessment::drift::WINDOW;
 use crate::fold::assessment::gate::Gate;
 use crate::fold::assessment::session_gate::gate;
 use crate::fold::session_records::SessionRecords;
+use crate::render::format::count;
 use crate::use_cases::session::status::pending::{PendingRecords, Unsynced};
 use crate::use_cases::setup::record::SetupRecord;
 use empirica_notes::error::{Command, Result, blank, empirica};
@@ -48,6 +50,8 @@ pub struct StatusOutcome {
     /// How many handoffs are in force.
     pub handoffs: usize,
     pub waiting: PendingRecords,
+    /// How many handoffs wait for the agent.
+    pub inbox: usize,
     /// The records that a remote lacks; `None` if none is synced, or it is not known.
     pub unsynced: Option<Unsynced>,
     pub is_set_up: bool,
@@ -66,6 +70,9 @@ fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
     let mut add = |command: Command, reason: String| out.push(NextStep { command, reason });
     if !outcome.is_set_up {
         add(empirica("init"), "hooks and remotes are not set up in this clone".to_owned());
+    }
+    if outcome.inbox > 0 {
+        add(empirica("inbox"), format!("{} for you, taken up by nobody", count(outcome.inbox, "handoff")));
     }
     match outcome.sessions.first() {
         Some(WorkingState { records, .. }) => {
@@ -99,7 +106,8 @@ fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
 pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     let mut warnings = context.store.reconcile();
     let mut active = Vec::new();
-    for session in load(context)?.iter().rev() {
+    let sessions = load(context)?;
+    for session in sessions.iter().rev() {
         let scan = records::session(context, &session.id)?;
         match gather_from(&scan, &session.id) {
             Ok(records) => active.push(WorkingState { gate: gate(&scan, &session.id, WINDOW), records }),
@@ -108,6 +116,10 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     }
     let index = context.index()?;
     warnings.extend(index.double_warnings()?);
+    warnings.extend(tasks::inbox::lost(context, &sessions)?);
+    let own = context.own_session().ok().flatten();
+    let ai = context.author(own.as_ref().map(|session| session.ai.as_str()));
+    let (inbox, more) = tasks::inbox::waiting(context, &ai, own.as_ref().map(|session| &session.id))?;
     let unsynced = pending::unsynced(context).unwrap_or_else(|error| {
         warnings.push(format!("cannot compare with the remotes: {}", error.in_one_line()));
         None
@@ -125,6 +137,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
         total_sessions: index.count_sessions()?,
         handoffs: index.count_handoffs()?,
         waiting: PendingRecords::new(context),
+        inbox: inbox.len() + more,
         unsynced,
         is_set_up: set_up.is_some_and(|record| record.is_set_up()),
         next: Vec::new(),

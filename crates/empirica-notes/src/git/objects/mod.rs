@@ -5,6 +5,7 @@ pub mod content;
 pub mod integrity;
 pub mod pack;
 pub mod partial_clone;
+pub mod pattern;
 pub mod present;
 pub mod unpushed;
 

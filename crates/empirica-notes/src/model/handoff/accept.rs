@@ -19,11 +19,18 @@ crate::named_enum! {
     }
 }
 
-/// A session's acknowledgement of a handoff. A handoff can have several, from several sessions.
+/// A session's acknowledgement of a handoff. A handoff can have several, from several sessions; of one with a receiver, the first
+/// session that acknowledges it has it, unless it yields or another takes it over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Accept {
     /// The handoff.
     pub of: Id,
+    /// The acknowledgement of another session that it takes the handoff over from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes_over: Option<Id>,
+    /// The acknowledgement of another session that it leaves the handoff to: that one reached the remote first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub yields_to: Option<Id>,
     /// The handoff's session if it is not the record's own: its views also show the acknowledgement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
@@ -62,6 +69,22 @@ pub struct Answer {
 }
 
 impl Accept {
+    /// An acknowledgement that says nothing.
+    pub fn new(of: Id) -> Self {
+        Accept {
+            of,
+            takes_over: None,
+            yields_to: None,
+            concerns: Vec::new(),
+            understanding: None,
+            decision: None,
+            instructions: None,
+            questions: Vec::new(),
+            gaps: Vec::new(),
+            resolution: None,
+        }
+    }
+
     /// Whether it has no questions and no gaps.
     pub fn is_clear(&self) -> bool {
         self.questions.is_empty() && self.gaps.is_empty()

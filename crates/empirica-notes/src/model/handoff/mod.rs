@@ -218,6 +218,22 @@ impl Calibration {
     }
 }
 
+/// The rule that named the receiver of a handoff.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Route {
+    /// Its name.
+    pub rule: String,
+    /// Whether the task went round as often as the rule allows: it is escalated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub escalated: bool,
+    /// How much the receiver gets when it accepts: `summary`, `detailed` or `full`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// Of that at most so many tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
+}
+
 /// A session's handoff.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default)]
@@ -232,6 +248,12 @@ pub struct Handoff {
     /// The task that it belongs to.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
+    /// The rule that named the receiver; `None` if the agent did, or nobody.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
+    pub route: Option<Route>,
+    /// The handoff of that task which the session took up.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Id>,
     /// The round of the task, from 1.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,

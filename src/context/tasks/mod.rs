@@ -1,10 +1,13 @@
 //! State of a task, and the actions it permits.
 
+pub mod inbox;
+pub mod routes;
+
 use crate::context::CommandContext;
 use crate::fold::task::state::{TaskAction, TaskState, TaskStatus, task_state};
 use crate::index::Index;
 use empirica_notes::error::{Command, Error, Result, blank, empirica};
-use empirica_notes::model::Id;
+use empirica_notes::model::{Handoff, Id};
 use empirica_notes::store::Scan;
 
 /// State of a task; `None` without handoffs.
@@ -26,6 +29,19 @@ pub fn about(index: &Index<'_>, handoffs: &[Id]) -> Result<Scan> {
     out.merge(accepts);
     out.merge(index.naming(&accept_ids, &["answer"])?);
     Ok(out)
+}
+
+/// The records that tell who took up a handoff: those of its task, if it has one.
+pub fn receipts(context: &CommandContext<'_>, id: &Id, handoff: &Handoff) -> Result<Scan> {
+    let index = context.index()?;
+    let mut ids: Vec<Id> = match &handoff.task_id {
+        Some(task) => index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect(),
+        None => Vec::new(),
+    };
+    if !ids.contains(id) {
+        ids.push(id.clone());
+    }
+    about(&index, &ids)
 }
 
 /// Refuses a handoff of a type that continues an escalated task.

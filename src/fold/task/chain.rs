@@ -1,0 +1,187 @@
+//! The chain of a task: each handoff with who took it up, when, and what came of it.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use crate::fold::task::claims::{Claim, Receipts};
+use crate::fold::task::state::{TaskAction, TaskEvent, TaskState, TaskStatus};
+use empirica_notes::model::{Envelope, Handoff, Id, Verdict};
+
+/// A handoff in force, and the work that its receiver did.
+#[derive(Debug)]
+pub struct Link<'t> {
+    pub envelope: &'t Envelope,
+    pub handoff: &'t Handoff,
+    pub decision: Option<Verdict>,
+    /// Who took it up; `None` while nobody did.
+    pub claim: Option<Claim<'t>>,
+    /// Who took it up, too.
+    pub beaten: Vec<Claim<'t>>,
+    /// The handoff, or the completing acknowledgement, that ended its receiver's work.
+    pub ended: Option<&'t TaskEvent>,
+    /// From the first version of the handoff until it was taken up, else until its receiver handed on, else until now; in seconds.
+    pub waited: u64,
+    /// From then until the receiver handed on or, while it works, until now; in seconds.
+    pub worked: Option<u64>,
+    /// Whether it or its receiver's work is still awaited.
+    pub is_open: bool,
+}
+
+/// The links of a task, in effective order.
+pub fn chain(state: &TaskState, now: DateTime<Utc>) -> Vec<Link<'_>> {
+    let receipts: Receipts<'_> = state.steps.iter().collect();
+    let steps: Vec<&TaskEvent> = state.in_order().collect();
+    let links = steps.iter().enumerate().filter_map(|(at, step)| {
+        let TaskAction::Handoff(handoff, false) = &step.action else { return None };
+        let (envelope, versions) = (&step.envelope, receipts.versions(&step.envelope.id));
+        let claims = receipts.of(&envelope.id);
+        let ended = match claims.holder {
+            Some(claim) => ended(&steps, &versions, &claim, at),
+            None => answered(&steps, handoff, envelope, at),
+        };
+        let first = steps.iter().find(|step| versions.contains(&step.envelope.id)).map_or(envelope, |s| &s.envelope);
+        let taken_at = claims.holder.map(|claim| time(claim.envelope, now));
+        let is_closed = ended.is_some() || state.status == TaskStatus::Complete;
+        let until = |from: DateTime<Utc>, to: DateTime<Utc>| (to - from).num_seconds().max(0) as u64;
+        // what nobody took up before the task was complete waits no longer
+        let end = if is_closed { steps.last().map_or(now, |last| time(&last.envelope, now)) } else { now };
+        Some(Link {
+            envelope,
+            handoff,
+            decision: step.decision(),
+            claim: claims.holder,
+            beaten: claims.beaten,
+            ended,
+            waited: until(time(first, now), taken_at.or(ended.map(|ended| time(&ended.envelope, now))).unwrap_or(end)),
+            worked: taken_at.map(|taken| until(taken, ended.map_or(end, |ended| time(&ended.envelope, now)))),
+            is_open: !is_closed && (handoff.to.is_some() || claims.holder.is_some()),
+        })
+    });
+    links.collect()
+}
+
+/// What ended the work of the holder of a handoff: the next handoff of the task that continues it, else the next of its session, else
+/// its decision that the task is complete.
+fn ended<'t>(steps: &[&'t TaskEvent], versions: &BTreeSet<Id>, holder: &Claim<'_>, at: usize) -> Option<&'t TaskEvent> {
+    let after = || steps[at + 1..].iter().copied();
+    let continues = |step: &&TaskEvent| match &step.action {
+        TaskAction::Handoff(handoff, _) => {
+            handoff.continues.as_ref().is_some_and(|of| versions.contains(of))
+                && step.envelope.session.as_ref() == holder.session()
+        }
+        _ => false,
+    };
+    let own = |step: &&TaskEvent| step.envelope.session.as_ref() == holder.session();
+    let hands_on = |step: &&TaskEvent| {
+        own(step)
+            && step.envelope.id > holder.envelope.id
+            && matches!(&step.action, TaskAction::Handoff(handoff, false) if handoff.continues.is_none())
+    };
+    let completes = |step: &&TaskEvent| {
+        own(step)
+            && matches!(&step.action, TaskAction::Accept(accept) if versions.contains(&accept.of))
+            && step.decision() == Some(Verdict::Complete)
+    };
+    after().find(continues).or_else(|| after().find(hands_on)).or_else(|| after().rfind(completes))
+}
+
+/// The next handoff of the task by the receiver, who did not say that it took this one up.
+fn answered<'t>(steps: &[&'t TaskEvent], handoff: &Handoff, envelope: &Envelope, at: usize) -> Option<&'t TaskEvent> {
+    let answers = |step: &&&TaskEvent| match &step.action {
+        TaskAction::Handoff(next, false) => {
+            next.continues.is_none()
+                && Some(&step.envelope.ai) == handoff.to.as_ref()
+                && step.envelope.session != envelope.session
+        }
+        _ => false,
+    };
+    steps[at + 1..].iter().find(answers).copied()
+}
+
+/// The time of a record; `now` if it is none.
+fn time(envelope: &Envelope, now: DateTime<Utc>) -> DateTime<Utc> {
+    DateTime::parse_from_rfc3339(&envelope.at).map_or(now, |at| at.to_utc())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::task::state::task_state;
+    use empirica_notes::model::{Accept, Body, Record, SessionId};
+
+    fn id(n: u64) -> Id {
+        Id::parse(&format!("01900000-0000-7000-8000-{n:012}")).expect("an id")
+    }
+
+    /// Record number `n`, `minute` minutes after the start, of session and agent `of`.
+    fn record(n: u64, minute: u32, of: &str, body: Body) -> Record {
+        let digit = of.len();
+        let session = SessionId::parse(&format!("{digit:08x}-0000-4000-8000-000000000000"));
+        let at = format!("2026-01-01T10:{minute:02}:00.000Z");
+        let envelope = Envelope { v: 1, id: id(n), session, ai: of.into(), at, commit: None, tree: None };
+        Record { envelope, body }
+    }
+
+    fn handoff(to: Option<&str>, continues: Option<u64>) -> Body {
+        Body::Handoff(Box::new(Handoff {
+            kind: "epistemic".into(),
+            task_id: Some("t".into()),
+            to: to.map(str::to_owned),
+            continues: continues.map(id),
+            ..Handoff::default()
+        }))
+    }
+
+    fn accept(of: u64, decision: Option<Verdict>) -> Body {
+        Body::Accept(Accept { decision, ..Accept::new(id(of)) })
+    }
+
+    type Shown = (String, Option<String>, u64, Option<u64>, bool);
+
+    /// Receiver, who took it up, minutes waited and worked, and whether it is open, of each link.
+    fn links(records: &[Record]) -> Vec<Shown> {
+        let state = task_state(&records.iter().collect::<Vec<_>>(), &BTreeSet::new());
+        let now = DateTime::parse_from_rfc3339("2026-01-01T11:00:00Z").expect("a time").to_utc();
+        let link = |link: Link<'_>| {
+            let by = link.claim.map(|claim| claim.envelope.ai.clone());
+            let to = link.handoff.to.clone().unwrap_or_default();
+            (to, by, link.waited / 60, link.worked.map(|worked| worked / 60), link.is_open)
+        };
+        chain(&state, now).into_iter().map(link).collect()
+    }
+
+    #[test]
+    fn a_chain_has_waiting_and_work_of_each_stage() {
+        let all = [
+            record(1, 0, "lead", handoff(Some("tester"), None)),
+            record(2, 12, "tester", accept(1, None)),
+            record(3, 52, "tester", handoff(Some("validator"), Some(1))),
+            record(4, 55, "validator", accept(3, None)),
+        ];
+        let tester = ("tester".to_owned(), Some("tester".to_owned()), 12, Some(40), false);
+        let by = Some("validator".to_owned());
+        assert_eq!(links(&all[..1]), [("tester".to_owned(), None, 60, None, true)]);
+        assert_eq!(links(&all[..2])[0], ("tester".to_owned(), Some("tester".to_owned()), 12, Some(48), true));
+        assert_eq!(links(&all), [tester.clone(), ("validator".to_owned(), by.clone(), 3, Some(5), true)]);
+        let done = [&all[..], &[record(5, 58, "validator", accept(3, Some(Verdict::Complete)))]].concat();
+        assert_eq!(links(&done), [tester, ("validator".to_owned(), by, 3, Some(3), false)]);
+    }
+
+    #[test]
+    fn a_receiver_may_hand_on_without_a_word() {
+        let all =
+            [record(1, 0, "lead", handoff(Some("tester"), None)), record(2, 7, "tester", handoff(Some("lead"), None))];
+        assert_eq!(links(&all)[0], ("tester".to_owned(), None, 7, None, false));
+    }
+
+    #[test]
+    fn what_nobody_took_up_waits_until_the_task_is_complete() {
+        let all = [
+            record(1, 0, "lead", handoff(Some("tester"), None)),
+            record(2, 5, "author", handoff(Some("validator"), None)),
+            record(3, 30, "validator", accept(2, Some(Verdict::Complete))),
+        ];
+        assert_eq!(links(&all)[0], ("tester".to_owned(), None, 30, None, false));
+    }
+}

@@ -1,0 +1,210 @@
+//! Chains over clones: conflicting claims are settled alike everywhere, and no task is lost or done twice unknowingly.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::support::harness::{Repo, Sandbox, is_long};
+use crate::sync::team::{clones, hub, sync};
+
+/// Commits rules to the hub.
+fn with_rules(place: &Sandbox, hub: &Repo<'_>, rules: &str) {
+    let seed = place.clone(hub, "rules", false);
+    seed.commit(".empirica/routes.toml", rules, "Add rules");
+    seed.git(["push", "-q", "origin", "main"]).ok();
+}
+
+#[track_caller]
+fn by(repo: &Repo<'_>, session: &str, arguments: &[&str]) -> Value {
+    repo.json_with_env(&[("EMPIRICA_SESSION", session)], arguments)
+}
+
+#[track_caller]
+fn begin(repo: &Repo<'_>, ai: &str) -> String {
+    let json = repo.json_with_env(&[("EMPIRICA_AI", ai)], ["session", "start"]);
+    json["session_id"].as_str().expect("an id").to_owned()
+}
+
+fn id(json: &Value) -> String {
+    json["handoff_id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn conflicting_claims_have_one_holder_everywhere_and_the_loser_is_told() {
+    for first in [0, 1] {
+        conflict(first);
+    }
+}
+
+/// Two clones take up one handoff; the `first` syncs first.
+fn conflict(first: usize) {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    with_rules(
+        &place,
+        &hub,
+        "[[route]]\nfrom = \"lead\"\nto = \"tester\"\n\n[[route]]\nfrom = \"tester\"\nto = \"validator\"\n",
+    );
+    let repos = clones(&place, &hub, 3);
+    let lead = begin(&repos[0], "lead");
+    let handed = id(&by(&repos[0], &lead, &["handoff", "-m", "Test", "--task-id", "t", "--next", "n"]));
+    repos.iter().for_each(|repo| drop(sync(repo)));
+    let testers: Vec<String> = repos[1..].iter().map(|repo| begin(repo, "tester")).collect();
+    // each knows nothing of the other
+    for (repo, session) in repos[1..].iter().zip(&testers) {
+        by(repo, session, &["accept", &handed]);
+    }
+    let mut told: [String; 2] = Default::default();
+    for at in [first, 1 - first, first] {
+        told[at].push_str(repos[1 + at].json(["sync"])["warning"].as_str().unwrap_or_default());
+    }
+    sync(&repos[0]);
+    let chains: Vec<Value> = repos.iter().map(|repo| repo.json(["task", "show", "t"])["chain"][0].clone()).collect();
+    let holder = chains[0]["session_id"].as_str().expect("an id").to_owned();
+    for chain in &chains {
+        assert_eq!((&chain["session_id"], &chain["taken_at"]), (&json!(holder), &chains[0]["taken_at"]));
+        assert_eq!(chain["also_taken_by"].as_array().map(Vec::len), Some(1));
+    }
+    let (won, lost) = (first, 1 - first);
+    assert_eq!(holder, testers[won], "who reaches the remote first has it");
+    let text = format!(
+        "tester, session {}: handoff {} is not yours: tester (session {}) took it up",
+        &testers[lost][..8],
+        &handed[28..],
+        &holder[..8]
+    );
+    assert!(told[lost].contains(&text) && !told[won].contains("is not yours"), "{told:?}");
+    let (winner, loser) = (&repos[1 + won], &repos[1 + lost]);
+    assert!(loser.json(["status"])["warning"].as_str().is_some_and(|warning| warning.contains(&text)));
+    let inbox = by(loser, &testers[lost], &["inbox"]);
+    assert_eq!((&inbox["lost"][0]["handoff_id"], &inbox["lost"][0]["session_id"]), (&json!(handed), &json!(holder)));
+    assert_eq!(inbox["working"], json!([]));
+    // what the loser hands over is kept, and is no second way of the task
+    let own = by(loser, &testers[lost], &["handoff", "--next", "n"]);
+    assert!(own["warning"].as_str().is_some_and(|warning| warning.contains("does not continue the task 't'")), "{own}");
+    assert_eq!((&own["to"], own["task_id"] == "t"), (&json!("validator"), false));
+    let next = by(winner, &testers[won], &["handoff", "--next", "n"]);
+    assert_eq!((&next["to"], &next["task_id"]), (&json!("validator"), &json!("t")));
+}
+
+/// Numbers that look random, and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// An agent in a clone, what it works on, and whether it synced after it took that up.
+struct Worker {
+    repo: usize,
+    session: String,
+    at_work: Option<(String, bool)>,
+}
+
+#[test]
+fn many_agents_in_clones_lose_no_task_and_do_none_twice_unknowingly() {
+    let (agents, tasks) = if is_long() { (5, 50) } else { (2, 8) };
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    with_rules(
+        &place,
+        &hub,
+        "[[route]]\nfrom = \"lead\"\nto = \"tester\"\n\n[[route]]\nfrom = \"tester\"\nto = \"validator\"\n",
+    );
+    let repos = clones(&place, &hub, 3);
+    let lead = begin(&repos[0], "lead");
+    for n in 0..tasks {
+        let (title, task) = (format!("Task {n}"), format!("t-{n}"));
+        by(&repos[0], &lead, &["handoff", "-m", &title, "--task-id", &task, "--next", "n"]);
+    }
+    repos.iter().for_each(|repo| drop(sync(repo)));
+    let mut workers: Vec<Worker> = Vec::new();
+    for (repo, clone) in repos.iter().enumerate() {
+        for n in 0..agents {
+            let ai = if n % 2 == 0 { "tester" } else { "validator" };
+            workers.push(Worker { repo, session: begin(clone, ai), at_work: None });
+        }
+    }
+    // of each handoff, who did its work and whether after a sync; and the times that one left what another had
+    let mut done: BTreeMap<String, Vec<(String, bool)>> = BTreeMap::new();
+    let mut knowingly = 0;
+    let mut dice = Dice(7);
+    let mut idle = 0;
+    while idle < 6 * workers.len() {
+        let at = dice.below(workers.len());
+        let repo = &repos[workers[at].repo];
+        // clones see each other only now and then
+        if dice.below(4) == 0 {
+            sync(repo);
+        }
+        let worker = &mut workers[at];
+        let inbox = by(repo, &worker.session, &["inbox"]);
+        if let Some((handed, has_synced)) = &worker.at_work {
+            let lost = inbox["lost"].as_array().expect("a list").iter();
+            if lost.into_iter().any(|lost| lost["handoff_id"] == **handed) {
+                assert!(!has_synced, "{handed} was its own when it synced");
+                // it leaves the work to the other
+                worker.at_work = None;
+                knowingly += 1;
+            } else if dice.below(2) == 0 {
+                let handed = handed.clone();
+                let ended = if inbox["ai_id"] == "tester" {
+                    by(repo, &worker.session, &["handoff", "--next", "n"])
+                } else {
+                    by(repo, &worker.session, &["accept", &handed, "--decision", "COMPLETE"])
+                };
+                assert_eq!(ended["ok"], true);
+                done.entry(handed).or_default().push((worker.session.clone(), *has_synced));
+                worker.at_work = None;
+            }
+            idle = 0;
+            continue;
+        }
+        let waiting: Vec<String> = inbox["waiting"].as_array().expect("a list").iter().map(id).collect();
+        if waiting.is_empty() {
+            idle += 1;
+            sync(repo);
+            continue;
+        }
+        idle = 0;
+        let handed = waiting[dice.below(waiting.len().min(3))].clone();
+        by(repo, &worker.session, &["accept", &handed]);
+        let syncs = dice.below(2) == 0;
+        let told =
+            if syncs { repo.json(["sync"])["warning"].as_str().unwrap_or_default().to_owned() } else { String::new() };
+        let is_lost = told.contains(&format!("{}: handoff {} is not yours", &worker.session[..8], &handed[28..]));
+        knowingly += usize::from(is_lost);
+        worker.at_work = (!is_lost).then_some((handed, syncs));
+    }
+    for _ in 0..3 {
+        repos.iter().for_each(|repo| drop(sync(repo)));
+    }
+    let all: Vec<Value> = repos.iter().map(|repo| repo.json(["task", "list"])).collect();
+    assert_eq!(all[0], all[1]);
+    assert_eq!(all[0], all[2]);
+    assert_eq!(all[0]["total_found"], tasks);
+    let mut twice = 0;
+    for task in all[0]["tasks"].as_array().expect("a list") {
+        assert_eq!(task["status"], "complete", "{task}");
+        let name = task["task_id"].as_str().expect("a text");
+        let shown: Vec<Value> = repos.iter().map(|repo| repo.json(["task", "show", name])["chain"].clone()).collect();
+        assert!(shown.iter().all(|chain| *chain == shown[0]), "{name} is the same everywhere");
+        for link in shown[0].as_array().expect("a list") {
+            let workers = done.get(&id(link)).cloned().unwrap_or_default();
+            let holder = link["session_id"].as_str().map(str::to_owned);
+            let also: BTreeSet<&str> =
+                link["also_taken_by"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+            // who did the work, too, is named beside who has it
+            assert!(workers.iter().filter(|(_, has_synced)| *has_synced).count() <= 1, "{name}: {workers:?}");
+            for (other, _) in workers.iter().filter(|(other, _)| Some(other) != holder.as_ref()) {
+                assert!(also.contains(other.as_str()), "{name}: {other} did it unknown to all: {link}");
+                twice += 1;
+            }
+        }
+    }
+    println!("{tasks} tasks: {knowingly} left to another in time, {twice} done by two who are both named");
+    assert!(knowingly + twice > 0 || !is_long(), "nothing was in conflict");
+}
