@@ -5,7 +5,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 26;
+pub const LAYOUT: u32 = 27;
 
 /// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";
@@ -22,7 +22,7 @@ pub const IN_FORCE: &str = "o.kind >= 'a'";
 /// `mention` has the paths in the texts of claims. `replaced` has the claims that others replace, by the retracts in force; `quotes` those in handoffs and digests.
 ///
 /// `handoff_reports` and its two indexes have the filters of handoffs (`works`: it hands over work; `waits_for`: its receiver, until
-/// a session takes it up or another supersedes it); the other values are read from the note itself.
+/// a session owns it or another supersedes it); the other values are read from the note itself.
 pub const TABLES: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE note(n INTEGER PRIMARY KEY, namespace INTEGER NOT NULL, target BLOB NOT NULL, blob BLOB, text BLOB, extra INTEGER NOT NULL);

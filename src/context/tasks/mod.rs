@@ -3,22 +3,48 @@
 pub mod inbox;
 pub mod routes;
 
+use std::collections::BTreeMap;
+
 use crate::context::CommandContext;
 use crate::fold::task::state::{TaskAction, TaskState, TaskStatus, task_state};
 use crate::index::Index;
 use empirica_notes::error::{Command, Error, Result, blank, empirica};
-use empirica_notes::model::{Handoff, Id};
+use empirica_notes::model::{Body, Handoff, Id, Record};
 use empirica_notes::store::Scan;
 
 /// State of a task; `None` without handoffs.
 pub fn state(context: &CommandContext<'_>, task: &str) -> Result<Option<TaskState>> {
     let index = context.index()?;
-    let ids: Vec<Id> = index.of_tasks(Some(task))?.into_iter().map(|(_, id)| id).collect();
-    if ids.is_empty() {
-        return Ok(None);
+    let handoffs = index.of_tasks(Some(task))?;
+    Ok(states(&index, handoffs)?.remove(task))
+}
+
+/// The states of tasks, of which these are all handoffs.
+pub fn states(index: &Index<'_>, handoffs: Vec<(String, Id)>) -> Result<BTreeMap<String, TaskState>> {
+    let ids: Vec<Id> = handoffs.iter().map(|(_, id)| id.clone()).collect();
+    let (scan, superseded) = (about(index, &ids)?, index.superseded(&ids)?);
+    // replies belong to the task of their handoff
+    let task_of: BTreeMap<&Id, &str> = handoffs.iter().map(|(task, id)| (id, task.as_str())).collect();
+    let accepted: BTreeMap<&Id, &str> = scan
+        .records()
+        .filter_map(|record| match &record.body {
+            Body::Accept(accept) => Some((&record.envelope.id, *task_of.get(&accept.of)?)),
+            _ => None,
+        })
+        .collect();
+    let mut of_task: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+    for record in scan.records() {
+        let task = match &record.body {
+            Body::Accept(accept) => task_of.get(&accept.of),
+            Body::Answer(answer) => accepted.get(&answer.of),
+            _ => task_of.get(&record.envelope.id),
+        };
+        if let Some(task) = task {
+            of_task.entry(task).or_default().push(record);
+        }
     }
-    let scan = about(&index, &ids)?;
-    Ok(Some(task_state(&scan.records().collect::<Vec<_>>(), &index.superseded(&ids)?)))
+    let state = |(task, records): (&str, Vec<&Record>)| (task.to_owned(), task_state(&records, &superseded));
+    Ok(of_task.into_iter().map(state).collect())
 }
 
 /// Handoffs with their acknowledgements, and the answers to these.

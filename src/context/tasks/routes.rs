@@ -6,7 +6,7 @@ use crate::context::CommandContext;
 use crate::fold::route::parse::{Problem, parse};
 use crate::fold::route::{FILE, RouteFacts, RouteRules, Rule};
 use crate::fold::task::handoffs;
-use crate::fold::task::state::{TaskAction, TaskState};
+use crate::fold::task::state::{TaskAction, TaskEvent, TaskState};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::objects::content::{LARGEST, PathContent, Tree, WorkTree};
 use empirica_notes::model::handoff::Route;
@@ -21,13 +21,20 @@ pub struct RouteFile {
 
 /// Reads the rules of the work tree, else of HEAD; `None` without the file.
 pub fn read(context: &CommandContext<'_>, types: &[&str]) -> Result<Option<RouteFile>> {
+    if context.repo.work_tree().is_some_and(|root| root.join(FILE).is_symlink()) {
+        return Err(
+            Error::refused(format!("cannot read {FILE}: it is a symbolic link")).suggest("Make it a regular file.")
+        );
+    }
     let in_tree = WorkTree::of(context.repo).map(|tree| tree.read(FILE));
     let bytes = match in_tree {
         Some((PathContent::File(_), Some(bytes))) => Some(bytes),
         Some((PathContent::Unknown | PathContent::Folder(_), _)) => {
             let most = LARGEST >> 20;
-            return Err(Error::refused(format!("cannot read {FILE}: it is no readable file of at most {most} MiB"))
-                .suggest("Make it a plain file."));
+            return Err(Error::refused(format!(
+                "cannot read {FILE}: it is not a regular file, or larger than {most} MiB"
+            ))
+            .suggest("Make it a regular file."));
         }
         // a bare repository, or a sparse work tree
         _ => match Tree::new(context.repo, context.store.head().tree).find(FILE) {
@@ -36,7 +43,10 @@ pub fn read(context: &CommandContext<'_>, types: &[&str]) -> Result<Option<Route
         },
     };
     let Some(bytes) = bytes else { return Ok(None) };
-    let (rules, problems) = parse(&String::from_utf8_lossy(&bytes), types);
+    let (rules, problems) = match String::from_utf8(bytes) {
+        Ok(text) => parse(&text, types),
+        Err(_) => (RouteRules::default(), vec![Problem { line: 1, text: "the file is not UTF-8".to_owned() }]),
+    };
     Ok(Some(RouteFile { rules, problems }))
 }
 
@@ -72,11 +82,72 @@ fn decision(handoff: &Handoff, session: Option<&SessionId>, task: Option<&TaskSt
     own.or(escalates).or(said)
 }
 
-/// How often a rule has handed on a task since its last resolution; without the versions of the handoff `but`.
-pub fn rounds(rule: &Rule, task: Option<&TaskState>, but: &BTreeSet<Id>) -> usize {
-    let Some(task) = task else { return 0 };
+/// Where a handoff goes by the rules.
+#[derive(Debug)]
+pub enum Choice {
+    /// By this rule.
+    Rule {
+        /// The receiver; `None` for a person.
+        to: Option<String>,
+        route: Route,
+        /// How often the rule has handed on the task before, and how often it may.
+        rounds: Option<(usize, u32)>,
+    },
+    /// No rule matches.
+    NoRule,
+    /// The task is escalated by another handoff, and waits for a person.
+    Escalated,
+}
+
+/// Chooses the receiver of a handoff by this agent and session: that of the first rule that matches, unless the task is escalated.
+pub fn choose(
+    rules: &RouteRules,
+    handoff: &Handoff,
+    ai: &str,
+    session: Option<&SessionId>,
+    task: Option<&TaskState>,
+) -> Choice {
+    let versions = versions(handoff, session, task);
+    let is_own = |step: &TaskEvent| versions.contains(&step.envelope.id);
+    if task.and_then(TaskState::escalation).is_some_and(|step| !is_own(step)) {
+        return Choice::Escalated;
+    }
+    let Some(rule) = rules.first(&facts(handoff, ai, session, task)) else { return Choice::NoRule };
+    let handed_on = rounds(rule, task, &versions);
+    let escalated = rule.rounds.is_some_and(|most| handed_on >= most as usize);
+    let to = match escalated {
+        true => rule.escalate.as_ref().map(|to| to.text.clone()),
+        false => Some(rule.to.text.clone()),
+    };
+    let route = Route {
+        rule: rule.name.clone(),
+        escalated,
+        then: escalated.then(|| rule.to.text.clone()),
+        detail: rule.detail.clone(),
+        budget: rule.budget,
+    };
+    Choice::Rule { to, route, rounds: rule.rounds.map(|most| (handed_on, most)) }
+}
+
+/// The handoffs of a task that this one is a version of: those of its stage.
+fn versions(handoff: &Handoff, session: Option<&SessionId>, task: Option<&TaskState>) -> BTreeSet<Id> {
+    let (Some(session), Some(task)) = (session, task) else { return BTreeSet::new() };
+    let same = task.steps.iter().filter(|step| match &step.action {
+        TaskAction::Handoff(other, _) => {
+            step.envelope.session.as_ref() == Some(session)
+                && other.kind == handoff.kind
+                && other.kind == "epistemic"
+                && other.stage(session) == handoff.stage(session)
+        }
+        _ => false,
+    });
+    same.map(|step| step.envelope.id.clone()).collect()
+}
+
+/// How often a rule has handed on a task since its last resolution; without the handoffs `but`.
+fn rounds(rule: &Rule, task: Option<&TaskState>, but: &BTreeSet<Id>) -> usize {
     let mut count = 0;
-    for step in task.in_order() {
+    for step in task.into_iter().flat_map(TaskState::in_order) {
         match &step.action {
             TaskAction::Accept(Accept { resolution: Some(_), .. }) => count = 0,
             TaskAction::Handoff(handoff, false) if !but.contains(&step.envelope.id) => {
@@ -86,15 +157,4 @@ pub fn rounds(rule: &Rule, task: Option<&TaskState>, but: &BTreeSet<Id>) -> usiz
         }
     }
     count
-}
-
-/// What a rule does with a handoff: the receiver and the note of the rule.
-pub fn applied(rule: &Rule, handed_on: usize) -> (Option<String>, Route) {
-    let escalated = rule.rounds.is_some_and(|most| handed_on >= most as usize);
-    let to = match escalated {
-        true => rule.escalate.as_ref().map(|to| to.text.clone()),
-        false => Some(rule.to.text.clone()),
-    };
-    let route = Route { rule: rule.name.clone(), escalated, detail: rule.detail.clone(), budget: rule.budget };
-    (to, route)
 }

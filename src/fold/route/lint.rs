@@ -38,13 +38,26 @@ fn unreachable(rules: &[Rule]) -> Vec<Problem> {
     let hidden = |(at, rule): (usize, &Rule)| {
         let before = rules[..at].iter().find(|before| before.covers(rule))?;
         let text =
-            format!("the rule {} never matches: {} in line {} matches first", rule.name, before.name, before.line);
+            format!("rule '{}' is unreachable: rule '{}' (line {}) matches first", rule.name, before.name, before.line);
         Some(Problem { line: rule.line, text })
     };
     rules.iter().enumerate().filter_map(hidden).collect()
 }
 
 impl Rule {
+    /// Whether it matches each handoff of an agent that the other matches; `false` if unsure.
+    fn covers_from(&self, agent: &str, other: &Rule) -> bool {
+        let sends = match self.from.is_empty() {
+            true => self.to.text != agent,
+            false => self.from.iter().any(|from| from.text == agent),
+        };
+        sends && self.covers_conditions(other)
+    }
+
+    fn covers_conditions(&self, other: &Rule) -> bool {
+        self.when.iter().all(|wide| other.when.iter().any(|narrow| wide.covers(narrow)))
+    }
+
     /// Whether it matches each handoff that the other matches; `false` if unsure.
     fn covers(&self, other: &Rule) -> bool {
         let sends = |rule: &Rule, agent: &str| rule.from.iter().any(|from| from.text == agent);
@@ -54,7 +67,7 @@ impl Rule {
             (false, true) => false,
             (false, false) => other.from.iter().all(|from| sends(self, &from.text)),
         };
-        is_from_all && self.when.iter().all(|wide| other.when.iter().any(|narrow| wide.covers(narrow)))
+        is_from_all && self.covers_conditions(other)
     }
 }
 
@@ -99,53 +112,61 @@ fn circles(rules: &RouteRules) -> Vec<Problem> {
     };
     // by agent, where its handoffs can go, and by which line
     let mut next: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
-    for rule in rules.rules.iter().filter(|rule| rule.rounds.is_none()) {
+    for (at, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.rounds.is_none()) {
         let to = rule.to.text.as_str();
         let from: Vec<&str> = match rule.from.is_empty() {
             true => all.iter().copied().filter(|agent| *agent != to).collect(),
             false => rule.from.iter().map(|from| from.text.as_str()).collect(),
         };
-        for from in from {
+        // an earlier rule may match first for some of them
+        let before = &rules.rules[..at];
+        for from in from.into_iter().filter(|from| !before.iter().any(|before| before.covers_from(from, rule))) {
             next.entry(from).or_default().entry(to).or_insert(rule.line);
         }
     }
     let mut out: Vec<Problem> = Vec::new();
-    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut told: BTreeSet<(&str, &str)> = BTreeSet::new();
     for start in next.keys().copied() {
-        let Some(way) = way_back(&next, start).filter(|way| way.iter().all(|(agent, _)| !told.contains(agent))) else {
-            continue;
-        };
-        told.extend(way.iter().map(|(agent, _)| *agent));
-        let agents: Vec<&str> = std::iter::once(start).chain(way.iter().map(|(agent, _)| *agent)).collect();
-        let mut lines: Vec<usize> = way.iter().map(|(_, line)| *line).collect();
-        lines.sort_unstable();
-        lines.dedup();
-        let named: Vec<String> = lines.iter().map(usize::to_string).collect();
-        let rules = match &named[..] {
-            [line] => format!("the rule in line {line}"),
-            lines => format!("one of the rules in lines {}", lines.join(" and ")),
-        };
-        let text = format!("{} can go on without end: give {rules} rounds", agents.join(" → "));
-        out.push(Problem { line: lines[0], text });
+        // one circle for each step that is in one, unless it was named before
+        for (first, line) in &next[start] {
+            if told.contains(&(start, first)) {
+                continue;
+            }
+            let Some(mut way) = way_to(&next, first, start) else { continue };
+            way.insert(0, (first, *line));
+            let agents: Vec<&str> = std::iter::once(start).chain(way.iter().map(|(agent, _)| *agent)).collect();
+            told.extend(agents.windows(2).map(|step| (step[0], step[1])));
+            let lines: BTreeSet<usize> = way.iter().map(|(_, line)| *line).collect();
+            let named: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let rules = match &named[..] {
+                [line] => format!("the rule in line {line}"),
+                lines => format!("one of the rules in lines {}", lines.join(", ")),
+            };
+            let text = format!("unbounded cycle {}: set rounds on {rules}", agents.join(" → "));
+            out.push(Problem { line: lines.first().copied().unwrap_or(1), text });
+        }
     }
     out
 }
 
-/// The shortest way from an agent back to itself: each next agent, and the line that leads there.
-fn way_back<'a>(next: &BTreeMap<&'a str, BTreeMap<&'a str, usize>>, start: &'a str) -> Option<Vec<(&'a str, usize)>> {
+/// The shortest way from an agent to another: each next agent, and the line that leads there; empty from an agent to itself.
+fn way_to<'a>(
+    next: &BTreeMap<&'a str, BTreeMap<&'a str, usize>>,
+    from: &'a str,
+    to: &str,
+) -> Option<Vec<(&'a str, usize)>> {
     let mut ways: Vec<Vec<(&str, usize)>> = vec![Vec::new()];
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::from([from]);
     while !ways.is_empty() {
         let mut longer = Vec::new();
         for way in ways {
-            let at = way.last().map_or(start, |(agent, _)| *agent);
+            let at = way.last().map_or(from, |(agent, _)| *agent);
+            if at == to {
+                return Some(way);
+            }
             for (agent, line) in next.get(at).into_iter().flatten() {
-                let more = [&way[..], &[(*agent, *line)]].concat();
-                if *agent == start {
-                    return Some(more);
-                }
                 if seen.insert(agent) {
-                    longer.push(more);
+                    longer.push([&way[..], &[(*agent, *line)]].concat());
                 }
             }
         }
@@ -200,7 +221,10 @@ mod tests {
         assert!(!told("confidence = \"<= 0.8\"") && !told("") && !told("unknowns = 0"));
         let any = "[[route]]\nto = \"tester\"\n";
         let found = problems(&format!("{any}{}", rule("lead", "validator", "")));
-        assert_eq!(found, [(3, "the rule to validator never matches: to tester in line 1 matches first".to_owned())]);
+        assert_eq!(
+            found,
+            [(3, "rule 'lead to validator' is unreachable: rule 'any to tester' (line 1) matches first".to_owned())]
+        );
         // the first is not for the tester's own handoffs
         assert_eq!(problems(&format!("{any}{}", rule("tester", "validator", "rounds = 1"))), []);
     }
@@ -208,10 +232,21 @@ mod tests {
     #[test]
     fn a_circle_needs_a_limit() {
         let circle = |more: &str| problems(&(rule("lead", "tester", "") + &rule("tester", "lead", more)));
-        let text = "lead → tester → lead can go on without end: give one of the rules in lines 1 and 5 rounds";
+        let text = "unbounded cycle lead → tester → lead: set rounds on one of the rules in lines 1, 5";
         assert_eq!(circle("unknowns = \"> 0\""), [(1, text.to_owned())]);
         assert_eq!(circle("rounds = 1"), []);
+        // each circle is named, also of agents that are in another
+        let back = rule("validator", "tester", "unknowns = 1");
+        let two =
+            rule("lead", "tester", "") + &rule("tester", "validator", "") + &back + &rule("validator", "lead", "");
+        let two = problems(&two);
+        assert_eq!(two.len(), 2, "{two:?}");
+        assert!(two.iter().any(|(_, text)| text.contains("validator → tester → validator")), "{two:?}");
+        let partly = rule("lead", "tester", "") + &rule("tester", "validator", "");
+        let partly = format!("agents = [\"lead\", \"tester\", \"validator\", \"boss\"]\n{partly}");
+        let partly = partly + "[[route]]\nfrom = [\"tester\", \"boss\"]\nto = \"lead\"\n";
+        assert_eq!(problems(&partly), [], "for the tester the second matches first");
         let alone = problems(&rule("lead", "lead", ""));
-        assert_eq!(alone, [(1, "lead → lead can go on without end: give the rule in line 1 rounds".to_owned())]);
+        assert_eq!(alone, [(1, "unbounded cycle lead → lead: set rounds on the rule in line 1".to_owned())]);
     }
 }

@@ -32,6 +32,8 @@ const KEYS: [&str; 14] = [
 const ESCALATE: &str = "escalate";
 /// The keys of the file.
 const TOP: [&str; 2] = ["agents", "route"];
+/// Most rules that are read.
+const RULES: usize = 200;
 /// The least budget, as of `handoff --budget`.
 const LEAST_BUDGET: i64 = 250;
 const DETAILS: [&str; 3] = ["summary", "detailed", "full"];
@@ -58,6 +60,21 @@ pub fn parse(text: &str, types: &[&str]) -> (RouteRules, Vec<Problem>) {
     let rules = reader.rules(document.as_table());
     reader.problems.sort();
     (rules, reader.problems)
+}
+
+/// Names rules by their agents, and a number if others have that name.
+fn name_unnamed(rules: &mut [Rule]) {
+    for at in 0..rules.len() {
+        if !rules[at].name.is_empty() {
+            continue;
+        }
+        let from: Vec<&str> = rules[at].from.iter().map(|from| from.text.as_str()).collect();
+        let from = if from.is_empty() { "any".to_owned() } else { from.join(", ") };
+        let name = format!("{from} to {}", rules[at].to.text);
+        let numbered = (1..).map(|number| if number == 1 { name.clone() } else { format!("{name} {number}") });
+        let free = numbered.into_iter().find(|name| rules.iter().all(|rule| rule.name != *name));
+        rules[at].name = free.unwrap_or_default();
+    }
 }
 
 struct Reader<'t> {
@@ -87,19 +104,23 @@ impl Reader<'_> {
             match (name, item) {
                 ("agents", item) => out.agents = self.texts((name, item, span)),
                 ("route", Item::ArrayOfTables(tables)) => {
-                    for table in tables {
+                    for table in tables.iter().take(RULES) {
                         let line = self.line(table.span());
                         out.rules.extend(self.rule(table, line));
+                    }
+                    if tables.len() > RULES {
+                        self.problem(span, format!("there are more than {RULES} rules"));
                     }
                 }
                 ("route", _) => self.problem(span, "route is a list of tables: begin each with [[route]]"),
                 (other, _) => self.unknown(other, span, &TOP),
             }
         }
+        name_unnamed(&mut out.rules);
         let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
         for rule in &out.rules {
             if let Some(first) = lines.insert(&rule.name, rule.line) {
-                let text = format!("the name {} is also that of the rule in line {first}", rule.name);
+                let text = format!("rule '{}' has the name of the rule in line {first}", rule.name);
                 self.problems.push(Problem { line: rule.line, text });
             }
         }
@@ -128,12 +149,9 @@ impl Reader<'_> {
             self.key(&mut rule, entry);
         }
         if rule.to.text.is_empty() {
-            let text = "a rule needs to, the agent that gets the handoff".to_owned();
+            let text = "missing key to, the receiving agent".to_owned();
             self.problems.push(Problem { line, text });
             return None;
-        }
-        if rule.name.is_empty() {
-            rule.name = format!("to {}", rule.to.text);
         }
         if rule.escalate.is_some() && rule.rounds.is_none() {
             self.problems
@@ -176,8 +194,12 @@ impl Reader<'_> {
             "paths" => {
                 let mut patterns = Vec::new();
                 for Spanned { text, line } in self.texts(entry) {
-                    match PathPattern::parse(&text) {
+                    match PathPattern::parse(&text).filter(|_| !text.starts_with('!')) {
                         Some(pattern) => patterns.push((text, pattern)),
+                        None if text.starts_with('!') => {
+                            let text = format!("the pattern {text} begins with !, which excludes nothing here");
+                            self.problems.push(Problem { line, text });
+                        }
                         None => {
                             self.problems.push(Problem { line, text: format!("the pattern {text} matches no path") })
                         }
@@ -187,10 +209,12 @@ impl Reader<'_> {
             }
             "task" => {
                 let Some(Spanned { text, line }) = self.one(entry) else { return };
-                match RegexBuilder::new(&text).case_insensitive(true).size_limit(1 << 20).build() {
+                match RegexBuilder::new(&text).case_insensitive(true).size_limit(1 << 18).build() {
                     Ok(pattern) => rule.when.push(Condition::Task(pattern)),
-                    Err(_) => {
-                        let text = format!("task is a regular expression, and {text} is none");
+                    Err(error) => {
+                        let cause = error.to_string();
+                        let cause = cause.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                        let text = format!("task is not a valid regular expression: {cause}");
                         self.problems.push(Problem { line, text });
                     }
                 }
@@ -209,12 +233,16 @@ impl Reader<'_> {
         let mut out = Vec::new();
         for value in &values {
             match value.as_str().map(str::trim).filter(|text| !text.is_empty()) {
+                Some(text) if text.contains(char::is_control) => {
+                    self.problem(value.span(), format!("{key} has a control character"));
+                }
                 Some(text) => out.push(Spanned { text: text.to_owned(), line: self.line(value.span()) }),
                 None => self.problem(value.span(), format!("{key} is a text, or a list of texts")),
             }
         }
         if values.is_empty() {
-            self.problem(span, format!("{key} is a text, or a list of texts"));
+            let what = if item.is_array() { "is an empty list" } else { "is a text, or a list of texts" };
+            self.problem(span, format!("{key} {what}"));
         }
         out
     }
@@ -261,6 +289,15 @@ impl Reader<'_> {
         };
         let most = if key == NumberKey::Confidence.name() { 1.0 } else { f64::MAX };
         let found = found.filter(|found| (0.0..=most).contains(&found.number));
+        let never = found.is_some_and(|found| match found.operator {
+            Operator::Less => found.number == 0.0,
+            Operator::Greater => found.number == most,
+            Operator::Equal => key == NumberKey::Unknowns.name() && found.number.fract() != 0.0,
+            Operator::AtMost | Operator::AtLeast => false,
+        });
+        if never {
+            self.problem(span.clone(), format!("{key} is never {}", found.map(Comparison::text).unwrap_or_default()));
+        }
         if found.is_none() {
             let example = if key == NumberKey::Confidence.name() { "\">= 0.7\"" } else { "\"> 0\"" };
             self.problem(span, format!("{key} is a comparison, such as {example}"));
@@ -293,7 +330,7 @@ mod tests {
 
     const TYPES: [&str; 2] = ["epistemic", "progress"];
 
-    fn problems(text: &str) -> Vec<(usize, String)> {
+    fn told(text: &str) -> Vec<(usize, String)> {
         parse(text, &TYPES).1.into_iter().map(|problem| (problem.line, problem.text)).collect()
     }
 
@@ -311,16 +348,16 @@ mod tests {
         assert_eq!((first.name.as_str(), first.line, first.to.line), ("test", 3, 6));
         assert_eq!((first.when.len(), first.budget, first.rounds), (7, Some(600), Some(3)));
         assert!(matches!(&first.when[0], Condition::Word(WordKey::Type, words) if words == &["progress", "epistemic"]));
-        assert_eq!((second.name.as_str(), second.line), ("to lead", 19));
+        assert_eq!((second.name.as_str(), second.line), ("any to lead", 19));
     }
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         let known = |text: &str, line: usize, problem: &str| {
-            assert_eq!(problems(text), [(line, problem.to_owned())], "{text}");
+            assert_eq!(told(text), [(line, problem.to_owned())], "{text}");
         };
         known("[[route]]\nto = 1", 2, "to is a text, or a list of texts");
-        known("[[route]]\nfrom = \"a\"", 1, "a rule needs to, the agent that gets the handoff");
+        known("[[route]]\nfrom = \"a\"", 1, "missing key to, the receiving agent");
         known("[[route]]\nto = \"a\"\nform = \"b\"", 3, "unknown key form; did you mean from?");
         known("routes = 1", 1, "unknown key routes; did you mean route?");
         known("[route]\nto = \"a\"", 1, "route is a list of tables: begin each with [[route]]");
@@ -329,13 +366,27 @@ mod tests {
         known("[[route]]\nto = \"a\"\ntype = \"x\"", 3, "type is one of epistemic, progress, not x");
         known("[[route]]\nto = \"a\"\nbudget = 10", 3, "budget is a whole number, 250 or more");
         known("[[route]]\nto = \"a\"\nrounds = 0", 3, "rounds is a whole number, 1 or more");
-        known("[[route]]\nto = \"a\"\ntask = \"(\"", 3, "task is a regular expression, and ( is none");
+        known("[[route]]\nto = \"a\"\ntask = \"(\"", 3, "task is not a valid regular expression: unclosed group");
         known("[[route]]\nto = \"a\"\nfailed_evidence = 1", 3, "failed_evidence is true or false");
         known("[[route]]\nto = \"a\"\nescalate = \"b\"", 1, "escalate needs rounds: how often before it escalates");
         known("[[route]]\nto = [\"a\"]", 2, "to is a single text");
         let twice = "[[route]]\nname = \"x\"\nto = \"a\"\n[[route]]\nname = \"x\"\nto = \"b\"";
-        known(twice, 4, "the name x is also that of the rule in line 1");
-        let broken = problems("[[route]]\nto = \"a\"\n\nfrom = [");
+        known(twice, 4, "rule 'x' has the name of the rule in line 1");
+        known(
+            "[[route]]\nto = \"a\"\npaths = \"!src/\"",
+            3,
+            "the pattern !src/ begins with !, which excludes nothing here",
+        );
+        known("[[route]]\nto = \"a\"\nunknowns = \"< 0\"", 3, "unknowns is never < 0");
+        known("[[route]]\nto = \"a\"\nunknowns = 1.5", 3, "unknowns is never = 1.5");
+        known("[[route]]\nto = \"a\"\nconfidence = \"> 1\"", 3, "confidence is never > 1");
+        known("[[route]]\nto = \"a\\u001bb\"", 2, "to has a control character");
+        assert_eq!(told(&"[[route]]\nto = \"a\"\n".repeat(201)), [(1, "there are more than 200 rules".to_owned())]);
+        known("agents = []", 1, "agents is an empty list");
+        let (unnamed, problems) = parse("[[route]]\nto = \"a\"\nunknowns = 1\n[[route]]\nto = \"a\"\n", &TYPES);
+        let names: Vec<&str> = unnamed.rules.iter().map(|rule| rule.name.as_str()).collect();
+        assert_eq!((names, problems), (vec!["any to a", "any to a 2"], vec![]));
+        let broken = told("[[route]]\nto = \"a\"\n\nfrom = [");
         assert!(matches!(&broken[..], [(4, _)]), "{broken:?}");
     }
 }

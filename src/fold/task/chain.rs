@@ -13,90 +13,123 @@ use empirica_notes::model::{Envelope, Handoff, Id, Verdict};
 pub struct Link<'t> {
     pub envelope: &'t Envelope,
     pub handoff: &'t Handoff,
+    /// The decision of the handoff.
     pub decision: Option<Verdict>,
-    /// Who took it up; `None` while nobody did.
-    pub claim: Option<Claim<'t>>,
-    /// Who took it up, too.
-    pub beaten: Vec<Claim<'t>>,
+    /// Whom it is for.
+    pub to: Option<&'t str>,
+    /// Who has it; `None` while nobody does.
+    pub owner: Option<Claim<'t>>,
+    /// Who had it before another session took it over.
+    pub taken_over_from: Option<Claim<'t>>,
+    /// Who claimed it, too.
+    pub rivals: Vec<Claim<'t>>,
+    /// The last decision of its owner about it.
+    pub verdict: Option<Verdict>,
     /// The handoff, or the completing acknowledgement, that ended its receiver's work.
     pub ended: Option<&'t TaskEvent>,
-    /// From the first version of the handoff until it was taken up, else until its receiver handed on, else until now; in seconds.
+    /// From the first version of the handoff until it was claimed, else until its receiver handed on, else until now; in seconds.
     pub waited: u64,
     /// From then until the receiver handed on or, while it works, until now; in seconds.
     pub worked: Option<u64>,
-    /// Whether it or its receiver's work is still awaited.
+    /// Whether it, its receiver's work, or a person's decision is still awaited.
     pub is_open: bool,
+    /// Whether a person must decide.
+    pub is_escalated: bool,
+}
+
+impl<'t> Link<'t> {
+    /// Who has the handoff, else its receiver.
+    pub fn receiver(&self) -> Option<&'t str> {
+        self.owner.map(|owner| owner.envelope.ai.as_str()).or(self.to)
+    }
 }
 
 /// The links of a task, in effective order.
 pub fn chain(state: &TaskState, now: DateTime<Utc>) -> Vec<Link<'_>> {
-    let receipts: Receipts<'_> = state.steps.iter().collect();
+    let groups = state.steps.iter().collect::<Receipts<'_>>().grouped();
     let steps: Vec<&TaskEvent> = state.in_order().collect();
+    let waiting_for_a_person: Vec<&Id> = state.escalated.iter().map(|at| &state.steps[*at].envelope.id).collect();
     let links = steps.iter().enumerate().filter_map(|(at, step)| {
         let TaskAction::Handoff(handoff, false) = &step.action else { return None };
-        let (envelope, versions) = (&step.envelope, receipts.versions(&step.envelope.id));
-        let claims = receipts.of(&envelope.id);
-        let ended = match claims.holder {
-            Some(claim) => ended(&steps, &versions, &claim, at),
-            None => answered(&steps, handoff, envelope, at),
+        let (envelope, versions) = (&step.envelope, groups.versions(&step.envelope.id));
+        let claims = groups.of(&envelope.id);
+        let ended = match claims.owner {
+            Some(claim) => ended(&steps, &versions, &claim),
+            None => answered(&steps, claims.to, envelope, at),
         };
         let first = steps.iter().find(|step| versions.contains(&step.envelope.id)).map_or(envelope, |s| &s.envelope);
-        let taken_at = claims.holder.map(|claim| time(claim.envelope, now));
+        let at_once = |claim: Claim<'_>| time(claim.envelope, now);
+        let (first_claim, taken_at) = (claims.first.map(at_once), claims.owner.map(at_once));
         let is_closed = ended.is_some() || state.status == TaskStatus::Complete;
         let until = |from: DateTime<Utc>, to: DateTime<Utc>| (to - from).num_seconds().max(0) as u64;
-        // what nobody took up before the task was complete waits no longer
+        // what nobody claimed before the task was complete waits no longer
         let end = if is_closed { steps.last().map_or(now, |last| time(&last.envelope, now)) } else { now };
+        let is_escalated = waiting_for_a_person.contains(&&envelope.id);
+        let verdict = claims.owner.and_then(|claim| {
+            let own = steps.iter().rev().filter(|step| step.envelope.session.as_ref() == claim.session());
+            own.filter(|step| matches!(&step.action, TaskAction::Accept(accept) if versions.contains(&accept.of)))
+                .find_map(|step| step.decision())
+        });
         Some(Link {
             envelope,
             handoff,
             decision: step.decision(),
-            claim: claims.holder,
-            beaten: claims.beaten,
+            to: claims.to,
+            owner: claims.owner,
+            taken_over_from: claims.first.filter(|first| Some(first.session()) != claims.owner.map(|o| o.session())),
+            rivals: claims.rivals,
+            verdict,
             ended,
-            waited: until(time(first, now), taken_at.or(ended.map(|ended| time(&ended.envelope, now))).unwrap_or(end)),
+            waited: until(
+                time(first, now),
+                first_claim.or(ended.map(|ended| time(&ended.envelope, now))).unwrap_or(end),
+            ),
             worked: taken_at.map(|taken| until(taken, ended.map_or(end, |ended| time(&ended.envelope, now)))),
-            is_open: !is_closed && (handoff.to.is_some() || claims.holder.is_some()),
+            is_open: is_escalated || !is_closed && (claims.to.is_some() || claims.owner.is_some()),
+            is_escalated,
         })
     });
     links.collect()
 }
 
-/// What ended the work of the holder of a handoff: the next handoff of the task that continues it, else the next of its session, else
-/// its decision that the task is complete.
-fn ended<'t>(steps: &[&'t TaskEvent], versions: &BTreeSet<Id>, holder: &Claim<'_>, at: usize) -> Option<&'t TaskEvent> {
-    let after = || steps[at + 1..].iter().copied();
+/// What ended the work of the owner of a handoff: its newest handoff that continues it, else its next one, else its decision that the
+/// task is complete.
+fn ended<'t>(steps: &[&'t TaskEvent], versions: &BTreeSet<Id>, owner: &Claim<'_>) -> Option<&'t TaskEvent> {
+    let own = || {
+        let later = |step: &&TaskEvent| {
+            step.envelope.session.as_ref() == owner.session() && step.envelope.id > owner.envelope.id
+        };
+        steps.iter().copied().filter(later)
+    };
     let continues = |step: &&TaskEvent| match &step.action {
-        TaskAction::Handoff(handoff, _) => {
-            handoff.continues.as_ref().is_some_and(|of| versions.contains(of))
-                && step.envelope.session.as_ref() == holder.session()
-        }
+        TaskAction::Handoff(handoff, _) => handoff.continues.as_ref().is_some_and(|of| versions.contains(of)),
         _ => false,
     };
-    let own = |step: &&TaskEvent| step.envelope.session.as_ref() == holder.session();
-    let hands_on = |step: &&TaskEvent| {
-        own(step)
-            && step.envelope.id > holder.envelope.id
-            && matches!(&step.action, TaskAction::Handoff(handoff, false) if handoff.continues.is_none())
-    };
+    let hands_on =
+        |step: &&TaskEvent| matches!(&step.action, TaskAction::Handoff(handoff, false) if handoff.continues.is_none());
     let completes = |step: &&TaskEvent| {
-        own(step)
-            && matches!(&step.action, TaskAction::Accept(accept) if versions.contains(&accept.of))
+        matches!(&step.action, TaskAction::Accept(accept) if versions.contains(&accept.of))
             && step.decision() == Some(Verdict::Complete)
     };
-    after().find(continues).or_else(|| after().find(hands_on)).or_else(|| after().rfind(completes))
+    let completed = own().chain(steps.iter().copied().filter(|step| step.envelope.id == owner.envelope.id));
+    let completed = completed.filter(completes).max_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
+    own().find(continues).or_else(|| own().find(hands_on)).or(completed)
 }
 
-/// The next handoff of the task by the receiver, who did not say that it took this one up.
-fn answered<'t>(steps: &[&'t TaskEvent], handoff: &Handoff, envelope: &Envelope, at: usize) -> Option<&'t TaskEvent> {
-    let answers = |step: &&&TaskEvent| match &step.action {
-        TaskAction::Handoff(next, false) => {
-            next.continues.is_none()
-                && Some(&step.envelope.ai) == handoff.to.as_ref()
-                && step.envelope.session != envelope.session
+/// The next handoff of the task by the receiver, who did not say that it took this one up: to the sender, or as the newest that it was
+/// handed.
+fn answered<'t>(steps: &[&'t TaskEvent], to: Option<&str>, envelope: &Envelope, at: usize) -> Option<&'t TaskEvent> {
+    let to = to?;
+    let mut is_newest = true;
+    for step in &steps[at + 1..] {
+        let TaskAction::Handoff(next, false) = &step.action else { continue };
+        let answers = next.continues.is_none() && step.envelope.ai == to && step.envelope.session != envelope.session;
+        if answers && (is_newest || next.to.as_ref() == Some(&envelope.ai)) {
+            return Some(step);
         }
-        _ => false,
-    };
-    steps[at + 1..].iter().find(answers).copied()
+        is_newest &= next.to.as_deref() != Some(to);
+    }
+    None
 }
 
 /// The time of a record; `now` if it is none.
@@ -144,7 +177,7 @@ mod tests {
         let state = task_state(&records.iter().collect::<Vec<_>>(), &BTreeSet::new());
         let now = DateTime::parse_from_rfc3339("2026-01-01T11:00:00Z").expect("a time").to_utc();
         let link = |link: Link<'_>| {
-            let by = link.claim.map(|claim| claim.envelope.ai.clone());
+            let by = link.owner.map(|claim| claim.envelope.ai.clone());
             let to = link.handoff.to.clone().unwrap_or_default();
             (to, by, link.waited / 60, link.worked.map(|worked| worked / 60), link.is_open)
         };

@@ -1,8 +1,9 @@
-//! Who took up a handoff: the first session that acknowledged it and did not yield, unless another took it over.
+//! Who has a handoff: the first session of its receiver that acknowledged it and did not give it up, unless another took it over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::fold::task::state::{TaskAction, TaskEvent};
+use empirica_notes::model::handoff::superseded::Stage;
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Record, SessionId};
 
 /// An acknowledgement by another session than that of the handoff.
@@ -16,22 +17,26 @@ impl<'r> Claim<'r> {
     pub fn session(&self) -> Option<&'r SessionId> {
         self.envelope.session.as_ref()
     }
+
+    /// Whether it ends the claims that its session made before, and at which other claim, if that is known.
+    fn gives_up(&self, all: &[Claim<'r>]) -> bool {
+        let named = |id: &Id| all.iter().find(|other| other.envelope.id == *id);
+        let yields = self.accept.yields_to.as_ref().and_then(named);
+        self.accept.released || yields.is_some_and(|other| other.session() != self.session())
+    }
 }
 
 /// Who has a handoff. The same for any order of the records, in every clone.
 #[derive(Debug, Default, PartialEq)]
 pub struct Claims<'r> {
-    /// Whose it is: of the sessions that did not yield, the one whose acknowledgement has the least id, or that took it over from that.
-    pub holder: Option<Claim<'r>>,
-    /// The first acknowledgements of sessions that took it up, too, without knowing of the holder's.
-    pub beaten: Vec<Claim<'r>>,
-}
-
-impl Claims<'_> {
-    /// The claim that a session lost, if it did not know of the holder's.
-    pub fn lost_by(&self, session: &SessionId) -> Option<&Claim<'_>> {
-        self.beaten.iter().find(|claim| claim.session() == Some(session))
-    }
+    /// Whom it is for: of an escalated one that a person resolved, whom it goes to then.
+    pub to: Option<&'r str>,
+    /// Whose it is; `None` while nobody has it.
+    pub owner: Option<Claim<'r>>,
+    /// The claim of the session that owned it first, from which others took it over.
+    pub first: Option<Claim<'r>>,
+    /// The first claims of sessions that claimed it, too, and neither lost it to a session that took it over nor gave it up at their end.
+    pub rivals: Vec<Claim<'r>>,
 }
 
 /// Handoffs, and the acknowledgements of them.
@@ -70,87 +75,178 @@ impl<'r> FromIterator<&'r TaskEvent> for Receipts<'r> {
 }
 
 impl<'r> Receipts<'r> {
-    /// The ids of all versions of a handoff: those it revises or that revise it, and the others of its stage.
-    pub fn versions(&self, id: &Id) -> BTreeSet<Id> {
-        let mut out = BTreeSet::from([id.clone()]);
-        loop {
-            let before = out.len();
-            let stages: Vec<_> =
-                self.members(&out).filter_map(|(envelope, handoff)| stage(envelope, handoff)).collect();
-            let revised: Vec<Id> = self.members(&out).filter_map(|(_, handoff)| handoff.regenerates.clone()).collect();
-            let others = self.handoffs.iter().filter(|(envelope, handoff)| {
-                handoff.regenerates.as_ref().is_some_and(|of| out.contains(of))
-                    || stage(envelope, handoff).is_some_and(|stage| stages.contains(&stage))
+    /// With the versions of each handoff together: those that `regenerates` connects, and those of a stage to the same receiver.
+    pub fn grouped(self) -> Groups<'r> {
+        let mut group_of: HashMap<&'r Id, usize> = HashMap::new();
+        let mut of_stage: HashMap<(Stage<'r>, Option<&'r str>), usize> = HashMap::new();
+        // groups that turn out to be one
+        let mut same: Vec<usize> = Vec::new();
+        fn root(same: &[usize], mut group: usize) -> usize {
+            while same[group] != group {
+                group = same[group];
+            }
+            group
+        }
+        let mut handoffs = self.handoffs;
+        handoffs.sort_by(|a, b| a.0.id.cmp(&b.0.id));
+        let receivers: HashMap<&Id, Option<&str>> =
+            handoffs.iter().map(|(envelope, handoff)| (&envelope.id, handoff.to.as_deref())).collect();
+        for (envelope, handoff) in &handoffs {
+            let own = *group_of.entry(&envelope.id).or_insert_with(|| {
+                same.push(same.len());
+                same.len() - 1
             });
-            let others: Vec<Id> = others.map(|(envelope, _)| envelope.id.clone()).collect();
-            out.extend(others.into_iter().chain(revised));
-            if out.len() == before {
-                return out;
+            let mut joins = Vec::new();
+            if let Some(of) = &handoff.regenerates
+                && receivers.get(of).is_none_or(|to| *to == handoff.to.as_deref())
+            {
+                joins.push(*group_of.entry(of).or_insert_with(|| {
+                    same.push(same.len());
+                    same.len() - 1
+                }));
+            }
+            if let Some(stage) = stage(envelope, handoff) {
+                joins.push(*of_stage.entry(stage).or_insert(own));
+            }
+            for other in joins {
+                let (a, b) = (root(&same, own), root(&same, other));
+                same[a.max(b)] = a.min(b);
             }
         }
+        let mut groups: HashMap<usize, Group<'r>> = HashMap::new();
+        for (envelope, handoff) in handoffs {
+            let group = root(&same, group_of[&envelope.id]);
+            groups.entry(group).or_default().handoffs.push((envelope, handoff));
+        }
+        for claim in self.accepts {
+            let group = *group_of.entry(&claim.accept.of).or_insert_with(|| {
+                same.push(same.len());
+                same.len() - 1
+            });
+            groups.entry(root(&same, group)).or_default().accepts.push(claim);
+        }
+        let group_of = group_of.into_iter().map(|(id, group)| (id, root(&same, group))).collect();
+        Groups { group_of, groups }
     }
 
-    fn members<'s>(&'s self, ids: &'s BTreeSet<Id>) -> impl Iterator<Item = &'s (&'r Envelope, &'r Handoff)> {
-        self.handoffs.iter().filter(|(envelope, _)| ids.contains(&envelope.id))
-    }
-
-    /// Who took up a handoff, or another version of it.
-    pub fn of(&self, id: &Id) -> Claims<'r> {
-        let versions = self.versions(id);
-        let owners: BTreeSet<&SessionId> =
-            self.members(&versions).filter_map(|(envelope, _)| envelope.session.as_ref()).collect();
-        let mut all: Vec<Claim<'r>> = self.accepts.clone();
-        all.retain(|claim| versions.contains(&claim.accept.of));
-        all.retain(|claim| claim.session().is_some_and(|session| !owners.contains(session)));
-        all.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
-        let everyone = all.clone();
-        // what a session said before it yielded does not count, unless all yielded to each other
-        let yields = |claim: &&Claim<'r>| {
-            let to = claim.accept.yields_to.as_ref();
-            let named = to.and_then(|to| everyone.iter().find(|other| other.envelope.id == *to));
-            named.is_some_and(|named| named.session() != claim.session())
-        };
-        let yielded: Vec<Claim<'r>> = all.iter().filter(yields).copied().collect();
-        let is_void = |claim: &Claim<'r>| {
-            yielded.iter().any(|last| last.session() == claim.session() && last.envelope.id >= claim.envelope.id)
-        };
-        if !all.iter().all(is_void) {
-            all.retain(|claim| !is_void(claim));
-        }
-        let is_start = |claim: &&Claim<'r>| {
-            claim.accept.takes_over.as_ref().is_none_or(|of| all.iter().all(|other| other.envelope.id != *of))
-        };
-        let Some(mut holder) = all.iter().find(is_start).or(all.first()).copied() else { return Claims::default() };
-        let mut held: Vec<Claim<'r>> = vec![holder];
-        loop {
-            // of those who take it over from the holder, the first; each once
-            let takes_it = |claim: &&Claim<'r>| {
-                let of = claim.accept.takes_over.as_ref();
-                let named = of.and_then(|of| all.iter().find(|other| other.envelope.id == *of));
-                named.is_some_and(|named| named.session() == holder.session()) && !held.contains(*claim)
-            };
-            let Some(next) = all.iter().find(takes_it).copied() else { break };
-            holder = next;
-            held.push(next);
-        }
-        let held: BTreeSet<&SessionId> = held.iter().filter_map(Claim::session).collect();
-        let mut beaten: Vec<Claim<'r>> = Vec::new();
-        for claim in everyone.iter().filter(|claim| claim.accept.resolution.is_none()) {
-            let is_new = beaten.iter().all(|other| other.session() != claim.session());
-            if is_new && claim.session().is_some_and(|session| !held.contains(session)) {
-                beaten.push(*claim);
-            }
-        }
-        Claims { holder: Some(holder), beaten }
+    /// Who has a handoff, or another version of it.
+    pub fn of(self, id: &Id) -> Claims<'r> {
+        self.grouped().of(id)
     }
 }
 
-fn stage<'h>(
-    envelope: &'h Envelope,
-    handoff: &'h Handoff,
-) -> Option<empirica_notes::model::handoff::superseded::Stage<'h>> {
+/// The versions of a handoff, oldest first, and the acknowledgements of them.
+#[derive(Debug, Default)]
+struct Group<'r> {
+    handoffs: Vec<(&'r Envelope, &'r Handoff)>,
+    accepts: Vec<Claim<'r>>,
+}
+
+/// Handoffs and acknowledgements, the versions of each handoff together.
+#[derive(Debug)]
+pub struct Groups<'r> {
+    group_of: HashMap<&'r Id, usize>,
+    groups: HashMap<usize, Group<'r>>,
+}
+
+impl<'r> Groups<'r> {
+    fn group(&self, id: &Id) -> Option<&Group<'r>> {
+        self.groups.get(self.group_of.get(id)?)
+    }
+
+    /// The ids of all versions of a handoff.
+    pub fn versions(&self, id: &Id) -> BTreeSet<Id> {
+        let known = self.group(id).into_iter().flat_map(|group| &group.handoffs);
+        known.map(|(envelope, _)| envelope.id.clone()).chain([id.clone()]).collect()
+    }
+
+    /// The newest version of a handoff that is known.
+    pub fn newest(&self, id: &Id) -> Option<&'r Envelope> {
+        self.group(id)?.handoffs.last().map(|(envelope, _)| *envelope)
+    }
+
+    /// Who has a handoff, or another version of it.
+    pub fn of(&self, id: &Id) -> Claims<'r> {
+        self.group(id).map(Group::claims).unwrap_or_default()
+    }
+}
+
+impl<'r> Group<'r> {
+    /// Whom the handoff is for.
+    fn to(&self) -> Option<&'r str> {
+        let (_, newest) = self.handoffs.last()?;
+        let is_resolved = self.accepts.iter().any(|claim| claim.accept.resolution.is_some());
+        match &newest.route {
+            Some(route) if route.escalated && is_resolved => route.then.as_deref(),
+            _ => newest.to.as_deref(),
+        }
+    }
+
+    fn claims(&self) -> Claims<'r> {
+        let owners: BTreeSet<&SessionId> =
+            self.handoffs.iter().filter_map(|(envelope, _)| envelope.session.as_ref()).collect();
+        let (to, first_version) = (self.to(), self.handoffs.first().map(|(envelope, _)| &envelope.id));
+        let is_claim = |claim: &Claim<'r>| {
+            let Claim { envelope, accept } = claim;
+            let is_receiver = to.is_none_or(|to| to == envelope.ai) || accept.takes_over.is_some();
+            accept.resolution.is_none()
+                // nobody can accept what is not yet there
+                && first_version.is_none_or(|first| envelope.id > *first)
+                && (accept.yields_to.is_some() || accept.released || is_receiver)
+        };
+        let mut all: Vec<Claim<'r>> = self.accepts.clone();
+        all.retain(is_claim);
+        all.retain(|claim| claim.session().is_some_and(|session| !owners.contains(session)));
+        all.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
+        let everyone = all.clone();
+        // what a session said before it gave up does not count, unless all yielded to each other
+        let given_up: Vec<Claim<'r>> = all.iter().filter(|claim| claim.gives_up(&everyone)).copied().collect();
+        let is_void = |claim: &Claim<'r>, released: bool| {
+            given_up.iter().any(|last| {
+                (last.accept.released || !released)
+                    && last.session() == claim.session()
+                    && last.envelope.id >= claim.envelope.id
+            })
+        };
+        let has_released = |claim: &Claim<'r>| is_void(claim, true);
+        all.retain(|claim| !has_released(claim));
+        if !all.iter().all(|claim| is_void(claim, false)) {
+            all.retain(|claim| !is_void(claim, false));
+        }
+        let is_first = |claim: &&Claim<'r>| {
+            claim.accept.takes_over.as_ref().is_none_or(|of| all.iter().all(|other| other.envelope.id != *of))
+        };
+        let Some(mut owner) = all.iter().find(is_first).or(all.first()).copied() else {
+            return Claims { to, ..Claims::default() };
+        };
+        let mut line: Vec<Claim<'r>> = vec![owner];
+        loop {
+            // of those who take it over from the owner, the first; each once
+            let takes_it = |claim: &&Claim<'r>| {
+                let of = claim.accept.takes_over.as_ref();
+                let named = of.and_then(|of| all.iter().find(|other| other.envelope.id == *of));
+                named.is_some_and(|named| named.session() == owner.session()) && !line.contains(*claim)
+            };
+            let Some(next) = all.iter().find(takes_it).copied() else { break };
+            owner = next;
+            line.push(next);
+        }
+        let first = line.first().copied();
+        let line: BTreeSet<&SessionId> = line.iter().filter_map(Claim::session).collect();
+        let mut rivals: Vec<Claim<'r>> = Vec::new();
+        for claim in everyone.iter().filter(|claim| !has_released(claim)) {
+            let is_new = rivals.iter().all(|other| other.session() != claim.session());
+            if is_new && claim.session().is_some_and(|session| !line.contains(session)) {
+                rivals.push(*claim);
+            }
+        }
+        Claims { to, owner: Some(owner), first, rivals }
+    }
+}
+
+fn stage<'h>(envelope: &'h Envelope, handoff: &'h Handoff) -> Option<(Stage<'h>, Option<&'h str>)> {
     let session = envelope.session.as_ref().filter(|_| handoff.kind == "epistemic");
-    session.map(|session| handoff.stage(session))
+    session.map(|session| (handoff.stage(session), handoff.to.as_deref()))
 }
 
 #[cfg(test)]
@@ -185,12 +281,12 @@ mod tests {
         Record { envelope: envelope(n, by), body: Body::Accept(accept) }
     }
 
-    /// The holder of handoff 1, and who was beaten.
+    /// The owner of handoff 1, and its rivals.
     fn held(records: &[Record]) -> (Option<SessionId>, Vec<SessionId>) {
         let found = |receipts: Receipts<'_>| {
             let claims = receipts.of(&id(1));
-            let holder = claims.holder.and_then(|claim| claim.session().cloned());
-            (holder, claims.beaten.iter().filter_map(|claim| claim.session().cloned()).collect())
+            let holder = claims.owner.and_then(|claim| claim.session().cloned());
+            (holder, claims.rivals.iter().filter_map(|claim| claim.session().cloned()).collect())
         };
         let out = found(records.iter().collect());
         assert_eq!(out, found(records.iter().rev().collect()), "the same in any order");
@@ -203,6 +299,7 @@ mod tests {
         assert_eq!(held(&first), (Some(session(2)), vec![session(3)]));
         assert_eq!(held(&[handoff(1, 1), accept(2, 1, 1, None)]), (None, vec![]), "its own does not count");
         assert_eq!(held(&[accept(2, 2, 1, None)]), (Some(session(2)), vec![]), "the handoff is elsewhere");
+        assert_eq!(held(&[handoff(1, 1), accept(0, 2, 1, None)]), (None, vec![]), "before there was anything");
     }
 
     #[test]
@@ -230,11 +327,41 @@ mod tests {
     }
 
     #[test]
+    fn only_the_receiver_claims_by_a_word() {
+        let for_b = |n: u64| {
+            let mut record = handoff(n, 1);
+            if let Body::Handoff(handoff) = &mut record.body {
+                handoff.to = Some("b".to_owned());
+            }
+            record
+        };
+        assert_eq!(held(&[for_b(1), accept(2, 2, 1, None)]), (None, vec![]), "the agent a comments");
+        assert_eq!(held(&[for_b(1), accept(2, 2, 1, Some(1))]), (Some(session(2)), vec![]), "it takes it over");
+        let moved = [for_b(1), accept(2, 2, 1, Some(1)), handoff(3, 1)];
+        let receipts: Receipts<'_> = moved.iter().collect();
+        assert!(receipts.of(&id(3)).owner.is_none(), "a version for another receiver is another handoff");
+    }
+
+    #[test]
+    fn who_ends_gives_it_up() {
+        let released = |n: u64, by: u32| {
+            let accept = Accept { released: true, ..Accept::new(id(1)) };
+            Record { envelope: envelope(n, by), body: Body::Accept(accept) }
+        };
+        let all = [handoff(1, 1), accept(2, 2, 1, None), released(3, 2)];
+        assert_eq!(held(&all), (None, vec![]));
+        let next = [&all[..], &[accept(4, 3, 1, None)]].concat();
+        assert_eq!(held(&next), (Some(session(3)), vec![]));
+        let both = [handoff(1, 1), accept(2, 2, 1, None), accept(3, 3, 1, None), yields(4, 2, 3), released(5, 3)];
+        assert_eq!(held(&both), (Some(session(2)), vec![]), "who yielded had it first");
+    }
+
+    #[test]
     fn all_versions_of_a_handoff_are_taken_up_at_once() {
         let newer = handoff(5, 1);
         let all = [handoff(1, 1), accept(2, 2, 1, None), newer];
         let receipts: Receipts<'_> = all.iter().collect();
-        let holder = receipts.of(&id(5)).holder.and_then(|claim| claim.session().cloned());
+        let holder = receipts.of(&id(5)).owner.and_then(|claim| claim.session().cloned());
         assert_eq!(holder, Some(session(2)));
     }
 }

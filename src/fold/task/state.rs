@@ -131,6 +131,11 @@ impl TaskState {
     }
 }
 
+/// Whether it hands the task to a named receiver.
+fn is_for_another(step: &TaskEvent) -> bool {
+    matches!(&step.action, TaskAction::Handoff(handoff, _) if handoff.kind == "epistemic" && handoff.to.is_some())
+}
+
 fn is_routed(step: &TaskEvent) -> bool {
     matches!(&step.action, TaskAction::Handoff(handoff, _) if handoff.route.is_some())
 }
@@ -217,7 +222,7 @@ pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
             status = TaskStatus::Open;
         }
         let works = ["initialization", "progress", "error_recovery"].iter().any(|kind| is_kind(step, kind));
-        let works = works || is_routed(step);
+        let works = works || is_routed(step) || is_for_another(step);
         status = match (status, decision) {
             (_, Some(Verdict::Escalate)) => {
                 escalated.push(at);

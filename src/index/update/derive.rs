@@ -85,12 +85,15 @@ fn derive(
         _ => None,
     });
     let handoffs = own().filter(|record| matches!(record.body, Body::Handoff(_)));
-    let receipts: Receipts<'_> = all().collect();
+    let groups = all().collect::<Receipts<'_>>().grouped();
     let waiting = own().filter_map(|record| {
         let (Body::Handoff(handoff), id) = (&record.body, &record.envelope.id) else { return None };
-        let to = handoff.to.clone()?;
-        let waits = !superseded.contains(id) && receipts.of(id).holder.is_none();
-        Some((id.clone(), Some(to).filter(|_| waits)))
+        if handoff.to.is_none() && handoff.route.is_none() {
+            return None;
+        }
+        let claims = groups.of(id);
+        let waits = !superseded.contains(id) && claims.owner.is_none();
+        Some((id.clone(), claims.to.filter(|_| waits).map(str::to_owned)))
     });
     Ok(Some(DerivedSession {
         newest: own().next_back().map(|record| record.envelope.id.clone()),

@@ -464,7 +464,7 @@ pub fn answer(outcome: &HandoffOutcome, terminal: &mut Templates) -> Result<Answ
             false => "This is a dry run: nothing is stored.",
         };
         let receiver = receiver(outcome.handoff().filter(|handoff| handoff.route.is_some()));
-        let answer = if receiver.is_empty() { answer } else { answer.say(format!("It would be{receiver}.")) };
+        let answer = if receiver.is_empty() { answer } else { answer.say(format!("It would be stored{receiver}.")) };
         answer.say(why)
     };
     answer = hint_missing(answer, outcome, "");
@@ -481,11 +481,11 @@ fn receiver(handoff: Option<&Handoff>) -> String {
     match &handoff.route {
         None => to.unwrap_or_default(),
         Some(Route { rule, escalated: false, .. }) => {
-            format!("{}, by the rule {}", to.unwrap_or_default(), safe::words(rule))
+            format!("{}, by rule '{}'", to.unwrap_or_default(), safe::words(rule))
         }
         Some(Route { rule, .. }) => {
             let to = to.unwrap_or_else(|| " for a person".to_owned());
-            format!("{to}, as the rule {} allows no more rounds", safe::words(rule))
+            format!("{to}, escalated: rule '{}' reached its rounds", safe::words(rule))
         }
     }
 }

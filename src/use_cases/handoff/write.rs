@@ -7,6 +7,7 @@ use crate::context::stored::StoreReport;
 use crate::context::{CommandContext, WorkingSession, paths};
 use crate::fold::handoff_report::HandoffInput;
 use crate::use_cases::collect::{self, CollectRequest};
+use crate::use_cases::handoff::build::stage::Stage;
 use crate::use_cases::handoff::build::uncommitted::WorkTreeState;
 use crate::use_cases::handoff::build::{HandoffParts, compose, draft, revise, since_last, uncommitted, work};
 use crate::use_cases::handoff::check::missing::missing_parts;
@@ -77,10 +78,9 @@ pub type Editor<'e> = &'e dyn Fn(&str) -> Result<Option<String>>;
 /// check is not stored.
 pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Editor<'_>) -> Result<HandoffOutcome> {
     check(context, &request.input)?;
-    // decisions that depend on the handoffs of a task are made one at a time
     let is_managed = request.managed.kind.is_some() || request.managed.document.is_some();
-    let decides = is_managed || request.managed.task_id.is_some() || request.regenerate.is_some();
-    let turn = (decides && !request.dry_run).then(|| context.store.read_decide_write_lock());
+    // decisions that depend on the handoffs of a task, and claims, are made one at a time
+    let turn = (!request.dry_run && !request.edit).then(|| context.store.read_decide_write_lock());
     let revision = request.regenerate.as_deref().map(|name| revise::prepare(context, name)).transpose()?;
     let managed = match &revision {
         Some(revision) => revision.managed(context, &mut request.managed)?,
@@ -232,12 +232,16 @@ pub fn write(
     let (work, warnings, work_tree) = work(context, &records, content.since.as_ref(), status);
     let mut handoff = compose(context, session, &records, work, input, &mut content)?;
     refuse_empty(&handoff, session, &content)?;
+    if let Some(claim) = content.stage.as_ref().and_then(Stage::claim) {
+        stored.append(context.store(session, vec![claim], FlushTiming::Later)?.1);
+    }
     stored.warnings.extend(all_warnings(context, session, &content, &artifacts, &handoff, warnings)?);
     let doubtful: Vec<String> = handoff.named_artifacts.iter().chain(&records.touched_files).cloned().collect();
     handoff.uncommitted = uncommitted::uncommitted_files(context, &handoff, &doubtful, &work_tree);
     let missing = missing_parts(&handoff);
     let has_no_commit = handoff.commits.is_empty();
     let mut superseded = superseded_by(&scan, &handoff, &session.id);
+    stored.warnings.extend(replaced(&scan, &superseded, &handoff));
     if let Some(revision) = &content.revision
         && superseded.iter().all(|(id, _)| *id != revision.envelope.id)
     {
@@ -272,7 +276,9 @@ fn all_warnings(
 
 /// Refuses an empty handoff, except the context of a session that is continued.
 fn refuse_empty(handoff: &Handoff, session: &WorkingSession, content: &HandoffParts) -> Result<()> {
-    if Substance::of(handoff) > Substance::Nothing || content.automatic && handoff.payload.is_some() {
+    let is_composed = content.automatic && handoff.payload.is_some();
+    // a task goes on also without a word
+    if Substance::of(handoff) > Substance::Nothing || is_composed || handoff.continues.is_some() {
         return Ok(());
     }
     let cause = match &content.since {
@@ -283,6 +289,18 @@ fn refuse_empty(handoff: &Handoff, session: &WorkingSession, content: &HandoffPa
         .reason("it has no claim, commit or assessment, and no text was given for the handoff")
         .suggest("Log work, findings or next steps first.")
         .command(empirica("handoff").option("--next", blank("<what to do next>"))))
+}
+
+/// A warning for each handoff to another receiver that this one replaces.
+fn replaced(scan: &Scan, superseded: &[(Id, BTreeSet<Oid>)], new: &Handoff) -> Vec<String> {
+    let earlier = superseded.iter().filter_map(|(id, _)| match &scan.get(id)?.record.body {
+        Body::Handoff(earlier) if earlier.to.is_some() && earlier.to != new.to => {
+            let to = earlier.to.as_deref().unwrap_or_default();
+            Some(format!("the handoff replaces {} for {to}; use another --task-id for work beside it", id.short()))
+        }
+        _ => None,
+    });
+    earlier.collect()
 }
 
 /// The earlier handoffs of the stage that a new one supersedes, with their commits: those without more substance. A managed

@@ -9,6 +9,7 @@ use crate::context::names::NamedObject;
 use crate::context::own_session::OwnSession;
 use crate::context::records::{gather, nothing_of};
 use crate::context::stored::StoreReport;
+use crate::context::tasks::inbox::{ClaimedHandoff, claimed};
 use crate::context::{CommandContext, WorkingSession, active, handoffs, names, session, tasks};
 use crate::fold::handoff_report::HandoffInput;
 use crate::fold::session_records::SessionRecords;
@@ -17,10 +18,10 @@ use crate::render::format::{duration, seconds_between};
 use crate::use_cases::handoff;
 use crate::use_cases::handoff::build::HandoffParts;
 use crate::use_cases::handoff::managed::CheckedHandoff;
-use crate::use_cases::task::inbox::Handed;
+use crate::use_cases::task::inbox::WaitingHandoff;
 use empirica_notes::error::{Error, Kind, Result, empirica, option, text};
 use empirica_notes::model::session::{Session, SessionEnd, SessionStart};
-use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
+use empirica_notes::model::{Accept, Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::FlushTiming;
 use empirica_transcripts::model::Agent;
 
@@ -71,8 +72,8 @@ pub struct StartOutcome {
     /// With `--from`: the session it continues.
     #[serde(rename = "from")]
     pub continues: Option<Continuation>,
-    /// The handoffs for its agent that no session took up, oldest first; at most 10.
-    pub inbox: Vec<Handed>,
+    /// The handoffs for its agent that no session claimed, oldest first; at most 10.
+    pub inbox: Vec<WaitingHandoff>,
     /// How many they are.
     pub total_waiting: usize,
     /// The sessions that were active in this worktree before.
@@ -165,6 +166,9 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     };
     let (record, mut stored) = session::begin(context, &session, body, request.by_hook)?;
     stored.prepend(first);
+    if let Some(continued) = &continues {
+        stored.append(handoff::receive::accept::claim(context, &session, &continued.handoff_id)?);
+    }
     let started_at = record.as_ref().map(|record| record.envelope.at.clone()).unwrap_or_default();
     let task = record.and_then(|record| match record.body {
         Body::SessionStart(start) => start.task,
@@ -193,13 +197,13 @@ fn inbox(
     ai: &str,
     own: &SessionId,
     request: &StartRequest,
-) -> Result<(Vec<Handed>, usize)> {
+) -> Result<(Vec<WaitingHandoff>, usize)> {
     if request.by_hook {
         return Ok((Vec::new(), 0));
     }
     let (waiting, total) = tasks::inbox::unasked(context, ai, Some(own))?;
     let now = context.store.now().to_rfc3339();
-    Ok((waiting.iter().take(LISTED).map(|listed| Handed::new(listed, &now)).collect(), total))
+    Ok((waiting.iter().take(LISTED).map(|listed| WaitingHandoff::new(listed, &now)).collect(), total))
 }
 
 /// Resolves the session or handoff to continue. If the session has no handoff, a context handoff is written in it.
@@ -334,9 +338,12 @@ pub fn end_session(
             .suggest("Start a new one for new work.")
             .command(names::start_command(Some(&session.ai))));
     }
-    let (records, stored) = context.store(&session, vec![Body::SessionEnd(SessionEnd { reason })], FlushTiming::Now)?;
+    let (mut bodies, released) = released(context, &session.id)?;
+    bodies.push(Body::SessionEnd(SessionEnd { reason }));
+    let (records, mut stored) = context.store(&session, bodies, FlushTiming::Now)?;
+    stored.warnings.extend(released);
     active::end(context, &session.id);
-    let ended_at = records.first().map(|record| record.envelope.at.clone()).unwrap_or_default();
+    let ended_at = records.last().map(|record| record.envelope.at.clone()).unwrap_or_default();
     let duration_seconds = seconds_between(&session_records.session.started_at, &ended_at);
     Ok(EndOutcome {
         duration: duration(duration_seconds),
@@ -348,6 +355,19 @@ pub fn end_session(
         has_entries: !session_records.entry_ids.is_empty(),
         stored,
     })
+}
+
+/// What gives up the handoffs that a session owns and has not handed on, so that they wait again; and a text for each.
+fn released(context: &CommandContext<'_>, session: &SessionId) -> Result<(Vec<Body>, Vec<String>)> {
+    let (mut bodies, mut texts) = (Vec::new(), Vec::new());
+    for ClaimedHandoff { listed, .. } in claimed(context, session)?.into_iter().filter(|one| one.lost.is_none()) {
+        let id = listed.envelope.id;
+        let to = listed.handoff.to.map(|to| format!(" for {to}")).unwrap_or_default();
+        texts.push(format!("handoff {} waits{to} again: the session ended without handing it on", id.short()));
+        let concerns = listed.envelope.session.into_iter().collect();
+        bodies.push(Body::Accept(Accept { released: true, concerns, ..Accept::new(id) }));
+    }
+    Ok((bodies, texts))
 }
 
 /// The sessions stored here, newest first.

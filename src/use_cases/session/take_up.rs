@@ -38,6 +38,9 @@ pub struct TakenUp {
     brief: Option<(ResumeOutcome, Detail, Option<usize>)>,
 }
 
+/// The least budget that is believed, as of a rule.
+const LEAST: usize = 250;
+
 /// Accepts the handoff, and reads it if a rule handed it on.
 pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<TakenUp> {
     let accepted = accept::run(context, request)?;
@@ -52,7 +55,7 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Taken
                     signers(context, &listed.iter().map(|one| one.record()).collect::<Vec<_>>())?.into_values().next();
                 let outcome = ResumeOutcome { sessions: vec![resumed], assessed_since: None, ai: None, warnings };
                 let detail = detail.as_deref().and_then(Detail::parse).unwrap_or(Detail::Summary);
-                Some((outcome, detail, budget.map(|budget| budget as usize)))
+                Some((outcome, detail, budget.map(|budget| (budget as usize).max(LEAST))))
             }
             _ => None,
         },

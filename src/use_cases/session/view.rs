@@ -53,7 +53,7 @@ pub fn started(outcome: &StartOutcome) -> Answer {
     }
     if outcome.total_waiting > 0 {
         let waiting = format::count(outcome.total_waiting, "handoff");
-        answer = answer.say(format!("For {}: {waiting}, taken up by nobody.", safe::line(&outcome.ai_id)));
+        answer = answer.say(format!("Waiting for {}: {waiting}.", safe::line(&outcome.ai_id)));
         answer = answer.hint(empirica("inbox"));
     }
     if outcome.others.iter().any(|other| other.ai != outcome.ai_id) {

@@ -89,7 +89,7 @@ fn sync(
         shown: false,
         deadline: Some(began + time),
     };
-    let sync = RemoteSyncRun { store, target: &target, options, policy, allow_secret: false, only_redactions: false };
+    let sync = RemoteSyncRun { context, target: &target, options, policy, allow_secret: false, only_redactions: false };
     sync.run(warnings, &mut |message| messages.push(message.to_owned())).map(Some)
 }
 

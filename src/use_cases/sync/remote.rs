@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use crate::context::CommandContext;
 use crate::use_cases::sync::exchange::{RefStatus, RefSync, RemoteSync, Transfer};
 use crate::use_cases::sync::policy::SyncPolicy;
 use crate::use_cases::sync::yielding::yield_claims;
@@ -12,7 +13,7 @@ use empirica_notes::git::Oid;
 use empirica_notes::git::remotes::transfer::{Pushed, TransferOptions};
 use empirica_notes::git::remotes::{RemoteTarget, is_partial, transfer};
 use empirica_notes::model::Namespace;
-use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, Store, TransferLines, data_ref, pause};
+use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, TransferLines, data_ref, pause};
 
 /// Most attempts while the remote keeps changing.
 const ROUNDS: u32 = 12;
@@ -20,7 +21,7 @@ const ROUNDS: u32 = 12;
 const MAX_STALE_REJECTIONS: u32 = 3;
 
 pub struct RemoteSyncRun<'t, 's> {
-    pub store: &'t Store<'s>,
+    pub context: &'t CommandContext<'s>,
     pub target: &'t RemoteTarget,
     pub options: TransferOptions,
     pub policy: SyncPolicy,
@@ -38,7 +39,7 @@ impl RemoteSyncRun<'_, '_> {
         let (refs, _) = self.fetch()?;
         let (mut incoming, mut outgoing) = (TransferByRef::new(), TransferByRef::new());
         for compared in &refs {
-            let (received, unsent) = self.store.remotes().lines_to_transfer(compared)?;
+            let (received, unsent) = self.context.store.remotes().lines_to_transfer(compared)?;
             incoming.insert(compared.name.clone(), received);
             outgoing.insert(compared.name.clone(), unsent);
         }
@@ -56,15 +57,15 @@ impl RemoteSyncRun<'_, '_> {
 
     /// Fetches, and compares our refs with the remote's. Ensures that all objects for the merge are present.
     fn fetch(&self) -> Result<(Vec<RefComparison>, BTreeSet<String>)> {
-        let repo = self.store.repo();
+        let repo = self.context.store.repo();
         let fetch = |whole| -> Result<(Vec<RefComparison>, BTreeSet<String>)> {
             let fetched = transfer::fetch(repo, self.target, &self.options, whole)?;
-            Ok((self.store.remotes().compare_refs(&self.target.tracking, Some(&fetched))?, fetched))
+            Ok((self.context.store.remotes().compare_refs(&self.target.tracking, Some(&fetched))?, fetched))
         };
         let differs = |compared: &RefComparison| !compared.equal && compared.theirs.is_some();
         let found = fetch(false);
         let lacks = |found: &Result<(Vec<RefComparison>, BTreeSet<String>)>| match found {
-            Ok((refs, _)) => refs.iter().any(|s| differs(s) && !self.store.remotes().is_whole(s)),
+            Ok((refs, _)) => refs.iter().any(|s| differs(s) && !self.context.store.remotes().is_whole(s)),
             // a tree is missing
             Err(error) => error.kind() == empirica_notes::error::Kind::Storage,
         };
@@ -75,7 +76,7 @@ impl RemoteSyncRun<'_, '_> {
     /// reach redacted records.
     pub fn run(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
         let synced = self.run_once(warnings, say);
-        let unredacted = self.store.redaction().forget_tracking(&self.target.tracking);
+        let unredacted = self.context.store.redaction().forget_tracking(&self.target.tracking);
         let mut synced = synced?;
         synced.unredacted = unredacted?;
         for name in &synced.unredacted {
@@ -85,7 +86,7 @@ impl RemoteSyncRun<'_, '_> {
     }
 
     fn run_once(&self, warnings: &mut Vec<String>, say: &mut dyn FnMut(&str)) -> Result<RemoteSync> {
-        let store = self.store;
+        let store = &self.context.store;
         let (mut incoming, mut sent) = (TransferByRef::new(), TransferByRef::new());
         let mut first = false;
         let mut refused: BTreeMap<String, String> = BTreeMap::new();
@@ -106,10 +107,12 @@ impl RemoteSyncRun<'_, '_> {
                 warnings.extend(store.remotes().unite(&refs, allowed)?);
             }
             let handoffs = data_ref(Namespace::Handoffs);
-            if let (Some(received), Some(unsent)) = (incoming.get(&handoffs), outgoing.get(&handoffs))
-                && allowed(&handoffs)
-            {
-                yield_claims(store, received, unsent)?;
+            if let Some(unsent) = outgoing.get(&handoffs).filter(|_| allowed(&handoffs)) {
+                match yield_claims(self.context, unsent) {
+                    Ok(yielded) => warnings.extend(yielded),
+                    // the least id decides then
+                    Err(error) => warnings.push(format!("cannot compare claims: {}", error.in_one_line())),
+                }
             }
             fault::step("sync: united");
             let mut refs = store.remotes().compare_refs(&self.target.tracking, Some(&fetched))?;
@@ -199,7 +202,7 @@ impl RemoteSyncRun<'_, '_> {
     ) -> Result<BTreeSet<String>> {
         let mut held = BTreeSet::new();
         for compared in refs.iter().filter(|compared| !compared.equal && self.policy.allows(&compared.name)) {
-            let found = self.store.secret_scan().to_send(compared)?;
+            let found = self.context.store.secret_scan().to_send(compared)?;
             if self.allow_secret {
                 for leak in &found {
                     let warning = format!("{} holds a secret (rule {}) and was sent", leak.location(), leak.rule);
@@ -273,7 +276,7 @@ impl RemoteSyncRun<'_, '_> {
         secret: Option<Leak>,
     ) -> Result<RemoteSync> {
         let words = refused.iter().next();
-        self.store.server(&self.target.push).set_refusal(words.map(|(_, words)| words.as_str()));
+        self.context.store.server(&self.target.push).set_refusal(words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
             let error =
                 Error::refused(format!("cannot push {name}: {} rejected it", self.target.name)).reason(words.clone());

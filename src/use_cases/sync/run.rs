@@ -71,7 +71,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
             ..Default::default()
         };
         let sync = RemoteSyncRun {
-            store,
+            context,
             target: &target,
             options,
             policy,
@@ -88,9 +88,11 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
     }
     if !request.dry_run {
         outcome.warnings.extend(store.reconcile());
+        let told = outcome.warnings.clone();
         if outcome.remotes.iter().any(|remote| remote.incoming.records > 0) {
             quoted::complete(context)?;
-            outcome.warnings.extend(tasks::inbox::lost(context, &active::load(context)?)?);
+            let lost = tasks::inbox::lost(context, &active::load(context)?)?;
+            outcome.warnings.extend(lost.into_iter().filter(|text| !told.contains(text)));
         }
     }
     failed.map_or(Ok(outcome), Err)
@@ -103,14 +105,14 @@ pub fn receive(
     most: Duration,
     warnings: &mut Vec<String>,
 ) -> Vec<(String, Result<RemoteSync>)> {
-    let (store, time) = (&context.store, before_push::time_limit(context.repo, warnings).min(most));
+    let time = before_push::time_limit(context.repo, warnings).min(most);
     let mut fetch = |name: &str, shown: &str| {
         let target = RemoteTarget { name: shown.to_owned(), ..remotes::target(context.repo, name)? };
         let deadline = Some(Instant::now() + time);
         let options =
             TransferOptions { in_hook: true, plain_ssh: before_push::has_plain_ssh(context), shown: false, deadline };
         let policy = SyncPolicy::Nothing;
-        RemoteSyncRun { store, target: &target, options, policy, allow_secret: false, only_redactions: false }
+        RemoteSyncRun { context, target: &target, options, policy, allow_secret: false, only_redactions: false }
             .run(warnings, &mut |_| {})
     };
     let named = names.into_iter().map(|name| {

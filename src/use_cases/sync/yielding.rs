@@ -1,46 +1,60 @@
 //! Claims that reached the remote first: a session whose claim did not leaves the handoff to the other.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use crate::context::{CommandContext, tasks};
+use crate::fold::task::claims::Receipts;
 use empirica_notes::error::Result;
 use empirica_notes::format::record::decode;
 use empirica_notes::model::{Accept, Body, Id, Record};
-use empirica_notes::store::{FlushTiming, Store, TransferLines};
+use empirica_notes::store::{FlushTiming, TransferLines};
 
 /// Yields each claim of this clone that the remote lacks to one of another session that it has: who was first there may rely on it.
-pub fn yield_claims(store: &Store<'_>, received: &TransferLines, unsent: &TransferLines) -> Result<()> {
-    let (theirs, ours) = (accepts(received), accepts(unsent));
-    let mut out = Vec::new();
-    for (own, accept) in ours.values().filter(|(record, accept)| store.made(&record.envelope.id) && is_claim(accept)) {
-        let Some(session) = &own.envelope.session else { continue };
-        let first = theirs.values().find(|(other, claim)| {
-            claim.of == accept.of && is_claim(claim) && other.envelope.session.as_ref() != Some(session)
-        });
-        let Some((first, _)) = first else { continue };
-        let knows = |other: &Accept| other.of == accept.of && other.yields_to.as_ref() == Some(&first.envelope.id);
-        if ours.values().any(|(other, said)| other.envelope.session.as_ref() == Some(session) && knows(said)) {
+/// Returns a warning for each.
+pub fn yield_claims(context: &CommandContext<'_>, unsent: &TransferLines) -> Result<Vec<String>> {
+    let unsent: Vec<Record> = unsent.lines.iter().filter_map(|line| decode(&line.bytes)).collect();
+    let ids: BTreeSet<&Id> = unsent.iter().map(|record| &record.envelope.id).collect();
+    let (mut out, mut warnings) = (Vec::new(), Vec::new());
+    for own in unsent.iter().filter(|record| context.store.made(&record.envelope.id)) {
+        let (Body::Accept(accept), Some(session)) = (&own.body, &own.envelope.session) else { continue };
+        if !is_claim(accept) {
             continue;
         }
+        let index = context.index()?;
+        let found = index.ids([&accept.of])?;
+        let handoff = found.get(&accept.of).and_then(|entry| match &entry.record.body {
+            Body::Handoff(handoff) => Some(handoff),
+            _ => None,
+        });
+        let Some(handoff) = handoff else { continue };
+        let scan = tasks::receipts(context, &accept.of, handoff)?;
+        let groups = scan.records().collect::<Receipts<'_>>().grouped();
+        let claims = groups.of(&accept.of);
+        let all = || claims.owner.iter().chain(&claims.rivals);
+        // it yielded before, or has it by taking it over
+        if !all().any(|claim| claim.session() == Some(session)) || accept.takes_over.is_some() {
+            continue;
+        }
+        let yielded = scan.records().any(|record| match &record.body {
+            Body::Accept(said) => {
+                said.yields_to.is_some() && said.of == accept.of && record.envelope.session.as_ref() == Some(session)
+            }
+            _ => false,
+        });
+        let first = all().find(|claim| claim.session() != Some(session) && !ids.contains(&claim.envelope.id));
+        let Some(first) = first.filter(|_| !yielded) else { continue };
         let concerns = accept.concerns.clone();
         let body = Accept { yields_to: Some(first.envelope.id.clone()), concerns, ..Accept::new(accept.of.clone()) };
-        out.push(store.writer().new_record(session, &own.envelope.ai, Body::Accept(body)));
+        out.push(context.store.writer().new_record(session, &own.envelope.ai, Body::Accept(body)));
+        let owned = tasks::inbox::owned(&accept.of, first.envelope);
+        warnings.push(format!("{}, session {}: {owned}; stop work on it", own.envelope.ai, session.short()));
     }
     if !out.is_empty() {
-        store.writer().append(out, FlushTiming::Now)?;
+        context.store.writer().append(out, FlushTiming::Now)?;
     }
-    Ok(())
+    Ok(warnings)
 }
 
 fn is_claim(accept: &Accept) -> bool {
-    accept.resolution.is_none() && accept.yields_to.is_none()
-}
-
-/// The acknowledgements among lines, in order of their ids.
-fn accepts(transfer: &TransferLines) -> BTreeMap<Id, (Record, Accept)> {
-    let records = transfer.lines.iter().filter_map(|line| decode(&line.bytes));
-    let accepts = records.filter_map(|record| match &record.body {
-        Body::Accept(accept) => Some((record.envelope.id.clone(), (record.clone(), accept.clone()))),
-        _ => None,
-    });
-    accepts.collect()
+    accept.resolution.is_none() && accept.yields_to.is_none() && !accept.released
 }

@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::fold::task::chain::Link;
+use crate::fold::task::claims::Claim;
 use crate::render::format::duration;
 use crate::render::{format, safe};
 use empirica_notes::model::handoff::Route;
 use empirica_notes::model::{Id, SessionId, Verdict};
 
-/// A stage of a task: a handoff, who took it up, and how long that took.
+/// A stage of a task: a handoff, who owns it, and how long that took.
 #[derive(Serialize, JsonSchema)]
 pub struct LinkView<'a> {
     /// The handoff.
@@ -24,22 +25,38 @@ pub struct LinkView<'a> {
     decision: Option<Verdict>,
     /// When it was handed over.
     handed_at: &'a str,
-    /// The agent that took it up; null while nobody did.
-    taken_by: Option<&'a str>,
-    /// Its session.
-    session_id: Option<&'a SessionId>,
-    /// When.
-    taken_at: Option<&'a str>,
-    /// The sessions that took it up later, without knowing of the first.
-    also_taken_by: Vec<&'a SessionId>,
+    /// Who owns it; null while nobody claimed it.
+    owner: Option<ClaimView<'a>>,
+    /// Others that claimed it, without knowing of the owner.
+    rivals: Vec<ClaimView<'a>>,
+    /// The last decision of its owner about it.
+    verdict: Option<Verdict>,
     /// The handoff, or the acknowledgement that completed the task, that ended its work; null while it is at work.
     ended_by: Option<&'a Id>,
-    /// From the handoff until it was taken up, else until now, in seconds.
+    /// From the handoff until it was claimed, else until now, in seconds.
     waited_seconds: u64,
-    /// From then until its work ended, else until now, in seconds; null while nobody took it up.
+    /// From then until its work ended, else until now, in seconds; null while nobody claimed it.
     worked_seconds: Option<u64>,
     /// Whether the task waits for it, or for its work.
     is_open: bool,
+}
+
+/// A claim.
+#[derive(Serialize, JsonSchema)]
+struct ClaimView<'a> {
+    /// The agent.
+    ai_id: &'a str,
+    /// Its session.
+    session_id: Option<&'a SessionId>,
+    /// When.
+    claimed_at: &'a str,
+}
+
+impl<'a> From<&Claim<'a>> for ClaimView<'a> {
+    fn from(claim: &Claim<'a>) -> Self {
+        let envelope = claim.envelope;
+        ClaimView { ai_id: &envelope.ai, session_id: envelope.session.as_ref(), claimed_at: &envelope.at }
+    }
 }
 
 impl<'a> From<&Link<'a>> for LinkView<'a> {
@@ -51,10 +68,9 @@ impl<'a> From<&Link<'a>> for LinkView<'a> {
             route: link.handoff.route.as_ref(),
             decision: link.decision,
             handed_at: &link.envelope.at,
-            taken_by: link.claim.map(|claim| claim.envelope.ai.as_str()),
-            session_id: link.claim.and_then(|claim| claim.session()),
-            taken_at: link.claim.map(|claim| claim.envelope.at.as_str()),
-            also_taken_by: link.beaten.iter().filter_map(|claim| claim.session()).collect(),
+            owner: link.owner.as_ref().map(ClaimView::from),
+            rivals: link.rivals.iter().map(ClaimView::from).collect(),
+            verdict: link.verdict,
             ended_by: link.ended.map(|step| &step.envelope.id),
             waited_seconds: link.waited,
             worked_seconds: link.worked,
@@ -63,57 +79,58 @@ impl<'a> From<&Link<'a>> for LinkView<'a> {
     }
 }
 
-/// The agents of a chain, with arrows: `lead → tester → validator`.
-pub fn way(chain: &[Link<'_>]) -> String {
+/// The agents of a chain, with arrows: `lead → tester → validator`; where another agent hands on, the way begins anew.
+pub fn path(chain: &[Link<'_>]) -> String {
     let mut out = String::new();
-    let mut last: Option<&str> = None;
+    let mut last: Option<String> = None;
     for link in chain {
-        if last != Some(link.envelope.ai.as_str()) {
-            let gap = if out.is_empty() { "" } else { ", " };
-            out.push_str(&format!("{gap}{}", safe::words(&link.envelope.ai)));
+        let from = safe::words(&link.envelope.ai);
+        if last.as_ref() != Some(&from) {
+            let gap = if out.is_empty() { "" } else { "; " };
+            out.push_str(&format!("{gap}{from}"));
         }
         let next = receiver(link);
-        out.push_str(&format!(" → {}", next.map_or_else(|| "?".to_owned(), safe::words)));
-        last = next;
+        out.push_str(&format!(" → {next}"));
+        last = Some(next);
     }
     out
 }
 
-/// Who has a handoff, else its receiver.
-pub fn receiver<'a>(link: &Link<'a>) -> Option<&'a str> {
-    link.claim.map(|claim| claim.envelope.ai.as_str()).or(link.handoff.to.as_deref())
+/// Who has a handoff, else whom it is for.
+pub fn receiver(link: &Link<'_>) -> String {
+    match link.receiver() {
+        Some(ai) => safe::words(ai),
+        None if link.is_escalated || link.handoff.route.is_some() => "a person".to_owned(),
+        None => "anyone".to_owned(),
+    }
 }
 
 /// What became of a handoff, in words: how long it waited, and who worked how long.
 pub fn times(link: &Link<'_>) -> String {
-    let waited = duration(link.waited);
-    match (&link.claim, link.worked) {
-        (Some(claim), Some(worked)) => {
-            let (by, worked) = (safe::words(&claim.envelope.ai), duration(worked));
-            let works =
-                if link.is_open { format!("{by} has worked for {worked}") } else { format!("{by} worked {worked}") };
-            let lost = match link.beaten.len() {
+    let (waited, by) = (duration(link.waited), receiver(link));
+    let verdict = link.verdict.map(|verdict| format!(", {by} decided {}", verdict.name())).unwrap_or_default();
+    match link.worked.map(duration) {
+        Some(worked) => {
+            let works = if link.is_open { "has worked for" } else { "worked" };
+            let before = link.taken_over_from.map(|claim| safe::words(&claim.envelope.ai));
+            let before = before.map(|ai| format!(" (taken over from {ai})")).unwrap_or_default();
+            let rivals = match link.rivals.len() {
                 0 => String::new(),
-                n => format!("; {} took it up, too", format::count(n, "session")),
+                n => format!("; also claimed by {}", format::count(n, "session")),
             };
-            format!("waited {waited}, {works}{lost}")
+            format!("waited {waited}, {by} {works} {worked}{before}{verdict}{rivals}")
         }
-        _ if link.is_open => format!("has waited {waited}"),
-        _ if link.ended.is_some() => format!("handed on after {waited}"),
-        _ => format!("waited {waited}, taken up by nobody"),
+        None if link.is_open => format!("has waited {waited}"),
+        None if link.ended.is_some() => format!("{by} handed on after {waited}, without a claim"),
+        None => format!("waited {waited}, never claimed"),
     }
 }
 
 /// A stage on a line.
 pub fn line(number: usize, link: &Link<'_>) -> String {
     let route = link.handoff.route.as_ref();
-    let rule = route.map(|route| format!(" (rule {})", safe::words(&route.rule))).unwrap_or_default();
-    let to = match (receiver(link), route) {
-        (Some(to), _) => safe::words(to),
-        (None, Some(_)) => "a person".to_owned(),
-        (None, None) => "anyone".to_owned(),
-    };
+    let rule = route.map(|route| format!(" (rule '{}')", safe::words(&route.rule))).unwrap_or_default();
     let decision = link.decision.map(|decision| format!(", {}", decision.name())).unwrap_or_default();
     let (from, at) = (safe::words(&link.envelope.ai), format::date(&link.envelope.at));
-    format!("{number}. {at}  {from} → {to}{rule}{decision}: {}", times(link))
+    format!("{number}. {at}  {from} → {}{rule}{decision}: {}", receiver(link), times(link))
 }

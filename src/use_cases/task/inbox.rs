@@ -1,10 +1,10 @@
-//! What waits for an agent, and what its session took up.
+//! What waits for an agent, and what its sessions claimed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::handoffs::ListedHandoff;
-use crate::context::tasks::inbox::{Taken, not_yours, taken, waiting};
+use crate::context::tasks::inbox::{ClaimedHandoff, LostClaim, claimed, waiting, why_lost};
 use crate::context::{CommandContext, active};
 use crate::render::answer::Answer;
 use crate::render::format::{duration, seconds_between};
@@ -16,12 +16,12 @@ use empirica_notes::model::{Id, SessionId};
 #[derive(Debug)]
 pub struct Inbox {
     pub ai: String,
-    /// Handed to the agent, taken up by nobody; oldest first.
+    /// Handed to the agent, claimed by nobody; oldest first.
     pub waiting: Vec<ListedHandoff>,
     /// Number of such handoffs not listed.
     pub more: usize,
-    /// What its active sessions here took up and have not handed on; also what others took up first.
-    pub taken: Vec<Taken>,
+    /// What its active sessions here, or the named one, claimed and have not handed on; also what they lost. Each with its session.
+    pub claimed: Vec<(SessionId, ClaimedHandoff)>,
     pub now: String,
     pub warnings: Vec<String>,
 }
@@ -29,15 +29,24 @@ pub struct Inbox {
 /// Reads what is handed to the agent of `--ai`, else of the command.
 pub fn run(context: &CommandContext<'_>) -> Result<Inbox> {
     let warnings = context.store.reconcile();
-    let own = context.own_session()?;
+    let is_named = context.selection.session.is_some() || context.env.get("EMPIRICA_SESSION").is_some();
+    let own = match context.own_session() {
+        Err(error) if is_named => return Err(error),
+        // of several sessions of the agent
+        own => own.ok().flatten(),
+    };
     let ai = context.author(own.as_ref().map(|session| session.ai.as_str()));
     let (waiting, more) = waiting(context, &ai, own.as_ref().map(|session| &session.id))?;
+    let sessions: Vec<SessionId> = match own.filter(|_| is_named) {
+        Some(named) => vec![named.id],
+        None => active::load(context)?.into_iter().filter(|session| session.ai == ai).map(|one| one.id).collect(),
+    };
     let mut all = Vec::new();
-    for session in active::load(context)?.iter().filter(|session| session.ai == ai) {
-        all.extend(taken(context, &session.id)?);
+    for session in sessions {
+        all.extend(claimed(context, &session)?.into_iter().map(|claimed| (session.clone(), claimed)));
     }
     let now = context.store.now().to_rfc3339();
-    Ok(Inbox { ai, waiting, more, taken: all, now, warnings })
+    Ok(Inbox { ai, waiting, more, claimed: all, now, warnings })
 }
 
 /// What is handed to an agent.
@@ -45,11 +54,11 @@ pub fn run(context: &CommandContext<'_>) -> Result<Inbox> {
 pub struct InboxView<'a> {
     /// The agent.
     ai_id: &'a str,
-    /// Handed to it, taken up by nobody; oldest first.
-    waiting: Vec<Handed>,
-    /// What its active sessions here took up and have not handed on.
-    working: Vec<Handed>,
-    /// What they took up, but another session first; or what another took over.
+    /// Handed to it, claimed by nobody; oldest first.
+    waiting: Vec<WaitingHandoff>,
+    /// What its active sessions here, or the named one, claimed and have not handed on.
+    working: Vec<OwnedView<'a>>,
+    /// What they claimed, but do not own: another session was first or took it over, or the sender handed it to another agent.
     lost: Vec<LostView<'a>>,
     /// How many handoffs wait, with those not listed.
     total_waiting: usize,
@@ -57,54 +66,82 @@ pub struct InboxView<'a> {
 
 /// A handoff to a receiver.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "HandedView")]
-pub struct Handed {
+#[schemars(rename = "WaitingHandoffView")]
+pub struct WaitingHandoff {
     /// The handoff.
     handoff_id: Id,
     /// The agent that hands over.
     from: String,
-    /// Its session.
-    session_id: Option<SessionId>,
     /// When.
-    timestamp: String,
+    handed_at: String,
     /// The task.
     task_id: Option<String>,
     /// What it is about.
     task: String,
     /// The rule that names the receiver; null if the sender did.
     route: Option<Route>,
-    /// How long ago that was, in seconds.
-    waits_seconds: u64,
+    /// How long ago it was handed over, in seconds.
+    age_seconds: u64,
 }
 
-/// A handoff that another session has.
+/// A handoff that a session owns.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "HeldByOtherView")]
+#[schemars(rename = "OwnedHandoffView")]
+struct OwnedView<'a> {
+    #[serde(flatten)]
+    handoff: WaitingHandoff,
+    /// The session.
+    session_id: &'a SessionId,
+    /// When it claimed it.
+    claimed_at: &'a str,
+}
+
+/// A handoff that a session claimed and does not own.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LostHandoffView")]
 struct LostView<'a> {
     /// The handoff.
     handoff_id: &'a Id,
     /// The task.
     task_id: Option<&'a str>,
-    /// The agent that has it.
-    taken_by: &'a str,
-    /// Its session.
-    session_id: Option<&'a SessionId>,
+    /// The session.
+    session_id: &'a SessionId,
+    /// The agent that owns it; null if the sender handed it to another agent.
+    owner: Option<&'a str>,
+    /// The session that owns it.
+    owner_session_id: Option<&'a SessionId>,
     /// Since when.
-    timestamp: &'a str,
+    owner_claimed_at: Option<&'a str>,
 }
 
-impl Handed {
+impl WaitingHandoff {
     pub fn new(ListedHandoff { envelope, handoff }: &ListedHandoff, now: &str) -> Self {
-        Handed {
+        WaitingHandoff {
             handoff_id: envelope.id.clone(),
             from: envelope.ai.clone(),
-            session_id: envelope.session.clone(),
-            timestamp: envelope.at.clone(),
+            handed_at: envelope.at.clone(),
             task_id: handoff.task_id.clone(),
             task: handoff.task.clone(),
             route: handoff.route.clone(),
-            waits_seconds: seconds_between(&envelope.at, now),
+            age_seconds: seconds_between(&envelope.at, now),
         }
+    }
+}
+
+impl<'a> LostView<'a> {
+    fn new(session_id: &'a SessionId, claimed: &'a ClaimedHandoff) -> Option<Self> {
+        let by = match claimed.lost.as_ref()? {
+            LostClaim::Owned(by) => Some(by),
+            LostClaim::Replaced => None,
+        };
+        Some(LostView {
+            handoff_id: &claimed.listed.envelope.id,
+            task_id: claimed.listed.handoff.task_id.as_deref(),
+            session_id,
+            owner: by.map(|by| by.ai.as_str()),
+            owner_session_id: by.and_then(|by| by.session.as_ref()),
+            owner_claimed_at: by.map(|by| by.at.as_str()),
+        })
     }
 }
 
@@ -118,28 +155,25 @@ pub fn line(ListedHandoff { envelope, handoff }: &ListedHandoff, now: &str) -> S
     };
     let escalated = handoff.route.as_ref().is_some_and(|route| route.escalated);
     let escalated = if escalated { ", escalated" } else { "" };
-    let waits = duration(seconds_between(&envelope.at, now));
-    format!("{} of {}, {waits} ago{escalated}{task}", envelope.id.short(), safe::words(&envelope.ai))
+    let age = duration(seconds_between(&envelope.at, now));
+    format!("{} from {}, {age} ago{escalated}{task}", envelope.id.short(), safe::words(&envelope.ai))
 }
 
 pub fn answer(inbox: &Inbox) -> Answer {
-    let Inbox { ai, waiting, more, taken, now, .. } = inbox;
-    let (lost, working): (Vec<&Taken>, Vec<&Taken>) = taken.iter().partition(|taken| taken.lost_to.is_some());
-    let lost_view = lost.iter().filter_map(|taken| {
-        let other = taken.lost_to.as_ref()?;
-        Some(LostView {
-            handoff_id: &taken.handoff.envelope.id,
-            task_id: taken.handoff.handoff.task_id.as_deref(),
-            taken_by: &other.ai,
-            session_id: other.session.as_ref(),
-            timestamp: &other.at,
-        })
-    });
+    let Inbox { ai, waiting, more, claimed, now, .. } = inbox;
+    let owned = claimed.iter().filter(|(_, claimed)| claimed.lost.is_none());
     let document = InboxView {
         ai_id: ai,
-        waiting: waiting.iter().map(|listed| Handed::new(listed, now)).collect(),
-        working: working.iter().map(|taken| Handed::new(&taken.handoff, now)).collect(),
-        lost: lost_view.collect(),
+        waiting: waiting.iter().map(|listed| WaitingHandoff::new(listed, now)).collect(),
+        working: owned
+            .clone()
+            .map(|(session_id, claimed)| OwnedView {
+                handoff: WaitingHandoff::new(&claimed.listed, now),
+                session_id,
+                claimed_at: &claimed.claim.at,
+            })
+            .collect(),
+        lost: claimed.iter().filter_map(|(session, claimed)| LostView::new(session, claimed)).collect(),
         total_waiting: waiting.len() + more,
     };
     let mut text = String::new();
@@ -150,18 +184,23 @@ pub fn answer(inbox: &Inbox) -> Answer {
             text.push_str(&format!("{gap}{title}:\n{lines}"));
         }
     };
-    section(&format!("For {}", safe::words(ai)), waiting.iter().map(|listed| line(listed, now)).collect());
-    section("Taken up", working.iter().map(|taken| line(&taken.handoff, now)).collect());
-    let not_yours =
-        |taken: &&Taken| taken.lost_to.as_ref().map(|other| safe::line(&not_yours(&taken.handoff.envelope.id, other)));
-    section("Lost", lost.iter().filter_map(not_yours).collect());
+    section(&format!("Waiting for {}", safe::words(ai)), waiting.iter().map(|listed| line(listed, now)).collect());
+    let of = |session: &SessionId| format!("session {}", session.short());
+    let working =
+        |(session, claimed): &(SessionId, ClaimedHandoff)| format!("{} ({})", line(&claimed.listed, now), of(session));
+    section("Claimed", owned.map(working).collect());
+    let lost = |(session, claimed): &(SessionId, ClaimedHandoff)| {
+        let why = why_lost(&claimed.listed.envelope.id, claimed.lost.as_ref()?);
+        Some(format!("{}: {}", of(session), safe::line(&why)))
+    };
+    section("Lost", claimed.iter().filter_map(lost).collect());
     let mut answer = Answer::new(document).text(text).warn(inbox.warnings.clone()).paged();
     if *more > 0 {
         answer = answer.say(format!("{} not listed.", format::count(*more, "later handoff")));
     }
     match waiting.first() {
         Some(first) => answer.quoting().hint(empirica("accept").arg(first.envelope.id.short())),
-        None if taken.is_empty() => answer.say(format!("Nothing waits for {}.", safe::line(ai))),
+        None if claimed.is_empty() => answer.say(format!("Nothing waits for {}.", safe::line(ai))),
         None => answer.quoting(),
     }
 }

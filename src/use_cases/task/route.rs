@@ -3,16 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::context::tasks::routes;
+use crate::context::tasks::routes::Choice;
 use crate::context::{CommandContext, tasks};
 use crate::fold::route::lint::lint;
 use crate::fold::route::parse::Problem;
 use crate::fold::route::{Checked, FILE, Rule};
-use crate::fold::task::claims::Receipts;
 use crate::use_cases::handoff::build::{HandoffParts, draft};
 use crate::use_cases::handoff::managed::HandoffType;
 use crate::use_cases::handoff::receive::accept::named;
 use empirica_notes::error::{Error, Result, empirica};
-use empirica_notes::model::handoff::Route;
 use empirica_notes::model::{Body, Envelope, Handoff, Id};
 use empirica_transcripts::model::Agent;
 
@@ -39,10 +38,7 @@ pub struct RouteOutcome {
     pub task_id: Option<String>,
     /// All rules, in their order.
     pub rules: Vec<Explained>,
-    /// The receiver and the rule of the first match; the receiver is `None` if a person must decide.
-    pub chosen: Option<(Option<String>, Route)>,
-    /// How often that rule has handed on the task before, and how often it may.
-    pub rounds: Option<(usize, u32)>,
+    pub choice: Choice,
     /// The receiver that the sender named, which wins.
     pub named: Option<String>,
     pub warnings: Vec<String>,
@@ -55,8 +51,7 @@ fn types() -> [&'static str; 6] {
 /// Error: the team wrote no rules.
 fn no_rules() -> Error {
     Error::not_found(format!("cannot read {FILE}: the repository has no such file"))
-        .reason("a team that wants handoffs to find their receivers commits its rules there")
-        .suggest("Write rules; the manual page has an example.")
+        .suggest("Write rules, as in the example.")
         .command(empirica("help").arg("routes"))
 }
 
@@ -90,21 +85,12 @@ pub fn explain(context: &CommandContext<'_>, name: Option<&str>) -> Result<Route
         to: rule.to.text.clone(),
         conditions: rule.check(&facts),
     };
-    let rules = file.rules.rules.iter().map(explained).collect();
-    let versions = match (&envelope, &task) {
-        (Some(envelope), Some(task)) => task.steps.iter().collect::<Receipts<'_>>().versions(&envelope.id),
-        _ => BTreeSet::new(),
-    };
-    let first = file.rules.first(&facts);
-    let handed_on = first.map_or(0, |rule| routes::rounds(rule, task.as_ref(), &versions));
-    let named = handoff.to.clone().filter(|_| handoff.route.is_none());
     Ok(RouteOutcome {
         of: envelope.map(|envelope| envelope.id),
+        rules: file.rules.rules.iter().map(explained).collect(),
+        choice: routes::choose(&file.rules, &handoff, &ai, session.as_ref(), task.as_ref()),
+        named: handoff.to.filter(|_| handoff.route.is_none()),
         task_id: handoff.task_id,
-        rules,
-        chosen: first.map(|rule| routes::applied(rule, handed_on)),
-        rounds: first.and_then(|rule| Some((handed_on, rule.rounds?))),
-        named,
         warnings,
     })
 }

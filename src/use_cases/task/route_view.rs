@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context::tasks::routes::Choice;
 use crate::fold::route::parse::Problem;
 use crate::fold::route::{Checked, FILE};
 use crate::render::answer::Answer;
@@ -11,6 +12,7 @@ use crate::render::safe;
 use crate::use_cases::task::route::{Explained, RouteCheck, RouteOutcome};
 use empirica_notes::error::Error;
 use empirica_notes::model::Id;
+use empirica_notes::model::handoff::Route;
 
 /// Where a handoff goes by the rules.
 #[derive(Serialize, JsonSchema)]
@@ -22,8 +24,10 @@ pub struct RouteView<'a> {
     /// The receiver; null if no rule matches, or a person must decide.
     to: Option<&'a str>,
     /// The rule that names it; null if the sender did, or none matches.
-    rule: Option<&'a str>,
-    /// Whether the task went round as often as the rule allows.
+    route: Option<&'a Route>,
+    /// How often that rule handed on the task before; null if it has no limit.
+    rounds: Option<usize>,
+    /// Whether the task is escalated, by the rule or by another handoff, and waits for a person.
     escalated: bool,
     /// All rules, in their order; the first that matches counts.
     rules: Vec<RuleView<'a>>,
@@ -69,37 +73,44 @@ fn rule_view(rule: &Explained) -> RuleView<'_> {
     }
 }
 
-/// The answer of `route`; `explains` shows each rule.
+/// The answer of `route`; the text of one that `explains` has each rule.
 pub fn answer(outcome: &RouteOutcome, explains: bool) -> Answer {
-    let RouteOutcome { of, task_id, rules, chosen, rounds, named, .. } = outcome;
-    let by_rule = chosen.as_ref().filter(|_| named.is_none());
-    let to = named.as_deref().or(by_rule.and_then(|(to, _)| to.as_deref()));
+    let RouteOutcome { of, task_id, rules, choice, named, .. } = outcome;
+    let by_rule = match choice {
+        Choice::Rule { to, route, rounds } if named.is_none() => Some((to, route, rounds)),
+        _ => None,
+    };
+    let is_blocked = named.is_none() && matches!(choice, Choice::Escalated);
     let view = RouteView {
         handoff_id: of.as_ref(),
         task_id: task_id.as_deref(),
-        to,
-        rule: by_rule.map(|(_, route)| route.rule.as_str()),
-        escalated: by_rule.is_some_and(|(_, route)| route.escalated),
-        rules: if explains { rules.iter().map(rule_view).collect() } else { Vec::new() },
+        to: named.as_deref().or(by_rule.and_then(|(to, ..)| to.as_deref())),
+        route: by_rule.map(|(_, route, _)| route),
+        rounds: by_rule.and_then(|(.., rounds)| rounds.map(|(handed_on, _)| handed_on)),
+        escalated: is_blocked || by_rule.is_some_and(|(_, route, _)| route.escalated),
+        rules: rules.iter().map(rule_view).collect(),
     };
     let mut text = match (named, by_rule) {
-        (Some(named), _) => format!("to {}, as its sender said\n", safe::words(named)),
-        (None, Some((to, route))) => {
+        (Some(named), _) => format!("to {}: the sender named it\n", safe::words(named)),
+        (None, Some((to, route, rounds))) => {
             let rule = safe::words(&route.rule);
             let to = to.as_deref().map_or_else(|| "a person".to_owned(), safe::words);
             match rounds.filter(|_| route.escalated) {
-                Some((_, most)) => format!("escalated to {to}: the rule {rule} handed it on {most} times\n"),
-                None => format!("to {to} by the rule {rule}\n"),
+                Some((_, most)) => {
+                    format!("escalated to {to}: rule '{rule}' reached its {}\n", count(most as usize, "round"))
+                }
+                None => format!("to {to} by rule '{rule}'\n"),
             }
         }
-        (None, None) => "to nobody: no rule matches\n".to_owned(),
+        (None, None) if is_blocked => "no receiver: the task is escalated and waits for a person\n".to_owned(),
+        (None, None) => "no receiver: no rule matches\n".to_owned(),
     };
     if explains {
         let mut is_first = true;
         for rule in rules {
             let word = match rule.matches() {
                 true if is_first => "matches",
-                true => "would match, behind the first that does",
+                true => "matches, but a rule before it matched first",
                 false => "does not match",
             };
             is_first &= !rule.matches();
@@ -142,10 +153,10 @@ pub fn checked(outcome: &RouteCheck) -> Answer {
     let lines = problems.iter().map(|Problem { line, text }| format!("{FILE}:{line}: {}\n", safe::words(text)));
     let mut answer = Answer::new(RouteCheckView { rules: *rules, problems: views }).text(lines.collect::<String>());
     match problems.len() {
-        0 => answer.text(format!("{}, nothing wrong.\n", count(*rules, "rule"))),
+        0 => answer.text(format!("{}, no problems.\n", count(*rules, "rule"))),
         wrong => {
             let title = format!("cannot rely on {FILE}: {}", count(wrong, "problem"));
-            answer.failed = Some(Error::refused(title).suggest("Correct them, and check again."));
+            answer.failed = Some(Error::refused(title).suggest("Correct the file and check it again."));
             answer
         }
     }

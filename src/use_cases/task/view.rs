@@ -78,7 +78,7 @@ pub struct ListView<'a> {
 pub struct ShownView<'a> {
     #[serde(flatten)]
     task: TaskView<'a>,
-    /// Its stages, in order: each handoff in force, who took it up, and how long that took.
+    /// Its stages, in order: each handoff in force, who owns it, and how long that took.
     chain: Vec<LinkView<'a>>,
     /// The files of its reports and handoffs.
     files: &'a [String],
@@ -267,7 +267,7 @@ pub fn shown(task: &Task, now: DateTime<Utc>, warnings: Vec<String>) -> Answer {
     let mut text = format!("Task {}\n{}\n\n", heading(task), line(task));
     if !chain.is_empty() {
         let stages: String = (1..).zip(&chain).map(|(at, link)| chain_view::line(at, link) + "\n").collect();
-        text.push_str(&format!("{}\n{stages}\n", chain_view::way(&chain)));
+        text.push_str(&format!("{}\n{stages}\n", chain_view::path(&chain)));
     }
     state.steps.iter().for_each(|step| text.push_str(&step_text(step)));
     if !state.questions.is_empty() {

@@ -1,6 +1,6 @@
 //! Who takes up a handoff: one session at a time, the others are told.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::commands::routes::{CHAIN, begin, by, id, ids, rules};
 use crate::support::harness::{RunOutput, Sandbox};
@@ -27,14 +27,14 @@ fn of_two_that_accept_at_once_one_has_it_and_the_other_is_told() {
         assert_eq!(won.len(), 1, "{turn}");
         for (at, lost) in ended.iter().enumerate().filter(|(at, _)| *at != won[0]) {
             let json = lost.json();
-            let title = format!("cannot accept handoff {}: another session has it", &handed[28..]);
+            let title = format!("cannot accept handoff {}: another session owns it", &handed[28..]);
             assert_eq!((lost.code, &json["error"]), (1, &json!(title)), "{at}");
             let reason = json["reason"].as_str().expect("a text");
             assert!(reason.contains(&sessions[won[0]][..8]), "{reason}");
         }
         let shown = by(&repo, "lead", &["task", "show", &task]);
-        assert_eq!(shown["chain"][0]["session_id"], json!(sessions[won[0]]));
-        assert_eq!(shown["chain"][0]["also_taken_by"], json!([]));
+        assert_eq!(shown["chain"][0]["owner"]["session_id"], json!(sessions[won[0]]));
+        assert_eq!(shown["chain"][0]["rivals"], json!([]));
     }
 }
 
@@ -58,21 +58,28 @@ fn who_has_it_may_say_more_and_others_may_take_it_over() {
         let inbox = repo.json_with_env(&[("EMPIRICA_SESSION", session), ("EMPIRICA_AI", "tester")], ["inbox"]);
         (ids(&inbox, "working"), ids(&inbox, "lost"))
     };
-    // both are sessions of this worktree
-    assert_eq!(held(&second), (vec![handed.clone()], vec![handed.clone()]));
+    assert_eq!(held(&second), (vec![handed.clone()], vec![]));
+    assert_eq!(held(&first), (vec![], vec![handed.clone()]));
+    let both = by(&repo, "tester", &["inbox"]);
+    assert_eq!((&both["working"][0]["session_id"], &both["lost"][0]["session_id"]), (&json!(second), &json!(first)));
     accept(&first, &[]).code(1);
     let warned = by(&repo, "tester", &["status"]);
     let warning = warned["warning"].as_str().expect("a warning");
     assert!(
-        warning.contains(&format!("tester, session {}: handoff {} is not yours", &first[..8], &handed[28..])),
+        warning.contains(&format!(
+            "tester, session {}: tester (session {}) owns handoff {}",
+            &first[..8],
+            &second[..8],
+            &handed[28..]
+        )),
         "{warning}"
     );
-    assert!(warning.contains("leave the work to it"), "{warning}");
+    assert!(warning.contains("stop work on it"), "{warning}");
 
     // what the first hands over now does not continue the task
     let own = repo.json_with_env(&[("EMPIRICA_SESSION", &first)], ["handoff", "--next", "n"]);
     assert!(own["warning"].as_str().is_some_and(|text| text.contains("does not continue the task 't'")), "{own}");
-    assert_eq!(own["task_id"], json!(own["session_id"].as_str().expect("an id")[..8]));
+    assert_eq!((&own["task_id"], &own["to"]), (&json!(null), &json!(null)), "no rule hands it on");
     let next = repo.json_with_env(&[("EMPIRICA_SESSION", &second)], ["handoff", "--next", "n"]);
     assert_eq!((&next["task_id"], &next["to"]), (&json!("t"), &json!("validator")));
     // and the first may take it back
@@ -90,14 +97,13 @@ fn a_session_that_continues_another_has_its_work() {
     by(&repo, "tester", &["finding", "half of it works"]);
     let mut last = first;
     for _ in 0..3 {
-        by(&repo, "tester", &["session", "end", "--session", &last]);
         last = by(&repo, "tester", &["session", "start", "--from", &last])["session_id"]
             .as_str()
             .expect("an id")
             .to_owned();
     }
     let taken = by(&repo, "tester", &["accept", &handed, "--session", &last]);
-    assert_eq!(taken["session_id"], json!(last));
+    assert_eq!((&taken["session_id"], &taken["claimed"]), (&json!(last), &json!(true)));
     let other = begin(&repo, "tester");
     repo.fails(1, ["accept", &handed, "--session", &other]);
 }
@@ -107,7 +113,7 @@ fn a_newer_version_belongs_to_who_took_up_the_older() {
     let place = Sandbox::new();
     let repo = place.repo("work");
     rules(&repo, CHAIN);
-    let lead = begin(&repo, "lead");
+    begin(&repo, "lead");
     for ai in ["tester", "validator"] {
         begin(&repo, ai);
     }
@@ -125,9 +131,13 @@ fn a_newer_version_belongs_to_who_took_up_the_older() {
     let again = id(&by(&repo, "lead", &["handoff", "-m", "Test", "--task-id", "u", "--next", "n"]));
     by(&repo, "lead", &["accept", &again, "--understanding", "mine"]);
     assert_eq!(ids(&by(&repo, "tester", &["inbox"]), "waiting"), std::slice::from_ref(&again));
-    let wrong = by(&repo, "validator", &["accept", &again]);
-    assert!(wrong["warning"].as_str().is_some_and(|text| text.contains("is for tester")), "{wrong}");
-    assert_eq!(by(&repo, "lead", &["session", "show", &lead])["ok"], true);
+    let wrong = by(&repo, "validator", &["accept", &again, "--understanding", "just looking"]);
+    let warning = wrong["warning"].as_str().expect("a warning");
+    assert!(warning.contains("is addressed to tester, not validator: it stays in the inbox of tester"), "{warning}");
+    assert_eq!(wrong["claimed"], false);
+    assert_eq!(ids(&by(&repo, "tester", &["inbox"]), "waiting"), std::slice::from_ref(&again));
+    assert_eq!(by(&repo, "validator", &["accept", &again, "--take-over"])["claimed"], true);
+    assert_eq!(ids(&by(&repo, "tester", &["inbox"]), "waiting"), [""; 0]);
 }
 
 #[test]
@@ -140,4 +150,73 @@ fn what_is_for_anyone_may_be_accepted_by_all() {
         begin(&repo, ai);
         by(&repo, ai, &["accept", &handed]);
     }
+}
+
+#[test]
+fn the_end_of_a_session_gives_up_what_it_did_not_hand_on() {
+    let place = Sandbox::new();
+    let repo = place.repo("work");
+    rules(&repo, CHAIN);
+    begin(&repo, "lead");
+    let hand = |task: &str| id(&by(&repo, "lead", &["handoff", "-m", task, "--task-id", task, "--next", "n"]));
+    let (one, two) = (hand("one"), hand("two"));
+    let first = begin(&repo, "tester");
+    by(&repo, "tester", &["accept", &one]);
+    by(&repo, "tester", &["handoff", "--next", "n"]);
+    by(&repo, "tester", &["accept", &two]);
+    let ended = by(&repo, "tester", &["session", "end", "--session", &first]);
+    let warning = ended["warning"].as_str().expect("a warning");
+    let text = format!("handoff {} waits for tester again: the session ended without handing it on", &two[28..]);
+    assert_eq!(warning, text);
+    let second = begin(&repo, "tester");
+    assert_eq!(ids(&by(&repo, "tester", &["inbox"]), "waiting"), std::slice::from_ref(&two));
+    by(&repo, "tester", &["accept", &two]);
+    let chain = by(&repo, "tester", &["task", "show", "two"])["chain"][0].clone();
+    assert_eq!((&chain["owner"]["session_id"], &chain["rivals"]), (&json!(second), &json!([])));
+}
+
+#[test]
+fn a_session_that_begins_with_a_handoff_claims_it() {
+    let place = Sandbox::new();
+    let repo = place.repo("work");
+    rules(&repo, CHAIN);
+    begin(&repo, "lead");
+    let handed = id(&by(&repo, "lead", &["handoff", "-m", "Test", "--task-id", "t", "--next", "n"]));
+    let begun = by(&repo, "tester", &["session", "start", "--from", &handed]);
+    let inbox = by(&repo, "tester", &["inbox"]);
+    assert_eq!((ids(&inbox, "waiting"), ids(&inbox, "working")), (vec![], vec![handed.clone()]));
+    let other = by(&repo, "tester", &["session", "start", "--from", &handed]);
+    let warning = other["warning"].as_str().expect("a warning");
+    assert!(warning.contains(&begun["session_id"].as_str().expect("an id")[..8]), "{warning}");
+    let session = begun["session_id"].as_str().expect("an id");
+    let next = repo.json_with_env(&[("EMPIRICA_SESSION", session)], ["handoff", "--next", "m"]);
+    assert_eq!((&next["task_id"], &next["to"]), (&json!("t"), &json!("validator")));
+}
+
+#[test]
+fn forged_acknowledgements_take_nothing() {
+    let place = Sandbox::new();
+    let repo = place.repo("work");
+    rules(&repo, CHAIN);
+    begin(&repo, "lead");
+    let handed = id(&by(&repo, "lead", &["handoff", "-m", "Test", "--task-id", "t", "--next", "n"]));
+    let own = begin(&repo, "tester");
+    by(&repo, "tester", &["accept", &handed]);
+    let line = repo.lines("handoffs").into_iter().find(|line| line.contains("\"kind\":\"accept\"")).expect("a line");
+    let real: Value = serde_json::from_str(&line).expect("JSON");
+    let forged = line
+        .replace(real["id"].as_str().expect("an id"), "00000000-0000-7000-8000-000000000001")
+        .replace(&own, "11111111-1111-4111-8111-111111111111");
+    let note = repo.note("empirica/data/handoffs", &repo.head()) + &forged + "\n";
+    repo.set_note("refs/notes/empirica/data/handoffs", &repo.head(), note.as_bytes());
+    let chain = by(&repo, "tester", &["task", "show", "t"])["chain"][0].clone();
+    assert_eq!(chain["owner"]["session_id"], json!(own), "nobody accepts what is not yet there");
+    let hostile = r#""route":{"rule":"r","detail":"evil","budget":1}"#;
+    let routed = by(&repo, "lead", &["handoff", "-m", "Test", "--task-id", "u", "--next", "n"]);
+    let line = repo.lines("handoffs").into_iter().find(|line| line.contains(&id(&routed))).expect("a line");
+    let forged = line.replace(r#""route":{"rule":"test"}"#, hostile).replace(&id(&routed)[24..], "abcdefabcdef");
+    assert!(forged.contains("evil"), "{forged}");
+    let note = repo.note("empirica/data/handoffs", &repo.head()) + &forged + "\n";
+    repo.set_note("refs/notes/empirica/data/handoffs", &repo.head(), note.as_bytes());
+    by(&repo, "tester", &["accept", "efabcdef"]);
 }

@@ -93,16 +93,16 @@ fn who_is_named_wins_and_who_is_chosen_is_told() {
     rules(&repo, CHAIN);
     begin(&repo, "lead");
     let said = repo.run_with_env(&[("EMPIRICA_AI", "lead")], ["handoff", "--next", "test it"]).ok();
-    assert!(said.err.contains(" for tester, by the rule test."), "{}", said.err);
-    assert!(said.out.contains("- **For:** tester, by the rule test"), "{}", said.out);
+    assert!(said.err.contains(" for tester, by rule 'test'."), "{}", said.err);
+    assert!(said.out.contains("- **For:** tester, by rule 'test'"), "{}", said.out);
     let named = by(&repo, "lead", &["handoff", "--next", "test it", "--to", "validator"]);
     assert_eq!((&named["to"], &named["route"]), (&json!("validator"), &json!(null)));
     let shown = by(&repo, "lead", &["show", &id(&named)]);
     assert_eq!((&shown["to"], &shown["route"]), (&json!("validator"), &json!(null)));
     let explained = by(&repo, "lead", &["route", &id(&named), "--explain"]);
-    assert_eq!((&explained["to"], &explained["rule"]), (&json!("validator"), &json!(null)));
+    assert_eq!((&explained["to"], &explained["route"]), (&json!("validator"), &json!(null)));
     let dry = repo.run_with_env(&[("EMPIRICA_AI", "lead")], ["handoff", "--next", "more", "--dry-run"]).ok();
-    assert!(dry.err.contains("It would be for tester, by the rule test."), "{}", dry.err);
+    assert!(dry.err.contains("It would be stored for tester, by rule 'test'."), "{}", dry.err);
 }
 
 #[test]
@@ -113,12 +113,12 @@ fn each_rule_is_explained() {
     begin(&repo, "tester");
     by(&repo, "tester", &["evidence", "cargo test", "--exit", "1"]);
     let plain = repo.run_with_env(&[("EMPIRICA_AI", "tester")], ["route"]).ok();
-    assert_eq!(plain.out, "to lead by the rule back\n");
+    assert_eq!(plain.out, "to lead by rule 'back'\n");
     let text = repo.run_with_env(&[("EMPIRICA_AI", "tester")], ["route", "--explain"]).ok().unfenced();
     for line in [
         ".empirica/routes.toml:3: test, to tester: does not match\n  no  from is tester, not lead\n",
         ".empirica/routes.toml:8: back, to lead: matches\n  yes from is tester\n  yes failed: cargo test\n",
-        ".empirica/routes.toml:15: validate, to validator: would match, behind the first that does\n",
+        ".empirica/routes.toml:15: validate, to validator: matches, but a rule before it matched first\n",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
@@ -161,7 +161,7 @@ fn a_rule_escalates_after_its_rounds_until_a_person_decides() {
     let explained = by(&repo, "lead", &["route", &last.0]);
     assert_eq!((&explained["to"], &explained["escalated"]), (&json!("boss"), &json!(true)));
     let text = repo.run(["route", &last.0]).ok().out;
-    assert_eq!(text, "escalated to boss: the rule test handed it on 2 times\n");
+    assert_eq!(text, "escalated to boss: rule 'test' reached its 2 rounds\n");
     let inbox = repo.run_with_env(&[("EMPIRICA_AI", "boss")], ["inbox"]).ok().unfenced();
     assert!(inbox.contains(", escalated"), "{inbox}");
 
@@ -189,7 +189,12 @@ fn without_who_decides_it_waits_for_a_person() {
     by(&repo, "a", &["accept", &id(&handed)]);
     let escalated = by(&repo, "a", &["handoff", "--next", "m"]);
     assert_eq!((&escalated["to"], &escalated["route"]["escalated"]), (&json!(null), &json!(true)));
-    assert!(repo.run(["show", &id(&escalated)]).ok().out.contains("- **For:** a person, by the rule to a"));
+    assert!(
+        repo.run(["show", &id(&escalated)])
+            .ok()
+            .out
+            .contains("- **For:** a person, escalated: rule 'a to a' reached its rounds")
+    );
 }
 
 #[test]
@@ -205,7 +210,7 @@ fn what_is_wrong_is_told_with_its_line_and_loses_no_handoff() {
     let ran = repo.run(["route", "check"]).code(1);
     assert_eq!(
         ran.out,
-        ".empirica/routes.toml:1: lead → testr → lead can go on without end: give one of the rules in lines 1 and 4 rounds\n\
+        ".empirica/routes.toml:1: unbounded cycle lead → testr → lead: set rounds on one of the rules in lines 1, 4\n\
          .empirica/routes.toml:3: no agent is called testr: add it to agents = [...]\n\
          .empirica/routes.toml:5: no agent is called testr: add it to agents = [...]\n"
     );
@@ -219,9 +224,10 @@ fn what_is_wrong_is_told_with_its_line_and_loses_no_handoff() {
 
     for (broken, cause) in [
         ("[[route]]\nto = ", "line 2: "),
-        ("[[route]]\nfrom = \"lead\"\n", "line 1: a rule needs to, the agent that gets the handoff"),
+        ("[[route]]\nfrom = \"lead\"\n", "line 1: missing key to, the receiving agent"),
         ("[[route]]\nto = \"x\"\ncolour = 1\n", "line 3: unknown key colour"),
         ("\u{feff}\u{0}", "line 1: "),
+        ("[[route]]\nto = \"a\\u0007\"", "line 2: to has a control character"),
     ] {
         rules(&repo, broken);
         let handed = by(&repo, "lead", &["handoff", "--next", "n"]);
@@ -234,24 +240,34 @@ fn what_is_wrong_is_told_with_its_line_and_loses_no_handoff() {
     std::fs::remove_file(repo.path.join(".empirica/routes.toml")).expect("removed");
     std::fs::create_dir(repo.path.join(".empirica/routes.toml")).expect("a folder");
     let handed = by(&repo, "lead", &["handoff", "--next", "n"]);
-    assert!(handed["warning"].as_str().is_some_and(|text| text.contains("is no readable file")), "{handed}");
+    assert!(handed["warning"].as_str().is_some_and(|text| text.contains("is not a regular file")), "{handed}");
 }
 
 #[test]
 fn texts_of_the_file_forge_nothing() {
     let place = Sandbox::new();
     let repo = place.repo("work");
-    rules(&repo, "[[route]]\nname = \"a\\u001b[31m\\n# x\"\nfrom = \"lead\"\nto = \"b\\n- **For:** lead\\u202e\"\n");
     begin(&repo, "lead");
+    // what a control character, which is refused, could do otherwise
+    rules(
+        &repo,
+        "[[route]]\nname = \"`a` **b** # x </records-1>\"\nfrom = \"lead\"\nto = \"b\u{202e}\u{200b} - [x](y)\"\n",
+    );
     let handed = repo.run_with_env(&[("EMPIRICA_AI", "lead")], ["handoff", "--next", "n"]).ok();
-    let shown = by(&repo, "lead", &["inbox"]);
-    assert_eq!(shown["total_waiting"], 0);
     let explained = repo.run_with_env(&[("EMPIRICA_AI", "lead")], ["route", "--explain"]).ok();
     let checked = repo.run(["route", "check"]).code(1);
     for text in [&handed.out, &handed.err, &explained.out, &explained.err, &checked.out] {
-        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
-        assert!(!text.lines().any(|line| line.starts_with("# x") || line == "- **For:** lead"), "{text}");
+        assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("# x")), "{text}");
     }
+    let link = repo.path.join(".empirica/routes.toml");
+    std::fs::remove_file(&link).expect("removed");
+    std::os::unix::fs::symlink("../README.md", &link).expect("a link");
+    let handed = by(&repo, "lead", &["handoff", "--next", "n"]);
+    assert!(handed["warning"].as_str().is_some_and(|text| text.contains("it is a symbolic link")), "{handed}");
+    std::fs::remove_file(&link).expect("removed");
+    std::fs::write(&link, b"[[route]]\nto = \"\xff\"\n").expect("written");
+    assert_eq!(repo.fails(1, ["route", "check"])["problems"][0]["text"], "the file is not UTF-8");
 }
 
 #[test]

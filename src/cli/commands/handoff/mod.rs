@@ -56,7 +56,7 @@ impl HandoffArguments {
 /// Hand the session over: a report of its log, its assessments and git
 ///
 /// Without flags, its content comes from the log and from git; flags add to it or override it. A newer handoff of
-/// a session supersedes its earlier ones. The types initialization, progress, error_recovery and escalation pass a task
+/// a session supersedes its earlier ones for the same stage of a task. The types initialization, progress, error_recovery and escalation pass a task
 /// between a manager and a worker, with fields of their own; the type context is one document for the session that continues
 /// this one, and supersedes no other handoff: see git empirica help tasks.
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ pub struct Handoff {
     /// The type [default: that of the document, else epistemic]; git empirica help tasks describes each
     #[arg(long = "type", value_name = "TYPE", value_parser = handoff_types())]
     pub kind: Option<&'static str>,
-    /// The receiving agent
+    /// The receiving agent [default: that of the first rule of .empirica/routes.toml that matches; see git empirica help routes]
     #[arg(long, value_name = "AI", hide_short_help = true)]
     pub to: Option<String>,
     /// The task; its handoffs form a chain

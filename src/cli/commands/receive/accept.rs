@@ -5,10 +5,10 @@ use crate::use_cases::handoff::receive::accept;
 use crate::use_cases::session::take_up;
 use empirica_notes::model::Verdict;
 
-/// Take a handoff up: your understanding, decision and questions
+/// Accept a handoff, with your understanding, decision and questions
 ///
-/// A handoff with a receiver is then this session's work: of two sessions that accept it, the first has it, and the other is
-/// told. What the session hands over next continues the task. The acknowledgement is stored with the handoffs, on HEAD; show lists it
+/// The first session of the receiver that accepts a handoff owns it, and others are refused; what it hands over next continues the
+/// task. Another agent's acknowledgement is a comment. It is stored with the handoffs, on HEAD; show lists it
 /// with the handoff. A gap is information that the
 /// handoff lacks: metrics count handoffs accepted without question or gap, and the next handoff of that type is checked
 /// for it. A resolution continues an escalated task, and is logged as a decision and a pattern. A text can be `-`
@@ -37,7 +37,7 @@ pub struct Accept {
     /// The resolution of an escalated task, for its handoff
     #[arg(long, value_name = "TEXT")]
     pub resolution: Option<String>,
-    /// Take it over from the session that has it
+    /// Claim it although another session owns it, or it is for another agent
     #[arg(long)]
     pub take_over: bool,
     #[command(flatten)]

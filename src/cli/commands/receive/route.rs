@@ -24,9 +24,9 @@ pub struct Route {
 /// The commands below `route`.
 #[derive(Debug, Subcommand)]
 pub enum RouteCommand {
-    /// Check the rules: their form, unknown agents, unreachable rules, endless circles
+    /// Check the rules: syntax, unknown agents, unreachable rules, unbounded cycles
     ///
-    /// Exits with 1 and names the lines if something is wrong.
+    /// Exits with 1 if there are problems, with their line numbers.
     Check {},
 }
 

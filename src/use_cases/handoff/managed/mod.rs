@@ -92,7 +92,8 @@ pub fn prepare(context: &CommandContext<'_>, input: &ManagedInput) -> Result<Che
     }
     let mut fields = document_of(input)?;
     context.stored_as_it_is("task id", task_id)?;
-    let mut handoff = Handoff { to: input.to.clone(), ..Handoff::default() };
+    let to = input.to.as_deref().map(|to| to.trim().to_owned());
+    let mut handoff = Handoff { to, ..Handoff::default() };
     if let Some(kind) = type_of(input, &mut fields)? {
         if let Some(id) = task_id.filter(|id| kind != CONTEXT && fields["task_id"].as_str() != Some(id)) {
             set(kind, &mut fields, "task_id", id, false)?;

@@ -173,7 +173,8 @@ fn others(records: &[&Record], left: &BTreeSet<Id>, newer: &BTreeMap<&Id, &Id>, 
         let (Body::Handoff(handoff), id) = (&record.body, &record.envelope.id) else { continue };
         if handoff.kind == "epistemic" && !newer.contains_key(id) && seen.insert(stage(handoff)) {
             let to = handoff.to.as_ref().map(|to| format!(" for {to}")).unwrap_or_default();
-            out.push(format!("{}{to} ({})", handoff.task, id.short()));
+            let task = if handoff.task.trim().is_empty() { "an earlier handoff" } else { &handoff.task };
+            out.push(format!("{task}{to} ({})", id.short()));
         }
     }
     out

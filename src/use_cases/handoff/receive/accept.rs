@@ -3,11 +3,12 @@
 
 use crate::context::handoffs::of_session;
 use crate::context::stored::StoreReport;
-use crate::context::{CommandContext, tasks};
+use crate::context::{CommandContext, WorkingSession, tasks};
 use crate::fold::task::claims::Receipts;
 use crate::fold::task::handoffs;
 use crate::fold::task::questions::{Question, questions};
 use crate::fold::task::state::{TaskAction, TaskStatus};
+use crate::use_cases::sync::policy::destinations;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::journal::{Decision, Finding};
 use empirica_notes::model::{Accept, Body, Envelope, Handoff, Id, Namespace, Record, SessionId, Verdict};
@@ -35,6 +36,10 @@ pub struct AcceptOutcome {
     pub session_id: SessionId,
     /// The handoff.
     pub of: Record,
+    /// Whether it is now this session's work.
+    pub claims: bool,
+    /// Whether other clones may claim it, too, until this one syncs.
+    pub is_shared: bool,
     /// Claims stored with a resolution: a decision and a pattern.
     pub learned: Vec<Record>,
     pub stored: StoreReport,
@@ -53,6 +58,12 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     for (name, list) in [("question", &request.questions), ("gap", &request.gaps)] {
         list.iter().try_for_each(|text| context.text(name, text).map(drop))?;
     }
+    if request.resolution.is_some() && request.take_over {
+        return Err(Error::usage("cannot resolve and take over at once")
+            .provided("--take-over")
+            .reason("a resolution is a person's, and claims nothing")
+            .suggest("Give one of them."));
+    }
     if request.resolution.is_some() && request.decision == Some(Verdict::Escalate) {
         return Err(Error::usage("cannot resolve and escalate at once")
             .provided("--decision ESCALATE")
@@ -62,7 +73,12 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     // of two that accept it at once, the second finds the first
     let turn = context.store.read_decide_write_lock();
     let handoff = named(context, &request.handoff)?;
-    let taken_from = taken_from(context, &handoff, &request)?;
+    let own = context.own_session()?;
+    let ai = context.author(own.as_ref().map(|session| session.ai.as_str()));
+    let claiming = match request.resolution {
+        Some(_) => Claiming::No,
+        None => claiming(context, &handoff, (&ai, own.as_ref().map(|own| &own.id)), request.take_over)?,
+    };
     let session = if turn.is_some() { context.writing_in_turn()? } else { context.writing()? };
     let mut bodies = match (&request.resolution, &handoff.body) {
         (Some(resolution), Body::Handoff(escalated)) => learned(context, &handoff.envelope, escalated, resolution)?,
@@ -72,8 +88,14 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
     let mut warnings = Vec::new();
     if let Body::Handoff(of) = &handoff.body
         && let Some(to) = of.to.as_ref().filter(|to| **to != session.ai)
+        && claiming == Claiming::No
+        && request.resolution.is_none()
+        && owner.as_ref() != Some(&session.id)
     {
-        warnings.push(format!("handoff {} is for {to}", id.short()));
+        let (id, ai) = (id.short(), &session.ai);
+        warnings.push(format!(
+            "handoff {id} is addressed to {to}, not {ai}: it stays in the inbox of {to}; --take-over claims it"
+        ));
     }
     if let Some(newer) = newer(context, &id, owner.as_ref())? {
         warnings.push(format!("handoff {} is superseded by {newer}", id.short()));
@@ -90,9 +112,10 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
         warnings.push(format!("the task '{task_id}' is escalated and stays so until it is resolved"));
     }
     let accept = Accept {
-        of: id,
-        takes_over: taken_from,
-        yields_to: None,
+        takes_over: match &claiming {
+            Claiming::Yes(takes_over) => takes_over.clone(),
+            Claiming::No => None,
+        },
         concerns: owner.filter(|owner| *owner != session.id).into_iter().collect(),
         understanding: request.understanding,
         decision: request.decision,
@@ -100,53 +123,102 @@ pub fn run(context: &CommandContext<'_>, request: AcceptRequest) -> Result<Accep
         questions: request.questions,
         gaps: request.gaps,
         resolution: request.resolution,
+        ..Accept::new(id)
     };
     bodies.insert(0, Body::Accept(accept));
+    let claims = claiming != Claiming::No;
+    let is_shared = claims && !destinations(context.repo).is_empty();
     let (records, mut stored) = context.store(&session, bodies, FlushTiming::Now)?;
     stored.warnings.extend(warnings);
     let (accepts, learned): (Vec<_>, Vec<_>) =
         records.into_iter().partition(|record| matches!(record.body, Body::Accept(_)));
     match accepts.into_iter().next() {
-        Some(Record { envelope, body: Body::Accept(accept) }) => {
-            Ok(AcceptOutcome { envelope, accept, session_id: session.id, of: handoff, learned, stored })
-        }
+        Some(Record { envelope, body: Body::Accept(accept) }) => Ok(AcceptOutcome {
+            envelope,
+            accept,
+            session_id: session.id,
+            of: handoff,
+            claims,
+            is_shared,
+            learned,
+            stored,
+        }),
         _ => Err(Error::unstored()),
     }
 }
 
-/// The acknowledgement that a handoff is taken over from, if another session has it. Refused unless that was requested, or the
-/// session continues the other one. A resolution takes nothing over.
-fn taken_from(context: &CommandContext<'_>, of: &Record, request: &AcceptRequest) -> Result<Option<Id>> {
-    let Body::Handoff(handoff) = &of.body else { return Ok(None) };
-    if handoff.to.is_none() || request.resolution.is_some() {
-        return Ok(None);
-    }
-    let id = &of.envelope.id;
-    let scan = tasks::receipts(context, id, handoff)?;
-    let Some(holder) = scan.records().collect::<Receipts<'_>>().of(id).holder else { return Ok(None) };
-    let own = context.own_session()?.map(|session| session.id);
-    if own.as_ref() == holder.session() || own.is_some() && own == of.envelope.session {
-        return Ok(None);
-    }
-    if request.take_over || continues(context, own.as_ref(), holder.session())? {
-        return Ok(Some(holder.envelope.id.clone()));
-    }
-    let short = id.short();
-    let error = Error::refused(format!("cannot accept handoff {short}: another session has it"))
-        .reason(tasks::inbox::not_yours(id, holder.envelope))
-        .suggest("Take another one of the inbox; or take this one over if that session is gone.")
-        .command(empirica("inbox"));
-    Err(error.command(empirica("accept").arg(short).flag("--take-over")))
+/// Whether an acknowledgement claims its handoff.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claiming {
+    /// It claims it; `Some` if it takes it over from that acknowledgement, or from nobody.
+    Yes(Option<Id>),
+    /// It comments on it: the handoff is for anyone, for another agent, or the session's own.
+    No,
 }
 
-/// Longest line of sessions that continue each other.
-const LINE: usize = 16;
+/// Whether this agent and session claim a handoff: if another session owns it only on request, or if this one continues that.
+fn claiming(
+    context: &CommandContext<'_>,
+    of: &Record,
+    (ai, own): (&str, Option<&SessionId>),
+    take_over: bool,
+) -> Result<Claiming> {
+    let Body::Handoff(handoff) = &of.body else { return Ok(Claiming::No) };
+    let (id, short) = (&of.envelope.id, of.envelope.id.short());
+    let scan = tasks::receipts(context, id, handoff)?;
+    let claims = scan.records().collect::<Receipts<'_>>().of(id);
+    let is_own = own.is_some() && own == of.envelope.session.as_ref();
+    let Some(to) = claims.to.filter(|_| !is_own) else {
+        if take_over {
+            return Err(Error::usage(format!("cannot take over handoff {short}: it is for no other agent"))
+                .provided("--take-over")
+                .reason("only a handoff with a receiver has an owner")
+                .suggest("Accept it without --take-over.")
+                .command(empirica("accept").arg(short)));
+        }
+        return Ok(Claiming::No);
+    };
+    match claims.owner {
+        Some(owner) if own == owner.session() => Ok(Claiming::Yes(None)),
+        Some(owner) if take_over || continues(context, own, owner.session())? => {
+            Ok(Claiming::Yes(Some(owner.envelope.id.clone())))
+        }
+        None if *to == *ai => Ok(Claiming::Yes(None)),
+        None if take_over => Ok(Claiming::Yes(Some(id.clone()))),
+        None => Ok(Claiming::No),
+        Some(_) if *to != *ai => Ok(Claiming::No),
+        Some(owner) => Err(Error::refused(format!("cannot accept handoff {short}: another session owns it"))
+            .reason(tasks::inbox::owned(id, owner.envelope))
+            .suggest("Accept another one from the inbox; or take this one over if that session is gone.")
+            .command(empirica("inbox"))
+            .command(empirica("accept").arg(short).flag("--take-over"))),
+    }
+}
+
+/// Claims a handoff for a session that began with it; a warning if another session owns it.
+pub fn claim(context: &CommandContext<'_>, session: &WorkingSession, id: &Id) -> Result<StoreReport> {
+    let _turn = context.store.read_decide_write_lock();
+    let found = context.index()?.ids([id])?;
+    let Some(of) = found.get(id).map(|entry| &entry.record) else { return Ok(StoreReport::default()) };
+    match claiming(context, of, (&session.ai, Some(&session.id)), false) {
+        Ok(Claiming::Yes(takes_over)) => {
+            let concerns = of.envelope.session.clone().into_iter().collect();
+            let accept = Accept { takes_over, concerns, ..Accept::new(id.clone()) };
+            Ok(context.store(session, vec![Body::Accept(accept)], FlushTiming::Later)?.1)
+        }
+        Ok(Claiming::No) => Ok(StoreReport::default()),
+        Err(error) => Ok(StoreReport { warnings: vec![error.with_reason()], ..StoreReport::default() }),
+    }
+}
+
+/// Most sessions of a line in which each continues the one before.
+const MAX_ANCESTORS: usize = 16;
 
 /// Whether a session continues another, perhaps through others.
 fn continues(context: &CommandContext<'_>, own: Option<&SessionId>, other: Option<&SessionId>) -> Result<bool> {
     let index = context.index()?;
     let mut at = own.cloned();
-    for _ in 0..LINE {
+    for _ in 0..MAX_ANCESTORS {
         let Some(session) = at else { return Ok(false) };
         at = index.session_row(&session)?.and_then(|row| row.session.from);
         if at.is_some() && at.as_ref() == other {

@@ -6,6 +6,7 @@ use empirica_notes::model::Accept;
 /// The suffix to the ID of the handoff: " accepted, COMPLETE, 1 question".
 pub fn accepted(accept: &Accept) -> String {
     let word = match (&accept.yields_to, &accept.takes_over) {
+        _ if accept.released => " given up",
         (Some(_), _) => " left to another session",
         (None, Some(_)) => " taken over",
         (None, None) => " accepted",

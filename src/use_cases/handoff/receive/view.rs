@@ -8,6 +8,7 @@ use crate::render::answer::Answer;
 use crate::render::{format, safe};
 use crate::use_cases::handoff::receive::accept::{AcceptOutcome, ReceivedHandoff};
 use crate::use_cases::handoff::receive::{acceptance, answer};
+use empirica_notes::error::{empirica, text};
 use empirica_notes::model::{Accept, Envelope, Id, SessionId, Verdict};
 
 /// An acknowledgement of a handoff.
@@ -113,6 +114,8 @@ pub struct AcceptedView<'a> {
     kind: &'static str,
     #[serde(flatten)]
     accept: AcceptView<'a>,
+    /// Whether the handoff is now the session's work; otherwise it is a comment.
+    claimed: bool,
     /// The names of its questions, arguments of `answer`.
     question_ids: Vec<String>,
     /// The decision stored for its resolution; null without one.
@@ -129,11 +132,12 @@ pub fn answer(outcome: &AcceptOutcome) -> Answer {
         id: &envelope.id,
         kind: "accept",
         accept: AcceptView::of(envelope, accept),
+        claimed: outcome.claims,
         question_ids: (1..).zip(&accept.questions).map(|(n, _)| questions::name(&envelope.id, n)).collect(),
         decision_id: learned("decision"),
         pattern_id: learned("finding"),
     };
-    Answer::new(view)
+    let answer = Answer::new(view)
         .text(format!("{}\n", envelope.id.short()))
         .say(format!(
             "Handoff {}{}, in session {}.",
@@ -141,7 +145,15 @@ pub fn answer(outcome: &AcceptOutcome) -> Answer {
             acceptance::accepted(accept),
             outcome.session_id.short()
         ))
-        .stored(&outcome.stored)
+        .stored(&outcome.stored);
+    match outcome.is_shared {
+        true => answer.hint_once(
+            &outcome.session_id,
+            "claim",
+            text!["sync before you begin: the first to reach the remote owns it: ", empirica("sync")],
+        ),
+        false => answer,
+    }
 }
 
 /// A stored answer.

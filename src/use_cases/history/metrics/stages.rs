@@ -8,12 +8,13 @@ use serde::Serialize;
 
 use crate::fold::task::chain::{Link, chain};
 use crate::render::format::duration;
-use crate::render::{format, safe};
+use crate::render::safe;
 use crate::use_cases::history::metrics::fold::{MetricsQuery, median_seconds};
-use crate::use_cases::task::chain_view::receiver;
 use crate::use_cases::task::list::Task;
 use empirica_notes::model::Id;
 
+/// Stands for the receiver of what is escalated to a person.
+const PERSON: &str = "a person";
 /// Most open stages that are named.
 const STALLED: usize = 5;
 
@@ -23,11 +24,11 @@ const STALLED: usize = 5;
 pub struct StageTimes {
     /// The agent.
     ai_id: String,
-    /// The handoffs to it, or that it took up.
-    handed: usize,
-    /// Those it took up.
-    taken_up: usize,
-    /// The median time until it took one up, in seconds; null without any.
+    /// The handoffs to it, or that it claimed.
+    received: usize,
+    /// Those it claimed.
+    claimed: usize,
+    /// The median time until it claimed one, in seconds; null without any.
     wait_median_seconds: Option<f64>,
     /// The median time of finished work, in seconds; null without any.
     work_median_seconds: Option<f64>,
@@ -49,8 +50,8 @@ pub struct Stalled {
     handoff_id: Id,
     /// The agent that it waits for.
     ai_id: String,
-    /// Whether the agent took it up.
-    taken_up: bool,
+    /// Whether the agent claimed it.
+    claimed: bool,
     /// How long it has waited, else how long the agent has worked, in seconds.
     seconds: u64,
 }
@@ -65,14 +66,15 @@ pub struct Stages {
     stalled: Vec<Stalled>,
 }
 
-/// The handoffs with a receiver that match the query, each for the agent that took it up, else its receiver.
+/// The handoffs with a receiver that match the query, each for the agent that claimed it, else its receiver; those that wait for a
+/// person for `a person`.
 pub fn stages(tasks: &[Task], query: &MetricsQuery, now: DateTime<Utc>) -> Stages {
     let chains: Vec<(&str, Vec<Link<'_>>)> =
         tasks.iter().map(|task| (task.task_id.as_str(), chain(&task.state, now))).collect();
     let mut by_agent: BTreeMap<&str, Vec<&Link<'_>>> = BTreeMap::new();
     let mut stalled: Vec<Stalled> = Vec::new();
     for (task, link) in chains.iter().flat_map(|(task, links)| links.iter().map(|link| (*task, link))) {
-        let Some(ai) = receiver(link) else { continue };
+        let Some(ai) = link.receiver().or(link.is_escalated.then_some(PERSON)) else { continue };
         let at = DateTime::parse_from_rfc3339(&link.envelope.at).map_or(i64::MAX, |at| at.timestamp_millis());
         if !query.matches(ai, at) {
             continue;
@@ -83,7 +85,7 @@ pub fn stages(tasks: &[Task], query: &MetricsQuery, now: DateTime<Utc>) -> Stage
                 task_id: task.to_owned(),
                 handoff_id: link.envelope.id.clone(),
                 ai_id: ai.to_owned(),
-                taken_up: link.claim.is_some(),
+                claimed: link.owner.is_some(),
                 seconds: link.worked.unwrap_or(link.waited),
             });
         }
@@ -98,14 +100,15 @@ pub fn stages(tasks: &[Task], query: &MetricsQuery, now: DateTime<Utc>) -> Stage
 
 fn times(ai: &str, links: &[&Link<'_>], stalled_seconds: Option<u64>) -> StageTimes {
     let median = |seconds: Vec<u64>| median_seconds(&seconds.iter().map(|one| one * 1000).collect::<Vec<_>>());
-    let taken = || links.iter().filter(|link| link.claim.is_some());
-    let open = |taken: bool| links.iter().filter(|link| link.is_open && link.claim.is_some() == taken).count();
+    let claimed = || links.iter().filter(|link| link.owner.is_some());
+    let open =
+        |is_claimed: bool| links.iter().filter(|link| link.is_open && link.owner.is_some() == is_claimed).count();
     StageTimes {
         ai_id: ai.to_owned(),
-        handed: links.len(),
-        taken_up: taken().count(),
-        wait_median_seconds: median(taken().map(|link| link.waited).collect()),
-        work_median_seconds: median(taken().filter(|link| !link.is_open).filter_map(|link| link.worked).collect()),
+        received: links.len(),
+        claimed: claimed().count(),
+        wait_median_seconds: median(claimed().map(|link| link.waited).collect()),
+        work_median_seconds: median(claimed().filter(|link| !link.is_open).filter_map(|link| link.worked).collect()),
         waiting: open(false),
         working: open(true),
         stalled_seconds,
@@ -114,18 +117,18 @@ fn times(ai: &str, links: &[&Link<'_>], stalled_seconds: Option<u64>) -> StageTi
 
 /// A table of the agents, and the open stages; `None` without any.
 pub fn text(stages: &Stages) -> Option<String> {
-    let width = stages.agents.iter().map(|agent| safe::line(&agent.ai_id).chars().count()).max()?.max("stage".len());
+    let width = stages.agents.iter().map(|agent| safe::line(&agent.ai_id).chars().count()).max()?.max("agent".len());
     let time =
         |seconds: Option<f64>| seconds.map_or_else(|| "–".to_owned(), |seconds| duration(seconds.round() as u64));
     let mut out = format!(
-        "{:<width$} {:>7} {:>12} {:>12} {:>8} {:>8}\n",
-        "stage", "handed", "wait", "work", "waiting", "working"
+        "{:<width$} {:>8} {:>12} {:>12} {:>8} {:>8}\n",
+        "agent", "received", "median wait", "median work", "waiting", "working"
     );
     for agent in &stages.agents {
         out.push_str(&format!(
-            "{:<width$} {:>7} {:>12} {:>12} {:>8} {:>8}\n",
+            "{:<width$} {:>8} {:>12} {:>12} {:>8} {:>8}\n",
             safe::line(&agent.ai_id),
-            agent.handed,
+            agent.received,
             time(agent.wait_median_seconds),
             time(agent.work_median_seconds),
             agent.waiting,
@@ -135,8 +138,8 @@ pub fn text(stages: &Stages) -> Option<String> {
     for one in &stages.stalled {
         let (task, ai, time) = (safe::words(&one.task_id), safe::words(&one.ai_id), duration(one.seconds));
         let what =
-            if one.taken_up { format!("{ai} has worked for {time}") } else { format!("has waited for {ai} {time}") };
+            if one.claimed { format!("{ai} has worked for {time}") } else { format!("has waited for {ai} {time}") };
         out.push_str(&format!("  {}: {what} ({})\n", task, one.handoff_id.short()));
     }
-    Some(format!("Stages of {}, medians:\n{out}", format::count(stages.agents.len(), "agent")))
+    Some(format!("Stages of tasks:\n{out}"))
 }

@@ -122,16 +122,14 @@ fn session_brief(brief: &SessionBrief, fence: &Fence, templates: &mut Templates)
 const INBOX: usize = 3;
 
 /// The handoffs that wait for the agent; those that are named are never dropped.
-fn inbox(SessionBrief { inbox: (waiting, total), now, .. }: &SessionBrief) -> BudgetList {
+fn inbox(SessionBrief { inbox: (waiting, _), now, .. }: &SessionBrief) -> BudgetList {
     let line = |listed: &ListedHandoff| {
         let mut text = task::inbox::line(listed, now);
         budget::shorten(&mut text, GUARD_ENTRY);
         budget::must(budget::plain(&text))
     };
     let entries = waiting.iter().take(INBOX).map(line).collect();
-    let mut out = budget::list("inbox", "For you, taken up by nobody", entries);
-    out.omitted = total.saturating_sub(INBOX);
-    out
+    budget::list("inbox", "Waiting for you", entries)
 }
 
 fn assembled(brief: &SessionBrief, fence: &Fence, lists: &[BudgetList], shortened: bool, command: &str) -> String {
@@ -140,7 +138,8 @@ fn assembled(brief: &SessionBrief, fence: &Fence, lists: &[BudgetList], shortene
     out.extend(brief.gate.as_ref().map(drift));
     if brief.inbox.1 > 0 {
         let waiting = format::count(brief.inbox.1, "handoff");
-        out.push_str(&format!("{waiting} for you: take one up with {} <id>.\n", empirica("accept")));
+        let (accept, inbox) = (empirica("accept"), empirica("inbox"));
+        out.push_str(&format!("{waiting} for you: claim one with {accept} <id>; {inbox} lists them.\n"));
     }
     brief.lost.iter().for_each(|text| out.push_str(&format!("{}.\n", safe::line(text))));
     if brief.lacks_setup {

@@ -21,25 +21,32 @@ pub fn chains(tasks: &[Task], now: DateTime<Utc>) -> Vec<Value> {
 
 fn drawn(Task { task_id, state }: &Task, now: DateTime<Utc>) -> Value {
     let links = chain(state, now);
-    let first = links.first().map(|link| safe::line(&link.envelope.ai));
+    let mut last: Option<String> = None;
+    let mut stages = Vec::new();
+    for link in &links {
+        let from = safe::words(&link.envelope.ai);
+        stages.push(stage(link, (last.as_ref() != Some(&from)).then_some(from)));
+        last = Some(receiver(link));
+    }
     json!({
         "id": safe::line(task_id),
         "title": safe::line(&state.title),
         "status": state.status.name(),
-        "first": first,
-        "stages": links.iter().map(stage).collect::<Vec<_>>(),
+        "stages": stages,
     })
 }
 
-fn stage(link: &Link<'_>) -> Value {
+/// A stage; `from` is its sender, unless that is the receiver before it.
+fn stage(link: &Link<'_>, from: Option<String>) -> Value {
     let route = link.handoff.route.as_ref();
-    let word = match (link.is_open, &link.claim) {
+    let word = match (link.is_open, &link.owner) {
         (false, _) => "done",
         (true, None) => "waits",
         (true, Some(_)) => "works",
     };
     json!({
-        "ai": receiver(link).map_or_else(|| if route.is_some() { "a person" } else { "anyone" }.to_owned(), safe::line),
+        "from": from,
+        "ai": receiver(link),
         "class": word,
         "rule": route.map(|route| safe::line(&route.rule)),
         "decision": link.decision.map(|decision| decision.name()),

@@ -259,7 +259,7 @@ const LEAST: usize = 90;
 pub fn answer(outcome: &ResumeOutcome, options: ResumeForm, terminal: &mut Templates) -> Result<Answer> {
     let all = outcome.sessions.len();
     // short texts can take a little more than estimated
-    let requested = options.budget.map_or(usize::MAX, |budget| budget - budget / 25 - 2);
+    let requested = options.budget.map_or(usize::MAX, |budget| (budget - budget / 25).saturating_sub(2));
     let most = requested.min(options.detail.budget() * all.max(1));
     let since = assessed_since(outcome);
     let frame = match options.form {

@@ -50,7 +50,8 @@ pub struct StatusOutcome {
     /// How many handoffs are in force.
     pub handoffs: usize,
     pub waiting: PendingRecords,
-    /// How many handoffs wait for the agent.
+    /// The agent, and how many handoffs wait for it.
+    pub agent: String,
     pub inbox: usize,
     /// The records that a remote lacks; `None` if none is synced, or it is not known.
     pub unsynced: Option<Unsynced>,
@@ -72,7 +73,7 @@ fn next(outcome: &StatusOutcome) -> Vec<NextStep> {
         add(empirica("init"), "hooks and remotes are not set up in this clone".to_owned());
     }
     if outcome.inbox > 0 {
-        add(empirica("inbox"), format!("{} for you, taken up by nobody", count(outcome.inbox, "handoff")));
+        add(empirica("inbox"), format!("waiting for {}: {}", outcome.agent, count(outcome.inbox, "handoff")));
     }
     match outcome.sessions.first() {
         Some(WorkingState { records, .. }) => {
@@ -138,6 +139,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
         handoffs: index.count_handoffs()?,
         waiting: PendingRecords::new(context),
         inbox: inbox.len() + more,
+        agent: ai,
         unsynced,
         is_set_up: set_up.is_some_and(|record| record.is_set_up()),
         next: Vec::new(),

@@ -47,8 +47,8 @@ pub struct StatusView<'a> {
     unflushed: usize,
     /// The records that wait in logs.
     waiting: WaitingView<'a>,
-    /// How many handoffs for the agent no session took up.
-    inbox: usize,
+    /// How many handoffs for the agent no session claimed.
+    total_waiting: usize,
     /// The records that have not reached a remote they go to, as far as the tracking refs tell. Null without such a remote, and
     /// if they are not known.
     unsynced: Option<&'a Unsynced>,
@@ -143,7 +143,7 @@ impl<'a> From<&'a StatusOutcome> for StatusView<'a> {
             handoffs: outcome.handoffs,
             unflushed: outcome.waiting.counted.total(),
             waiting: WaitingView::from(&outcome.waiting),
-            inbox: outcome.inbox,
+            total_waiting: outcome.inbox,
             unsynced: outcome.unsynced.as_ref(),
             set_up: outcome.is_set_up,
             next_commands: &outcome.next,

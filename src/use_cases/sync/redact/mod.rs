@@ -192,14 +192,7 @@ fn publish(
     let mut redact = || -> Result<RemoteRedaction> {
         let policy = SyncPolicy::configured(context.repo)?;
         let options = TransferOptions { shown: request.shown, ..Default::default() };
-        let sync = RemoteSyncRun {
-            store: &context.store,
-            target,
-            options,
-            policy,
-            allow_secret: false,
-            only_redactions: true,
-        };
+        let sync = RemoteSyncRun { context, target, options, policy, allow_secret: false, only_redactions: true };
         match sync.dry_run(&mut Vec::new()) {
             Ok(seen) if seen.first => return Ok(result(RemoteState::NoNotes, None)),
             Err(error) if !is_known => return Ok(result(RemoteState::Unreachable, Some(error.in_one_line()))),

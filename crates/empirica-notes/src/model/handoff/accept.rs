@@ -19,18 +19,22 @@ crate::named_enum! {
     }
 }
 
-/// A session's acknowledgement of a handoff. A handoff can have several, from several sessions; of one with a receiver, the first
-/// session that acknowledges it has it, unless it yields or another takes it over.
+/// A session's acknowledgement of a handoff. A handoff can have several, from several sessions. One with a receiver is claimed by the
+/// first acknowledgement of a session of that agent; others comment on it, unless they take it over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Accept {
     /// The handoff.
     pub of: Id,
-    /// The acknowledgement of another session that it takes the handoff over from.
+    /// The acknowledgement of another session that it takes the handoff over from, or the handoff itself if nobody has it and it is for
+    /// another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes_over: Option<Id>,
     /// The acknowledgement of another session that it leaves the handoff to: that one reached the remote first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yields_to: Option<Id>,
+    /// Whether the session ended, and gives up what it claimed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub released: bool,
     /// The handoff's session if it is not the record's own: its views also show the acknowledgement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<SessionId>,
@@ -75,6 +79,7 @@ impl Accept {
             of,
             takes_over: None,
             yields_to: None,
+            released: false,
             concerns: Vec::new(),
             understanding: None,
             decision: None,

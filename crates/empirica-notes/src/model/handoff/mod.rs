@@ -226,6 +226,9 @@ pub struct Route {
     /// Whether the task went round as often as the rule allows: it is escalated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub escalated: bool,
+    /// The agent that gets the handoff when a person has resolved the escalation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<String>,
     /// How much the receiver gets when it accepts: `summary`, `detailed` or `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
