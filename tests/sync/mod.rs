@@ -2,6 +2,7 @@
 
 pub mod clones;
 pub mod concurrency;
+pub mod handing_over;
 pub mod interop;
 pub mod portable;
 pub mod portable_forms;

@@ -298,3 +298,41 @@ fn many_agents_in_clones_lose_no_task_and_do_none_twice_unknowingly() {
     println!("{tasks} tasks: {knowingly} left to another in time, {twice} done by two who are both named");
     assert!(knowingly + twice > 0, "nothing was in conflict");
 }
+
+#[test]
+fn of_two_that_take_over_the_first_at_the_remote_has_it() {
+    for is_claimed in [true, false] {
+        let place = Sandbox::new();
+        let hub = hub(&place);
+        let repos = clones(&place, &hub, 2);
+        let lead = begin(&repos[0], "lead");
+        let handed =
+            id(&by(&repos[0], &lead, &["handoff", "-m", "Test", "--task-id", "t", "--to", "tester", "--next", "n"]));
+        if is_claimed {
+            let first = begin(&repos[0], "tester");
+            by(&repos[0], &first, &["accept", &handed]);
+        }
+        repos.iter().for_each(|repo| drop(sync(repo)));
+        // without a first owner, one takes what is for another agent, who claims it meanwhile
+        let sessions = [begin(&repos[0], "tester"), begin(&repos[1], if is_claimed { "tester" } else { "other" })];
+        by(&repos[1], &sessions[1], &["accept", &handed, "--take-over"]);
+        let claim: &[&str] = if is_claimed { &["accept", &handed, "--take-over"] } else { &["accept", &handed] };
+        by(&repos[0], &sessions[0], claim);
+        sync(&repos[0]);
+        let told = repos[1].json(["sync"])["warning"].clone();
+        assert!(told.as_str().is_some_and(|text| text.contains("stop work on it")), "{told}");
+        sync(&repos[0]);
+        for repo in &repos {
+            let chain = repo.json(["task", "show", "t"])["chain"][0].clone();
+            assert_eq!(chain["owner"]["session_id"], json!(sessions[0]), "{is_claimed}: {chain}");
+        }
+        // it may be taken over from the new owner, who is then told
+        by(&repos[1], &sessions[1], &["accept", &handed, "--take-over"]);
+        sync(&repos[1]);
+        sync(&repos[0]);
+        let chain = repos[0].json(["task", "show", "t"])["chain"][0].clone();
+        assert_eq!(chain["owner"]["session_id"], json!(sessions[1]), "{chain}");
+        let told = by(&repos[0], &sessions[0], &["status"])["warning"].clone();
+        assert!(told.as_str().is_some_and(|text| text.contains("stop work on it")), "{told}");
+    }
+}

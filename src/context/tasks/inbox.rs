@@ -10,17 +10,13 @@ use crate::fold::task::chain::chain;
 use crate::fold::task::claims::Receipts;
 use crate::fold::task::state::TaskStatus;
 use empirica_notes::error::Result;
-use empirica_notes::model::{Body, Envelope, Handoff, Id, Record, SessionId};
-
-/// Most handoffs that are looked at, the newest.
-const MOST: usize = 2000;
+use empirica_notes::model::{Accept, Body, Envelope, Id, Record, SessionId};
 
 /// Handoffs that wait for a receiver, oldest first: in force, claimed by no session nor handed on without a word, of tasks that are
-/// not complete, and not of the session itself. With the number of those not looked at.
-pub fn waiting(context: &CommandContext<'_>, ai: &str, own: Option<&SessionId>) -> Result<(Vec<ListedHandoff>, usize)> {
+/// not complete, and not of the session itself.
+pub fn waiting(context: &CommandContext<'_>, ai: &str, own: Option<&SessionId>) -> Result<Vec<ListedHandoff>> {
     let index = context.index()?;
-    let ids = index.waiting_for(ai)?;
-    let mut out = by_ids(&index, &ids[ids.len().saturating_sub(MOST)..])?;
+    let mut out = by_ids(&index, &index.waiting_for(ai)?)?;
     out.retain(|listed| own.is_none() || listed.envelope.session.as_ref() != own);
     let names: BTreeSet<&str> = out.iter().filter_map(|listed| listed.handoff.task_id.as_deref()).collect();
     let mut of_tasks = Vec::new();
@@ -32,13 +28,13 @@ pub fn waiting(context: &CommandContext<'_>, ai: &str, own: Option<&SessionId>) 
     let is_open: BTreeMap<&Id, bool> =
         states.values().flat_map(|state| chain(state, now)).map(|link| (&link.envelope.id, link.is_open)).collect();
     out.retain(|listed| listed.handoff.task_id.is_none() || is_open.get(&listed.envelope.id) == Some(&true));
-    Ok((out, ids.len().saturating_sub(MOST)))
+    Ok(out)
 }
 
 /// Those of [`waiting`] that may be put into an agent's context unasked, and their number.
 pub fn unasked(context: &CommandContext<'_>, ai: &str, own: Option<&SessionId>) -> Result<(Vec<ListedHandoff>, usize)> {
-    let (mut listed, more) = waiting(context, ai, own)?;
-    let total = listed.len() + more;
+    let mut listed = waiting(context, ai, own)?;
+    let total = listed.len();
     if !listed.is_empty() {
         let mut admitted = context.index()?.ids(listed.iter().map(|one| &one.envelope.id))?;
         if !inject::admit(context, &mut admitted)? {
@@ -53,8 +49,12 @@ pub fn unasked(context: &CommandContext<'_>, ai: &str, own: Option<&SessionId>) 
 #[derive(Debug)]
 pub struct ClaimedHandoff {
     pub listed: ListedHandoff,
+    /// Whom it is for.
+    pub to: Option<String>,
     /// Its first acknowledgement.
     pub claim: Envelope,
+    /// Whether the session handed it on.
+    pub is_handed_on: bool,
     /// Why its work is not the session's.
     pub lost: Option<LostClaim>,
     /// Whether its task is complete.
@@ -75,69 +75,86 @@ pub enum LostClaim {
 /// The handoffs to a receiver that a session claimed and has not handed on, oldest first, unless their task is complete; also those
 /// that it lost.
 pub fn claimed(context: &CommandContext<'_>, session: &SessionId) -> Result<Vec<ClaimedHandoff>> {
-    let own = records::session(context, session)?;
-    let index = context.index()?;
-    let mut out: Vec<ClaimedHandoff> = Vec::new();
-    for Record { envelope: claim, body } in own.records() {
-        let Body::Accept(accept) = body else { continue };
-        if claim.session.as_ref() != Some(session) || out.iter().any(|one| one.listed.envelope.id == accept.of) {
-            continue;
-        }
-        let Some(listed) = by_ids(&index, std::slice::from_ref(&accept.of))?.pop() else { continue };
-        let is_own = listed.envelope.session.as_ref() == Some(session);
-        let comments = listed.handoff.to.as_deref() != Some(&claim.ai) && accept.takes_over.is_none();
-        if is_own || comments || hands_on(own.records(), session, &listed.handoff, &accept.of) {
-            continue;
-        }
-        let scan = tasks::receipts(context, &accept.of, &listed.handoff)?;
-        let groups = scan.records().collect::<Receipts<'_>>().grouped();
-        let (claims, versions) = (groups.of(&accept.of), groups.versions(&accept.of));
-        let Some(owner) = claims.owner else { continue };
-        let other = Some(owner).filter(|owner| owner.session() != Some(session)).map(|owner| owner.envelope.clone());
-        let superseded = index.superseded(&versions)?;
-        let is_in_force = superseded.len() < versions.len();
-        let lost = other.map(LostClaim::Owned).or((!is_in_force).then_some(LostClaim::Replaced));
-        let is_complete = match &listed.handoff.task_id {
-            Some(task) => tasks::state(context, task)?.is_some_and(|state| state.status == TaskStatus::Complete),
-            None => false,
-        };
-        let also_done = scan.records().find(|record| match &record.body {
-            Body::Handoff(next) => {
-                next.continues.as_ref().is_some_and(|of| versions.contains(of))
-                    && record.envelope.session.as_ref() != Some(session)
-            }
-            _ => false,
-        });
-        let also_done = also_done.map(|record| record.envelope.clone());
-        if !is_complete || lost.is_some() {
-            // what was handed over last
-            let newest = groups.newest(&accept.of).filter(|newest| !superseded.contains(&newest.id));
-            let newest = newest.filter(|newest| newest.id != accept.of).map(|newest| newest.id.clone());
-            let listed = match newest {
-                Some(newest) => by_ids(&index, &[newest])?.pop().unwrap_or(listed),
-                None => listed,
-            };
-            out.push(ClaimedHandoff { listed, claim: claim.clone(), lost, is_complete, also_done });
+    let scan = records::session(context, session)?;
+    let own: Vec<&Record> = scan.records().filter(|record| record.envelope.session.as_ref() == Some(session)).collect();
+    let mut first: BTreeMap<&Id, &Envelope> = BTreeMap::new();
+    for Record { envelope, body } in &own {
+        if let Body::Accept(Accept { of, resolution: None, .. }) = body {
+            first.entry(of).or_insert(envelope);
         }
     }
+    let answered: BTreeSet<&Id> = own.iter().copied().filter_map(continued).collect();
+    let index = context.index()?;
+    let mut of_tasks: BTreeMap<Result<String, Id>, Vec<ListedHandoff>> = BTreeMap::new();
+    for listed in by_ids(&index, &first.keys().map(|id| (*id).clone()).collect::<Vec<_>>())? {
+        let task = listed.handoff.task_id.clone().ok_or_else(|| listed.envelope.id.clone());
+        of_tasks.entry(task).or_default().push(listed);
+    }
+    let mut out: Vec<ClaimedHandoff> = Vec::new();
+    for (task, of_task) in of_tasks {
+        let scan = tasks::receipts(context, &of_task[0].envelope.id, &of_task[0].handoff)?;
+        let groups = scan.records().collect::<Receipts<'_>>().grouped();
+        let is_complete = match &task {
+            Ok(task) => tasks::state(context, task)?.is_some_and(|state| state.status == TaskStatus::Complete),
+            Err(_) => false,
+        };
+        let mut seen: BTreeSet<Id> = BTreeSet::new();
+        for listed in of_task {
+            let id = listed.envelope.id.clone();
+            let Some(claim) = first.get(&id).copied().filter(|_| listed.envelope.session.as_ref() != Some(session))
+            else {
+                continue;
+            };
+            let (claims, versions) = (groups.of(&id), groups.versions(&id));
+            // what the session said about it is a remark, or it had not a claim
+            let has_claim = claims.owner.iter().chain(&claims.rivals).any(|claim| claim.session() == Some(session));
+            let was_for_it =
+                claims.to == Some(claim.ai.as_str()) || own.iter().any(|record| takes_over(record, &versions));
+            let Some(owner) = claims.owner.filter(|_| has_claim || was_for_it) else { continue };
+            // all versions are claimed at once
+            if !seen.insert(versions.first().unwrap_or(&id).clone()) {
+                continue;
+            }
+            let is_handed_on = versions.iter().any(|version| answered.contains(version));
+            let other = Some(owner).filter(|owner| owner.session() != Some(session));
+            let superseded = index.superseded(&versions)?;
+            let is_in_force = superseded.len() < versions.len();
+            let lost = other.map(|owner| LostClaim::Owned(owner.envelope.clone()));
+            let lost = lost.or((!is_in_force).then_some(LostClaim::Replaced));
+            if is_handed_on && !matches!(lost, Some(LostClaim::Owned(_))) || is_complete && lost.is_none() {
+                continue;
+            }
+            let also_done = scan.records().find(|record| {
+                continued(record).is_some_and(|of| versions.contains(of))
+                    && record.envelope.session.as_ref() != Some(session)
+            });
+            let also_done = also_done.map(|record| record.envelope.clone());
+            let to = claims.to.map(str::to_owned);
+            // what was handed over last
+            let newest = groups.newest(&id).filter(|newest| newest.id != id && !superseded.contains(&newest.id));
+            let listed = match newest {
+                Some(newest) => by_ids(&index, std::slice::from_ref(&newest.id))?.pop().unwrap_or(listed),
+                None => listed,
+            };
+            let claim = claim.clone();
+            out.push(ClaimedHandoff { listed, to, claim, is_handed_on, lost, is_complete, also_done });
+        }
+    }
+    out.sort_by(|a, b| a.claim.id.cmp(&b.claim.id));
     Ok(out)
 }
 
-/// Whether a session wrote a handoff that continues this one.
-fn hands_on<'r>(
-    mut records: impl Iterator<Item = &'r Record>,
-    session: &SessionId,
-    handoff: &Handoff,
-    id: &Id,
-) -> bool {
-    records.any(|record| match &record.body {
-        Body::Handoff(next) => {
-            record.envelope.session.as_ref() == Some(session)
-                && next.task_id == handoff.task_id
-                && next.continues.as_ref() == Some(id)
-        }
-        _ => false,
-    })
+/// What a handoff continues.
+fn continued(record: &Record) -> Option<&Id> {
+    match &record.body {
+        Body::Handoff(handoff) => handoff.continues.as_ref(),
+        _ => None,
+    }
+}
+
+/// Whether a record takes over a version of a handoff.
+fn takes_over(record: &Record, versions: &BTreeSet<Id>) -> bool {
+    matches!(&record.body, Body::Accept(accept) if accept.takes_over.is_some() && versions.contains(&accept.of))
 }
 
 /// A text for each handoff that active sessions of this worktree claimed and lost, or whose work another session did, too, unless its
@@ -145,10 +162,12 @@ fn hands_on<'r>(
 pub fn lost(context: &CommandContext<'_>, sessions: &[ActiveSession]) -> Result<Vec<String>> {
     let mut out = Vec::new();
     for session in sessions {
-        for ClaimedHandoff { listed, lost, is_complete, also_done, .. } in claimed(context, &session.id)? {
+        for ClaimedHandoff { listed, is_handed_on, lost, is_complete, also_done, .. } in claimed(context, &session.id)?
+        {
             let id = &listed.envelope.id;
             let text = match (lost, also_done) {
                 _ if is_complete => continue,
+                (Some(lost), _) if is_handed_on => format!("{}; this session did its work, too", why_lost(id, &lost)),
                 (Some(lost), _) => format!("{}; stop work on it", why_lost(id, &lost)),
                 (None, Some(done)) => format!(
                     "the work of handoff {} was also done by {}: see handoff {}",

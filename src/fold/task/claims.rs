@@ -172,10 +172,13 @@ impl<'r> Groups<'r> {
 }
 
 impl<'r> Group<'r> {
-    /// Whom the handoff is for.
-    fn to(&self) -> Option<&'r str> {
+    /// Whom the handoff is for, at a record or now: an escalated one goes on when a person resolved it.
+    fn to(&self, at: Option<&Id>) -> Option<&'r str> {
         let (_, newest) = self.handoffs.last()?;
-        let is_resolved = self.accepts.iter().any(|claim| claim.accept.resolution.is_some());
+        let is_resolved = self
+            .accepts
+            .iter()
+            .any(|claim| claim.accept.resolution.is_some() && at.is_none_or(|at| claim.envelope.id <= *at));
         match &newest.route {
             Some(route) if route.escalated && is_resolved => route.then.as_deref(),
             _ => newest.to.as_deref(),
@@ -185,10 +188,11 @@ impl<'r> Group<'r> {
     fn claims(&self) -> Claims<'r> {
         let owners: BTreeSet<&SessionId> =
             self.handoffs.iter().filter_map(|(envelope, _)| envelope.session.as_ref()).collect();
-        let (to, first_version) = (self.to(), self.handoffs.first().map(|(envelope, _)| &envelope.id));
+        let (to, first_version) = (self.to(None), self.handoffs.first().map(|(envelope, _)| &envelope.id));
         let is_claim = |claim: &Claim<'r>| {
             let Claim { envelope, accept } = claim;
-            let is_receiver = to.is_none_or(|to| to == envelope.ai) || accept.takes_over.is_some();
+            let then = self.to(Some(&envelope.id));
+            let is_receiver = then.is_none_or(|to| to == envelope.ai) || accept.takes_over.is_some();
             accept.resolution.is_none()
                 // nobody can accept what is not yet there
                 && first_version.is_none_or(|first| envelope.id > *first)
@@ -201,17 +205,17 @@ impl<'r> Group<'r> {
         let everyone = all.clone();
         // what a session said before it gave up does not count, unless all yielded to each other
         let given_up: Vec<Claim<'r>> = all.iter().filter(|claim| claim.gives_up(&everyone)).copied().collect();
-        let is_void = |claim: &Claim<'r>, released: bool| {
-            given_up.iter().any(|last| {
-                (last.accept.released || !released)
-                    && last.session() == claim.session()
-                    && last.envelope.id >= claim.envelope.id
-            })
+        let is_void = |claim: &Claim<'r>| {
+            given_up.iter().any(|last| last.session() == claim.session() && last.envelope.id >= claim.envelope.id)
         };
-        let has_released = |claim: &Claim<'r>| is_void(claim, true);
+        let lost = lost_to_released(&everyone);
+        let has_released = |claim: &Claim<'r>| {
+            let ends = claim.session().and_then(|session| lost.get(session));
+            ends.is_some_and(|end| claim.envelope.id <= **end)
+        };
         all.retain(|claim| !has_released(claim));
-        if !all.iter().all(|claim| is_void(claim, false)) {
-            all.retain(|claim| !is_void(claim, false));
+        if all.iter().any(|claim| !is_void(claim)) {
+            all.retain(|claim| !is_void(claim));
         }
         let is_first = |claim: &&Claim<'r>| {
             claim.accept.takes_over.as_ref().is_none_or(|of| all.iter().all(|other| other.envelope.id != *of))
@@ -244,6 +248,46 @@ impl<'r> Group<'r> {
     }
 }
 
+/// The sessions that released the handoff, and those that had left it to one of them: each with the last record of which nothing counts.
+fn lost_to_released<'r>(all: &[Claim<'r>]) -> HashMap<&'r SessionId, &'r Id> {
+    let mut lost: HashMap<&SessionId, &Id> = HashMap::new();
+    fn add<'r>(session: &'r SessionId, id: &'r Id, lost: &mut HashMap<&'r SessionId, &'r Id>) -> bool {
+        let is_later = lost.get(session).is_none_or(|end| *end < id);
+        if is_later {
+            lost.insert(session, id);
+        }
+        is_later
+    }
+    for claim in all.iter().filter(|claim| claim.accept.released) {
+        if let Some(session) = claim.session() {
+            add(session, &claim.envelope.id, &mut lost);
+        }
+    }
+    let by_id: HashMap<&Id, &Claim<'r>> = all.iter().map(|claim| (&claim.envelope.id, claim)).collect();
+    // who left it to whom, by which claim of the other, and until when
+    let left = all.iter().filter_map(|claim| {
+        let (own, id) = (claim.session()?, &claim.envelope.id);
+        let other = |of: &Id| by_id.get(of).filter(|other| other.session().is_some_and(|other| other != own)).copied();
+        let to = claim.accept.yields_to.as_ref().and_then(other);
+        let from = claim.accept.takes_over.as_ref().and_then(other);
+        match (to, from) {
+            (Some(to), _) => Some((own, to.session()?, &to.envelope.id, id)),
+            (None, Some(from)) => Some((from.session()?, own, id, id)),
+            (None, None) => None,
+        }
+    });
+    let left: Vec<(&SessionId, &SessionId, &Id, &Id)> = left.collect();
+    let mut is_new = true;
+    while is_new {
+        is_new = false;
+        for (loser, winner, by, until) in &left {
+            let is_over = lost.get(winner).is_some_and(|end| by <= end);
+            is_new |= is_over && add(loser, until, &mut lost);
+        }
+    }
+    lost
+}
+
 fn stage<'h>(envelope: &'h Envelope, handoff: &'h Handoff) -> Option<(Stage<'h>, Option<&'h str>)> {
     let session = envelope.session.as_ref().filter(|_| handoff.kind == "epistemic");
     session.map(|session| (handoff.stage(session), handoff.to.as_deref()))
@@ -252,6 +296,7 @@ fn stage<'h>(envelope: &'h Envelope, handoff: &'h Handoff) -> Option<(Stage<'h>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use empirica_notes::model::handoff::Route;
 
     fn id(n: u64) -> Id {
         Id::parse(&format!("01900000-0000-7000-8000-{n:012}")).expect("an id")
@@ -353,7 +398,30 @@ mod tests {
         let next = [&all[..], &[accept(4, 3, 1, None)]].concat();
         assert_eq!(held(&next), (Some(session(3)), vec![]));
         let both = [handoff(1, 1), accept(2, 2, 1, None), accept(3, 3, 1, None), yields(4, 2, 3), released(5, 3)];
-        assert_eq!(held(&both), (Some(session(2)), vec![]), "who yielded had it first");
+        assert_eq!(held(&both), (None, vec![]), "who yielded was told to stop");
+        let over = [handoff(1, 1), accept(2, 2, 1, None), accept(3, 3, 1, Some(2)), accept(4, 4, 1, Some(3))];
+        assert_eq!(held(&[&over[..], &[released(5, 4)]].concat()), (None, vec![]), "so were those before");
+        let again = [&over[..], &[accept(5, 2, 1, None), released(6, 4)]].concat();
+        assert_eq!(held(&again), (Some(session(2)), vec![]), "unless it claimed it again");
+        let loser = [&over[..], &[released(5, 2), released(6, 3)]].concat();
+        assert_eq!(held(&loser), (Some(session(4)), vec![]), "who lost it ends");
+    }
+
+    #[test]
+    fn what_was_said_before_a_resolution_is_a_remark() {
+        let mut escalated = handoff(1, 1);
+        if let Body::Handoff(handoff) = &mut escalated.body {
+            let then = Some("a".to_owned());
+            let (rule, detail, budget) = ("r".to_owned(), None, None);
+            handoff.route = Some(Route { rule, escalated: true, then, detail, budget });
+            handoff.to = Some("maria".to_owned());
+        }
+        let resolves = Accept { resolution: Some("go on".to_owned()), ..Accept::new(id(1)) };
+        let mut resolution = Record { envelope: envelope(3, 9), body: Body::Accept(resolves) };
+        resolution.envelope.ai = "maria".to_owned();
+        let all = [escalated, accept(2, 2, 1, None), resolution];
+        assert_eq!(held(&all), (None, vec![]));
+        assert_eq!(held(&[&all[..], &[accept(4, 2, 1, None)]].concat()), (Some(session(2)), vec![]));
     }
 
     #[test]

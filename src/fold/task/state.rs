@@ -196,7 +196,7 @@ fn root<'s>(steps: &'s [TaskEvent], mut id: &'s Id) -> &'s Id {
 /// handoffs are listed but have no effect.
 ///
 /// A COMPLETE ends the task until a managed handoff or another decision reopens it. An escalation, or a decision to
-/// escalate, blocks it until a resolution that names it; any resolution also settles mere decisions.
+/// escalate, blocks it until a resolution that names it; any resolution also settles mere decisions, not what a rule escalated.
 pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
     let action = |record: &Record| match &record.body {
         Body::Handoff(handoff) => Some(TaskAction::Handoff(handoff.clone(), superseded.contains(&record.envelope.id))),
@@ -218,7 +218,10 @@ pub fn task_state(records: &[&Record], superseded: &BTreeSet<Id>) -> TaskState {
         decided = decision.map(|_| at).or(decided);
         if let TaskAction::Accept(Accept { of, resolution: Some(_), .. }) = &step.action {
             let named = root(&steps, of);
-            escalated.retain(|at| is_kind(&steps[*at], "escalation") && root(&steps, &steps[*at].envelope.id) != named);
+            escalated.retain(|at| {
+                let step = &steps[*at];
+                (is_kind(step, "escalation") || is_routed(step)) && root(&steps, &step.envelope.id) != named
+            });
             status = TaskStatus::Open;
         }
         let works = ["initialization", "progress", "error_recovery"].iter().any(|kind| is_kind(step, kind));

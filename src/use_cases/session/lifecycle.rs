@@ -133,7 +133,7 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     }
     let session = WorkingSession { id: SessionId::random(), ai: context.author(None), note: None };
     // read before the session is stored, as the index is made current for the next reader
-    let (inbox, total_waiting) = inbox(context, &session.ai, &session.id, &request)?;
+    let (mut inbox, mut total_waiting) = inbox(context, &session.ai, &session.id, &request)?;
     let mut first = StoreReport::default();
     let (mut task, mut from, mut from_handoff, mut continues) = (request.task, None, None, None);
     match &request.from {
@@ -168,6 +168,9 @@ pub fn start(context: &CommandContext<'_>, request: StartRequest) -> Result<Star
     stored.prepend(first);
     if let Some(continued) = &continues {
         stored.append(handoff::receive::accept::claim(context, &session, &continued.handoff_id)?);
+        let before = inbox.len();
+        inbox.retain(|waiting| waiting.handoff_id != continued.handoff_id);
+        total_waiting -= before - inbox.len();
     }
     let started_at = record.as_ref().map(|record| record.envelope.at.clone()).unwrap_or_default();
     let task = record.and_then(|record| match record.body {
@@ -357,13 +360,17 @@ pub fn end_session(
     })
 }
 
-/// What gives up the handoffs that a session owns and has not handed on, so that they wait again; and a text for each.
+/// What gives up the handoffs that a session claimed and has not handed on, and a text for each that it owned: those wait again.
 fn released(context: &CommandContext<'_>, session: &SessionId) -> Result<(Vec<Body>, Vec<String>)> {
     let (mut bodies, mut texts) = (Vec::new(), Vec::new());
-    for ClaimedHandoff { listed, .. } in claimed(context, session)?.into_iter().filter(|one| one.lost.is_none()) {
+    for ClaimedHandoff { listed, to, lost, .. } in
+        claimed(context, session)?.into_iter().filter(|one| !one.is_handed_on)
+    {
         let id = listed.envelope.id;
-        let to = listed.handoff.to.map(|to| format!(" for {to}")).unwrap_or_default();
-        texts.push(format!("handoff {} waits{to} again: the session ended without handing it on", id.short()));
+        if lost.is_none() {
+            let to = to.map(|to| format!(" for {to}")).unwrap_or_default();
+            texts.push(format!("handoff {} waits{to} again: the session ended without handing it on", id.short()));
+        }
         let concerns = listed.envelope.session.into_iter().collect();
         bodies.push(Body::Accept(Accept { released: true, concerns, ..Accept::new(id) }));
     }

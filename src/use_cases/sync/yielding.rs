@@ -1,12 +1,12 @@
 //! Claims that reached the remote first: a session whose claim did not leaves the handoff to the other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::{CommandContext, tasks};
-use crate::fold::task::claims::Receipts;
+use crate::fold::task::claims::{Claim, Receipts};
 use empirica_notes::error::Result;
 use empirica_notes::format::record::decode;
-use empirica_notes::model::{Accept, Body, Id, Record};
+use empirica_notes::model::{Accept, Body, Id, Record, SessionId};
 use empirica_notes::store::{FlushTiming, TransferLines};
 
 /// Yields each claim of this clone that the remote lacks to one of another session that it has: who was first there may rely on it.
@@ -15,11 +15,15 @@ pub fn yield_claims(context: &CommandContext<'_>, unsent: &TransferLines) -> Res
     let unsent: Vec<Record> = unsent.lines.iter().filter_map(|line| decode(&line.bytes)).collect();
     let ids: BTreeSet<&Id> = unsent.iter().map(|record| &record.envelope.id).collect();
     let (mut out, mut warnings) = (Vec::new(), Vec::new());
+    let mut newest: BTreeMap<(&SessionId, &Id), (&Record, &Accept)> = BTreeMap::new();
     for own in unsent.iter().filter(|record| context.store.made(&record.envelope.id)) {
         let (Body::Accept(accept), Some(session)) = (&own.body, &own.envelope.session) else { continue };
-        if !is_claim(accept) {
-            continue;
+        let earlier = newest.get(&(session, &accept.of)).map(|(earlier, _)| &earlier.envelope.id);
+        if is_claim(accept) && earlier.is_none_or(|earlier| *earlier < own.envelope.id) {
+            newest.insert((session, &accept.of), (own, accept));
         }
+    }
+    for ((session, _), (own, accept)) in newest {
         let index = context.index()?;
         let found = index.ids([&accept.of])?;
         let handoff = found.get(&accept.of).and_then(|entry| match &entry.record.body {
@@ -31,8 +35,8 @@ pub fn yield_claims(context: &CommandContext<'_>, unsent: &TransferLines) -> Res
         let groups = scan.records().collect::<Receipts<'_>>().grouped();
         let claims = groups.of(&accept.of);
         let all = || claims.owner.iter().chain(&claims.rivals);
-        // it yielded before, or has it by taking it over
-        if !all().any(|claim| claim.session() == Some(session)) || accept.takes_over.is_some() {
+        // it yielded before
+        if !all().any(|claim| claim.session() == Some(session)) {
             continue;
         }
         let yielded = scan.records().any(|record| match &record.body {
@@ -41,7 +45,13 @@ pub fn yield_claims(context: &CommandContext<'_>, unsent: &TransferLines) -> Res
             }
             _ => false,
         });
-        let first = all().find(|claim| claim.session() != Some(session) && !ids.contains(&claim.envelope.id));
+        // from whom it takes over, it knew; of those who took over from the same, the first at the remote has it
+        let is_rival = |claim: &&Claim<'_>| match &accept.takes_over {
+            Some(of) => claim.accept.takes_over.as_ref() == Some(of) || *of == accept.of,
+            None => true,
+        };
+        let others = all().filter(|claim| claim.session() != Some(session) && !ids.contains(&claim.envelope.id));
+        let first = others.into_iter().find(is_rival);
         let Some(first) = first.filter(|_| !yielded) else { continue };
         let concerns = accept.concerns.clone();
         let body = Accept { yields_to: Some(first.envelope.id.clone()), concerns, ..Accept::new(accept.of.clone()) };

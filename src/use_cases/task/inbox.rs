@@ -8,7 +8,7 @@ use crate::context::tasks::inbox::{ClaimedHandoff, LostClaim, claimed, waiting, 
 use crate::context::{CommandContext, active};
 use crate::render::answer::Answer;
 use crate::render::format::{duration, seconds_between};
-use crate::render::{format, safe};
+use crate::render::safe;
 use empirica_notes::error::{Result, empirica};
 use empirica_notes::model::handoff::Route;
 use empirica_notes::model::{Id, SessionId};
@@ -18,8 +18,6 @@ pub struct Inbox {
     pub ai: String,
     /// Handed to the agent, claimed by nobody; oldest first.
     pub waiting: Vec<ListedHandoff>,
-    /// Number of such handoffs not listed.
-    pub more: usize,
     /// What its active sessions here, or the named one, claimed and have not handed on; also what they lost. Each with its session.
     pub claimed: Vec<(SessionId, ClaimedHandoff)>,
     pub now: String,
@@ -36,7 +34,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<Inbox> {
         own => own.ok().flatten(),
     };
     let ai = context.author(own.as_ref().map(|session| session.ai.as_str()));
-    let (waiting, more) = waiting(context, &ai, own.as_ref().map(|session| &session.id))?;
+    let waiting = waiting(context, &ai, own.as_ref().map(|session| &session.id))?;
     let sessions: Vec<SessionId> = match own.filter(|_| is_named) {
         Some(named) => vec![named.id],
         None => active::load(context)?.into_iter().filter(|session| session.ai == ai).map(|one| one.id).collect(),
@@ -46,7 +44,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<Inbox> {
         all.extend(claimed(context, &session)?.into_iter().map(|claimed| (session.clone(), claimed)));
     }
     let now = context.store.now().to_rfc3339();
-    Ok(Inbox { ai, waiting, more, claimed: all, now, warnings })
+    Ok(Inbox { ai, waiting, claimed: all, now, warnings })
 }
 
 /// What is handed to an agent.
@@ -60,7 +58,7 @@ pub struct InboxView<'a> {
     working: Vec<OwnedView<'a>>,
     /// What they claimed, but do not own: another session was first or took it over, or the sender handed it to another agent.
     lost: Vec<LostView<'a>>,
-    /// How many handoffs wait, with those not listed.
+    /// How many handoffs wait.
     total_waiting: usize,
 }
 
@@ -69,7 +67,7 @@ pub struct InboxView<'a> {
 #[schemars(rename = "WaitingHandoffView")]
 pub struct WaitingHandoff {
     /// The handoff.
-    handoff_id: Id,
+    pub handoff_id: Id,
     /// The agent that hands over.
     from: String,
     /// When.
@@ -160,7 +158,7 @@ pub fn line(ListedHandoff { envelope, handoff }: &ListedHandoff, now: &str) -> S
 }
 
 pub fn answer(inbox: &Inbox) -> Answer {
-    let Inbox { ai, waiting, more, claimed, now, .. } = inbox;
+    let Inbox { ai, waiting, claimed, now, .. } = inbox;
     let owned = claimed.iter().filter(|(_, claimed)| claimed.lost.is_none());
     let document = InboxView {
         ai_id: ai,
@@ -174,7 +172,7 @@ pub fn answer(inbox: &Inbox) -> Answer {
             })
             .collect(),
         lost: claimed.iter().filter_map(|(session, claimed)| LostView::new(session, claimed)).collect(),
-        total_waiting: waiting.len() + more,
+        total_waiting: waiting.len(),
     };
     let mut text = String::new();
     let mut section = |title: &str, lines: Vec<String>| {
@@ -194,10 +192,7 @@ pub fn answer(inbox: &Inbox) -> Answer {
         Some(format!("{}: {}", of(session), safe::line(&why)))
     };
     section("Lost", claimed.iter().filter_map(lost).collect());
-    let mut answer = Answer::new(document).text(text).warn(inbox.warnings.clone()).paged();
-    if *more > 0 {
-        answer = answer.say(format!("{} not listed.", format::count(*more, "later handoff")));
-    }
+    let answer = Answer::new(document).text(text).warn(inbox.warnings.clone()).paged();
     match waiting.first() {
         Some(first) => answer.quoting().hint(empirica("accept").arg(first.envelope.id.short())),
         None if claimed.is_empty() => answer.say(format!("Nothing waits for {}.", safe::line(ai))),

@@ -2,6 +2,7 @@
 
 pub mod chains;
 pub mod claims;
+pub mod endings;
 pub mod rules;
 
 use serde_json::Value;

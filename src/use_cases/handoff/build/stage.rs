@@ -4,6 +4,7 @@ use crate::context::handoffs::ListedHandoff;
 use crate::context::tasks::routes;
 use crate::context::tasks::routes::Choice;
 use crate::context::{CommandContext, WorkingSession, tasks};
+use crate::fold::task::chain::chain;
 use crate::fold::task::claims::Receipts;
 use crate::use_cases::handoff::managed::HandoffType;
 use empirica_notes::error::Result;
@@ -60,7 +61,24 @@ impl Stage {
         if let Some(answered) = stage.answered(context, session, task)? {
             stage.taken = Some(answered);
         }
+        if let Some(task) = task.filter(|_| stage.taken.is_none() && !stage.is_lost) {
+            stage.find_owner(context, session, task)?;
+        }
         Ok(stage)
+    }
+
+    /// Warns if another session of the agent owns its part of the task.
+    fn find_owner(&mut self, context: &CommandContext<'_>, session: &WorkingSession, task: &str) -> Result<()> {
+        let Some(state) = tasks::state(context, task)? else { return Ok(()) };
+        let links = chain(&state, context.store.now());
+        let open = links.iter().rev().filter(|link| link.is_open && link.to == Some(session.ai.as_str()));
+        let of_another = open.filter_map(|link| Some((&link.envelope.id, link.owner?)));
+        if let Some((id, owner)) = of_another.into_iter().find(|(_, owner)| owner.session() != Some(&session.id)) {
+            let owned = tasks::inbox::owned(id, owner.envelope);
+            self.warnings.push(format!("the handoff does not continue the task '{task}': {owned}"));
+            self.is_lost = true;
+        }
+        Ok(())
     }
 
     /// The handoff to a receiver that the session took up last and that is its own, of this task if one is given. A warning tells of
@@ -126,7 +144,7 @@ impl Stage {
         session: &WorkingSession,
         task: Option<&str>,
     ) -> Result<Option<Taken>> {
-        let (waiting, _) = tasks::inbox::waiting(context, &session.ai, Some(&session.id))?;
+        let waiting = tasks::inbox::waiting(context, &session.ai, Some(&session.id))?;
         let own: Vec<&Id> = self.own.iter().map(|(id, _)| id).collect();
         let answers = |listed: &ListedHandoff| {
             let of = listed.handoff.task_id.as_deref();

@@ -120,7 +120,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
     warnings.extend(tasks::inbox::lost(context, &sessions)?);
     let own = context.own_session().ok().flatten();
     let ai = context.author(own.as_ref().map(|session| session.ai.as_str()));
-    let (inbox, more) = tasks::inbox::waiting(context, &ai, own.as_ref().map(|session| &session.id))?;
+    let inbox = tasks::inbox::waiting(context, &ai, own.as_ref().map(|session| &session.id))?;
     let unsynced = pending::unsynced(context).unwrap_or_else(|error| {
         warnings.push(format!("cannot compare with the remotes: {}", error.in_one_line()));
         None
@@ -138,7 +138,7 @@ pub fn run(context: &CommandContext<'_>) -> Result<StatusOutcome> {
         total_sessions: index.count_sessions()?,
         handoffs: index.count_handoffs()?,
         waiting: PendingRecords::new(context),
-        inbox: inbox.len() + more,
+        inbox: inbox.len(),
         agent: ai,
         unsynced,
         is_set_up: set_up.is_some_and(|record| record.is_set_up()),
