@@ -177,7 +177,7 @@ fn a_text_names_the_tools_and_their_arguments() {
     assert!(!output.to_string().contains("--") && !output.to_string().contains("git empirica"), "{output}");
     let stored = client.ok("bootstrap_session", json!({"ai_id": "eve"}));
     assert!(stored["warning"].as_str().is_some_and(|text| text.contains("end_session(session_id='")), "{stored}");
-    let after = client.ok("submit_postflight_assessment", json!({"vectors": {"know": 0.9}}));
+    let after = client.ok("submit_postflight_assessment", json!({"vectors": {"know": 0.9}, "task_summary": "t"}));
     let missing = after["handoff"]["missing"].as_array().expect("a list");
     assert!(
         missing.iter().any(|lack| lack["command"] == "generate_handoff_report(key_findings=['<what you learned>'])"),

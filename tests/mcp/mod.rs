@@ -1,4 +1,5 @@
 //! The MCP server.
 
 pub mod mcp_list;
+pub mod reliability;
 pub mod server;

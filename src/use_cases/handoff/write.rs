@@ -126,7 +126,7 @@ pub fn run(context: &CommandContext<'_>, mut request: HandoffRequest, editor: Ed
     let mut checks = None;
     if request.validate || request.dry_run {
         let draft = draft(context, &session, input.clone(), &mut content)?;
-        refuse_empty(&draft.handoff, &session, &content)?;
+        refuse_without_summary(&draft.handoff, &session, &content)?;
         if request.validate {
             checks = Some(check::checks(context, &draft)?);
         }
@@ -231,7 +231,7 @@ pub fn write(
     let records = content.gather(&scan, &session.id)?;
     let (work, warnings, work_tree) = work(context, &records, content.since.as_ref(), status);
     let mut handoff = compose(context, session, &records, work, input, &mut content)?;
-    refuse_empty(&handoff, session, &content)?;
+    refuse_without_summary(&handoff, session, &content)?;
     if let Some(claim) = content.stage.as_ref().and_then(Stage::claim) {
         stored.append(context.store(session, vec![claim], FlushTiming::Later)?.1);
     }
@@ -274,21 +274,27 @@ fn all_warnings(
     Ok([of_git, content.warnings(session), absent, reported::warnings(context, handoff)?].concat())
 }
 
-/// Refuses an empty handoff, except the context of a session that is continued.
-fn refuse_empty(handoff: &Handoff, session: &WorkingSession, content: &HandoffParts) -> Result<()> {
-    let is_composed = content.automatic && handoff.payload.is_some();
+/// Refuses a handoff without a summary and with nothing in the log that could be one, except of a hook or of a continued session.
+fn refuse_without_summary(handoff: &Handoff, session: &WorkingSession, content: &HandoffParts) -> Result<()> {
+    let substance = Substance::of(handoff);
+    let is_of_hook = content.automatic && (substance > Substance::Nothing || handoff.payload.is_some());
+    let mut reasons = handoff.assessments.iter().filter_map(|assessed| assessed.reasoning.as_deref());
+    let is_told = substance == Substance::Work || reasons.any(|reason| !reason.trim().is_empty());
     // a task goes on also without a word
-    if Substance::of(handoff) > Substance::Nothing || is_composed || handoff.continues.is_some() {
+    if is_told || is_of_hook || handoff.continues.is_some() {
         return Ok(());
     }
-    let cause = match &content.since {
-        Some(since) => format!("it has no new content since handoff {}", since.id.short()),
-        None => "it has no content yet".to_owned(),
+    let cause = match (&content.since, substance) {
+        (Some(since), _) => format!("it has no new content since handoff {}", since.id.short()),
+        (None, Substance::Nothing) => "it has no content yet".to_owned(),
+        (None, _) => "nothing in it says what was done".to_owned(),
     };
+    let command =
+        empirica("handoff").option("-m", blank("<what was done>")).option("--next", blank("<what to do next>"));
     Err(Error::refused(format!("cannot hand over session {}: {cause}", session.id.short()))
-        .reason("it has no claim, commit or assessment, and no text was given for the handoff")
-        .suggest("Log work, findings or next steps first.")
-        .command(empirica("handoff").option("--next", blank("<what to do next>"))))
+        .reason("it has no task, finding, unknown, decision or commit, and no text was given for the handoff")
+        .suggest("Say what was done, or log it first.")
+        .command(command))
 }
 
 /// A warning for each handoff to another receiver that this one replaces.

@@ -354,3 +354,142 @@ fn only_declared_causes_form_a_chain() {
         json!([{"finding": null, "led_to_unknown": "Who pays?", "led_to_finding": "The team", "led_to_fix": null}]);
     assert_eq!(chains(), stated);
 }
+
+/// Where each value comes from; of several that begin a field's name, the longest counts.
+const ORIGINS: [(&str, &str); 47] = [
+    ("type", "always the same"),
+    ("timestamp", "the clock, when it is stored"),
+    ("trigger", "`--trigger`"),
+    ("vectors", "`-v`, else the newest value of each in the session's assessments and checkpoints"),
+    ("git_state.head_commit", "HEAD"),
+    ("git_state.branch", "HEAD"),
+    ("git_state.ahead_behind", "the commits of the branch and its upstream"),
+    ("git_state.uncommitted_changes", "the index and the work tree against HEAD"),
+    ("git_state.commits_since_last_checkpoint", "the commits since the session's last checkpoint or assessment"),
+    ("git_state.dirty", "whether there are uncommitted changes"),
+    ("reasoning.latest", "`--reasoning`, else that of the last assessment"),
+    ("reasoning.trajectory", "`--reasoning` of every assessment and checkpoint"),
+    ("reasoning.decision_history", "`preflight`, `check` and `postflight`; only a check decides"),
+    ("reasoning.epistemic_tags", "`--tag`"),
+    ("breadcrumbs.findings.total", "`finding`, of all sessions"),
+    ("breadcrumbs.findings.session", "`finding`, of the session"),
+    ("breadcrumbs.findings.recent", "`finding`, the session's first"),
+    ("breadcrumbs.unknowns.total", "`unknown`, of all sessions"),
+    ("breadcrumbs.unknowns.unresolved", "`unknown` without an answer"),
+    ("breadcrumbs.unknowns.resolved", "`resolve`"),
+    ("breadcrumbs.unknowns.session", "`unknown`, of the session"),
+    ("breadcrumbs.unknowns.recent", "`unknown`, the session's first"),
+    ("breadcrumbs.dead_ends", "`deadend`, counted and listed likewise"),
+    ("breadcrumbs.mistakes", "`mistake`, counted and listed likewise"),
+    ("goals", "`goal`, of the session"),
+    ("goals.current", "`goal`: the open one that was worked on last, and its subtasks"),
+    ("handoffs", "`handoff`, of all sessions, without superseded ones"),
+    ("session.session_id", "`session start`"),
+    ("session.ai_id", "`session start --ai`"),
+    ("session.project_id", "the first root commit"),
+    ("session.start_time", "`session start`"),
+    ("session.duration_minutes", "from the start to the checkpoint"),
+    ("session.cascade_phase", "`--phase`, else the last assessment"),
+    ("session.round", "`--round`, else the last assessment"),
+    ("session.cycle", "`--cycle`, else the last that was given"),
+    ("session.scope_depth", "`--scope`, else the last that was given"),
+    ("session.checkpoints_count", "the session's assessments and checkpoints before this one"),
+    ("session.last_checkpoint", "the last assessment or checkpoint"),
+    ("project.project_id", "the first root commit"),
+    ("project.name", "the name of the remote, else of the folder"),
+    ("project.description", "git's description of the repository"),
+    ("project.repos", "the URLs of the remotes"),
+    ("project", "the sessions of all clones"),
+    ("project.learning_deltas", "the mean change from `preflight` to `postflight`, of all sessions"),
+    ("investigation", "as in `session`"),
+    ("investigation.breadcrumb_chains", "`--led-from`, `resolve`, and what was decided, done or edited for it"),
+    ("investigation.exploration_paths", "`source`, and the files of `activity` and `evidence`"),
+];
+
+/// Where the value of a field comes from.
+#[track_caller]
+fn origin(field: &str) -> &'static str {
+    let more = [
+        ("reference_docs.loaded_count", "`source`, of the session"),
+        ("reference_docs.recent", "`source`; the type is `url`, the folder below `docs`, `documentation` or `code`"),
+        ("reference_docs.pre_summaries", "the session's checkpoints before a compaction"),
+    ];
+    let begins =
+        |name: &str| field.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+    let found = ORIGINS.iter().chain(&more).filter(|(name, _)| begins(name)).max_by_key(|(name, _)| name.len());
+    found.unwrap_or_else(|| panic!("where {field} comes from is not said")).1
+}
+
+/// A row for each field of `expected`: its name, its value in `found`, and where that comes from.
+fn rows(expected: &Value, found: &Value, field: &str, out: &mut String) {
+    match (expected, found) {
+        (Value::Object(expected), _) => {
+            for (key, inner) in expected {
+                let field = if field.is_empty() { key.clone() } else { format!("{field}.{key}") };
+                rows(inner, &found[key], &field, out);
+            }
+        }
+        (Value::Array(expected), Value::Array(found)) if !expected.is_empty() => {
+            // the last of a list has the most: of decisions, it is one of a check
+            let last = found.last().unwrap_or_else(|| panic!("{field} is empty"));
+            rows(&expected[0], last, &format!("{field}[]"), out);
+        }
+        (Value::Array(_), _) => panic!("{field} is empty: {found}"),
+        _ => {
+            assert!(!found.is_null(), "{field} has no value");
+            let value = masked(&found.to_string().replace('"', ""));
+            *out += &format!("| `{field}` | {value} | {} |\n", origin(field));
+        }
+    }
+}
+
+/// A text with ids, object ids and the parts of times that differ masked.
+fn masked(text: &str) -> String {
+    let pattern = |pattern: &str| regex::Regex::new(pattern).expect("a pattern");
+    let text = pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").replace_all(text, "an id");
+    let text = pattern(r"\b[0-9a-f]{40}\b").replace_all(&text, "a hash");
+    let text = pattern(r"\b2026-\S+").replace_all(&text, "a time");
+    pattern(r"\S*/hub\.git").replace_all(&text, "its URL").into_owned()
+}
+
+#[test]
+fn the_documentation_tells_every_field_with_its_value_and_origin() {
+    let place = Sandbox::new();
+    let repo = rich(&place);
+    let by = |arguments: &[&str]| repo.json(arguments.iter().chain(&["--ai", "claude"]));
+    by(&["check", "-v", ALL, "--confidence", "0.82", "--reasoning", "Implemented fix"]);
+    for (source, kind) in [
+        ("docs/architecture/CYCLES.md", "architecture"),
+        ("README.md", "documentation"),
+        ("fixed.rs", "code"),
+        ("https://example.com/hooks", "url"),
+    ] {
+        by(&["source", source]);
+        let json = by(&["checkpoint", "-v", ALL]);
+        let newest = &json["reference_docs"]["recent"][0];
+        assert_eq!((&newest["path"], &newest["type"]), (&json!(source), &json!(kind)));
+    }
+    repo.commit("fixed.rs", "fn c() {}\n", "Fix hooks again");
+    let json =
+        by(&["checkpoint", "--trigger", "pre_compact", "-v", ALL, "--cycle", "3", "--scope", "0.75", "--tag", "hooks"]);
+    let mut example: Value = serde_json::from_str(EXAMPLE).expect("JSON");
+    example["breadcrumbs"]["mistakes"]["recent"] = json!([{"mistake": "", "prevention": ""}]);
+    example["reasoning"]["decision_history"][0]["confidence"] = json!(0.5);
+    let mut got = "\
+# The fields of a checkpoint
+
+`git empirica checkpoint` stores the state of a session. This is each field of it with its value in a session in which everything
+happened, of a list the last entry, and where it comes from. [reference/json.md](reference/json.md#checkpoint) has the types.
+
+| field | value | from |
+|---|---|---|
+"
+    .to_owned();
+    rows(&example, &json, "", &mut got);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/checkpoint.md");
+    if std::env::var_os("EMPIRICA_BLESS").is_some() {
+        std::fs::write(&path, &got).expect("written");
+    }
+    let told = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(told == got, "docs/checkpoint.md is not true; EMPIRICA_BLESS=1 writes it anew\n{got}");
+}

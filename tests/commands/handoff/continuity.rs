@@ -267,6 +267,8 @@ fn a_huge_finding_fits_every_budget() {
         for form in [None, Some("--json")] {
             let output = repo.run(["resume", "--detail", detail].into_iter().chain(form)).ok().out;
             assert!(tokens(&output) <= budget, "{detail} {form:?}: {}", tokens(&output));
+            // by the measure of the specification, too
+            assert!(output.len() / 4 <= budget, "{detail} {form:?}: {} bytes", output.len());
             assert!(output.contains(NEXT) && output.contains(UNKNOWNS[0]), "{output}");
             assert!(output.contains(FINDINGS[0]), "the small finding makes room for the huge one: {output}");
         }
@@ -292,6 +294,7 @@ fn sixty_long_unknowns_fit_every_budget_and_are_counted() {
 
         let output = repo.run(["resume", "--detail", detail, "--json"]).ok().out;
         assert!(tokens(&output) <= budget, "{detail}: {}\n{output}", tokens(&output));
+        assert!(text.len().max(output.len()) / 4 <= budget, "{detail}: {} and {} bytes", text.len(), output.len());
         let json: Value = serde_json::from_str(&output).expect("one document");
         let session = &json["sessions"][0];
         let kept = session["remaining_unknowns"].as_array().expect("a list").len() as u64;

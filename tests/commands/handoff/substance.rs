@@ -106,7 +106,11 @@ fn an_empty_handoff_is_refused_with_a_remedy() {
         let error =
             format!("cannot hand over session {}: it has no content yet", &before.as_str().expect("an id")[..8]);
         assert_eq!((&json["ok"], &json["error"]), (&json!(false), &json!(error)), "{json}");
-        assert_eq!(json["recovery_commands"], json!(["git empirica handoff --next \"<what to do next>\""]), "{json}");
+        assert_eq!(
+            json["recovery_commands"],
+            json!(["git empirica handoff -m \"<what was done>\" --next \"<what to do next>\""]),
+            "{json}"
+        );
     }
     let mut client = Client::new(&repo, &[]);
     let answer = client.call("generate_handoff_report", json!({}));
@@ -116,4 +120,38 @@ fn an_empty_handoff_is_refused_with_a_remedy() {
     assert_eq!(repo.json(["handoff", "list"])["total_found"], 0);
     // any of these is enough
     repo.json(["handoff", "-m", "Stopped before the login"]);
+}
+
+#[test]
+fn assessments_alone_are_no_summary_but_their_reason_is() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.json(["session", "start", "--ai", "ada"]);
+    repo.json(["preflight", "-v", "know=0.4"]);
+    let json = repo.run(["handoff", "--json"]).code(1).json();
+    let said = json["error"].as_str().expect("a text");
+    assert!(said.ends_with(": nothing in it says what was done"), "{json}");
+    let missing = "it has no task, finding, unknown, decision or commit, and no text was given for the handoff";
+    assert_eq!(json["reason"], missing, "{json}");
+    assert_eq!(
+        json["recovery_commands"],
+        json!(["git empirica handoff -m \"<what was done>\" --next \"<what to do next>\""]),
+        "{json}"
+    );
+    let mut client = Client::new(&repo, &[]);
+    let answer = client.call("generate_handoff_report", json!({}));
+    assert_eq!(answer["reason"], missing, "{answer}");
+    assert_eq!(
+        answer["recovery_commands"],
+        json!(["generate_handoff_report(task_summary='<what was done>', next_steps=['<what to do next>'])"]),
+        "{answer}"
+    );
+    let answer = client.call("generate_handoff_report", json!({"task_summary": "Read the cache"}));
+    assert_eq!(answer["ok"], true, "{answer}");
+    drop(client);
+
+    let other = place.repo("other");
+    other.json(["session", "start", "--ai", "ada"]);
+    other.json(["preflight", "-v", "know=0.4", "--reasoning", "The cache is new to me"]);
+    other.json(["handoff"]);
 }
