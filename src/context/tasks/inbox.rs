@@ -85,60 +85,57 @@ pub fn claimed(context: &CommandContext<'_>, session: &SessionId) -> Result<Vec<
     }
     let answered: BTreeSet<&Id> = own.iter().copied().filter_map(continued).collect();
     let index = context.index()?;
-    let mut of_tasks: BTreeMap<Result<String, Id>, Vec<ListedHandoff>> = BTreeMap::new();
-    for listed in by_ids(&index, &first.keys().map(|id| (*id).clone()).collect::<Vec<_>>())? {
-        let task = listed.handoff.task_id.clone().ok_or_else(|| listed.envelope.id.clone());
-        of_tasks.entry(task).or_default().push(listed);
+    let listed = by_ids(&index, &first.keys().map(|id| (*id).clone()).collect::<Vec<_>>())?;
+    let names: BTreeSet<&str> = listed.iter().filter_map(|listed| listed.handoff.task_id.as_deref()).collect();
+    let mut of_tasks = Vec::new();
+    for task in names {
+        of_tasks.extend(index.of_tasks(Some(task))?);
     }
+    let ids = of_tasks.iter().map(|(_, id)| id).chain(listed.iter().map(|listed| &listed.envelope.id));
+    let ids: Vec<Id> = ids.cloned().collect::<BTreeSet<Id>>().into_iter().collect();
+    let (scan, set_aside) = (tasks::about(&index, &ids)?, index.superseded(&ids)?);
+    let groups = scan.records().collect::<Receipts<'_>>().grouped();
+    let states = tasks::states(&index, of_tasks)?;
     let mut out: Vec<ClaimedHandoff> = Vec::new();
-    for (task, of_task) in of_tasks {
-        let scan = tasks::receipts(context, &of_task[0].envelope.id, &of_task[0].handoff)?;
-        let groups = scan.records().collect::<Receipts<'_>>().grouped();
-        let is_complete = match &task {
-            Ok(task) => tasks::state(context, task)?.is_some_and(|state| state.status == TaskStatus::Complete),
-            Err(_) => false,
+    let mut seen: BTreeSet<Id> = BTreeSet::new();
+    for listed in listed {
+        let id = listed.envelope.id.clone();
+        let Some(claim) = first.get(&id).copied().filter(|_| listed.envelope.session.as_ref() != Some(session)) else {
+            continue;
         };
-        let mut seen: BTreeSet<Id> = BTreeSet::new();
-        for listed in of_task {
-            let id = listed.envelope.id.clone();
-            let Some(claim) = first.get(&id).copied().filter(|_| listed.envelope.session.as_ref() != Some(session))
-            else {
-                continue;
-            };
-            let (claims, versions) = (groups.of(&id), groups.versions(&id));
-            // what the session said about it is a remark, or it had not a claim
-            let has_claim = claims.owner.iter().chain(&claims.rivals).any(|claim| claim.session() == Some(session));
-            let was_for_it =
-                claims.to == Some(claim.ai.as_str()) || own.iter().any(|record| takes_over(record, &versions));
-            let Some(owner) = claims.owner.filter(|_| has_claim || was_for_it) else { continue };
-            // all versions are claimed at once
-            if !seen.insert(versions.first().unwrap_or(&id).clone()) {
-                continue;
-            }
-            let is_handed_on = versions.iter().any(|version| answered.contains(version));
-            let other = Some(owner).filter(|owner| owner.session() != Some(session));
-            let superseded = index.superseded(&versions)?;
-            let is_in_force = superseded.len() < versions.len();
-            let lost = other.map(|owner| LostClaim::Owned(owner.envelope.clone()));
-            let lost = lost.or((!is_in_force).then_some(LostClaim::Replaced));
-            if is_handed_on && !matches!(lost, Some(LostClaim::Owned(_))) || is_complete && lost.is_none() {
-                continue;
-            }
-            let also_done = scan.records().find(|record| {
-                continued(record).is_some_and(|of| versions.contains(of))
-                    && record.envelope.session.as_ref() != Some(session)
-            });
-            let also_done = also_done.map(|record| record.envelope.clone());
-            let to = claims.to.map(str::to_owned);
-            // what was handed over last
-            let newest = groups.newest(&id).filter(|newest| newest.id != id && !superseded.contains(&newest.id));
-            let listed = match newest {
-                Some(newest) => by_ids(&index, std::slice::from_ref(&newest.id))?.pop().unwrap_or(listed),
-                None => listed,
-            };
-            let claim = claim.clone();
-            out.push(ClaimedHandoff { listed, to, claim, is_handed_on, lost, is_complete, also_done });
+        let (claims, versions) = (groups.of(&id), groups.versions(&id));
+        let has_claim = claims.owner.iter().chain(&claims.rivals).any(|claim| claim.session() == Some(session));
+        // else it lost it, or only remarked on it
+        let was_for_it = claims.to == Some(claim.ai.as_str()) || own.iter().any(|record| takes_over(record, &versions));
+        let Some(owner) = claims.owner.filter(|_| has_claim || was_for_it) else { continue };
+        // all versions are claimed at once
+        if !seen.insert(versions.first().unwrap_or(&id).clone()) {
+            continue;
         }
+        let is_handed_on = versions.iter().any(|version| answered.contains(version));
+        let other = Some(owner).filter(|owner| owner.session() != Some(session));
+        let is_replaced = versions.iter().all(|version| set_aside.contains(version));
+        let lost = other.map(|owner| LostClaim::Owned(owner.envelope.clone()));
+        let lost = lost.or(is_replaced.then_some(LostClaim::Replaced));
+        let state = listed.handoff.task_id.as_ref().and_then(|task| states.get(task));
+        let is_complete = state.is_some_and(|state| state.status == TaskStatus::Complete);
+        if is_handed_on && !matches!(lost, Some(LostClaim::Owned(_))) || is_complete && lost.is_none() {
+            continue;
+        }
+        let also_done = scan.records().find(|record| {
+            continued(record).is_some_and(|of| versions.contains(of))
+                && record.envelope.session.as_ref() != Some(session)
+        });
+        let also_done = also_done.map(|record| record.envelope.clone());
+        let to = claims.to.map(str::to_owned);
+        // what was handed over last
+        let newest = groups.newest(&id).filter(|newest| newest.id != id && !set_aside.contains(&newest.id));
+        let listed = match newest {
+            Some(newest) => by_ids(&index, std::slice::from_ref(&newest.id))?.pop().unwrap_or(listed),
+            None => listed,
+        };
+        let claim = claim.clone();
+        out.push(ClaimedHandoff { listed, to, claim, is_handed_on, lost, is_complete, also_done });
     }
     out.sort_by(|a, b| a.claim.id.cmp(&b.claim.id));
     Ok(out)
