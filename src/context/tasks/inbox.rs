@@ -9,6 +9,7 @@ use crate::context::{CommandContext, records, tasks};
 use crate::fold::task::chain::chain;
 use crate::fold::task::claims::Receipts;
 use crate::fold::task::state::TaskStatus;
+use crate::index::Index;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Accept, Body, Envelope, Id, Record, SessionId};
 
@@ -18,16 +19,21 @@ pub fn waiting(context: &CommandContext<'_>, ai: &str, own: Option<&SessionId>) 
     let index = context.index()?;
     let mut out = by_ids(&index, &index.waiting_for(ai)?)?;
     out.retain(|listed| own.is_none() || listed.envelope.session.as_ref() != own);
-    let names: BTreeSet<&str> = out.iter().filter_map(|listed| listed.handoff.task_id.as_deref()).collect();
-    let mut of_tasks = Vec::new();
-    for task in names {
-        of_tasks.extend(index.of_tasks(Some(task))?);
-    }
     let now = context.store.now();
-    let states = tasks::states(&index, of_tasks)?;
+    let states = tasks::states(&index, of_their_tasks(&index, &out)?)?;
     let is_open: BTreeMap<&Id, bool> =
         states.values().flat_map(|state| chain(state, now)).map(|link| (&link.envelope.id, link.is_open)).collect();
     out.retain(|listed| listed.handoff.task_id.is_none() || is_open.get(&listed.envelope.id) == Some(&true));
+    Ok(out)
+}
+
+/// All handoffs of the tasks of these, each with its task.
+fn of_their_tasks(index: &Index<'_>, listed: &[ListedHandoff]) -> Result<Vec<(String, Id)>> {
+    let names: BTreeSet<&str> = listed.iter().filter_map(|listed| listed.handoff.task_id.as_deref()).collect();
+    let mut out = Vec::new();
+    for task in names {
+        out.extend(index.of_tasks(Some(task))?);
+    }
     Ok(out)
 }
 
@@ -86,11 +92,7 @@ pub fn claimed(context: &CommandContext<'_>, session: &SessionId) -> Result<Vec<
     let answered: BTreeSet<&Id> = own.iter().copied().filter_map(continued).collect();
     let index = context.index()?;
     let listed = by_ids(&index, &first.keys().map(|id| (*id).clone()).collect::<Vec<_>>())?;
-    let names: BTreeSet<&str> = listed.iter().filter_map(|listed| listed.handoff.task_id.as_deref()).collect();
-    let mut of_tasks = Vec::new();
-    for task in names {
-        of_tasks.extend(index.of_tasks(Some(task))?);
-    }
+    let of_tasks = of_their_tasks(&index, &listed)?;
     let ids = of_tasks.iter().map(|(_, id)| id).chain(listed.iter().map(|listed| &listed.envelope.id));
     let ids: Vec<Id> = ids.cloned().collect::<BTreeSet<Id>>().into_iter().collect();
     let (scan, set_aside) = (tasks::about(&index, &ids)?, index.superseded(&ids)?);

@@ -121,13 +121,24 @@ impl TaskState {
         self.escalation().is_some_and(|step| is_kind(step, "escalation"))
     }
 
-    /// The receiver of the newest handoff in force, if named and the task is not complete.
+    /// The receiver of the newest handoff in force, if named and the task is not complete; of one that a rule escalated and a person
+    /// resolved, whom it goes to then.
     pub fn waits_for(&self) -> Option<&str> {
-        let newest = self.steps.iter().rev().find_map(|step| match &step.action {
-            TaskAction::Handoff(handoff, false) => Some(handoff),
+        let (id, newest) = self.steps.iter().rev().find_map(|step| match &step.action {
+            TaskAction::Handoff(handoff, false) => Some((&step.envelope.id, handoff)),
             _ => None,
-        });
-        newest?.to.as_deref().filter(|_| self.status != TaskStatus::Complete)
+        })?;
+        let resolves = |step: &TaskEvent| match &step.action {
+            TaskAction::Accept(Accept { of, resolution: Some(_), .. }) => {
+                root(&self.steps, of) == root(&self.steps, id)
+            }
+            _ => false,
+        };
+        let to = match &newest.route {
+            Some(route) if route.escalated && self.steps.iter().any(resolves) => &route.then,
+            _ => &newest.to,
+        };
+        to.as_deref().filter(|_| self.status != TaskStatus::Complete)
     }
 }
 

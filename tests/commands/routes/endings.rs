@@ -63,6 +63,7 @@ fn a_resolved_escalation_is_work_as_any_other() {
     run(&one, &["accept", &handed, "--question", "what?"]);
     run(&maria, &["accept", &handed, "--resolution", "go on"]);
     assert_eq!(inbox(&repo, "tester", &one).0, std::slice::from_ref(&handed));
+    assert_eq!(run(&maria, &["task", "show", "t"])["waits_for"], "tester");
     let told = run(&maria, &["status"])["warning"].clone();
     assert!(!told.as_str().unwrap_or_default().contains("stop work"), "{told}");
     run(&one, &["accept", &handed]);
@@ -126,4 +127,22 @@ fn an_old_handoff_stays_in_the_inbox_whatever_came_later() {
     let tester = begin(&repo, "tester");
     let json = repo.json_with_env(&[("EMPIRICA_SESSION", &tester)], ["inbox"]);
     assert_eq!((ids(&json, "waiting"), &json["total_waiting"]), (vec![old], &json!(1)));
+}
+
+#[test]
+fn a_session_that_goes_on_after_its_end_is_told_what_it_gave_up() {
+    let place = Sandbox::new();
+    let repo = place.repo("work");
+    begin(&repo, "lead");
+    let tester = begin(&repo, "tester");
+    let handed = id(&by(&repo, "lead", &["handoff", "-m", "Test", "--task-id", "t", "--to", "tester", "--next", "n"]));
+    let run = |arguments: &[&str]| repo.json_with_env(&[("EMPIRICA_SESSION", &tester)], arguments);
+    run(&["accept", &handed]);
+    run(&["session", "end"]);
+    let said = run(&["handoff", "--next", "more"]);
+    let told = format!("the session gave up handoff {} when it ended; accept it again", &handed[28..]);
+    assert!(said["warning"].as_str().is_some_and(|text| text.contains(&told)), "{said}");
+    run(&["accept", &handed]);
+    let said = run(&["handoff", "--next", "more"]);
+    assert_eq!(said["task_id"], "t", "{said}");
 }

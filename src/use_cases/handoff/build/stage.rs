@@ -53,6 +53,12 @@ fn epistemic(own: &Scan, session: &SessionId) -> Vec<(Id, Handoff)> {
     all.collect()
 }
 
+/// Whether a session gave up a handoff at its end.
+fn gives_up(record: &Record, session: &SessionId, id: &Id) -> bool {
+    let is_own = record.envelope.session.as_ref() == Some(session);
+    matches!(&record.body, Body::Accept(accept) if is_own && accept.released && accept.of == *id)
+}
+
 impl Stage {
     /// The stage of a session, or that of the task if one is named.
     pub fn of(context: &CommandContext<'_>, session: &WorkingSession, own: &Scan, task: Option<&str>) -> Result<Self> {
@@ -115,7 +121,14 @@ impl Stage {
             let Some(of) = of else { continue };
             let receipts = tasks::receipts(context, id, handoff)?;
             let claims = receipts.records().collect::<Receipts<'_>>().of(id);
-            let Some(owner) = claims.owner else { continue };
+            let Some(owner) = claims.owner else {
+                if self.warnings.is_empty() && own.records().any(|record| gives_up(record, session, id)) {
+                    let given_up = format!("the session gave up handoff {} when it ended", id.short());
+                    self.warnings
+                        .push(format!("the handoff does not continue the task '{of}': {given_up}; accept it again"));
+                }
+                continue;
+            };
             if owner.session() == Some(session) {
                 let (claim, from) = (Some(claim.clone()), envelope.session.clone());
                 return Ok(Some(Taken {
