@@ -261,7 +261,10 @@ fn many_agents_in_clones_lose_no_task_and_do_none_twice_unknowingly() {
         let syncs = dice.below(2) == 0;
         let told =
             if syncs { repo.json(["sync"])["warning"].as_str().unwrap_or_default().to_owned() } else { String::new() };
-        let is_lost = told.contains(&format!("session {}: ", &worker.session[..8]));
+        // it may be told of earlier work, too
+        let is_lost = told
+            .split("; ")
+            .any(|text| text.contains(&format!("session {}: ", &worker.session[..8])) && text.contains(&handed[28..]));
         knowingly += usize::from(is_lost);
         worker.at_work = (!is_lost).then_some((handed, syncs));
         if syncs {
@@ -278,7 +281,12 @@ fn many_agents_in_clones_lose_no_task_and_do_none_twice_unknowingly() {
     assert_eq!(all[0]["total_found"], tasks);
     let mut twice = 0;
     for task in all[0]["tasks"].as_array().expect("a list") {
-        assert_eq!(task["status"], "complete", "{task}");
+        assert_eq!(
+            task["status"],
+            "complete",
+            "{task}: {}",
+            repos[0].json(["task", "show", task["task_id"].as_str().expect("a text")])["chain"]
+        );
         let name = task["task_id"].as_str().expect("a text");
         let shown: Vec<Value> = repos.iter().map(|repo| repo.json(["task", "show", name])["chain"].clone()).collect();
         assert!(shown.iter().all(|chain| *chain == shown[0]), "{name} is the same everywhere");
@@ -288,7 +296,7 @@ fn many_agents_in_clones_lose_no_task_and_do_none_twice_unknowingly() {
             let rivals = link["rivals"].as_array().expect("a list").iter();
             let also: BTreeSet<&str> = rivals.filter_map(|rival| rival["session_id"].as_str()).collect();
             // who did the work, too, is named beside who has it
-            assert!(workers.iter().filter(|(_, has_synced)| *has_synced).count() <= 1, "{name}: {workers:?}");
+            assert!(workers.iter().filter(|(_, has_synced)| *has_synced).count() <= 1, "{name}: {workers:?} {link}");
             for (other, _) in workers.iter().filter(|(other, _)| Some(other) != holder.as_ref()) {
                 assert!(also.contains(other.as_str()), "{name}: {other} did it unknown to all: {link}");
                 twice += 1;
@@ -335,4 +343,30 @@ fn of_two_that_take_over_the_first_at_the_remote_has_it() {
         let told = by(&repos[0], &sessions[0], &["status"])["warning"].clone();
         assert!(told.as_str().is_some_and(|text| text.contains("stop work on it")), "{told}");
     }
+}
+
+#[test]
+fn who_reached_the_remote_keeps_it_whatever_it_says_later() {
+    let place = Sandbox::new();
+    let hub = hub(&place);
+    let repos = clones(&place, &hub, 2);
+    let lead = begin(&repos[0], "lead");
+    let handed =
+        id(&by(&repos[0], &lead, &["handoff", "-m", "Test", "--task-id", "t", "--to", "tester", "--next", "n"]));
+    repos.iter().for_each(|repo| drop(sync(repo)));
+    let (first, second) = (begin(&repos[0], "tester"), begin(&repos[1], "tester"));
+    by(&repos[1], &second, &["accept", &handed]);
+    by(&repos[0], &first, &["accept", &handed]);
+    sync(&repos[0]);
+    // the other leaves it
+    sync(&repos[1]);
+    by(&repos[0], &first, &["accept", &handed, "--understanding", "All of it"]);
+    let told = repos[0].json(["sync"])["warning"].clone();
+    assert!(!told.as_str().unwrap_or_default().contains("stop work"), "{told}");
+    sync(&repos[1]);
+    for repo in &repos {
+        let chain = repo.json(["task", "show", "t"])["chain"][0].clone();
+        assert_eq!(chain["owner"]["session_id"], json!(first), "{chain}");
+    }
+    assert_eq!(by(&repos[1], &second, &["inbox"])["lost"].as_array().map(Vec::len), Some(1));
 }

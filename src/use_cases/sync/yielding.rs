@@ -39,6 +39,18 @@ pub fn yield_claims(context: &CommandContext<'_>, unsent: &TransferLines) -> Res
         if !all().any(|claim| claim.session() == Some(session)) {
             continue;
         }
+        // what it says later does not make it lose what it has
+        let versions = groups.versions(&accept.of);
+        let has_reached_it = scan.records().any(|record| match &record.body {
+            Body::Accept(said) => {
+                let is_own = record.envelope.session.as_ref() == Some(session) && !ids.contains(&record.envelope.id);
+                is_own && is_claim(said) && versions.contains(&said.of)
+            }
+            _ => false,
+        });
+        if has_reached_it && accept.takes_over.is_none() {
+            continue;
+        }
         let yielded = scan.records().any(|record| match &record.body {
             Body::Accept(said) => {
                 said.yields_to.is_some() && said.of == accept.of && record.envelope.session.as_ref() == Some(session)
