@@ -2,29 +2,19 @@
 
 use serde_json::{Value, json};
 
+use empirica_notes::model::Vector;
+
 use crate::mcp::server::Client;
 use crate::support::harness::Sandbox;
-
-const KEYS: [&str; 13] = [
-    "engagement",
-    "know",
-    "do",
-    "context",
-    "clarity",
-    "coherence",
-    "signal",
-    "density",
-    "state",
-    "change",
-    "completion",
-    "impact",
-    "uncertainty",
-];
 
 /// All vectors, equal but for the ones given.
 fn vectors(all: f64, but: &[(&str, f64)]) -> Value {
     let value = |key: &str| but.iter().find(|(name, _)| *name == key).map_or(all, |(_, value)| *value);
-    KEYS.iter().map(|key| ((*key).to_owned(), json!(value(key)))).collect::<serde_json::Map<_, _>>().into()
+    Vector::ALL
+        .iter()
+        .map(|vector| (vector.name().to_owned(), json!(value(vector.name()))))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 /// Every key is there and not null.

@@ -74,7 +74,7 @@ pub struct ClaimedHandoff {
 pub enum LostClaim {
     /// Another session has it, by this acknowledgement.
     Owned(Envelope),
-    /// Its sender handed over anew, to another receiver.
+    /// Its sender handed it to another agent instead.
     Replaced,
 }
 

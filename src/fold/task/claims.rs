@@ -248,7 +248,7 @@ impl<'r> Group<'r> {
     }
 }
 
-/// The sessions that released the handoff, and those that had left it to one of them: each with the last record of which nothing counts.
+/// The sessions that released the handoff or had lost it to one that did, each with the last record up to which its claims are void.
 fn lost_to_released<'r>(all: &[Claim<'r>]) -> HashMap<&'r SessionId, &'r Id> {
     let mut lost: HashMap<&SessionId, &Id> = HashMap::new();
     fn add<'r>(session: &'r SessionId, id: &'r Id, lost: &mut HashMap<&'r SessionId, &'r Id>) -> bool {
@@ -264,7 +264,7 @@ fn lost_to_released<'r>(all: &[Claim<'r>]) -> HashMap<&'r SessionId, &'r Id> {
         }
     }
     let by_id: HashMap<&Id, &Claim<'r>> = all.iter().map(|claim| (&claim.envelope.id, claim)).collect();
-    // who left it to whom, by which claim of the other, and until when
+    // the session that lost it, the one that got it, the latter's claim, and the record up to which the former's claims are void
     let left = all.iter().filter_map(|claim| {
         let (own, id) = (claim.session()?, &claim.envelope.id);
         let other = |of: &Id| by_id.get(of).filter(|other| other.session().is_some_and(|other| other != own)).copied();

@@ -236,7 +236,7 @@ pub fn run(
         overall_confidence: overall(&vectors),
         uncertainty_detected: gate::is_uncertain(&vectors),
         uncertainty_score: vectors.get(Vector::Uncertainty),
-        next_step: next_step(phase, recommendation, handoff.as_ref().is_some_and(Result::is_ok)),
+        next_step: next_step(phase, recommendation, handoff.as_ref()),
         recommendation,
         auto_generated_goals: is_first.then_some(goals),
         goals_reached: (!is_first).then_some(goals_reached),
@@ -268,7 +268,7 @@ fn write_handoff(
     Ok(Box::new(outcome))
 }
 
-fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> Text {
+fn next_step(phase: Phase, recommendation: Option<&str>, handoff: Option<&Result<Box<HandoffOutcome>, Error>>) -> Text {
     let assess = |phase| empirica(phase).option("-v", blank("know=<0..1>,uncertainty=<0..1>"));
     match (phase, recommendation) {
         (Phase::Preflight, Some("investigate")) => text![
@@ -289,8 +289,14 @@ fn next_step(phase: Phase, recommendation: Option<&str>, handed_over: bool) -> T
         ],
         (Phase::Check, Some("proceed")) => text!["Act; when the work is done run: ", assess("postflight")],
         (Phase::Check, _) => text!["Investigate further before you act, then run: ", assess("check")],
-        _ if handed_over => text!["End the session with: ", empirica("session end")],
-        _ => text!["Hand over with: ", empirica("handoff")],
+        _ => match handoff {
+            Some(Ok(_)) => text!["End the session with: ", empirica("session end")],
+            // what its refusal says is missing
+            Some(Err(error)) if !error.commands().is_empty() => {
+                text!["Hand over with: ", error.commands()[0].clone()]
+            }
+            _ => text!["Hand over with: ", empirica("handoff")],
+        },
     }
 }
 

@@ -35,36 +35,33 @@ pub fn yield_claims(context: &CommandContext<'_>, unsent: &TransferLines) -> Res
         let groups = scan.records().collect::<Receipts<'_>>().grouped();
         let claims = groups.of(&accept.of);
         let all = || claims.owner.iter().chain(&claims.rivals);
-        // it yielded before
         if !all().any(|claim| claim.session() == Some(session)) {
             continue;
         }
-        // what it says later does not make it lose what it has
         let versions = groups.versions(&accept.of);
-        let has_reached_it = scan.records().any(|record| match &record.body {
-            Body::Accept(said) => {
-                let is_own = record.envelope.session.as_ref() == Some(session) && !ids.contains(&record.envelope.id);
-                is_own && is_claim(said) && versions.contains(&said.of)
+        let said = scan.records().filter_map(|record| match &record.body {
+            Body::Accept(said) if record.envelope.session.as_ref() == Some(session) => {
+                Some((&record.envelope.id, said))
             }
-            _ => false,
+            _ => None,
         });
-        if has_reached_it && accept.takes_over.is_none() {
+        let said: Vec<(&Id, &Accept)> = said.filter(|(_, said)| versions.contains(&said.of)).collect();
+        let gave_up =
+            said.iter().filter(|(_, said)| said.released || said.yields_to.is_some()).map(|(id, _)| *id).max();
+        // what a session says later does not make it lose what it has
+        let has_reached_it = said
+            .iter()
+            .any(|(id, said)| is_claim(said) && !ids.contains(id) && gave_up.is_none_or(|gave_up| gave_up < *id));
+        if gave_up > Some(&own.envelope.id) || has_reached_it && accept.takes_over.is_none() {
             continue;
         }
-        let yielded = scan.records().any(|record| match &record.body {
-            Body::Accept(said) => {
-                said.yields_to.is_some() && said.of == accept.of && record.envelope.session.as_ref() == Some(session)
-            }
-            _ => false,
-        });
-        // from whom it takes over, it knew; of those who took over from the same, the first at the remote has it
+        // who takes over knew the owner; of those who take over from the same owner, the first at the remote has it
         let is_rival = |claim: &&Claim<'_>| match &accept.takes_over {
             Some(of) => claim.accept.takes_over.as_ref() == Some(of) || *of == accept.of,
             None => true,
         };
         let others = all().filter(|claim| claim.session() != Some(session) && !ids.contains(&claim.envelope.id));
-        let first = others.into_iter().find(is_rival);
-        let Some(first) = first.filter(|_| !yielded) else { continue };
+        let Some(first) = others.into_iter().find(is_rival) else { continue };
         let concerns = accept.concerns.clone();
         let body = Accept { yields_to: Some(first.envelope.id.clone()), concerns, ..Accept::new(accept.of.clone()) };
         out.push(context.store.writer().new_record(session, &own.envelope.ai, Body::Accept(body)));

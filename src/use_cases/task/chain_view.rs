@@ -79,7 +79,7 @@ impl<'a> From<&Link<'a>> for LinkView<'a> {
     }
 }
 
-/// The agents of a chain, with arrows: `lead → tester → validator`; where another agent hands on, the way begins anew.
+/// The agents of a chain, with arrows: `lead → tester → validator`; a handoff by someone else than the last receiver begins a new path.
 pub fn path(chain: &[Link<'_>]) -> String {
     let mut out = String::new();
     let mut last: Option<String> = None;

@@ -33,7 +33,7 @@ impl Explained {
 /// Where a handoff goes by the rules.
 #[derive(Debug)]
 pub struct RouteOutcome {
-    /// The handoff; `None` for that which the session would write now.
+    /// The handoff; `None` for the one the session would write now.
     pub of: Option<Id>,
     pub task_id: Option<String>,
     /// All rules, in their order.

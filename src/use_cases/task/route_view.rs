@@ -17,7 +17,7 @@ use empirica_notes::model::handoff::Route;
 /// Where a handoff goes by the rules.
 #[derive(Serialize, JsonSchema)]
 pub struct RouteView<'a> {
-    /// The handoff; null for that which the session would write now.
+    /// The handoff; null for the one the session would write now.
     handoff_id: Option<&'a Id>,
     /// Its task.
     task_id: Option<&'a str>,

@@ -152,6 +152,9 @@ fn assessments_alone_are_no_summary_but_their_reason_is() {
 
     let other = place.repo("other");
     other.json(["session", "start", "--ai", "ada"]);
+    let json = other.json(["postflight", "-v", "know=0.4"]);
+    let next = "Hand over with: git empirica handoff -m \"<what was done>\" --next \"<what to do next>\"";
+    assert_eq!((&json["next_step"], &json["handoff"]), (&json!(next), &json!(null)), "{json}");
     other.json(["preflight", "-v", "know=0.4", "--reasoning", "The cache is new to me"]);
     other.json(["handoff"]);
 }
