@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The libraries, each with the modules of its root from the lowest up; a library may name those before it.
-const CRATES: [(&str, &[&str]); 3] = [
+const CRATES: [(&str, &[&str]); 4] = [
     ("empirica-secrets", &["text", "rules", "formats", "glued"]),
+    ("empirica-embed", &["error", "quantized", "file", "model", "endpoint"]),
     ("empirica-transcripts", &["model", "error", "text", "read", "summary", "agents", "reader", "find"]),
     ("empirica-notes", &["error", "env", "fault", "model", "git", "format", "store"]),
 ];
 /// The modules of the program, likewise.
 const PROGRAM: &[&str] = &["text", "fold", "index", "context", "render", "use_cases", "cli", "mcp"];
 /// The use cases, from the lowest up.
-const USE_CASES: [&str; 14] = [
+const USE_CASES: [&str; 15] = [
+    "meaning",
     "sync",
     "collect",
     "setup",

@@ -1,4 +1,4 @@
-//! The use cases, each with its rules and views; they print nothing. From the lowest up: `sync`, `collect`, `setup`, `handoff`, `task`,
+//! The use cases, each with its rules and views; they print nothing. From the lowest up: `meaning`, `sync`, `collect`, `setup`, `handoff`, `task`,
 //! `search`, `checkpoint`, `session`, `history`, `assess`, `claim`, `report`, `import`, `hooks`.
 
 pub mod assess;
@@ -9,6 +9,7 @@ pub mod handoff;
 pub mod history;
 pub mod hooks;
 pub mod import;
+pub mod meaning;
 pub mod report;
 pub mod search;
 pub mod session;

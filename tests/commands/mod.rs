@@ -4,6 +4,7 @@ pub mod assess;
 pub mod code;
 pub mod handoff;
 pub mod history;
+pub mod meaning;
 pub mod output;
 pub mod routes;
 pub mod session;

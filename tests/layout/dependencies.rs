@@ -106,7 +106,12 @@ fn every_license_is_one_that_is_allowed() {
     let packages = metadata["packages"].as_array().expect("packages");
     assert!(packages.len() > 100, "they were found");
     for package in packages {
-        let text = package["license"].as_str().unwrap_or_default();
+        // a package without a name of its license has its text
+        let text = package["license"].as_str().unwrap_or_else(|| {
+            let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+            let license = std::fs::read_to_string(manifest.with_file_name("LICENSE")).unwrap_or_default();
+            if license.starts_with("MIT License\n") { "MIT" } else { "" }
+        });
         assert!(is_met(text, &allowed), "{}: {text:?}", package["name"]);
     }
 }

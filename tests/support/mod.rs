@@ -1,3 +1,4 @@
 //! Support of the tests: repositories, remotes, environment.
 
 pub mod harness;
+pub mod http;

@@ -10,6 +10,7 @@ mod assess {
 }
 mod checkpoint;
 mod exchange {
+    pub mod embed;
     pub mod export;
     pub mod flush;
     pub mod import;
@@ -273,6 +274,7 @@ commands! {
         Setup(install::setup::Setup) => { ["setup"], "": setup::view::SetUpView; }
     }
     "plumbing" {
+        Embed(exchange::embed::Embed) => { ["embed"], "": meaning::view::EmbedView; }
         Flush(exchange::flush::Flush) => { ["flush"], "": sync::view::FlushedView; }
         Hook(install::hook::Hook) => {}
         Mcp(install::mcp::Mcp) => {}

@@ -46,6 +46,14 @@ empirica.digest
 Whether a commit made in a session gets a digest of the claims since the last one. Default: true, unless empirica.sync
 is handoffs.
 .TP
+empirica.embed.model
+For search by meaning: the model of empirica.embed.url, or alone the folder of a static model in the format of model2vec.
+Default: none, and search finds words only.
+.TP
+empirica.embed.url
+An endpoint with the embeddings API of OpenAI, to which texts are sent once \fBgit empirica embed\fR was run:
+http://localhost:11434/v1. Default: none.
+.TP
 empirica.guard
 Whether an agent that reads or changes a file is told what was logged about it. Default: true.
 .TP
@@ -98,6 +106,9 @@ color.ui, core.pager, GIT_PAGER, core.editor and GIT_EDITOR have the same meanin
 .TP
 EMPIRICA_AI
 The agent of the record, as \-\-ai.
+.TP
+EMPIRICA_EMBED_KEY
+The key of empirica.embed.url. Default: the password that git's credential helper has for it.
 .TP
 EMPIRICA_SESSION
 The session, as \-\-session.

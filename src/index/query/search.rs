@@ -45,6 +45,8 @@ pub struct SearchQuery {
     pub until: Option<i64>,
     /// Whether also records that are not in force.
     pub all: bool,
+    /// Only these records.
+    pub ids: Vec<Id>,
     /// Only the records in these rows.
     pub among: Option<Vec<i64>>,
     /// Most records to return.
@@ -201,6 +203,7 @@ impl Index<'_> {
             && query.sessions.is_empty()
             && query.since.is_none()
             && query.until.is_none()
+            && query.ids.is_empty()
             && query.among.is_none();
         let counted = if is_tallied { "ifnull(sum(n), 0) FROM tally" } else { "count(*) FROM record" };
         let kinds = KINDS.into_iter().filter(|kind| query.kinds.is_empty() || query.kinds.contains(kind));
@@ -231,8 +234,14 @@ fn beginning(second: i64) -> String {
 
 impl SearchQuery {
     /// Whether it restricts the records besides the words.
-    fn is_filtered(&self) -> bool {
-        let lists = [self.kinds.is_empty(), self.ais.is_empty(), self.sessions.is_empty(), self.without.is_empty()];
+    pub fn is_filtered(&self) -> bool {
+        let lists = [
+            self.kinds.is_empty(),
+            self.ais.is_empty(),
+            self.sessions.is_empty(),
+            self.without.is_empty(),
+            self.ids.is_empty(),
+        ];
         let is_open = self.since.is_none() && self.until.is_none() && self.among.is_none();
         self.all || !is_open || lists.contains(&false)
     }
@@ -250,11 +259,12 @@ impl SearchQuery {
         let has_kinds = !kinds.is_empty();
         list("o.kind IN (SELECT value FROM json_each(?))", kinds);
         list("o.ai IN (SELECT value FROM json_each(?))", self.ais.clone());
-        let hex = |id: &SessionId| id.as_str().replace('-', "");
+        let hex = |id: &str| id.replace('-', "");
         list(
             "o.s IN (SELECT s FROM session JOIN json_each(?) ON session.id = unhex(value))",
-            self.sessions.iter().map(hex).collect(),
+            self.sessions.iter().map(|id| hex(id.as_str())).collect(),
         );
+        list("o.id IN (SELECT unhex(value) FROM json_each(?))", self.ids.iter().map(|id| hex(id.as_str())).collect());
         if !has_kinds && !self.all {
             sql.push_str(&format!(" AND {}", schema::IN_FORCE));
         }

@@ -1,16 +1,43 @@
 //! Queries for totals: counts of records, and their agents.
 
 use rusqlite::params;
+use serde_json::json;
 
 use crate::index::connection::Index;
 use crate::index::schema;
+use crate::text::query::KINDS;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Id, Namespace, SessionId};
+
+/// The kinds of records that can be searched, in force or not, as JSON.
+fn searchable_kinds() -> String {
+    let gone = KINDS.map(|kind| format!("{}{kind}", schema::GONE));
+    json!(KINDS.into_iter().map(str::to_owned).chain(gone).collect::<Vec<_>>()).to_string()
+}
 
 impl Index<'_> {
     /// Number of records of a kind.
     pub fn count(&self, kind: &str) -> Result<usize> {
         self.number("SELECT ifnull(sum(n), 0) FROM tally WHERE kind = ?", [kind])
+    }
+
+    /// Number of records that can be searched, in force or not.
+    pub fn searchable(&self) -> Result<usize> {
+        let doubled = self.number(
+            "SELECT count(*) FROM record WHERE doubled = 1 AND kind IN (SELECT value FROM json_each(?))",
+            [searchable_kinds()],
+        )?;
+        let all = self.number(
+            "SELECT ifnull(sum(n), 0) FROM tally WHERE kind IN (SELECT value FROM json_each(?))",
+            [searchable_kinds()],
+        )?;
+        Ok(all.saturating_sub(doubled))
+    }
+
+    /// The records that can be searched, in force or not, newest first.
+    pub fn searchable_ids(&self) -> Result<Vec<Id>> {
+        let sql = "SELECT DISTINCT id FROM record WHERE kind IN (SELECT value FROM json_each(?)) ORDER BY id DESC";
+        self.select(sql, [searchable_kinds()], |row| schema::id_in(row, 0))
     }
 
     /// Number of records.

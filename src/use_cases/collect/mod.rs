@@ -17,6 +17,7 @@ use crate::context::{CommandContext, WorkingSession, names};
 use crate::fold::collected::{CollectedTranscript, added, by_transcript};
 use crate::index::RecordQuery;
 use crate::use_cases::collect::filed::{Filed, Filing};
+use crate::use_cases::meaning;
 use empirica_notes::error::{Error, Result, blank, empirica};
 use empirica_notes::git::history;
 use empirica_notes::model::collected::Collected;
@@ -58,7 +59,11 @@ pub fn run(context: &CommandContext<'_>, request: &CollectRequest) -> Result<Col
     let collection = prepare(context, request)?;
     let stored = match request.dry_run {
         true => StoreReport { warnings: collection.warnings.clone(), ..StoreReport::default() },
-        false => collection.store(context)?,
+        false => {
+            let stored = collection.store(context)?;
+            meaning::update_in_background(context);
+            stored
+        }
     };
     Ok(CollectOutcome { collection, stored })
 }

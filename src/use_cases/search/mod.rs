@@ -21,10 +21,12 @@ use crate::text::passage::{Passage, passage, places};
 use crate::text::query;
 use crate::text::query::{Query, Term, findable};
 use crate::text::ranking::{RankedText, Ranking};
+use crate::use_cases::meaning;
+use crate::use_cases::meaning::fuse::fuse;
 use crate::use_cases::search::filter::{Filter, FilterInput};
 use crate::use_cases::search::like::{LikeQuery, SimilarSession};
 use crate::use_cases::search::why::urgency;
-use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::error::{Error, Kind, Result, empirica};
 use empirica_notes::model::snapshot::{SearchResult, SemanticContext, Snapshot};
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
@@ -59,6 +61,19 @@ pub struct SearchRequest {
     pub like: bool,
     /// Most results; 0 lists none.
     pub limit: usize,
+    pub method: Method,
+}
+
+/// How records are found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Method {
+    /// By words, and by meaning if that is set up.
+    #[default]
+    Both,
+    /// By words alone.
+    Lexical,
+    /// By meaning alone.
+    Semantic,
 }
 
 /// A matching record.
@@ -94,6 +109,8 @@ pub enum SearchResults {
         hits: Vec<SearchHit>,
         /// Whether none of them has all words.
         widened: bool,
+        /// Whether some were found by meaning.
+        by_meaning: bool,
     },
     /// Handoffs, newest first.
     Handoffs(Vec<ListedHandoff>),
@@ -106,7 +123,7 @@ pub enum SearchResults {
 pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<SearchOutcome> {
     let query = request.words.join(" ");
     let parsed = if request.like { Query::default() } else { query::parse(&query)? };
-    let warnings = context.store.reconcile();
+    let mut warnings = context.store.reconcile();
     let index = context.index()?;
     let (found, total_found) = if request.like {
         let (about, sessions, total) = like::run(context, &index, &query, request.limit)?;
@@ -130,11 +147,93 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
                 let (rows, _) = filter.handoffs(context, &index, usize::MAX)?;
                 query.among = Some(rows.iter().map(|row| row.r).collect());
             }
-            let (words, found, widened) = best(&index, query, request.plan)?;
-            (SearchResults::Hits { hits: hits(context, &index, &found, &words, request.plan)?, widened }, found.total)
+            let Ranked { words, found, widened, by_meaning } = ranked(context, &index, query, request, &mut warnings)?;
+            let hits = hits(context, &index, &found, &words, request.plan)?;
+            (SearchResults::Hits { hits, widened, by_meaning }, found.total)
         }
     };
     Ok(SearchOutcome { query, plan: request.plan, found, total_found, warnings })
+}
+
+/// What answers a query.
+struct Ranked {
+    words: WordSet,
+    found: SearchMatch,
+    /// Whether none has all words.
+    widened: bool,
+    /// Whether some were found by meaning.
+    by_meaning: bool,
+}
+
+/// The records that answer the query best by words and by meaning, in one order. Words alone decide where meaning fails, with one warning.
+fn ranked(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    query: SearchQuery,
+    request: &SearchRequest,
+    warnings: &mut Vec<String>,
+) -> Result<Ranked> {
+    let is_semantic = request.method == Method::Semantic;
+    let text = spoken(&query.words, is_semantic);
+    let near = match request.method {
+        Method::Lexical => None,
+        _ if text.is_empty() => None,
+        Method::Semantic => meaning::near_text(context, index, &text, &query, true)?,
+        Method::Both => near_or_warned(context, index, &text, &query, warnings)?,
+    };
+    let Some(near) = near else {
+        if is_semantic {
+            return Err(meaning::source::not_ready(context));
+        }
+        let (words, found, widened) = best(index, query, request.plan)?;
+        return Ok(Ranked { words, found, widened, by_meaning: false });
+    };
+    let most = query.most;
+    let (words, found, widened) = match is_semantic {
+        true => (query.words, SearchMatch::default(), false),
+        false => best(index, SearchQuery { most: most.max(CANDIDATES), ..query }, request.plan)?,
+    };
+    let widened = widened || (!is_semantic && found.total == 0);
+    let mut found = fused(found, &near, usize::MAX);
+    if request.plan {
+        let records = index.ids(found.hits.iter().map(|(id, _)| id))?;
+        found.hits.sort_by_key(|(id, _)| records.get(id).map(|found| urgency(&found.record.body)));
+    }
+    found.hits.truncate(most);
+    Ok(Ranked { words, found, widened, by_meaning: !near.is_empty() })
+}
+
+/// The records near in meaning; `None` without vectors, and with a warning if they cannot be found.
+fn near_or_warned(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    text: &str,
+    query: &SearchQuery,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Vec<Id>>> {
+    meaning::near_text(context, index, text, query, false).or_else(|error| match error.kind() {
+        Kind::Refused => {
+            warnings.push(format!("searched by words alone: {error}"));
+            Ok(None)
+        }
+        _ => Err(error),
+    })
+}
+
+/// The matches by words with those by meaning, the best `most`.
+fn fused(found: SearchMatch, near: &[Id], most: usize) -> SearchMatch {
+    let by_words: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
+    let hits = fuse([&by_words, near]).into_iter().take(most).map(|(id, score)| (id.clone(), Some(score))).collect();
+    SearchMatch { hits, total: found.total + near.iter().filter(|id| !by_words.contains(id)).count() }
+}
+
+/// The words of a query as text. Empty for a query of beginnings alone, and, unless `is_semantic`, with a phrase: that must occur.
+fn spoken(words: &WordSet, is_semantic: bool) -> String {
+    if !is_semantic && !words.required.is_empty() {
+        return String::new();
+    }
+    let terms = words.required.iter().chain(&words.any).filter(|term| !term.is_prefix);
+    terms.map(|term| term.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 /// A query with names resolved.
@@ -160,6 +259,7 @@ fn resolve(
         since: wanted.since,
         until: wanted.until,
         all: request.all,
+        ids: Vec::new(),
         among: None,
         most: request.limit,
     };
@@ -264,22 +364,33 @@ fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<(WordSet, S
     Ok((query.words, found, widened))
 }
 
-/// What a search adds to a snapshot: the results of the query; for a blank one, records with the rarest words of the
-/// session's topic, except those that the snapshot quotes.
-pub(crate) fn semantic(context: &CommandContext<'_>, snapshot: &Snapshot, query: &str) -> Result<SemanticContext> {
+/// What a search adds to a snapshot: the results of the query; for a blank one, records near in meaning to the session's topic, or with
+/// its rarest words, except those that the snapshot quotes.
+pub(crate) fn semantic(
+    context: &CommandContext<'_>,
+    snapshot: &Snapshot,
+    query: &str,
+    warnings: &mut Vec<String>,
+) -> Result<SemanticContext> {
     let index = context.index()?;
+    let request = SearchRequest { words: vec![query.to_owned()], limit: RELATED, ..SearchRequest::default() };
     let (query, words, found) = if query.trim().is_empty() {
         let (topic, quoted) = topic(snapshot);
-        let (words, mut found) = by_rare_words(&index, &topic, &[], RELATED + quoted.len())?;
+        let most = RELATED + quoted.len();
+        let (words, found) = by_rare_words(&index, &topic, &[], most)?;
+        let near = near_or_warned(context, &index, &topic, &SearchQuery { most, ..Default::default() }, warnings)?;
+        let mut found = match near {
+            Some(near) => fused(found, &near, most),
+            None => found,
+        };
         found.hits.retain(|(id, _)| !quoted.contains(&id));
         found.hits.truncate(RELATED);
         (topic, words, found)
     } else {
-        let request = SearchRequest { words: vec![query.to_owned()], limit: RELATED, ..SearchRequest::default() };
         let wanted = HandoffQuery { ai: context.selection.ai.clone(), ..Default::default() };
         let filter = Filter { wanted, ..Filter::default() };
         let resolved = resolve(context, query::parse(query)?, &request, &filter)?;
-        let (words, found, _) = best(&index, resolved, false)?;
+        let Ranked { words, found, .. } = ranked(context, &index, resolved, &request, warnings)?;
         (query.trim().to_owned(), words, found)
     };
     let hits = hits(context, &index, &found, &words, false)?;

@@ -158,7 +158,7 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
     let columns = width.unwrap_or(WIDTH).max(20);
     let total_found = outcome.total_found;
     let (answer, text, shown, fit): (Answer, String, usize, &str) = match &outcome.found {
-        SearchResults::Hits { hits, widened } => {
+        SearchResults::Hits { hits, widened, .. } => {
             let view = HitsView {
                 query: &outcome.query,
                 plan: outcome.plan,
@@ -187,6 +187,9 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
         _ => answer.paged().quoting(),
     };
     let answer = match outcome.found {
+        SearchResults::Hits { by_meaning: true, widened: true, .. } => {
+            answer.say("Nothing has all these words; this is what has one of them, or is near in meaning.")
+        }
         SearchResults::Hits { widened: true, .. } => {
             answer.say("Nothing has all these words; this is what has one of them, in any form.")
         }

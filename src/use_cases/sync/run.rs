@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::{CommandContext, active, tasks};
+use crate::use_cases::meaning;
 use crate::use_cases::sync::exchange::RemoteSync;
 use crate::use_cases::sync::policy::{SyncPolicy, destinations};
 use crate::use_cases::sync::{before_push, flush, quoted};
@@ -94,6 +95,7 @@ pub fn run(context: &CommandContext<'_>, request: &SyncRequest, say: &mut dyn Fn
             let lost = tasks::inbox::lost(context, &active::load(context)?)?;
             outcome.warnings.extend(lost.into_iter().filter(|text| !told.contains(text)));
         }
+        meaning::update_in_background(context);
     }
     failed.map_or(Ok(outcome), Err)
 }

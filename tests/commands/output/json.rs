@@ -7,6 +7,7 @@ use clap::CommandFactory;
 use git_empirica::cli::Cli;
 use serde_json::Value;
 
+use crate::commands::meaning::kept::model;
 use crate::commands::output::json_keys::{
     ASSESSED, BOOTSTRAP, COMPACT, CORRECTED, ENTRY, GOAL, HANDOFF, LOG, RESUME, SESSION, WHOLE,
 };
@@ -128,6 +129,7 @@ const WORKS: &[Row] = &[
     (&["metrics", "{handoff}"], &["handoff_id", "session_id", "ai_id", "timestamp", "task", "exact", "/tokens/summary/text", "/tokens/full/json", "transcript_tokens", "first_try_complete", "acknowledgements", "receivers"], "accepted by no other session yet", ""),
     (&["report", "--html", "page.html"], &["file", "bytes", "ai_id", "since", "until", "sessions", "sessions_active", "agents", "handoffs", "findings", "dead_ends", "unknowns_open", "goals_open", "left_out"], "page.html", "Wrote a page"),
     (&["status"], &["branch", "commit", "sessions", "total_sessions", "handoffs", "unflushed", "/waiting/log", "/waiting/user_state", "/waiting/interrupted", "/waiting/since", "/waiting/reason", "/waiting/command", "/waiting/recovery_commands", "unsynced"], "branch main", ""),
+    (&["embed"], &["url", "model", "embedded", "total", "dimension"], "computed", "nothing leaves this machine"),
     (&["flush"], &["flushed", "waiting", "degraded_mode"], "written to the notes", ""),
     (&["flush", "--without-damaged"], &["flushed", "waiting", "degraded_mode", "rescued"], "No object of the notes is damaged", ""),
     (&["init"], &["hooks", "hooks_folder", "remote", "dry_run", "changes", "/changes/0/change"], "Set up: hooks, what git log shows", "git empirica deinit"),
@@ -252,6 +254,8 @@ const FAILS: &[(&[&str], At, i32)] = &[
     (&["checkpoint", "--search", "x", "--session", "nobody"], At::Fresh, 1),
     (&["calibration", "--session", "ffffffff"], At::World, 1),
     (&["status"], At::Nowhere, 128),
+    (&["embed"], At::World, 1),
+    (&["embed", "--all"], At::World, 2),
     (&["flush"], At::Nowhere, 128),
     (&["init"], At::Nowhere, 128),
     (&["init", "--agents", "nobody"], At::World, 2),
@@ -287,6 +291,15 @@ fn id(json: &Value, key: &str) -> String {
 }
 
 impl<'p> World<'p> {
+    /// What a command needs that would change the others.
+    fn prepare(&self, given: &[&str]) {
+        if given[0] == "embed" {
+            let folder = self.repo.path.join(".git/model");
+            model(&folder, 1.0);
+            self.repo.git(["config", "empirica.embed.model", folder.to_str().expect("text")]).ok();
+        }
+    }
+
     fn new(place: &'p Sandbox, name: &str) -> Self {
         let repo = place.repo(name);
         let rules = "agents = [\"eve\", \"bob\"]\n[[route]]\nfrom = \"eve\"\nto = \"bob\"\n";
@@ -362,6 +375,7 @@ fn every_command_answers_with_one_document_and_its_keys() {
     let first = World::new(&place, "world");
     for (at, (given, keys, ..)) in WORKS.iter().enumerate() {
         let world = first.copy(&format!("w{at}"));
+        world.prepare(given);
         let mut arguments = world.arguments(given);
         arguments.push("--json".into());
         let ran = world.repo.run(&arguments).ok();
@@ -380,6 +394,7 @@ fn text_has_data_on_standard_output_and_the_rest_on_standard_error() {
     let first = World::new(&place, "world");
     for (at, (given, _, out, err)) in WORKS.iter().enumerate().step_by(each(2)) {
         let world = first.copy(&format!("w{at}"));
+        world.prepare(given);
         let arguments = world.arguments(given);
         let ran = world.repo.run(&arguments).ok();
         assert!(ran.out.contains(out), "{arguments:?}: {out:?} is not on standard output:\n{}", ran.out);

@@ -6,7 +6,7 @@ use crate::cli::commands::prelude::*;
 use crate::text::query::{KINDS, kind, name};
 use crate::use_cases::search::filter::FilterInput;
 use crate::use_cases::search::reports::Format;
-use crate::use_cases::search::{self, view};
+use crate::use_cases::search::{self, Method, view};
 use empirica_notes::model::handoff::Calibration;
 
 /// The parser of kinds.
@@ -79,6 +79,12 @@ pub struct Search {
         "kind", "ai", "session", "since", "until", "path", "range", "task", "handoff_type", "self_assessment", "plan",
     ])]
     pub like: bool,
+    /// By words alone, though search by meaning is set up (git empirica help embed)
+    #[arg(long, conflicts_with_all = ["semantic", "like"], hide_short_help = true)]
+    pub lexical: bool,
+    /// By meaning alone
+    #[arg(long, requires = "words", conflicts_with = "like", hide_short_help = true)]
+    pub semantic: bool,
     /// Also claims that were replaced or retracted, after the others
     #[arg(long, conflicts_with = "like", hide_short_help = true)]
     pub all: bool,
@@ -125,6 +131,11 @@ impl Search {
             handoffs: self.handoffs || self.format.is_some(),
             like: self.like,
             limit: self.limit,
+            method: match (self.lexical, self.semantic) {
+                (true, _) => Method::Lexical,
+                (_, true) => Method::Semantic,
+                _ => Method::Both,
+            },
         };
         let selection = Selection { ai: self.ai, session: self.session, ..Default::default() };
         let outcome = search::run(&context.open(selection)?, &request)?;

@@ -101,7 +101,7 @@ pub(crate) fn take(
     let mut snapshot =
         fold::fold(&records, session_records, &request, now, &journal_totals(&index)?, project, handoffs);
     if let Some(query) = &request.search {
-        match search::semantic(context, &snapshot, query) {
+        match search::semantic(context, &snapshot, query, &mut warnings) {
             Ok(found) => snapshot.semantic_context = Some(found),
             // a search that fails loses no input
             Err(error) if error.kind() == Kind::Storage => warnings.push(format!("cannot search: {error}")),

@@ -16,6 +16,7 @@ use crate::context::stored::StoreReport;
 use crate::use_cases::collect::filed::Filing;
 use crate::use_cases::collect::seen::SeenTranscripts;
 use crate::use_cases::collect::{id_of, prepare_read, sessions_with_external_id};
+use crate::use_cases::meaning;
 use crate::use_cases::sync::policy::{SyncPolicy, destinations};
 use empirica_notes::error::{Command, Error, Result, empirica};
 use empirica_notes::git::history::FirstParents;
@@ -180,6 +181,7 @@ pub fn run(
     batch.store()?;
     progress(total, total);
     seen.save(context);
+    meaning::update_in_background(context);
     Ok(outcome)
 }
 

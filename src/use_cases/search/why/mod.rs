@@ -9,6 +9,7 @@ use crate::context::claims::anchors::{Anchors, Place, Spot, earlier_names, parse
 use crate::context::claims::{Standing, inject, standings};
 use crate::context::{CommandContext, handoffs};
 use crate::index::HandoffQuery;
+use crate::use_cases::meaning;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::blame;
 use empirica_notes::git::objects::content::{PathContent, tree_path};
@@ -23,6 +24,8 @@ const HANDOFFS: usize = 10;
 /// Most entries, and most that an agent is told at once.
 const ENTRIES: usize = 100;
 const TOLD: usize = 12;
+/// Most claims that are only near in meaning to those about the file.
+const NEAR: usize = 3;
 
 empirica_notes::named_enum! {
     /// Why a record is known to be about the code.
@@ -34,6 +37,8 @@ empirica_notes::named_enum! {
         Names = "names",
         /// It was logged for, or on, a commit that made the lines, or touched the file.
         Commit = "commit",
+        /// It is near in meaning to those.
+        Near = "near",
         /// It is a handoff that lists the file.
         Handoff = "handoff",
     }
@@ -105,6 +110,7 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
         dead_ends.iter().filter_map(|one| one.id.as_ref()).for_each(|id| found.put(id, Relation::Commit, FAILED));
         decisions.iter().filter_map(|one| one.id.as_ref()).for_each(|id| found.put(id, Relation::Commit, DECIDES));
     }
+    found.add_near(context, false, |_| false)?;
     listing.iter().for_each(|listed| found.put(&listed.envelope.id, Relation::Handoff, OTHER));
     Ok(WhyOutcome { spot, known: ranked(context, found, ENTRIES, anchors)?, warnings })
 }
@@ -132,6 +138,7 @@ pub fn before_change(
     let mut naming = index.mentioning(paths.iter().map(String::as_str), NAMING)?;
     inject::admit(context, &mut naming)?;
     naming.records().filter(|record| !skips(record)).for_each(|record| found.add(record, Relation::Names));
+    found.add_near(context, true, skips)?;
     ranked(context, found, TOLD, Anchors::unasked(context))
 }
 
@@ -142,6 +149,14 @@ struct Found(BTreeMap<Id, (Relation, u8)>);
 impl Found {
     fn add(&mut self, record: &Record, relation: Relation) {
         self.put(&record.envelope.id, relation, urgency(&record.body));
+    }
+
+    /// Adds the claims near in meaning to those that were found, unless a filter `skips` them.
+    fn add_near(&mut self, context: &CommandContext<'_>, unasked: bool, skips: impl Fn(&Record) -> bool) -> Result<()> {
+        let found: Vec<Id> = self.0.keys().cloned().collect();
+        let near = meaning::related(context, &context.index()?, &found, NEAR, unasked, skips)?;
+        near.iter().for_each(|record| self.add(record, Relation::Near));
+        Ok(())
     }
 
     /// Keeps the nearest relation.

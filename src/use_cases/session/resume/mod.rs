@@ -14,10 +14,14 @@ use crate::fold::handoff_report::{GitWork, HandoffInput, report};
 use crate::fold::session_records::SessionRecords;
 use crate::use_cases::handoff::arrival;
 use crate::use_cases::handoff::arrival::fold::{Arrival, remaining};
+use crate::use_cases::meaning;
 use crate::use_cases::session::unattended;
 use empirica_notes::error::Result;
 use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::{Envelope, Handoff, Record, SessionId};
+
+/// Most claims that are related to a handoff.
+const RELATED: usize = 3;
 
 #[derive(Debug, Clone)]
 pub struct ResumedSession {
@@ -33,6 +37,8 @@ pub struct ResumedSession {
     pub signer: Option<String>,
     /// The state of the handoff since; of a summary only the claims whose code is not as it was, `None` without any.
     pub arrival: Option<Arrival>,
+    /// Claims near in meaning to the handoff that it does not have, of other sessions, the nearest first; none without search by meaning.
+    pub related: Vec<Record>,
     /// How many records were made after the handoff.
     pub since_handoff: usize,
     pub active: bool,
@@ -121,12 +127,24 @@ pub fn run(context: &CommandContext<'_>, last: usize) -> Result<ResumeOutcome> {
     for resumed in &mut out {
         resumed.signer = resumed.envelope.as_ref().and_then(|envelope| signers.remove(&envelope.id));
     }
+    for resumed in &mut out {
+        resumed.related = related(context, resumed)?;
+    }
     let mut anchors = Anchors::new(context);
     for summary in out.iter_mut().filter(|resumed| resumed.envelope.is_none()) {
         let claims = arrival::changed_claims(&mut anchors, &summary.handoff)?;
         summary.arrival = (!claims.is_empty()).then(|| Arrival { claims, ..Arrival::default() });
     }
     Ok(ResumeOutcome { sessions: out, assessed_since, ai: context.selection.ai.clone(), warnings })
+}
+
+fn related(context: &CommandContext<'_>, resumed: &ResumedSession) -> Result<Vec<Record>> {
+    let Some(listed) = resumed.listed() else { return Ok(Vec::new()) };
+    let record = listed.record();
+    let quoted = record.body.quoted_claims();
+    meaning::related(context, &context.index()?, std::slice::from_ref(&record.envelope.id), RELATED, false, |claim| {
+        quoted.contains(&claim.envelope.id) || claim.envelope.session.as_ref() == Some(&resumed.session_id)
+    })
 }
 
 /// A session to resume from, without the arrival of its handoff.
@@ -157,6 +175,7 @@ pub(crate) fn resumed(
         handoff: handed_over,
         signer: None,
         arrival: None,
+        related: Vec::new(),
         active,
         transcript_tokens,
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fold::assessment::confidence::overall;
 use crate::render::answer::Answer;
-use crate::render::budget::{self, BudgetList, Entries, Keep, OutputForm, Shortening};
+use crate::render::budget::{self, BudgetEntry, BudgetList, Entries, Keep, OutputForm, Shortening, list, plain};
 use crate::render::format::duration;
 use crate::render::format::short_commit;
 use crate::render::pairs::Pairs;
@@ -25,7 +25,7 @@ use crate::use_cases::session::resume::{ResumeOutcome, ResumedSession};
 use empirica_notes::error::{Command, Result, Shell, Text, empirica, text};
 use empirica_notes::model::handoff::{Assessed, Calibration, Gap, HandoffEvidence};
 use empirica_notes::model::journal::{DeadEnd, Decision, Mistake};
-use empirica_notes::model::{Id, Phase, SessionId};
+use empirica_notes::model::{Id, Phase, Record, SessionId};
 
 /// The detail, size and form of the answer.
 #[derive(Debug, Clone, Copy)]
@@ -211,6 +211,9 @@ struct ListsView {
     /// With `full`: the assessments; of a shortened one `phase`, `round` and `vectors`.
     #[serde(skip_serializing_if = "Option::is_none")]
     assessments: Option<Entries<PackedAssessment<'static>>>,
+    /// Claims of other sessions that are near in meaning, each with its kind, ID and agent; absent without search by meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    related: Option<Entries<String>>,
 }
 
 impl ListsView {
@@ -240,6 +243,7 @@ impl ListsView {
             artifacts_created: list("artifacts_created").map(Into::into),
             investigation_tools: list("investigation_tools").map(Into::into),
             assessments: list("assessments").map(Into::into),
+            related: list("related").map(Into::into),
         }
     }
 }
@@ -252,6 +256,8 @@ struct Shown<'a> {
     omitted: String,
 }
 
+/// The rank of related claims: before derived entries, after the session's own.
+const RELATED: usize = 900;
 /// The fewest tokens for a session.
 const LEAST: usize = 90;
 
@@ -382,7 +388,10 @@ fn packed<'a>(
     budget: usize,
     terminal: &mut Templates,
 ) -> Result<Option<Shown<'a>>> {
-    let all = lists(&session.remaining(), options.detail);
+    let mut all = lists(&session.remaining(), options.detail);
+    if !session.related.is_empty() {
+        all.push(list("related", "Related", session.related.iter().map(related).collect()));
+    }
     // an entry takes a token at least
     let all = budget::truncated(&all, budget);
     let longest = (budget / 8).max(24);
@@ -405,6 +414,15 @@ fn packed<'a>(
         (Shortening::Musts(longest, 12), Keep::OnlyMusts(0)),
     ];
     Ok(budget::fit(&all, options.form, &steps, attempt)?.map(|(shown, _)| shown))
+}
+
+/// A related claim, which gives way before what the session itself left.
+fn related(record: &Record) -> BudgetEntry {
+    let text = record.body.claim().map_or_else(String::new, |claim| claim.line());
+    let kind = record.body.kind().replace('_', " ");
+    let mut entry = plain(&format!("{kind} {} by {}: {text}", record.envelope.id.short(), record.envelope.ai));
+    entry.rank = RELATED;
+    entry
 }
 
 fn measured(shown: &Shown<'_>, form: OutputForm, terminal: &mut Templates) -> Result<usize> {

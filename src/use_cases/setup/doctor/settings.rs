@@ -4,12 +4,12 @@ use std::path::Path;
 
 use crate::context::CommandContext;
 use crate::context::claims::inject::Inject;
+use crate::use_cases::meaning::source;
 use crate::use_cases::setup::doctor::check::DoctorCheck;
 use crate::use_cases::setup::settings::remotes::sides;
 use crate::use_cases::setup::settings::{choice, remotes};
 use crate::use_cases::sync::policy::SyncPolicy;
-use empirica_notes::error::Result;
-use empirica_notes::error::quote;
+use empirica_notes::error::{Result, empirica, quote};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::matches;
@@ -30,11 +30,25 @@ pub fn checks(context: &CommandContext<'_>, ours: bool) -> Vec<DoctorCheck> {
     }
     all(values(context), "config", "every empirica.* value can be used");
     all(Ok(identity(context)), "identity", "records name their author");
+    out.extend(meaning(context));
     if !context.store.secret_filter().is_enabled() {
         let off = "empirica.redact is off: secrets are neither replaced before storing nor held back from a push";
         out.push(DoctorCheck::right("secrets", off).command("git config empirica.redact true"));
     }
     out
+}
+
+/// Search by meaning, if it is configured. Asks no endpoint.
+fn meaning(context: &CommandContext<'_>) -> Option<DoctorCheck> {
+    const NAME: &str = "search by meaning";
+    let state = || -> Result<Option<DoctorCheck>> {
+        let Some(source) = source::source(context)? else { return Ok(None) };
+        source::check(&source)?;
+        let (have, all) = (source::file(context, &source).count(), context.index()?.searchable()?);
+        let check = DoctorCheck::right(NAME, format!("{have} of {all} records have a vector"));
+        Ok(Some(if have < all { check.command(empirica("embed")) } else { check }))
+    };
+    state().unwrap_or_else(|error| Some(DoctorCheck::failed(NAME, &error)))
 }
 
 /// The command that unsets a value in its file.

@@ -5,7 +5,7 @@ pub mod transfer;
 use gix::bstr::ByteSlice;
 
 use crate::error::{Error, Result};
-use crate::git::process::{git, text};
+use crate::git::process::{git, run, text};
 use crate::git::repository::Repository;
 use crate::model::hash::fnv;
 
@@ -38,6 +38,15 @@ pub fn preferred(repo: &Repository, names: &[String]) -> Option<String> {
     let tracked = branch.and_then(|branch| repo.config(&format!("branch.{branch}.remote")));
     let only = if let [only] = names { Some(only.clone()) } else { None };
     tracked.into_iter().chain(["origin".to_owned()]).find(|name| names.contains(name)).or(only)
+}
+
+/// The password that git's credential helpers keep for a URL; `None` without one. Never asks the user.
+pub fn credential(repo: &Repository, url: &str) -> Option<String> {
+    let mut command = git(repo.cwd());
+    command.args(["credential", "fill"]).env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS", "");
+    let out = run(&mut command, format!("url={url}\n\n").into_bytes()).ok().filter(|out| out.status.success())?;
+    let text = String::from_utf8(out.stdout).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("password=")).map(str::to_owned).filter(|key| !key.is_empty())
 }
 
 /// The refspecs for the notes of a remote; `tracking` as given by [`tracking`]. Both are globs: a plain name would make

@@ -163,8 +163,19 @@ impl Paths {
         [self.state.clone(), self.current()].into_iter().chain(below).collect()
     }
 
-    /// Removes the index, which may contain redacted texts. It is derived from the notes.
+    /// The folder of the vectors of texts, one file a source. They are derived from the notes.
+    pub fn vectors(&self) -> PathBuf {
+        self.file("vectors")
+    }
+
+    /// Removes the index, which may contain redacted texts, and empties the vectors, which tell something of them. Both are derived
+    /// from the notes.
     pub fn remove_index(&self) -> io::Result<()> {
+        match std::fs::read_dir(self.vectors()) {
+            Ok(entries) => entries.into_iter().try_for_each(|entry| std::fs::write(entry?.path(), b""))?,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Err(_) => {}
+        }
         ["index.stamp", "index.db", "index.new"].iter().try_for_each(|name| files::remove(&self.state.join(name)))
     }
 

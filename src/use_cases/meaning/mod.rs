@@ -1,0 +1,125 @@
+//! Search by meaning: vectors of records, kept beside the index, compared with that of a query.
+
+pub mod fuse;
+pub mod source;
+pub mod update;
+pub mod view;
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use crate::context::CommandContext;
+use crate::context::claims::inject;
+use crate::index::{Index, SearchQuery};
+use crate::use_cases::meaning::source::{failed, file, id, is_begun, key, provider, sendable, source};
+use empirica_embed::file::{Key, Neighbours, VectorFile};
+use empirica_notes::error::Result;
+use empirica_notes::git::process::in_background;
+use empirica_notes::model::{Id, Record};
+
+/// How long a search waits for the vector of its query.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What is near to a query: so many, and all that exceed the mean of all cosines by so many standard deviations. What is told to someone
+/// who did not ask for it stands out more.
+const NEAR: (usize, f32) = (3, 1.5);
+const RELATED: (usize, f32) = (0, 3.0);
+/// All, in order.
+const ALL: (usize, f32) = (usize::MAX, 0.0);
+/// How many more neighbours are read than wanted, for those that do not count.
+const SPARE: usize = 4;
+
+/// The records near to a text in meaning, the nearest first, of those that the filter of `query` admits and as many; those that stand out,
+/// or `all`. `None` without vectors. Waits at most 2 seconds for an endpoint. Computes missing vectors in the background.
+pub fn near_text(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    text: &str,
+    query: &SearchQuery,
+    all: bool,
+) -> Result<Option<Vec<Id>>> {
+    let Some(source) = source(context)? else { return Ok(None) };
+    update_in_background(context);
+    let file = file(context, &source);
+    if file.count() == 0 {
+        return Ok(None);
+    }
+    let until = Instant::now() + PATIENCE;
+    let what = "cannot search by meaning";
+    let vectors =
+        provider(context, &source)?.embed(&[&sendable(context, text)], until).map_err(|e| failed(what, &e))?;
+    let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
+    near(index, &file, vector, query, &[], if all { ALL } else { NEAR }).map(Some)
+}
+
+/// The claims near in meaning to these records, the nearest first, at most `most`, without these and those that `skips`; by the vectors
+/// that are there, so that nothing leaves the machine. Empty without any. Unasked, only what `empirica.inject` admits.
+pub fn related(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    to: &[Id],
+    most: usize,
+    unasked: bool,
+    skips: impl Fn(&Record) -> bool,
+) -> Result<Vec<Record>> {
+    let Some(source) = source(context).ok().flatten() else { return Ok(Vec::new()) };
+    let file = file(context, &source);
+    let keys: HashSet<Key> = to.iter().map(key).collect();
+    // vectors are derived: what cannot be read is as absent
+    let Some(vector) = file.mean(&keys).ok().flatten() else { return Ok(Vec::new()) };
+    let query = SearchQuery { most: most * SPARE, ..SearchQuery::default() };
+    let near = near(index, &file, &vector, &query, to, RELATED)?;
+    let mut found = index.ids(&near)?;
+    if unasked {
+        inject::admit(context, &mut found)?;
+    }
+    let records = near.iter().filter_map(|id| Some(&found.get(id)?.record));
+    let claims = records.filter(|record| record.body.claim().is_some() && !skips(record));
+    Ok(claims.take(most).cloned().collect())
+}
+
+fn near(
+    index: &Index<'_>,
+    file: &VectorFile,
+    vector: &[f32],
+    query: &SearchQuery,
+    without: &[Id],
+    which: (usize, f32),
+) -> Result<Vec<Id>> {
+    let filter = SearchQuery { words: Default::default(), most: usize::MAX, ..query.clone() };
+    let without: HashSet<Key> = without.iter().map(key).collect();
+    let keys = |filter: &SearchQuery| -> Result<HashSet<Key>> {
+        Ok(index.search(filter)?.hits.iter().map(|(id, _)| key(id)).collect())
+    };
+    let admitted = if filter.is_filtered() { Some(keys(&filter)?) } else { None };
+    let counts = |key: &Key| !without.contains(key) && admitted.as_ref().is_none_or(|keys| keys.contains(key));
+    let found = file
+        .nearest(vector, query.most.saturating_mul(SPARE), counts)
+        .map_err(|error| failed("cannot search by meaning", &error))?;
+    let mut ids: Vec<Id> = standing_out(found, which).into_iter().filter_map(id).collect();
+    if admitted.is_none() {
+        // none that is not in force, or no longer stored
+        let held = keys(&SearchQuery { ids: ids.clone(), ..filter })?;
+        ids.retain(|id| held.contains(&key(id)));
+    }
+    ids.truncate(query.most);
+    Ok(ids)
+}
+
+/// The nearest ones: so many, and those that stand out.
+fn standing_out(found: Neighbours, (always, deviations): (usize, f32)) -> Vec<Key> {
+    let least = found.mean + deviations * found.deviation;
+    let nearest = found.nearest.into_iter().enumerate();
+    nearest.filter(|(at, (cosine, _))| *at < always || *cosine >= least).map(|(_, (_, key))| key).collect()
+}
+
+/// Computes missing vectors in another process, if vectors are computed unasked; errors wait for the next command.
+pub fn update_in_background(context: &CommandContext<'_>) {
+    let is_due = || -> Result<bool> {
+        let Some(source) = source(context)?.filter(|source| is_begun(context, source)) else { return Ok(false) };
+        Ok(file(context, &source).count() != context.index()?.searchable()?)
+    };
+    if is_due().unwrap_or(false) {
+        let mut command = std::process::Command::new(&context.env.program);
+        let _ = in_background(command.args(["embed", "-q"]).current_dir(&context.env.cwd), b"");
+    }
+}

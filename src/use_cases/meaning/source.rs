@@ -1,0 +1,116 @@
+//! Where vectors come from and where they are kept.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use crate::context::CommandContext;
+use empirica_embed::error::EmbedError;
+use empirica_embed::file::{Key, VectorFile};
+use empirica_embed::{Provider, Source};
+use empirica_notes::env::Env;
+use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::git::remotes;
+use empirica_notes::model::Id;
+
+/// The most characters of a text that are embedded: models read a few hundred words.
+const TEXT: usize = 4000;
+
+/// Where vectors come from, as configured: `empirica.embed.url` with the name of a model in `empirica.embed.model`, or the folder of
+/// a static model in that alone; `None` without either.
+pub fn source(context: &CommandContext<'_>) -> Result<Option<Source>> {
+    let model = context.repo.config("empirica.embed.model").filter(|model| !model.trim().is_empty());
+    match (context.repo.config("empirica.embed.url").filter(|url| !url.trim().is_empty()), model) {
+        (Some(url), Some(model)) => Ok(Some(Source::Endpoint { url, model })),
+        (Some(_), None) => Err(Error::refused("cannot search by meaning: empirica.embed.model is not set")
+            .reason("an endpoint has several models")
+            .suggest("Name the model of the endpoint.")
+            .command("git config empirica.embed.model <name>")),
+        (None, Some(model)) => Ok(Some(Source::Model(folder(context.env, &model)))),
+        (None, None) => Ok(None),
+    }
+}
+
+/// A path of the configuration, with the user's home for `~`.
+fn folder(env: &Env, path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), env.get("HOME")) {
+        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// The file of the vectors of a source.
+pub fn file(context: &CommandContext<'_>, source: &Source) -> VectorFile {
+    VectorFile::at(&context.store.paths().vectors().join(source.name()))
+}
+
+/// Whether vectors are computed unasked: texts stay on this machine, or someone ran `embed` and was told where they go.
+pub fn is_begun(context: &CommandContext<'_>, source: &Source) -> bool {
+    matches!(source, Source::Model(_)) || context.store.paths().vectors().join(source.name()).exists()
+}
+
+/// The provider of a source; the key of an endpoint is that of the environment, else of git's credential helpers.
+pub fn provider(context: &CommandContext<'_>, source: &Source) -> Result<Provider> {
+    let key = |url: &str| {
+        let named = context.env.get("EMPIRICA_EMBED_KEY").map(str::to_owned);
+        named.or_else(|| remotes::credential(context.repo, url))
+    };
+    Provider::open(source, key).map_err(|error| failed("cannot search by meaning", &error))
+}
+
+/// Whether a source can be used, as far as can be told without asking an endpoint.
+pub fn check(source: &Source) -> Result<()> {
+    Provider::open(source, |_| None).map(|_| ()).map_err(|error| failed("cannot search by meaning", &error))
+}
+
+/// Error of a source.
+pub fn failed(what: &str, error: &EmbedError) -> Error {
+    let out = Error::refused(format!("{what}: {error}"));
+    match error {
+        EmbedError::Length(..) => out.suggest("Compute the vectors anew.").command(empirica("embed").flag("--rebuild")),
+        EmbedError::Unreachable(_) | EmbedError::Busy(..) => out.suggest("Check whether the endpoint runs."),
+        _ => {
+            out.suggest("Check empirica.embed.url and empirica.embed.model.").command("git config empirica.embed.model")
+        }
+    }
+}
+
+/// The bytes of an ID; zeros for what is none.
+pub fn key(id: &Id) -> Key {
+    uuid::Uuid::try_parse(id.as_str()).map(uuid::Uuid::into_bytes).unwrap_or_default()
+}
+
+/// The ID of these bytes; `None` for what is none.
+pub fn id(key: Key) -> Option<Id> {
+    Id::parse(&uuid::Uuid::from_bytes(key).to_string())
+}
+
+/// Error without a model.
+pub fn not_configured() -> Error {
+    Error::refused("cannot search by meaning: no model is configured")
+        .reason("it needs an endpoint with an embedding model, or the folder of a static model")
+        .suggest("Name one, and compute the vectors.")
+        .command("git config empirica.embed.url http://localhost:11434/v1")
+        .command("git config empirica.embed.model <name or folder>")
+        .command(empirica("embed"))
+}
+
+/// Error of a search by meaning alone, without vectors.
+pub fn not_ready(context: &CommandContext<'_>) -> Error {
+    match source(context) {
+        Err(error) => error,
+        Ok(None) => not_configured(),
+        Ok(Some(_)) => {
+            Error::refused("cannot search by meaning: there are no vectors yet, or the query has no whole word")
+                .suggest("Compute the vectors.")
+                .command(empirica("embed"))
+        }
+    }
+}
+
+/// A text as it may leave: its beginning, without secrets, also without those that were stored with `--allow-secret`.
+pub fn sendable<'t>(context: &CommandContext<'_>, text: &'t str) -> Cow<'t, str> {
+    let end = text.char_indices().nth(TEXT).map_or(text.len(), |(at, _)| at);
+    let clean = context.store.secret_filter().clean(text);
+    let clean = empirica_secrets::redact_text(&clean).map_or(clean, |(clean, _)| clean);
+    if clean == text { Cow::Borrowed(&text[..end]) } else { Cow::Owned(clean.chars().take(TEXT).collect()) }
+}

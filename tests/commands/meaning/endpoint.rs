@@ -1,0 +1,239 @@
+//! What an endpoint is sent, and what happens when it fails.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::commands::meaning::{configure, embedded, endpoint, history, inputs, set_up, texts, vector};
+use crate::support::harness::{Repo, Sandbox};
+use crate::support::http::{Reply, Server};
+
+/// A search by words that meaning cannot help: what it finds, and the one warning.
+#[track_caller]
+fn by_words_alone(repo: &Repo<'_>, cause: &str) {
+    let shown = repo.run(["search", "axis"]).ok();
+    assert!(shown.out.contains("The axis of the plot"), "{}", shown.out);
+    let warnings: Vec<&str> = shown.err.lines().filter(|line| line.starts_with("warning:")).collect();
+    let [warning] = &warnings[..] else { panic!("one warning: {}", shown.err) };
+    assert!(warning.contains("searched by words alone") && warning.contains(cause), "{warning}");
+    let json = repo.json(["search", "axis"]);
+    assert_eq!((&json["total_found"], json["warnings"].as_array().map(Vec::len)), (&json!(1), Some(1)), "{json}");
+    repo.fails(1, ["search", "--semantic", "axis"]);
+}
+
+#[test]
+fn requests_have_the_form_of_the_api() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    for n in 0..150 {
+        repo.json(["finding", &format!("Chart {n}")]);
+    }
+    let server = endpoint(|_| None);
+    configure(&repo, &server);
+    let shown = repo.run_with_env(&[("EMPIRICA_EMBED_KEY", "abc-123")], ["embed"]).ok();
+    let told =
+        format!("Sending the texts of 157 records, and from now on of new ones and of queries, to {}/v1", server.url());
+    assert!(shown.err.contains(&told), "what leaves the machine is said: {}", shown.err);
+    assert_eq!(shown.out, "157 vectors computed, 157 in all, of 8 numbers\n");
+    let asked = server.take();
+    assert_eq!(asked.iter().map(|one| inputs(one).len()).collect::<Vec<_>>(), [64, 64, 29]);
+    for one in &asked {
+        assert_eq!((one.method.as_str(), one.path.as_str()), ("POST", "/v1/embeddings"));
+        assert_eq!(one.headers["content-type"], "application/json");
+        assert_eq!(one.headers["authorization"], "Bearer abc-123");
+        assert_eq!((&one.body["model"], &one.body["encoding_format"]), (&json!("m"), &json!("float")));
+    }
+    let again = repo.run(["embed"]).ok();
+    assert_eq!((again.out.as_str(), again.err.as_str()), ("0 vectors computed, 157 in all, of 8 numbers\n", ""));
+    assert!(server.take().is_empty(), "only what is missing is sent");
+    let rebuilt = repo.json(["embed", "--rebuild"]);
+    assert_eq!((&rebuilt["embedded"], &rebuilt["total"], &rebuilt["dimension"]), (&json!(157), &json!(157), &json!(8)));
+    assert!(server.take().iter().all(|one| !one.headers.contains_key("authorization")));
+}
+
+#[test]
+fn the_key_is_that_of_gits_credential_helper() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    let server = endpoint(|_| None);
+    configure(&repo, &server);
+    let helper = "!f() { test \"$1\" = get && cat >/dev/null && echo username=k && echo password=from-helper; }; f";
+    repo.git(["config", "credential.helper", helper]).ok();
+    repo.run(["embed"]).ok();
+    assert_eq!(server.take()[0].headers["authorization"], "Bearer from-helper");
+    repo.git(["config", "empirica.embed.url", &server.url().replace("//", "//user:pass@")]).ok();
+    let error = repo.fails(1, ["embed"]);
+    let text = error.to_string();
+    assert!(text.contains("credential helper") && !text.contains("user:pass"), "{text}");
+}
+
+#[test]
+fn no_secret_leaves_the_machine() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    let token = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    repo.json(["finding", &format!("The database took {token} as its token"), "--allow-secret"]);
+    let server = endpoint(|_| None);
+    configure(&repo, &server);
+    repo.run(["embed"]).ok();
+    repo.run(["search", &format!("which database takes {token}")]).ok();
+    let asked = server.take();
+    assert!(asked.iter().flat_map(inputs).any(|text| text.contains("The database took")));
+    assert!(asked.iter().any(|one| inputs(one).len() == 1), "the query was asked");
+    assert!(!asked.iter().any(|one| one.body.to_string().contains(&token)), "{asked:?}");
+}
+
+#[test]
+fn nothing_is_sent_before_it_is_asked_for() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    let server = endpoint(|_| None);
+    configure(&repo, &server);
+    assert_eq!(texts(&repo, &["axis"]), ["The axis of the plot begins at zero"]);
+    let error = repo.fails(1, ["search", "--semantic", "axis"]);
+    assert!(error.to_string().contains("git empirica embed"), "{error}");
+    repo.json(["assess-state", "--semantic-search"]);
+    assert!(server.take().is_empty());
+}
+
+#[test]
+fn a_failing_endpoint_leaves_the_words_with_one_warning() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    static REPLY: Mutex<Option<Reply>> = Mutex::new(None);
+    let server = endpoint(|_| REPLY.lock().expect("no panic").clone());
+    set_up(&repo, &server);
+    let error = |status: u16, words: &str| {
+        Reply::json(status, &json!({"error": {"message": words, "type": "x", "code": null}}))
+    };
+    let embedding = |numbers: &[f64]| json!({"data": [{"index": 0, "embedding": numbers}]});
+    let away =
+        Reply { status: 307, headers: vec![("location", format!("{}/other", server.url()))], ..Reply::default() };
+    let cases: Vec<(Reply, &str)> = vec![
+        (error(401, "Incorrect API key provided: abc"), "401: Incorrect API key provided"),
+        (error(404, "The model `m` does not exist"), "404: The model `m` does not exist"),
+        (Reply::json(404, &json!({"error": "model \"m\" not found, try pulling it first"})), "try pulling it first"),
+        (error(429, "Rate limit reached"), "429"),
+        (error(503, "Loading model"), "503"),
+        (Reply { status: 502, body: "<html>Bad Gateway</html>".to_owned(), ..Reply::default() }, "502"),
+        (Reply { status: 200, body: "{\"data\": [".to_owned(), ..Reply::default() }, "cannot be used"),
+        (Reply::json(200, &json!({"data": []})), "other vectors than were asked for"),
+        (Reply::json(200, &embedding(&[])), "other vectors than were asked for"),
+        (Reply::json(200, &json!({"data": [{"index": 7, "embedding": [1.0]}]})), "other vectors than were asked for"),
+        (Reply::json(200, &embedding(&[1.0, 2.0, 3.0])), "vectors of 3 numbers, and those that are kept have 8"),
+        (away, "307"),
+        (Reply { status: 200, body: " ".repeat(17 << 20), ..Reply::default() }, "more than 16 MB"),
+        (Reply { delay: Duration::from_secs(600), ..Reply::json(200, &embedding(&[1.0])) }, "it took too long"),
+    ];
+    for (reply, cause) in cases {
+        *REPLY.lock().expect("no panic") = Some(reply);
+        by_words_alone(&repo, cause);
+    }
+    assert!(server.take().iter().all(|one| one.path == "/v1/embeddings"), "a redirection is not followed");
+    *REPLY.lock().expect("no panic") = None;
+    assert_eq!(texts(&repo, &["database choice"])[0], "Which DB is used?", "and then it is there again");
+    repo.git(["config", "empirica.embed.url", "http://127.0.0.1:9/v1"]).ok();
+    repo.git(["config", "empirica.embed.model", ""]).ok();
+    let error = repo.fails(1, ["embed"]);
+    assert!(error.to_string().contains("empirica.embed.model is not set"), "{error}");
+}
+
+#[test]
+fn nobody_listens() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    let server = endpoint(|_| None);
+    set_up(&repo, &server);
+    let folder = repo.git_out(["rev-parse", "--git-path", "empirica/vectors"]);
+    let kept = std::fs::read_dir(repo.path.join(folder.trim()))
+        .expect("a folder")
+        .next()
+        .expect("a file")
+        .expect("a file")
+        .path();
+    repo.git(["config", "empirica.embed.url", "http://127.0.0.1:9/v1"]).ok();
+    let error = repo.fails(1, ["embed"]);
+    assert!(error.to_string().contains("cannot be reached"), "{error}");
+    let other = kept.parent().expect("a folder").read_dir().expect("a folder").count();
+    assert!(other >= 1 && kept.exists(), "the vectors of the other model stay until there are new ones");
+    for url in ["ftp://x/v1", "localhost:11434", "http:///v1", "/v1"] {
+        repo.git(["config", "empirica.embed.url", url]).ok();
+        let error = repo.fails(1, ["embed"]);
+        assert!(error["error"].as_str().is_some_and(|text| text.contains("URL")), "{url}: {error}");
+    }
+}
+
+#[test]
+fn a_busy_endpoint_is_asked_again_and_an_interrupted_run_goes_on() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    for n in 0..140 {
+        repo.json(["finding", &format!("Chart {n}")]);
+    }
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let server = endpoint(|_| match ASKED.fetch_add(1, Ordering::SeqCst) {
+        0 => Some(Reply { headers: vec![("retry-after", "0".to_owned())], ..Reply::json(429, &json!({})) }),
+        1 | 3 => None,
+        2 => Some(Reply::json(401, &json!({"error": {"message": "expired"}}))),
+        _ => None,
+    });
+    configure(&repo, &server);
+    let error = repo.fails(1, ["embed"]);
+    assert!(error.to_string().contains("401: expired"), "{error}");
+    assert_eq!(server.take().len(), 3, "busy, one batch, refused");
+    let goes_on = repo.json(["embed"]);
+    assert_eq!((&goes_on["embedded"], &goes_on["total"]), (&json!(76), &json!(140)), "{goes_on}");
+}
+
+#[test]
+fn what_is_too_long_is_sent_in_parts() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    repo.json(["finding", &format!("Login {}", "word ".repeat(5000))]);
+    for n in 0..6 {
+        repo.json(["finding", &format!("Chart {n}")]);
+    }
+    // as llama.cpp does: at most so many tokens at once
+    let server = endpoint(|asked| {
+        let most = inputs(asked).iter().map(String::len).sum::<usize>();
+        let words = "input is too large to process. increase the physical batch size";
+        (most > 1200)
+            .then(|| Reply::json(500, &json!({"error": {"code": 500, "message": words, "type": "server_error"}})))
+    });
+    configure(&repo, &server);
+    let outcome = repo.json(["embed"]);
+    assert_eq!(outcome["total"], 7, "{outcome}");
+    assert_eq!(texts(&repo, &["--semantic", "auth", "--limit", "1"])[0].split(' ').next(), Some("Login"));
+}
+
+#[test]
+fn vectors_in_any_order_are_those_of_their_texts() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    let server = Server::new(|asked| {
+        let texts = inputs(asked);
+        let mut answer = embedded(&texts);
+        answer["data"].as_array_mut().expect("a list").reverse();
+        Reply::json(200, &answer)
+    });
+    set_up(&repo, &server);
+    assert_eq!(texts(&repo, &["--semantic", "database choice", "--limit", "1"]), ["Which DB is used?"]);
+    // and without an index, in order
+    let server = Server::new(|asked| {
+        let data: Vec<Value> = inputs(asked).iter().map(|text| json!({"embedding": vector(text)})).collect();
+        Reply::json(200, &json!({"data": data}))
+    });
+    set_up(&repo, &server);
+    assert_eq!(texts(&repo, &["--semantic", "database choice", "--limit", "1"]), ["Which DB is used?"]);
+}
