@@ -1,4 +1,4 @@
-//! The record format, earlier data, schemas, hostile notes and refs.
+//! The record format, earlier data, schemas, hostile notes and refs, the pages about them.
 
 pub mod earlier_data;
 pub mod hostile;
@@ -7,3 +7,4 @@ pub mod hostile_refs;
 pub mod pages;
 pub mod properties;
 pub mod schemas;
+pub mod specification;
