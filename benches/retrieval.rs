@@ -1,7 +1,8 @@
-//! How well `search` finds, as numbers: recall among the first ten and the mean reciprocal rank, beside FTS5 as it is and with Porter
-//! stems and without stop words, over the same texts.
+//! How well `search` finds, as numbers: recall among the first five and ten and the mean reciprocal rank, beside FTS5 as it is and with
+//! Porter stems and without stop words, over the same texts. With a model in `EMPIRICA_RETRIEVAL_MODEL`, and in `EMPIRICA_RETRIEVAL_URL`
+//! its endpoint, also by meaning, alone and with the words.
 //!
-//! Two sets. Commit citations out of a real history, the bare repository in `EMPIRICA_RETRIEVAL_HISTORY`: its last 8,000 messages are
+//! Three sets. Paraphrases, which are part of this repository: records, each with a query that shares no word with it. Commit citations out of a real history, the bare repository in `EMPIRICA_RETRIEVAL_HISTORY`: its last 8,000 messages are
 //! decisions (the subject, and the rest as the reason); a sentence of a message that cites another one of these commits is a query,
 //! the cited commit the truth. Dialogue turns, the JSON files in the folder `EMPIRICA_RETRIEVAL_DIALOGUES`: each turn is a finding, the
 //! description of a picture that was shown with a turn is a query, the turn the truth. docs/performance.md names both.
@@ -13,7 +14,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use common::{Bench, run, say};
@@ -39,7 +40,8 @@ struct Set {
 
 fn main() {
     let mut bench = Bench::new();
-    let sets: [(&str, &str, Read); 2] = [
+    let sets: [(&str, &str, Read); 3] = [
+        ("paraphrases", "CARGO_MANIFEST_DIR", paraphrases),
         ("commit citations", "EMPIRICA_RETRIEVAL_HISTORY", citations),
         ("dialogue turns", "EMPIRICA_RETRIEVAL_DIALOGUES", dialogues),
     ];
@@ -50,10 +52,18 @@ fn main() {
         };
         let set = read(&bench, Path::new(&from));
         say(&format!("\n{name}: {} texts, {} queries\n", set.texts.len(), set.queries.len()));
-        say("| | recall@10 | MRR |\n|---|---|---|");
+        say("| | recall@5 | recall@10 | MRR |\n|---|---|---|---|");
         let plain = measured("FTS5 as it is", &set, fts5(&set, "unicode61", false));
         let porter = measured("FTS5, Porter stems, no stop words", &set, fts5(&set, "porter unicode61", true));
-        let ours = measured("`search`", &set, ours(&bench, &set));
+        let repo = stored(&bench, &set);
+        let ours = measured("`search`", &set, ours(&bench, &repo, &[]));
+        if embedded(&bench, &repo) {
+            measured("`search --semantic`", &set, self::ours(&bench, &repo, &["--semantic"]));
+            measured("`search`, with a model", &set, self::ours(&bench, &repo, &[]));
+        }
+        if plain[0] + porter[0] < 0.1 {
+            continue; // the words are not there
+        }
         let better = |of: fn(&[f64; 2]) -> f64| of(&plain).max(of(&porter));
         let [recall, rank] = [ours[0] / better(|one| one[0]), ours[1] / better(|one| one[1])];
         say(&format!("\nbeside the better baseline: recall {recall:.3}, MRR {rank:.3}"));
@@ -64,16 +74,17 @@ fn main() {
 
 /// Recall and mean reciprocal rank of a search, which gives the best texts first.
 fn measured(name: &str, set: &Set, mut search: impl FnMut(&str) -> Vec<usize>) -> [f64; 2] {
-    let (mut found, mut ranks) = (0.0, 0.0);
+    let (mut first, mut found, mut ranks) = (0.0, 0.0, 0.0);
     for (query, truth, beside) in &set.queries {
         let hits = search(query).into_iter().filter(|hit| Some(*hit) != *beside).take(FIRST);
         if let Some(at) = hits.into_iter().position(|hit| hit == *truth) {
             found += 1.0;
+            first += f64::from(u8::from(at < 5));
             ranks += 1.0 / (at + 1) as f64;
         }
     }
     let all = set.queries.len().max(1) as f64;
-    say(&format!("| {name} | {:.3} | {:.3} |", found / all, ranks / all));
+    say(&format!("| {name} | {:.3} | {:.3} | {:.3} |", first / all, found / all, ranks / all));
     [found / all, ranks / all]
 }
 
@@ -105,8 +116,26 @@ fn fts5(set: &Set, tokenizer: &str, without_stop_words: bool) -> impl FnMut(&str
     }
 }
 
-/// `git empirica search` in a repository with these texts.
-fn ours<'b>(bench: &'b Bench, set: &Set) -> impl FnMut(&str) -> Vec<usize> + 'b {
+fn id(at: usize) -> String {
+    format!("019ca945-0000-7000-8000-{at:012x}")
+}
+
+/// Computes the vectors of a repository; false without a model.
+fn embedded(bench: &Bench, repo: &Path) -> bool {
+    let Ok(model) = std::env::var("EMPIRICA_RETRIEVAL_MODEL") else {
+        say("by meaning: EMPIRICA_RETRIEVAL_MODEL is not set");
+        return false;
+    };
+    run(bench.git(repo, &["config", "empirica.embed.model", &model]));
+    if let Ok(url) = std::env::var("EMPIRICA_RETRIEVAL_URL") {
+        run(bench.git(repo, &["config", "empirica.embed.url", &url]));
+    }
+    run(bench.ours(repo, &["embed"]));
+    true
+}
+
+/// A repository with these texts.
+fn stored(bench: &Bench, set: &Set) -> PathBuf {
     let repo = bench.dir.path().join(format!("texts-{}", set.texts.len()));
     std::fs::create_dir_all(&repo).expect("a folder");
     run(bench.git(&repo, &["init", "-q", "-b", "main"]));
@@ -115,10 +144,7 @@ fn ours<'b>(bench: &'b Bench, set: &Set) -> impl FnMut(&str) -> Vec<usize> + 'b 
     let mut import = bench.ours(&repo, &["import", "--jsonl", "-"]);
     let mut child = import.stdin(Stdio::piped()).spawn().expect("the program");
     let mut stream = std::io::BufWriter::new(child.stdin.take().expect("a pipe"));
-    let id = |at: usize| format!("019ca945-0000-7000-8000-{at:012x}");
-    let mut numbers = BTreeMap::new();
     for (at, [text, more]) in set.texts.iter().enumerate() {
-        numbers.insert(id(at), at);
         let commit = format!("{:040x}", (at as u128 + 1) * 0x9e37_79b9_7f4a_7c15_f39c);
         let body = match more.is_empty() {
             true => json!({"kind": "finding", "text": text}),
@@ -131,17 +157,37 @@ fn ours<'b>(bench: &'b Bench, set: &Set) -> impl FnMut(&str) -> Vec<usize> + 'b 
     }
     drop(stream);
     assert!(child.wait().expect("the program").success());
+    repo
+}
+
+/// `git empirica search` with these options.
+fn ours<'b>(bench: &'b Bench, repo: &'b Path, options: &'b [&'b str]) -> impl FnMut(&str) -> Vec<usize> + 'b {
     move |query| {
         // its syntax is none of the sentence's
         let words = query.split(|c: char| c.is_whitespace() || "\"*:".contains(c));
         let words: Vec<&str> = words.map(|word| word.trim_start_matches('-')).filter(|word| !word.is_empty()).collect();
         let words: String = words.join(" ").chars().take(3900).collect();
-        let mut search = bench.ours(&repo, &["search", "--json", "--limit", "11", "--", &words]);
+        let mut search = bench.ours(repo, &["search", "--json", "--limit", "11"]);
+        let search = search.args(options).args(["--", &words]);
         let output = search.stdout(Stdio::piped()).output().expect("the program");
         let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let hits = answer["hits"].as_array().cloned().unwrap_or_default();
-        hits.iter().filter_map(|hit| numbers.get(hit["id"].as_str()?).copied()).collect()
+        let number = |id: &str| usize::from_str_radix(id.rsplit('-').next()?, 16).ok();
+        hits.iter().filter_map(|hit| number(hit["id"].as_str()?)).collect()
     }
+}
+
+/// Records, and queries in other words.
+fn paraphrases(_: &Bench, root: &Path) -> Set {
+    let pairs = std::fs::read(root.join("tests/fixtures/paraphrases/pairs.json")).expect("the pairs");
+    let pairs: Vec<Value> = serde_json::from_slice(&pairs).expect("JSON");
+    let mut set = Set::default();
+    for pair in pairs {
+        let text = |key: &str| pair[key].as_str().unwrap_or_default().to_owned();
+        set.queries.push((text("query"), set.texts.len(), None));
+        set.texts.push([text("text"), text("why")]);
+    }
+    set
 }
 
 /// Sentences that cite a commit among the last messages of a history.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The libraries, each with the modules of its root from the lowest up; a library may name those before it.
 const CRATES: [(&str, &[&str]); 4] = [
     ("empirica-secrets", &["text", "rules", "formats", "glued"]),
-    ("empirica-embed", &["error", "quantized", "file", "model", "endpoint"]),
+    ("empirica-embed", &["error", "quantized", "file", "model", "http", "endpoint", "qdrant"]),
     ("empirica-transcripts", &["model", "error", "text", "read", "summary", "agents", "reader", "find"]),
     ("empirica-notes", &["error", "env", "fault", "model", "git", "format", "store"]),
 ];

@@ -26,6 +26,13 @@ struct Wanted {
     rarity: f64,
 }
 
+impl Wanted {
+    /// Whether a word of a text, with its stem, is this one.
+    fn is_in(&self, (word, stem): &(String, String)) -> bool {
+        if self.is_prefix { word.starts_with(&self.text) } else { *stem == self.text }
+    }
+}
+
 /// A query to rank texts by.
 pub struct Ranking {
     stems: Stems,
@@ -107,16 +114,12 @@ impl Ranking {
 
     /// The score of a text, above 0 if it has a word of the query, beside texts of so many words on average.
     pub fn score(&self, text: &RankedText, average: f64) -> f64 {
-        let has = |wanted: &Wanted, (word, stem): &(String, String)| match wanted.is_prefix {
-            true => word.starts_with(&wanted.text),
-            false => *stem == wanted.text,
-        };
         let norm = K1 * (1.0 - B + B * text.words.len() as f64 / average.max(1.0));
         let mut out = 0.0;
         let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (number, wanted) in self.wanted.iter().enumerate() {
             let found: Vec<usize> =
-                text.words.iter().enumerate().filter(|(_, word)| has(wanted, word)).map(|(at, _)| at).collect();
+                text.words.iter().enumerate().filter(|(_, word)| wanted.is_in(word)).map(|(at, _)| at).collect();
             let count = found.len() as f64;
             out += wanted.rarity * count * (K1 + 1.0) / (count + norm);
             if found.first().is_some_and(|at| *at < text.first) {
@@ -134,15 +137,12 @@ impl Ranking {
         out + IDENTIFIER * rarest * self.identifiers.intersection(&text.identifiers).count() as f64
     }
 
-    /// Whether a text has every word of the query.
-    pub fn has_all(&self, text: &RankedText) -> bool {
-        let has =
-            |wanted: &Wanted| {
-                text.words.iter().any(|(word, stem)| {
-                    if wanted.is_prefix { word.starts_with(&wanted.text) } else { *stem == wanted.text }
-                })
-            };
-        self.wanted.iter().all(has)
+    /// How much of the query a text has: from 0 to 1, where it has every word; rare words count more.
+    pub fn share(&self, text: &RankedText) -> f64 {
+        let has = |wanted: &&Wanted| text.words.iter().any(|word| wanted.is_in(word));
+        let all: f64 = self.wanted.iter().map(|wanted| wanted.rarity).sum();
+        let found: f64 = self.wanted.iter().filter(has).map(|wanted| wanted.rarity).sum();
+        if self.wanted.iter().all(|wanted| has(&wanted)) { 1.0 } else { found / all }
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
         let ranking = |query: &str| Ranking::new(&parse(query).expect("a query").wanted, 10, |_| 1);
         let of = |query: &str, text: &str| {
             let ranking = ranking(query);
-            (ranking.score(&ranking.read(&[text]), 3.0) > 0.0, ranking.has_all(&ranking.read(&[text])))
+            (ranking.score(&ranking.read(&[text]), 3.0) > 0.0, ranking.share(&ranking.read(&[text])) == 1.0)
         };
         assert_eq!(of("why the cache", "why the"), (false, false));
         assert_eq!(of("why the cache", "a cache"), (true, true));

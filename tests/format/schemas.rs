@@ -18,6 +18,7 @@ pub const FORMS: &[(&str, &str, &str)] = &[
     ("collect", "--all", "collect --all"),
     ("search", "--handoffs", "search --handoffs"),
     ("search", "--like", "search --like"),
+    ("search", "--repository", "search --repository"),
     ("doctor", "--repairs", "doctor --repairs"),
 ];
 

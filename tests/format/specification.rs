@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use crate::commands::meaning::kept::model;
 use crate::support::harness::{RunOutput, Sandbox};
+use crate::support::qdrant::Qdrant;
 
 /// The documents, and the sections of each that the program shows.
 const DOCUMENTS: [(&str, &[&str]); 5] = [
@@ -36,6 +38,7 @@ const DOCUMENTS: [(&str, &[&str]); 5] = [
             "Risk 2: Handoff Reports Incomplete",
             "Risk 3: Storage Failures",
             "Risk 4: Token Estimates Inaccurate",
+            "Phase 1.7: Semantic Search",
             "Phase 1.8: Automated Handoff Chains",
             "Phase 1.9: Handoff Visualization",
         ],
@@ -51,9 +54,13 @@ const DOCUMENTS: [(&str, &[&str]); 5] = [
             "5. Project Context",
             "6. Investigation Context",
             "7. Reference Docs",
+            "Optional: Semantic Search Context (Qdrant)",
+            "Optional: Semantic Search Context (Qdrant): Use Case",
+            "Optional: Semantic Search Context (Qdrant): Proposed Design",
             "Complete Capture Schema",
             "Post-Compact Hook Requirements",
             "Key Design Decisions: Capture Everything Listed Above",
+            "Key Design Decisions: Make Semantic Search Optional",
             "Key Design Decisions: Comprehensive Drift Comparison",
             "Key Design Decisions: Dynamic Bootstrap Loading",
         ],
@@ -179,8 +186,11 @@ fn page() -> Vec<Step> {
 fn every_row_prints_what_it_says() {
     let place = Sandbox::new();
     let repo = place.repo("project");
+    model(&place.path().join("model"), 1.0);
+    let qdrant = Qdrant::new("");
     for step in page() {
         let mut command = place.command("sh", &repo.path);
+        command.env("QDRANT", qdrant.url());
         let ran = RunOutput::new(command.args(["-e", "-c", &step.script]).output().expect("the shell starts"));
         let at = format!("docs/specification.md:{}\n{}\n{}\n{}", step.line, step.script, ran.out, ran.err);
         assert_eq!(ran.code, step.code, "{at}");

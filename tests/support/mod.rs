@@ -2,3 +2,4 @@
 
 pub mod harness;
 pub mod http;
+pub mod qdrant;

@@ -1,6 +1,6 @@
 //! The file of the vectors of a source: appended to, read as a whole for a search.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -125,6 +125,17 @@ impl VectorFile {
             }
         })?;
         Ok((!sum.is_empty()).then_some(sum))
+    }
+
+    /// The vectors of these ids, each at length 1; without those of zeros.
+    pub fn vectors(&self, wanted: &HashSet<Key>) -> io::Result<HashMap<Key, Vec<f32>>> {
+        let mut out = HashMap::new();
+        self.each(|key, scale, numbers| {
+            if scale != 0.0 && wanted.contains(&key) {
+                out.insert(key, numbers.iter().map(|number| f32::from(*number) * scale).collect());
+            }
+        })?;
+        Ok(out)
     }
 
     /// Adds vectors; the file begins with the first. Refuses vectors of another length than those in it.

@@ -3,7 +3,9 @@
 pub mod endpoint;
 pub mod error;
 pub mod file;
+pub mod http;
 pub mod model;
+pub mod qdrant;
 pub mod quantized;
 
 use std::path::PathBuf;

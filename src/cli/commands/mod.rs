@@ -243,6 +243,7 @@ commands! {
             ["search", "search --handoffs"], "for records": search::view::HitsView;
             ["search", "search --handoffs"], "for handoffs": search::reports::ReportsView;
             ["search --like"], "": search::view::SimilarSessionsView;
+            ["search --repository"], "": search::view::TeamHitsView;
         }
         Why(query::why::Why) => { ["why"], "": search::why::view::WhyView; }
         Report(query::report::Report) => { ["report"], "": report::view::ReportView; }

@@ -76,6 +76,10 @@ empirica.note
 The content of a commit's note for git log: short (one block for each session, at most 12 lines) or full (whole handoffs and
 digests). Default: short.
 .TP
+empirica.qdrant.url
+A Qdrant server with the vectors and texts of all repositories of a team, for search \-\-repository: http://localhost:6333.
+Default: none.
+.TP
 empirica.redact
 Whether to replace secrets in texts before storing them. Default: true.
 .TP
@@ -109,6 +113,9 @@ The agent of the record, as \-\-ai.
 .TP
 EMPIRICA_EMBED_KEY
 The key of empirica.embed.url. Default: the password that git's credential helper has for it.
+.TP
+EMPIRICA_QDRANT_KEY
+The key of empirica.qdrant.url. Default: the password that git's credential helper has for it.
 .TP
 EMPIRICA_SESSION
 The session, as \-\-session.

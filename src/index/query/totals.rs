@@ -40,6 +40,12 @@ impl Index<'_> {
         self.select(sql, [searchable_kinds()], |row| schema::id_in(row, 0))
     }
 
+    /// The redacted records.
+    pub fn redacted(&self) -> Result<Vec<Id>> {
+        let sql = "SELECT DISTINCT id FROM record WHERE kind IN ('redacted', '-redacted')";
+        self.select(sql, [], |row| schema::id_in(row, 0))
+    }
+
     /// Number of records.
     pub fn count_all(&self) -> Result<usize> {
         self.number("SELECT ifnull(sum(n), 0) FROM tally", [])

@@ -2,23 +2,22 @@
 
 pub mod fuse;
 pub mod source;
+pub mod team;
 pub mod update;
 pub mod view;
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::context::CommandContext;
 use crate::context::claims::inject;
 use crate::index::{Index, SearchQuery};
-use crate::use_cases::meaning::source::{failed, file, id, is_begun, key, provider, sendable, source};
+use crate::use_cases::meaning::source::{PATIENCE, failed, file, id, is_begun, key, provider, sendable, source};
 use empirica_embed::file::{Key, Neighbours, VectorFile};
 use empirica_notes::error::Result;
 use empirica_notes::git::process::in_background;
 use empirica_notes::model::{Id, Record};
 
-/// How long a search waits for the vector of its query.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// What is near to a query: so many, and all that exceed the mean of all cosines by so many standard deviations. What is told to someone
 /// who did not ask for it stands out more.
 const NEAR: (usize, f32) = (3, 1.5);
@@ -45,8 +44,7 @@ pub fn near_text(
     }
     let until = Instant::now() + PATIENCE;
     let what = "cannot search by meaning";
-    let vectors =
-        provider(context, &source)?.embed(&[&sendable(context, text)], until).map_err(|e| failed(what, &e))?;
+    let vectors = provider(context, &source)?.embed(&[&sendable(text)], until).map_err(|e| failed(what, &e))?;
     let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
     near(index, &file, vector, query, &[], if all { ALL } else { NEAR }).map(Some)
 }
@@ -120,6 +118,6 @@ pub fn update_in_background(context: &CommandContext<'_>) {
     };
     if is_due().unwrap_or(false) {
         let mut command = std::process::Command::new(&context.env.program);
-        let _ = in_background(command.args(["embed", "-q"]).current_dir(&context.env.cwd), b"");
+        let _ = in_background(command.args(["embed", "-q", "--unasked"]).current_dir(&context.env.cwd), b"");
     }
 }

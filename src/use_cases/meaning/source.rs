@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::context::CommandContext;
 use empirica_embed::error::EmbedError;
@@ -12,6 +13,8 @@ use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::remotes;
 use empirica_notes::model::Id;
 
+/// How long a search waits for a server.
+pub const PATIENCE: Duration = Duration::from_secs(2);
 /// The most characters of a text that are embedded: models read a few hundred words.
 const TEXT: usize = 4000;
 
@@ -108,9 +111,7 @@ pub fn not_ready(context: &CommandContext<'_>) -> Error {
 }
 
 /// A text as it may leave: its beginning, without secrets, also without those that were stored with `--allow-secret`.
-pub fn sendable<'t>(context: &CommandContext<'_>, text: &'t str) -> Cow<'t, str> {
-    let end = text.char_indices().nth(TEXT).map_or(text.len(), |(at, _)| at);
-    let clean = context.store.secret_filter().clean(text);
-    let clean = empirica_secrets::redact_text(&clean).map_or(clean, |(clean, _)| clean);
-    if clean == text { Cow::Borrowed(&text[..end]) } else { Cow::Owned(clean.chars().take(TEXT).collect()) }
+pub fn sendable(text: &str) -> String {
+    let clean = empirica_secrets::redact_text(text).map_or(Cow::Borrowed(text), |(clean, _)| Cow::Owned(clean));
+    clean.chars().take(TEXT).collect()
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::context::CommandContext;
 use crate::index::searchable;
 use crate::use_cases::meaning::source::{failed, file, key, not_configured, provider, sendable, source};
+use crate::use_cases::meaning::team;
 use empirica_embed::error::EmbedError;
 use empirica_embed::file::{Key, VectorFile};
 use empirica_embed::{Provider, Source};
@@ -31,19 +32,40 @@ pub struct EmbedOutcome {
     pub total: usize,
     /// The length of the vectors; 0 without any.
     pub dimension: usize,
+    /// How many points were sent to Qdrant; `None` without a server, and before the user was told of it.
+    pub sent: Option<usize>,
 }
 
-/// Computes the missing vectors, with `rebuild` all of them anew, and removes those of records and models that are gone. `begins` is
-/// told before anything is sent for the first time.
+/// What is going to happen for the first time.
+#[derive(Debug)]
+pub enum Beginning<'b> {
+    /// Records are read by a model, or go to an endpoint.
+    Vectors(&'b Source, usize),
+    /// Texts and vectors go to a Qdrant server.
+    Team(&'b str, usize),
+}
+
+/// What to compute.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EmbedRequest {
+    /// All vectors anew.
+    pub rebuild: bool,
+    /// Nobody asked: nothing is sent anywhere for the first time.
+    pub unasked: bool,
+}
+
+/// Computes the missing vectors, with `rebuild` all of them anew, and removes those of records and models that are gone; then sends to
+/// the Qdrant server of the team, if there is one, what it lacks. `begins` is told before anything is sent for the first time.
 pub fn run(
     context: &CommandContext<'_>,
-    rebuild: bool,
-    begins: &mut dyn FnMut(&Source, usize),
+    EmbedRequest { rebuild, unasked }: EmbedRequest,
+    begins: &mut dyn FnMut(Beginning<'_>),
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<EmbedOutcome> {
     let source = source(context)?.ok_or_else(not_configured)?;
     let file = file(context, &source);
-    let Some(_alone) = context.store.try_lock("embedding", Duration::ZERO) else {
+    let patience = if unasked { Duration::ZERO } else { context.store.patience() };
+    let Some(_alone) = context.store.try_lock("embedding", patience) else {
         return Err(Error::refused(format!("{WHAT}: another process does")).suggest("Wait for it."));
     };
     let unwritable = |error: std::io::Error| failed(WHAT, &EmbedError::File(error));
@@ -55,8 +77,8 @@ pub fn run(
     let keys: HashSet<Key> = stored.iter().map(key).collect();
     let known = file.retain(&keys).map_err(unwritable)?;
     let missing: Vec<Id> = stored.into_iter().filter(|id| !known.contains(&key(id))).collect();
-    if known.is_empty() {
-        begins(&source, missing.len());
+    if known.is_empty() && !unasked {
+        begins(Beginning::Vectors(&source, missing.len()));
     }
     let mut embedded = 0;
     if !missing.is_empty() {
@@ -68,17 +90,27 @@ pub fn run(
     }
     file.remove_others().map_err(unwritable)?;
     let (known, dimension) = file.keys().map_err(unwritable)?;
-    Ok(EmbedOutcome { source, embedded, total: known.len(), dimension })
+    let mut sent = None;
+    if let Some(url) = team::url(context).filter(|url| !unasked || team::is_begun(context, url)) {
+        if !team::is_begun(context, &url) {
+            begins(Beginning::Team(&url, known.len()));
+            team::begin(context, &url)?;
+        }
+        let anew = missing.iter().map(key).collect();
+        sent = Some(team::send(context, &url, &source, &anew, rebuild, progress)?);
+    }
+    Ok(EmbedOutcome { source, embedded, total: known.len(), dimension, sent })
 }
 
 /// Adds the vectors of a batch; of records without text, zeros.
 fn add(context: &CommandContext<'_>, provider: &Provider, file: &VectorFile, batch: &[Id]) -> Result<usize> {
     let scan = context.index()?.ids(batch)?;
-    let texts: Vec<(Key, String)> = scan
-        .records()
+    // also those that are not in force
+    let records = batch.iter().filter_map(|id| Some(&scan.get(id)?.record));
+    let texts: Vec<(Key, String)> = records
         .map(|record| {
             let text = searchable::searchable_text(&record.body).unwrap_or_default();
-            (key(&record.envelope.id), sendable(context, &text).into_owned())
+            (key(&record.envelope.id), sendable(&text))
         })
         .collect();
     let inputs: Vec<&str> = texts.iter().map(|(_, text)| text.trim()).filter(|text| !text.is_empty()).collect();

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::use_cases::meaning::update::EmbedOutcome;
+use crate::use_cases::meaning::update::{Beginning, EmbedOutcome};
 use empirica_embed::Source;
 
 /// The vectors of the records.
@@ -21,33 +21,42 @@ pub struct EmbedView {
     total: usize,
     /// The length of a vector; 0 without any.
     dimension: usize,
+    /// How many were sent to Qdrant now; null without `empirica.qdrant.url`.
+    sent: Option<usize>,
 }
 
 pub fn answer(outcome: &EmbedOutcome) -> Answer {
-    let EmbedOutcome { source, embedded, total, dimension, .. } = outcome;
+    let EmbedOutcome { source, embedded, total, dimension, sent } = outcome;
     let (url, model) = match source {
         Source::Endpoint { url, model } => (Some(url.clone()), model.clone()),
         Source::Model(folder) => (None, folder.display().to_string()),
     };
-    let text = format!("{} computed, {total} in all, of {dimension} numbers\n", format::count(*embedded, "vector"));
-    Answer::new(EmbedView { url, model, embedded: *embedded, total: *total, dimension: *dimension }).text(text)
+    let to_team = sent.map(|sent| format!(", {sent} sent to Qdrant")).unwrap_or_default();
+    let computed = format::count(*embedded, "vector");
+    let text = format!("{computed} computed, {total} in all, of {dimension} numbers{to_team}\n");
+    let view = EmbedView { url, model, embedded: *embedded, total: *total, dimension: *dimension, sent: *sent };
+    Answer::new(view).text(text)
 }
 
 /// What leaves the machine, said before it does for the first time.
-pub fn begins(source: &Source, records: usize) -> String {
-    let records = format::count(records, "record");
-    match source {
-        Source::Endpoint { url, model } => format!(
-            "Sending the texts of {records}, and from now on of new ones and of queries, to {} (model {}), without the secrets that are \
-             found in them. The vectors stay in this clone.",
+pub fn begins(beginning: &Beginning<'_>) -> String {
+    let without = "without the secrets that are found in them";
+    match beginning {
+        Beginning::Vectors(Source::Endpoint { url, model }, records) => format!(
+            "Sending the texts of {}, and from now on of new ones and of queries, to {} (model {}), {without}.",
+            format::count(*records, "record"),
             safe::line(url),
             safe::line(model)
         ),
-        Source::Model(folder) => {
-            format!(
-                "Reading {records} with the model in {}; nothing leaves this machine.",
-                safe::line(&folder.display().to_string())
-            )
-        }
+        Beginning::Vectors(Source::Model(folder), records) => format!(
+            "Reading {} with the model in {}; nothing leaves this machine.",
+            format::count(*records, "record"),
+            safe::line(&folder.display().to_string())
+        ),
+        Beginning::Team(url, records) => format!(
+            "Sending the texts and vectors of {}, and from now on of new ones, to Qdrant at {}, {without}.",
+            format::count(*records, "record"),
+            safe::line(url)
+        ),
     }
 }

@@ -16,13 +16,14 @@ use crate::context::claims::anchors::Anchors;
 use crate::context::handoffs::{ListedHandoff, of_rows};
 use crate::context::{CommandContext, claims, names};
 use crate::fold::journal::answers;
-use crate::index::{HandoffQuery, Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable};
+use crate::index::{Index, SearchMatch, SearchQuery, WordSet, by_rare_words, searchable};
 use crate::text::passage::{Passage, passage, places};
 use crate::text::query;
 use crate::text::query::{Query, Term, findable};
 use crate::text::ranking::{RankedText, Ranking};
 use crate::use_cases::meaning;
 use crate::use_cases::meaning::fuse::fuse;
+use crate::use_cases::meaning::team::{self, TeamHit};
 use crate::use_cases::search::filter::{Filter, FilterInput};
 use crate::use_cases::search::like::{LikeQuery, SimilarSession};
 use crate::use_cases::search::why::urgency;
@@ -62,6 +63,8 @@ pub struct SearchRequest {
     /// Most results; 0 lists none.
     pub limit: usize,
     pub method: Method,
+    /// Search by meaning in this repository of the team's Qdrant collection, in each of them for `all`.
+    pub repository: Option<String>,
 }
 
 /// How records are found.
@@ -116,6 +119,8 @@ pub enum SearchResults {
     Handoffs(Vec<ListedHandoff>),
     /// Similar sessions, most similar first.
     Similar(LikeQuery, Vec<SimilarSession>),
+    /// Records of the team's repositories, nearest first.
+    Team(Vec<TeamHit>),
 }
 
 /// Finds similar sessions; or handoffs, if there are no words and filters apply to handoffs only; otherwise records
@@ -137,7 +142,14 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
             .reason("the filter names another kind")
             .suggest("Leave --kind out, or the filter that only handoffs have."));
         }
-        if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
+        if let Some(repository) = &request.repository {
+            let resolved = resolve(context, parsed, request, &filter)?;
+            let text = spoken(&resolved.words, true);
+            let repository = Some(repository.as_str()).filter(|name| *name != "all");
+            let hits = team::search(context, &text, repository, &resolved)?;
+            let total = hits.len();
+            (SearchResults::Team(hits), total)
+        } else if query.trim().is_empty() && (request.handoffs || filter.asks_handoffs()) {
             let (rows, total) = filter.handoffs(context, &index, request.limit)?;
             (SearchResults::Handoffs(of_rows(&index, &rows)?), total)
         } else {
@@ -185,16 +197,17 @@ fn ranked(
         if is_semantic {
             return Err(meaning::source::not_ready(context));
         }
-        let (words, found, widened) = best(index, query, request.plan)?;
+        let Best { words, found, widened, .. } = best(index, query, request.plan)?;
         return Ok(Ranked { words, found, widened, by_meaning: false });
     };
     let most = query.most;
-    let (words, found, widened) = match is_semantic {
-        true => (query.words, SearchMatch::default(), false),
+    let by_words = match is_semantic {
+        true => Best { words: query.words, found: SearchMatch::default(), shares: Vec::new(), widened: false },
         false => best(index, SearchQuery { most: most.max(CANDIDATES), ..query }, request.plan)?,
     };
-    let widened = widened || (!is_semantic && found.total == 0);
-    let mut found = fused(found, &near, usize::MAX);
+    let widened = by_words.widened || (!is_semantic && by_words.found.total == 0);
+    let mut found = fused(by_words.found, &by_words.shares, &near, usize::MAX);
+    let words = by_words.words;
     if request.plan {
         let records = index.ids(found.hits.iter().map(|(id, _)| id))?;
         found.hits.sort_by_key(|(id, _)| records.get(id).map(|found| urgency(&found.record.body)));
@@ -220,11 +233,13 @@ fn near_or_warned(
     })
 }
 
-/// The matches by words with those by meaning, the best `most`.
-fn fused(found: SearchMatch, near: &[Id], most: usize) -> SearchMatch {
-    let by_words: Vec<Id> = found.hits.into_iter().map(|(id, _)| id).collect();
-    let hits = fuse([&by_words, near]).into_iter().take(most).map(|(id, score)| (id.clone(), Some(score))).collect();
-    SearchMatch { hits, total: found.total + near.iter().filter(|id| !by_words.contains(id)).count() }
+/// The matches by words, each with its share of the query, and those by meaning: the best `most`.
+fn fused(found: SearchMatch, shares: &[f64], near: &[Id], most: usize) -> SearchMatch {
+    let by_words: Vec<(Id, f64)> = found.hits.into_iter().map(|(id, _)| id).zip(shares.iter().copied()).collect();
+    let by_meaning: Vec<(Id, f64)> = near.iter().map(|id| (id.clone(), 1.0)).collect();
+    let more = near.iter().filter(|id| !by_words.iter().any(|(other, _)| other == *id)).count();
+    let hits = fuse([&by_words, &by_meaning]).into_iter().take(most);
+    SearchMatch { hits: hits.map(|(id, score)| (id.clone(), Some(score))).collect(), total: found.total + more }
 }
 
 /// The words of a query as text. Empty for a query of beginnings alone, and, unless `is_semantic`, with a phrase: that must occur.
@@ -297,11 +312,22 @@ fn page(index: &Index<'_>, query: &SearchQuery, plan: bool) -> Result<SearchMatc
     Ok(found)
 }
 
-/// The records that answer the words best: the words, the matches, and whether none of these has all words.
-fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<(WordSet, SearchMatch, bool)> {
+/// What answers words.
+struct Best {
+    words: WordSet,
+    found: SearchMatch,
+    /// How much of the query each of the matches has, at most 1.
+    shares: Vec<f64>,
+    /// Whether none of the first matches has all words.
+    widened: bool,
+}
+
+/// The records that answer the words best.
+fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<Best> {
     if query.words.is_empty() {
         let found = page(index, &query, plan)?;
-        return Ok((query.words, found, false));
+        let shares = vec![1.0; found.hits.len()];
+        return Ok(Best { words: query.words, found, shares, widened: false });
     }
     let mut words = query.words.clone();
     let mut failed = None;
@@ -357,11 +383,13 @@ fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<(WordSet, S
     let mut ranked: Vec<(u8, f64, &Id)> =
         records.iter().map(|record| (urgency(record), scores[&record.envelope.id], &record.envelope.id)).collect();
     ranked.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(b.2.cmp(a.2)));
-    let hits: Vec<(Id, Option<f64>)> =
-        ranked.into_iter().take(query.most).map(|(_, score, id)| (id.clone(), Some(score))).collect();
-    let widened = !texts.is_empty() && !texts.iter().any(|text| ranking.has_all(text));
-    found.hits = hits;
-    Ok((query.words, found, widened))
+    ranked.truncate(query.most);
+    let shares: BTreeMap<&Id, f64> =
+        records.iter().zip(&texts).map(|(record, text)| (&record.envelope.id, ranking.share(text))).collect();
+    let widened = !shares.is_empty() && !shares.values().any(|share| *share == 1.0);
+    found.hits = ranked.iter().map(|(_, score, id)| ((*id).clone(), Some(*score))).collect();
+    let shares = ranked.iter().map(|(.., id)| shares[*id]).collect();
+    Ok(Best { words: query.words, found, shares, widened })
 }
 
 /// What a search adds to a snapshot: the results of the query; for a blank one, records near in meaning to the session's topic, or with
@@ -380,16 +408,19 @@ pub(crate) fn semantic(
         let (words, found) = by_rare_words(&index, &topic, &[], most)?;
         let near = near_or_warned(context, &index, &topic, &SearchQuery { most, ..Default::default() }, warnings)?;
         let mut found = match near {
-            Some(near) => fused(found, &near, most),
+            // the words are those of a whole topic: what has a few of them counts as much
+            Some(near) => {
+                let shares = vec![1.0; found.hits.len()];
+                fused(found, &shares, &near, most)
+            }
             None => found,
         };
         found.hits.retain(|(id, _)| !quoted.contains(&id));
         found.hits.truncate(RELATED);
         (topic, words, found)
     } else {
-        let wanted = HandoffQuery { ai: context.selection.ai.clone(), ..Default::default() };
-        let filter = Filter { wanted, ..Filter::default() };
-        let resolved = resolve(context, query::parse(query)?, &request, &filter)?;
+        // of all agents: what others found is what a session asks for
+        let resolved = resolve(context, query::parse(query)?, &request, &Filter::default())?;
         let Ranked { words, found, .. } = ranked(context, &index, resolved, &request, warnings)?;
         (query.trim().to_owned(), words, found)
     };

@@ -8,6 +8,7 @@ use crate::render::format::short_commit;
 use crate::render::{format, safe};
 use crate::text::passage::Passage;
 use crate::text::width::{cut, measure};
+use crate::use_cases::meaning::team::TeamHit;
 use crate::use_cases::search::like::{LikeQuery, SessionWork, SimilarSession};
 use crate::use_cases::search::reports::Format;
 use crate::use_cases::search::reports::{ReportView, ReportsView};
@@ -120,6 +121,53 @@ impl<'a> From<&'a SearchHit> for HitView<'a> {
     }
 }
 
+/// The records of a team's repositories that are near to a query.
+#[derive(Serialize, JsonSchema)]
+pub struct TeamHitsView<'a> {
+    /// The query as given.
+    query: &'a str,
+    /// At most `--limit` of them, the nearest first.
+    hits: Vec<TeamHitView<'a>>,
+    /// Number of listed records.
+    total_found: usize,
+}
+
+/// A record of a team's repository.
+#[derive(Serialize, JsonSchema)]
+struct TeamHitView<'a> {
+    /// The repository, as its clones name it.
+    repository: &'a str,
+    /// The record.
+    id: &'a Id,
+    /// finding, unknown, dead_end, decision, mistake or handoff.
+    kind: &'a str,
+    /// Its agent.
+    ai_id: &'a str,
+    /// When it was made.
+    timestamp: &'a str,
+    /// Whether it is in force; false only with `--all`.
+    in_force: bool,
+    /// Its texts, a line each.
+    text: &'a str,
+    /// The cosine, at most 1.
+    score: f64,
+}
+
+impl<'a> From<&'a TeamHit> for TeamHitView<'a> {
+    fn from(hit: &'a TeamHit) -> Self {
+        TeamHitView {
+            repository: &hit.repository,
+            id: &hit.id,
+            kind: &hit.kind,
+            ai_id: &hit.ai,
+            timestamp: &hit.timestamp,
+            in_force: hit.in_force,
+            text: &hit.text,
+            score: hit.score,
+        }
+    }
+}
+
 /// The sessions that resemble a subject.
 #[derive(Serialize, JsonSchema)]
 pub struct SimilarSessionsView<'a> {
@@ -179,6 +227,12 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
             let text = sessions.iter().map(|similar| similar_text(similar, columns)).collect();
             (Answer::new(view), text, sessions.len(), "resemble it")
         }
+        SearchResults::Team(hits) => {
+            let view =
+                TeamHitsView { query: &outcome.query, hits: hits.iter().map(TeamHitView::from).collect(), total_found };
+            let text = hits.iter().map(|hit| team_text(hit, columns)).collect();
+            (Answer::new(view), text, hits.len(), "fit")
+        }
     };
     let answer = answer.text(text).warn(outcome.warnings.clone());
     let answer = match outcome.found {
@@ -202,6 +256,7 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
             .say("Nothing was found.")
             .hint("use fewer or other words, or the beginning of one: tok*; log --journal lists all"),
         (SearchResults::Handoffs(_), _) => answer.say("No handoff fits."),
+        (SearchResults::Team(_), _) => answer.say("Nothing was found."),
         (SearchResults::Similar(..), _) => {
             answer.say("No session resembles it.").hint("search without --like finds single words")
         }
@@ -286,6 +341,16 @@ fn painted(line: &[(String, bool)], paint: Paint) -> String {
         out.push_str(&if run[0].1 { paint.found(&text) } else { text });
     }
     out
+}
+
+fn team_text(hit: &TeamHit, width: usize) -> String {
+    let mut about = vec![format!("{} {}", hit.kind.replace('_', " "), hit.id.short())];
+    about.push(safe::line(&hit.repository));
+    about.push(cut(&safe::line(&hit.ai), 24));
+    about.push(format::date(&hit.timestamp));
+    about.extend((!hit.in_force).then(|| "no longer in force".to_owned()));
+    let text = Passage { text: hit.text.lines().collect::<Vec<_>>().join(" · "), highlights: Vec::new() };
+    format!("{}\n{}", cut(&about.join(" · "), width), passage(&text, Paint::default(), width))
 }
 
 fn similar_text(similar: &SimilarSession, width: usize) -> String {

@@ -11,7 +11,7 @@ use crate::support::http::Reply;
 
 /// Waits until something is so, which a process in the background brings about.
 #[track_caller]
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < end, "not within a minute: {what}");
@@ -123,6 +123,15 @@ fn new_records_get_vectors_in_the_background_of_search_sync_and_collect() {
     repo.json(["collect", "--all"]);
     wait_until("after collect", || is_sent("Chart three"));
     assert_eq!(files(&repo).len(), 1);
+    // nothing is left that would be tried again with every search
+    repo.json(["finding", "Chart four"]);
+    let id = repo.json(["search", "--lexical", "kind:mistake"])["hits"][0]["id"].as_str().expect("an id").to_owned();
+    repo.json(["retract", &id, "--why", "it was right"]);
+    repo.json(["embed"]);
+    server.take();
+    let again = repo.json(["embed"]);
+    assert_eq!((&again["embedded"], &again["total"]), (&json!(0), &json!(11)), "{again}");
+    assert!(server.take().is_empty());
 }
 
 #[test]
@@ -139,6 +148,7 @@ fn a_slow_run_is_alone() {
     configure(&repo, &server);
     let mut first = repo.program().arg("embed").spawn().expect("started");
     wait_until("the first one asks", || !server.take().is_empty());
+    repo.git(["config", "empirica.lockTimeout", "10ms"]).ok();
     let second = repo.fails(1, ["embed"]);
     assert!(second.to_string().contains("another process does"), "{second}");
     assert!(first.wait().expect("ended").success());

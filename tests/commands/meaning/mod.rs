@@ -3,6 +3,8 @@
 pub mod endpoint;
 pub mod found;
 pub mod kept;
+pub mod paraphrases;
+pub mod team;
 
 use serde_json::{Value, json};
 

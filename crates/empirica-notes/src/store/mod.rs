@@ -300,6 +300,11 @@ impl<'a> Store<'a> {
         Lock::acquire(&self.paths, &self.paths.file(name), patience).ok()
     }
 
+    /// How long a writer waits for others: `empirica.lockTimeout`.
+    pub fn patience(&self) -> Duration {
+        self.lock_timeout
+    }
+
     /// The start time of the command.
     pub fn now(&self) -> DateTime<Utc> {
         self.now

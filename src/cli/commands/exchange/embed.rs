@@ -2,7 +2,8 @@
 
 use crate::cli::commands::prelude::*;
 use crate::cli::progress::Progress;
-use crate::use_cases::meaning::{update, view};
+use crate::use_cases::meaning::update::{self, EmbedRequest};
+use crate::use_cases::meaning::view;
 
 /// Compute the vectors of records, for search by meaning
 ///
@@ -10,11 +11,17 @@ use crate::use_cases::meaning::{update, view};
 /// llama.cpp, vLLM or a hosted one; its key is in EMPIRICA_EMBED_KEY or git's credential helper. With empirica.embed.model alone, the
 /// folder of a static model in the format of model2vec, they stay on this machine. From then on search finds records by meaning,
 /// too, and computes the vectors of new ones in the background. The vectors are kept in the git directory, never in the notes.
+///
+/// With empirica.qdrant.url, texts and vectors also go to a collection of that Qdrant server, in which a team searches all its
+/// repositories: search --repository.
 #[derive(Debug, Args)]
 pub struct Embed {
     /// Compute all of them anew
     #[arg(long)]
     pub rebuild: bool,
+    /// Send nothing anywhere for the first time
+    #[arg(long, hide = true)]
+    pub unasked: bool,
 }
 
 impl Embed {
@@ -24,8 +31,8 @@ impl Embed {
         let mut written = Ok(());
         let outcome = update::run(
             &opened,
-            self.rebuild,
-            &mut |source, records| written = context.output.say(&view::begins(source, records)),
+            EmbedRequest { rebuild: self.rebuild, unasked: self.unasked },
+            &mut |beginning| written = context.output.say(&view::begins(&beginning)),
             &mut |done, total| progress.set(done, total),
         );
         written.and(outcome).map(|outcome| view::answer(&outcome))

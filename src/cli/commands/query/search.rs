@@ -85,6 +85,11 @@ pub struct Search {
     /// By meaning alone
     #[arg(long, requires = "words", conflicts_with = "like", hide_short_help = true)]
     pub semantic: bool,
+    /// By meaning in this repository of the team's Qdrant collection, or in all
+    #[arg(long, value_name = "NAME|all", requires = "words", hide_short_help = true, conflicts_with_all = [
+        "lexical", "like", "plan", "session", "since", "until", "path", "range", "task", "handoff_type", "self_assessment",
+    ])]
+    pub repository: Option<String>,
     /// Also claims that were replaced or retracted, after the others
     #[arg(long, conflicts_with = "like", hide_short_help = true)]
     pub all: bool,
@@ -136,6 +141,7 @@ impl Search {
                 (_, true) => Method::Semantic,
                 _ => Method::Both,
             },
+            repository: self.repository,
         };
         let selection = Selection { ai: self.ai, session: self.session, ..Default::default() };
         let outcome = search::run(&context.open(selection)?, &request)?;

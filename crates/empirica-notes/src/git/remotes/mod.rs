@@ -2,6 +2,8 @@
 
 pub mod transfer;
 
+use std::path::Path;
+
 use gix::bstr::ByteSlice;
 
 use crate::error::{Error, Result};
@@ -47,6 +49,34 @@ pub fn credential(repo: &Repository, url: &str) -> Option<String> {
     let out = run(&mut command, format!("url={url}\n\n").into_bytes()).ok().filter(|out| out.status.success())?;
     let text = String::from_utf8(out.stdout).ok()?;
     text.lines().find_map(|line| line.strip_prefix("password=")).map(str::to_owned).filter(|key| !key.is_empty())
+}
+
+/// A name that the clones of a repository share: host and path of the URL of the default remote, without user and `.git`; without a
+/// remote, the path of the git directory.
+pub fn shared_name(repo: &Repository) -> String {
+    let url = default(repo).and_then(|remote| url(repo, &remote, &[]).ok());
+    match url.filter(|url| !url.is_empty()) {
+        Some(url) => shared(&url, repo.cwd()),
+        None => repo.common_dir().to_string_lossy().into_owned(),
+    }
+}
+
+fn shared(url: &str, cwd: &Path) -> String {
+    let plain = |text: &str| text.trim_end_matches('/').trim_end_matches(".git").trim_end_matches('/').to_owned();
+    let without_user = |text: &str| match text.split_once('/') {
+        Some((host, path)) => format!("{}/{path}", host.rsplit('@').next().unwrap_or(host)),
+        None => text.rsplit('@').next().unwrap_or(text).to_owned(),
+    };
+    if let Some((scheme, rest)) = url.split_once("://") {
+        return if scheme == "file" { plain(rest) } else { plain(&without_user(rest)) };
+    }
+    match url.split_once(':') {
+        // as scp has it
+        Some((host, path)) if !host.contains('/') => {
+            plain(&without_user(&format!("{host}/{}", path.trim_start_matches('/'))))
+        }
+        _ => plain(&std::fs::canonicalize(cwd.join(url)).unwrap_or_else(|_| cwd.join(url)).to_string_lossy()),
+    }
 }
 
 /// The refspecs for the notes of a remote; `tracking` as given by [`tracking`]. Both are globs: a plain name would make
@@ -174,6 +204,22 @@ fn unknown(remote: &str, names: &[String]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clones_share_a_name_without_user_and_scheme() {
+        let name = |url: &str| shared(url, Path::new("/none/here"));
+        for url in [
+            "https://git.example.org/team/app.git",
+            "https://user:secret@git.example.org/team/app",
+            "ssh://git@git.example.org/team/app.git/",
+            "git@git.example.org:team/app.git",
+            "git.example.org:/team/app",
+        ] {
+            assert_eq!(name(url), "git.example.org/team/app", "{url}");
+        }
+        assert_eq!(name("https://git.example.org:8443/app.git"), "git.example.org:8443/app");
+        assert_eq!((name("file:///srv/app.git").as_str(), name("app.git").as_str()), ("/srv/app", "/none/here/app"));
+    }
 
     #[test]
     fn a_remote_keeps_its_name_where_that_is_safe() {

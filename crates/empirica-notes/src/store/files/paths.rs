@@ -168,6 +168,11 @@ impl Paths {
         self.file("vectors")
     }
 
+    /// The file that keeps which Qdrant server was named to the user before anything was sent there.
+    pub fn qdrant(&self) -> PathBuf {
+        self.file("qdrant")
+    }
+
     /// Removes the index, which may contain redacted texts, and empties the vectors, which tell something of them. Both are derived
     /// from the notes.
     pub fn remove_index(&self) -> io::Result<()> {

@@ -1,0 +1,102 @@
+//! Requests with JSON to a server that the user named.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use ureq::Agent;
+use ureq::http::{Request, Uri};
+
+use crate::error::EmbedError;
+
+/// The most bytes of an answer: 64 vectors of 4,096 numbers of 20 digits, and as much again.
+const ANSWER: u64 = 16 << 20;
+/// The most characters of a server's own words.
+const WORDS: usize = 200;
+
+/// A server.
+pub struct Server {
+    url: String,
+    /// The header with the key, and its value.
+    key: Option<(&'static str, String)>,
+    agent: Agent,
+}
+
+/// An answer.
+pub struct Reply {
+    /// The status of HTTP.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+    after: Option<Duration>,
+}
+
+impl Server {
+    /// For a URL of http or https with a host. Credentials in the URL are refused, as they would be told with it.
+    pub fn new(url: &str, key: Option<(&'static str, String)>) -> Result<Self, EmbedError> {
+        let parsed: Uri = url.parse().map_err(|_| EmbedError::Url(format!("{url} is none")))?;
+        let authority = parsed.authority().map(ToString::to_string).unwrap_or_default();
+        match parsed.scheme_str() {
+            Some("http" | "https") if authority.contains('@') => {
+                return Err(EmbedError::Url("it has credentials; keep them in git's credential helper".to_owned()));
+            }
+            Some("http" | "https") if !authority.is_empty() => {}
+            _ => return Err(EmbedError::Url(format!("{url} begins with neither http:// nor https://"))),
+        }
+        // a redirection would take the texts and the key elsewhere
+        let agent = Agent::config_builder().max_redirects(0).http_status_as_error(false).build().into();
+        Ok(Server { url: url.trim_end_matches('/').to_owned(), key, agent })
+    }
+
+    /// Sends a request and waits for the answer, at most until then.
+    pub fn send(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: Option<&Value>,
+        until: Instant,
+    ) -> Result<Reply, EmbedError> {
+        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
+        if let Some((name, key)) = &self.key {
+            request = request.header(*name, key);
+        }
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let body = body.map(ToString::to_string).unwrap_or_default();
+        let request = request.body(body).map_err(|error| EmbedError::Url(error.to_string()))?;
+        let request = self.agent.configure_request(request).timeout_global(Some(left)).allow_non_standard_methods(true);
+        let mut response = self.agent.run(request.build()).map_err(unreachable)?;
+        let status = response.status().as_u16();
+        let after = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = response.body_mut().with_config().limit(ANSWER).read_to_vec().map_err(unreachable)?;
+        Ok(Reply { status, body, after: after.map(Duration::from_secs) })
+    }
+}
+
+impl Reply {
+    /// The error of an answer that is none of success.
+    pub fn refused(&self) -> EmbedError {
+        match self.status {
+            408 | 429 | 502 | 503 | 504 => EmbedError::Busy(self.status, self.after),
+            status => EmbedError::Refused(status, self.words()),
+        }
+    }
+
+    /// What the body of an error says, on one line.
+    fn words(&self) -> String {
+        let json: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let places = ["/error/message", "/status/error", "/error", "/message"];
+        let said = places.into_iter().find_map(|place| json.pointer(place)?.as_str());
+        let said = said.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        said.chars().take(WORDS).collect()
+    }
+}
+
+fn unreachable(error: ureq::Error) -> EmbedError {
+    match error {
+        ureq::Error::Timeout(_) => EmbedError::Unreachable("it took too long".to_owned()),
+        ureq::Error::BodyExceedsLimit(most) => EmbedError::Answer(format!("it has more than {} MB", most >> 20)),
+        error => EmbedError::Unreachable(error.to_string()),
+    }
+}

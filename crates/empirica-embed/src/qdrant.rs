@@ -1,0 +1,179 @@
+//! A collection of a Qdrant server, by its REST API (1.10 and newer).
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::error::EmbedError;
+use crate::http::{Reply, Server};
+
+/// The collection; one for all repositories.
+const COLLECTION: &str = "/collections/empirica";
+/// The fields by which points are filtered.
+const FILTERED: [&str; 5] = ["repository", "model", "agent", "kind", "state"];
+/// The most points that are read at once.
+pub const BATCH: usize = 1000;
+/// The most points that are written at once: a request is limited to 32 MB, and a point of 4,096 numbers with its text has 60 KB.
+const WRITTEN: usize = 200;
+/// How long a request may take that is none of a search.
+const TIME: Duration = Duration::from_secs(60);
+
+/// A server.
+pub struct Qdrant(Server);
+
+/// A vector with what is known of it.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// A UUID.
+    pub id: String,
+    /// The vector.
+    pub vector: Vec<f32>,
+    /// An object.
+    pub payload: Value,
+}
+
+/// The conditions on points: each field must have one of its values. A field without values admits all.
+pub fn filter<'f>(fields: impl IntoIterator<Item = (&'f str, Vec<&'f str>)>) -> Value {
+    let fields = fields.into_iter().filter(|(_, values)| !values.is_empty());
+    let must: Vec<Value> = fields.map(|(key, any)| json!({"key": key, "match": {"any": any}})).collect();
+    json!({ "must": must })
+}
+
+impl Qdrant {
+    /// As [`Server::new`].
+    pub fn new(url: &str, key: Option<String>) -> Result<Self, EmbedError> {
+        Server::new(url, key.map(|key| ("api-key", key))).map(Qdrant)
+    }
+
+    fn send(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: Option<&Value>,
+        until: Instant,
+    ) -> Result<Reply, EmbedError> {
+        self.0.send(method, &format!("{COLLECTION}{path}"), body, until)
+    }
+
+    /// What a request results in.
+    fn result(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: Option<&Value>,
+        until: Instant,
+    ) -> Result<Value, EmbedError> {
+        let reply = self.send(method, path, body, until)?;
+        if reply.status != 200 {
+            return Err(reply.refused());
+        }
+        let mut answer: Value =
+            serde_json::from_slice(&reply.body).map_err(|error| EmbedError::Answer(error.to_string()))?;
+        match answer.get_mut("result") {
+            Some(result) => Ok(result.take()),
+            None => Err(EmbedError::Answer("it has no result".to_owned())),
+        }
+    }
+
+    fn change(&self, method: &'static str, path: &str, body: &Value) -> Result<(), EmbedError> {
+        self.result(method, &format!("{path}?wait=true"), Some(body), Instant::now() + TIME).map(|_| ())
+    }
+
+    /// Makes the collection for vectors of this length, unless it is there. Refuses one of another length.
+    pub fn create(&self, length: usize) -> Result<(), EmbedError> {
+        let until = Instant::now() + TIME;
+        match self.result("GET", "", None, until) {
+            Ok(found) => match found.pointer("/config/params/vectors/size").and_then(Value::as_u64) {
+                Some(size) if size == length as u64 => return Ok(()),
+                Some(size) => return Err(EmbedError::Length(usize::try_from(size).unwrap_or(usize::MAX), length)),
+                None => return Err(EmbedError::Answer("the collection has other vectors".to_owned())),
+            },
+            Err(EmbedError::Refused(404, _)) => {}
+            Err(error) => return Err(error),
+        }
+        let quantized = json!({"scalar": {"type": "int8", "always_ram": true}});
+        let made = json!({"vectors": {"size": length, "distance": "Cosine"}, "quantization_config": quantized});
+        match self.result("PUT", "", Some(&made), until) {
+            Ok(_) => {}
+            // someone else was faster
+            Err(EmbedError::Refused(409, _)) => return self.create(length),
+            Err(error) => return Err(error),
+        }
+        FILTERED.iter().try_for_each(|field| {
+            self.change("PUT", "/index", &json!({"field_name": field, "field_schema": "keyword"}))
+        })
+    }
+
+    /// Removes the collection, if it is there.
+    pub fn remove(&self) -> Result<(), EmbedError> {
+        self.result("DELETE", "", None, Instant::now() + TIME).map(|_| ())
+    }
+
+    /// The points that a filter admits, each with its state. None without a collection.
+    pub fn states(&self, filter: &Value) -> Result<HashMap<String, String>, EmbedError> {
+        let mut out = HashMap::new();
+        let mut offset = Value::Null;
+        loop {
+            let asked = json!({"filter": filter, "limit": BATCH, "offset": offset, "with_payload": ["state"]});
+            let page = match self.result("POST", "/points/scroll", Some(&asked), Instant::now() + TIME) {
+                Err(EmbedError::Refused(404, _)) => return Ok(out),
+                page => page?,
+            };
+            for point in page["points"].as_array().into_iter().flatten() {
+                if let Some(id) = point["id"].as_str() {
+                    let state = point["payload"]["state"].as_str().unwrap_or_default();
+                    out.insert(id.to_owned(), state.to_owned());
+                }
+            }
+            offset = page["next_page_offset"].clone();
+            if offset.is_null() {
+                return Ok(out);
+            }
+        }
+    }
+
+    /// Adds points, or replaces those of the same ids.
+    pub fn put(&self, points: &[Point]) -> Result<(), EmbedError> {
+        let point = |Point { id, vector, payload }: &Point| json!({"id": id, "vector": vector, "payload": payload});
+        points.chunks(WRITTEN).try_for_each(|points| {
+            let points: Vec<Value> = points.iter().map(point).collect();
+            self.change("PUT", "/points", &json!({ "points": points }))
+        })
+    }
+
+    /// Changes the state of points.
+    pub fn set_state(&self, ids: &[String], state: &str) -> Result<(), EmbedError> {
+        let change = |points: &[String]| {
+            self.change("POST", "/points/payload", &json!({"points": points, "payload": {"state": state}}))
+        };
+        ids.chunks(BATCH).try_for_each(change)
+    }
+
+    /// Removes points.
+    pub fn delete(&self, ids: &[String]) -> Result<(), EmbedError> {
+        ids.chunks(BATCH).try_for_each(|points| self.change("POST", "/points/delete", &json!({ "points": points })))
+    }
+
+    /// Removes the points that a filter admits. None without a collection.
+    pub fn delete_all(&self, filter: &Value) -> Result<(), EmbedError> {
+        match self.change("POST", "/points/delete", &json!({ "filter": filter })) {
+            Err(EmbedError::Refused(404, _)) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// The points nearest to a vector with their cosine, the nearest first, of those that a filter admits.
+    pub fn nearest(
+        &self,
+        vector: &[f32],
+        filter: &Value,
+        most: usize,
+        until: Instant,
+    ) -> Result<Vec<(f64, Value)>, EmbedError> {
+        let asked = json!({"query": vector, "filter": filter, "limit": most, "with_payload": true});
+        let found = self.result("POST", "/points/query", Some(&asked), until)?;
+        let points = found["points"].as_array().into_iter().flatten();
+        Ok(points.map(|point| (point["score"].as_f64().unwrap_or(0.0), point["payload"].clone())).collect())
+    }
+}
