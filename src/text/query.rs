@@ -66,7 +66,7 @@ pub fn name(kind: &str) -> String {
 pub fn parse(text: &str) -> Result<Query> {
     if text.chars().count() > MAX_QUERY_CHARS {
         return Err(Error::usage(format!("cannot search: the query has more than {MAX_QUERY_CHARS} characters"))
-            .reason("search finds the records that have all words of it")
+            .reason("search finds records by the few words that matter")
             .suggest("Give the few words that matter; search --like takes long texts.")
             .command(empirica("help").arg("search")));
     }

@@ -107,7 +107,9 @@ fn answer(collection: &mut Collection, asked: &Asked) -> Reply {
     match (asked.method.as_str(), path) {
         ("GET", "") => ok(&json!({
             "status": "green", "points_count": collection.points.len(),
-            "config": {"params": {"vectors": {"size": size, "distance": "Cosine"}}}
+            "config": {"params": {"vectors": {"size": size, "distance": "Cosine"}}},
+            "payload_schema": collection.indexes.iter().map(|name| (name.clone(), json!({"data_type": "keyword"})))
+                .collect::<serde_json::Map<_, _>>(),
         })),
         ("PUT", "/index") => {
             assert_eq!(body["field_schema"], "keyword");

@@ -43,8 +43,8 @@ impl Endpoint {
         if reply.status != 200 {
             return Err(reply.refused());
         }
-        let answer: Answer =
-            serde_json::from_slice(&reply.body).map_err(|error| EmbedError::Answer(error.to_string()))?;
+        let answer: Answer = serde_json::from_slice(&reply.body)
+            .map_err(|error| EmbedError::Answer(format!("it is not that of the embeddings API: {error}")))?;
         let mut out: Vec<Vec<f32>> = vec![Vec::new(); texts.len()];
         for (at, Embedded { index, embedding }) in answer.data.into_iter().enumerate() {
             if let Some(place) = out.get_mut(index.unwrap_or(at)) {

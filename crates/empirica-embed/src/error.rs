@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Why a source gives no vectors, or a file of vectors cannot be read.
 #[derive(Debug)]
 pub enum EmbedError {
-    /// The URL is none that can be asked.
+    /// The URL cannot be used.
     Url(String),
     /// The endpoint cannot be reached, or was too slow.
     Unreachable(String),
@@ -34,7 +34,7 @@ impl From<std::io::Error> for EmbedError {
 impl fmt::Display for EmbedError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EmbedError::Url(cause) => write!(out, "the URL cannot be used: {cause}"),
+            EmbedError::Url(cause) => write!(out, "cannot use the URL: {cause}"),
             EmbedError::Unreachable(cause) => write!(out, "the endpoint cannot be reached: {cause}"),
             EmbedError::Refused(status, words) if words.is_empty() => write!(out, "the endpoint answered {status}"),
             EmbedError::Refused(status, words) => write!(out, "the endpoint answered {status}: {words}"),

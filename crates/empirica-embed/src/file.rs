@@ -85,18 +85,23 @@ impl VectorFile {
         }
     }
 
+    /// How many numbers a vector has; `None` without a usable file.
+    pub fn length(&self) -> Option<usize> {
+        length(&mut File::open(&self.0).ok()?).ok()?
+    }
+
     /// How many vectors there are; 0 without a usable file.
     pub fn count(&self) -> usize {
-        let Ok(mut file) = File::open(&self.0) else { return 0 };
-        let Ok(Some(length)) = length(&mut file) else { return 0 };
-        let bytes = file.metadata().map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(0));
+        let Some(length) = self.length() else { return 0 };
+        let bytes = fs::metadata(&self.0).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(0));
         bytes.saturating_sub(HEAD) / (ID + SCALE + length)
     }
 
     /// The vectors nearest to a query, at most `most`, of those that `counts` admits. A vector of zeros is near to nothing.
     pub fn nearest(&self, query: &[f32], most: usize, counts: impl Fn(&Key) -> bool) -> Result<Neighbours, EmbedError> {
         let wanted = Quantized::of(query);
-        let mut nearest = Nearest::new(most);
+        // a text without a word that the model knows is near to nothing
+        let mut nearest = Nearest::new(if wanted.scale == 0.0 { 0 } else { most });
         let (mut count, mut sum, mut squares) = (0_u32, 0.0_f64, 0.0_f64);
         let length = self.each(|key, scale, numbers| {
             if numbers.len() == wanted.numbers.len() && scale != 0.0 && counts(&key) {
@@ -141,6 +146,9 @@ impl VectorFile {
     /// Adds vectors; the file begins with the first. Refuses vectors of another length than those in it.
     pub fn append(&self, rows: &[(Key, Vec<f32>)]) -> Result<(), EmbedError> {
         let Some((_, first)) = rows.first() else { return Ok(()) };
+        if first.len() > LONGEST {
+            return Err(EmbedError::Answer(format!("its vectors have {} numbers, more than {LONGEST}", first.len())));
+        }
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.0)?;
         let mut end = HEAD as u64;
         match length(&mut file)? {
@@ -188,9 +196,25 @@ impl VectorFile {
         Ok(keys)
     }
 
-    /// Removes all vectors; the file stays.
-    pub fn clear(&self) -> io::Result<()> {
-        fs::write(&self.0, b"")
+    /// Makes the file, without vectors, unless it is there.
+    pub fn begin(&self) -> io::Result<()> {
+        OpenOptions::new().append(true).create(true).open(&self.0).map(|_| ())
+    }
+
+    /// A file beside it, empty, to take its place.
+    pub fn successor(&self) -> io::Result<VectorFile> {
+        let new = VectorFile(self.0.with_extension("new"));
+        fs::write(&new.0, b"").map(|()| new)
+    }
+
+    /// Replaces the file by its successor.
+    pub fn replace_by(&self, successor: &VectorFile) -> io::Result<()> {
+        fs::rename(&successor.0, &self.0)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 
     /// Removes all other files of its folder.
@@ -276,8 +300,14 @@ mod tests {
         fs::write(place.path().join("other"), "").expect("written");
         file.remove_others().expect("removed");
         assert_eq!(fs::read_dir(place.path()).expect("a folder").count(), 1);
-        file.clear().expect("written");
-        assert!(found(&file, 5).is_empty() && file.count() == 0);
+        let new = file.successor().expect("written");
+        new.append(&[(key(5), turned(0.0)), (key(6), turned(0.0))]).expect("written");
+        assert_eq!(file.count(), 2);
+        file.replace_by(&new).expect("renamed");
+        file.begin().expect("written");
+        assert_eq!(found(&file, 9), [5, 6]);
+        assert!(file.nearest(&[0.0; 3], 9, |_| true).expect("a file").nearest.is_empty(), "zeros are near to nothing");
+        assert!(matches!(file.append(&[(key(1), vec![0.5; LONGEST + 1])]), Err(EmbedError::Answer(_))));
     }
 
     #[test]

@@ -31,9 +31,13 @@ pub struct Reply {
 }
 
 impl Server {
-    /// For a URL of http or https with a host. Credentials in the URL are refused, as they would be told with it.
+    /// For a URL of http or https with a host. Credentials and a query in the URL are refused, as they would be told with it. A server
+    /// on this machine is asked without a proxy.
     pub fn new(url: &str, key: Option<(&'static str, String)>) -> Result<Self, EmbedError> {
-        let parsed: Uri = url.parse().map_err(|_| EmbedError::Url(format!("{url} is none")))?;
+        if url.contains(['?', '#']) {
+            return Err(EmbedError::Url("it has a query; keep a key in git's credential helper".to_owned()));
+        }
+        let parsed: Uri = url.parse().map_err(|_| EmbedError::Url(format!("{url} is not a URL")))?;
         let authority = parsed.authority().map(ToString::to_string).unwrap_or_default();
         match parsed.scheme_str() {
             Some("http" | "https") if authority.contains('@') => {
@@ -43,7 +47,11 @@ impl Server {
             _ => return Err(EmbedError::Url(format!("{url} begins with neither http:// nor https://"))),
         }
         // a redirection would take the texts and the key elsewhere
-        let agent = Agent::config_builder().max_redirects(0).http_status_as_error(false).build().into();
+        let mut config = Agent::config_builder().max_redirects(0).http_status_as_error(false);
+        if parsed.host().is_some_and(is_here) {
+            config = config.proxy(None);
+        }
+        let agent = config.build().into();
         Ok(Server { url: url.trim_end_matches('/').to_owned(), key, agent })
     }
 
@@ -65,7 +73,7 @@ impl Server {
         }
         let body = body.map(ToString::to_string).unwrap_or_default();
         let request = request.body(body).map_err(|error| EmbedError::Url(error.to_string()))?;
-        let request = self.agent.configure_request(request).timeout_global(Some(left)).allow_non_standard_methods(true);
+        let request = self.agent.configure_request(request).timeout_global(Some(left));
         let mut response = self.agent.run(request.build()).map_err(unreachable)?;
         let status = response.status().as_u16();
         let after = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
@@ -91,6 +99,12 @@ impl Reply {
         let said = said.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
         said.chars().take(WORDS).collect()
     }
+}
+
+/// Whether a host is this machine.
+fn is_here(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn unreachable(error: ureq::Error) -> EmbedError {

@@ -32,17 +32,16 @@ pub enum Source {
 }
 
 impl Source {
-    /// A name for the vectors of this source: 16 hex digits. That of a model changes with its file.
+    /// A name for the vectors of this source: 16 hex digits. That of a model changes with its files.
     pub fn name(&self) -> String {
         let mut hash = Sha256::new();
         match self {
             Source::Endpoint { url, model } => hash.update(format!("endpoint\0{url}\0{model}")),
             Source::Model(folder) => {
                 hash.update(format!("model\0{}\0", folder.display()));
-                let file = model::weights(folder).and_then(|file| file.metadata().ok());
-                if let Some(file) = file {
+                for file in model::FILES.iter().filter_map(|name| folder.join(name).metadata().ok()) {
                     let changed = file.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-                    hash.update(format!("{}\0{changed:?}", file.len()));
+                    hash.update(format!("{}\0{changed:?}\0", file.len()));
                 }
             }
         }

@@ -11,7 +11,7 @@ use crate::http::{Reply, Server};
 /// The collection; one for all repositories.
 const COLLECTION: &str = "/collections/empirica";
 /// The fields by which points are filtered.
-const FILTERED: [&str; 5] = ["repository", "model", "agent", "kind", "state"];
+const FILTERED: [&str; 6] = ["repository", "model", "agent", "kind", "state", "id"];
 /// The most points that are read at once.
 pub const BATCH: usize = 1000;
 /// The most points that are written at once: a request is limited to 32 MB, and a point of 4,096 numbers with its text has 60 KB.
@@ -68,8 +68,8 @@ impl Qdrant {
         if reply.status != 200 {
             return Err(reply.refused());
         }
-        let mut answer: Value =
-            serde_json::from_slice(&reply.body).map_err(|error| EmbedError::Answer(error.to_string()))?;
+        let mut answer: Value = serde_json::from_slice(&reply.body)
+            .map_err(|error| EmbedError::Answer(format!("it is not that of Qdrant: {error}")))?;
         match answer.get_mut("result") {
             Some(result) => Ok(result.take()),
             None => Err(EmbedError::Answer("it has no result".to_owned())),
@@ -80,34 +80,30 @@ impl Qdrant {
         self.result(method, &format!("{path}?wait=true"), Some(body), Instant::now() + TIME).map(|_| ())
     }
 
-    /// Makes the collection for vectors of this length, unless it is there. Refuses one of another length.
+    /// Makes the collection for vectors of this length, and its indexes, unless they are there. Refuses one of another length.
     pub fn create(&self, length: usize) -> Result<(), EmbedError> {
         let until = Instant::now() + TIME;
-        match self.result("GET", "", None, until) {
-            Ok(found) => match found.pointer("/config/params/vectors/size").and_then(Value::as_u64) {
-                Some(size) if size == length as u64 => return Ok(()),
-                Some(size) => return Err(EmbedError::Length(usize::try_from(size).unwrap_or(usize::MAX), length)),
-                None => return Err(EmbedError::Answer("the collection has other vectors".to_owned())),
-            },
-            Err(EmbedError::Refused(404, _)) => {}
-            Err(error) => return Err(error),
+        let found = match self.result("GET", "", None, until) {
+            Err(EmbedError::Refused(404, _)) => {
+                let quantized = json!({"scalar": {"type": "int8", "always_ram": true}});
+                let made = json!({"vectors": {"size": length, "distance": "Cosine"}, "quantization_config": quantized});
+                match self.result("PUT", "", Some(&made), until) {
+                    // or another process made it meanwhile
+                    Ok(_) | Err(EmbedError::Refused(409, _)) => self.result("GET", "", None, until)?,
+                    Err(error) => return Err(error),
+                }
+            }
+            found => found?,
+        };
+        match found.pointer("/config/params/vectors/size").and_then(Value::as_u64) {
+            Some(size) if size == length as u64 => {}
+            Some(size) => return Err(EmbedError::Length(usize::try_from(size).unwrap_or(usize::MAX), length)),
+            None => return Err(EmbedError::Answer("the collection has vectors of another kind".to_owned())),
         }
-        let quantized = json!({"scalar": {"type": "int8", "always_ram": true}});
-        let made = json!({"vectors": {"size": length, "distance": "Cosine"}, "quantization_config": quantized});
-        match self.result("PUT", "", Some(&made), until) {
-            Ok(_) => {}
-            // someone else was faster
-            Err(EmbedError::Refused(409, _)) => return self.create(length),
-            Err(error) => return Err(error),
-        }
-        FILTERED.iter().try_for_each(|field| {
+        let is_missing = |field: &&&str| found.pointer(&format!("/payload_schema/{field}")).is_none();
+        FILTERED.iter().filter(is_missing).try_for_each(|field| {
             self.change("PUT", "/index", &json!({"field_name": field, "field_schema": "keyword"}))
         })
-    }
-
-    /// Removes the collection, if it is there.
-    pub fn remove(&self) -> Result<(), EmbedError> {
-        self.result("DELETE", "", None, Instant::now() + TIME).map(|_| ())
     }
 
     /// The points that a filter admits, each with its state. None without a collection.
@@ -120,6 +116,7 @@ impl Qdrant {
                 Err(EmbedError::Refused(404, _)) => return Ok(out),
                 page => page?,
             };
+            let before = out.len();
             for point in page["points"].as_array().into_iter().flatten() {
                 if let Some(id) = point["id"].as_str() {
                     let state = point["payload"]["state"].as_str().unwrap_or_default();
@@ -127,7 +124,8 @@ impl Qdrant {
                 }
             }
             offset = page["next_page_offset"].clone();
-            if offset.is_null() {
+            // nor on, if a page brings nothing new
+            if offset.is_null() || out.len() == before {
                 return Ok(out);
             }
         }
@@ -150,13 +148,8 @@ impl Qdrant {
         ids.chunks(BATCH).try_for_each(change)
     }
 
-    /// Removes points.
-    pub fn delete(&self, ids: &[String]) -> Result<(), EmbedError> {
-        ids.chunks(BATCH).try_for_each(|points| self.change("POST", "/points/delete", &json!({ "points": points })))
-    }
-
     /// Removes the points that a filter admits. None without a collection.
-    pub fn delete_all(&self, filter: &Value) -> Result<(), EmbedError> {
+    pub fn delete(&self, filter: &Value) -> Result<(), EmbedError> {
         match self.change("POST", "/points/delete", &json!({ "filter": filter })) {
             Err(EmbedError::Refused(404, _)) => Ok(()),
             done => done,

@@ -47,7 +47,7 @@ impl<T> Nearest<T> {
             return;
         }
         self.found.push((cosine, what()));
-        if self.found.len() >= 2 * self.most {
+        if self.found.len() >= self.most.saturating_mul(2) {
             self.cut();
         }
     }

@@ -7,17 +7,20 @@ pub mod update;
 pub mod view;
 
 use std::collections::HashSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
 use crate::context::claims::inject;
 use crate::index::{Index, SearchQuery};
-use crate::use_cases::meaning::source::{PATIENCE, failed, file, id, is_begun, key, provider, sendable, source};
+use crate::use_cases::meaning::source::{
+    LOCK, PATIENCE, failed, file, id, is_begun, key, no_vectors, provider, sendable, source,
+};
 use empirica_embed::file::{Key, Neighbours, VectorFile};
 use empirica_notes::error::Result;
 use empirica_notes::git::process::in_background;
 use empirica_notes::model::{Id, Record};
 
+const WHAT: &str = "cannot search by meaning";
 /// What is near to a query: so many, and all that exceed the mean of all cosines by so many standard deviations. What is told to someone
 /// who did not ask for it stands out more.
 const NEAR: (usize, f32) = (3, 1.5);
@@ -27,8 +30,8 @@ const ALL: (usize, f32) = (usize::MAX, 0.0);
 /// How many more neighbours are read than wanted, for those that do not count.
 const SPARE: usize = 4;
 
-/// The records near to a text in meaning, the nearest first, of those that the filter of `query` admits and as many; those that stand out,
-/// or `all`. `None` without vectors. Waits at most 2 seconds for an endpoint. Computes missing vectors in the background.
+/// The records near to a text in meaning, the nearest first, of those that the filter of `query` admits and as many; those that stand
+/// out, or `all`. `None` if no model is configured. Waits at most 2 seconds for an endpoint. Computes missing vectors in the background.
 pub fn near_text(
     context: &CommandContext<'_>,
     index: &Index<'_>,
@@ -40,11 +43,11 @@ pub fn near_text(
     update_in_background(context);
     let file = file(context, &source);
     if file.count() == 0 {
-        return Ok(None);
+        return if index.searchable()? == 0 { Ok(None) } else { Err(no_vectors(context, &source)) };
     }
     let until = Instant::now() + PATIENCE;
-    let what = "cannot search by meaning";
-    let vectors = provider(context, &source)?.embed(&[&sendable(text)], until).map_err(|e| failed(what, &e))?;
+    let vectors = provider(context, &source, until)?.embed(&[&sendable(text)], until);
+    let vectors = vectors.map_err(|error| failed(WHAT, &error))?;
     let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
     near(index, &file, vector, query, &[], if all { ALL } else { NEAR }).map(Some)
 }
@@ -59,7 +62,7 @@ pub fn related(
     unasked: bool,
     skips: impl Fn(&Record) -> bool,
 ) -> Result<Vec<Record>> {
-    let Some(source) = source(context).ok().flatten() else { return Ok(Vec::new()) };
+    let Some(source) = source(context).ok().flatten().filter(|_| !to.is_empty()) else { return Ok(Vec::new()) };
     let file = file(context, &source);
     let keys: HashSet<Key> = to.iter().map(key).collect();
     // vectors are derived: what cannot be read is as absent
@@ -90,9 +93,7 @@ fn near(
     };
     let admitted = if filter.is_filtered() { Some(keys(&filter)?) } else { None };
     let counts = |key: &Key| !without.contains(key) && admitted.as_ref().is_none_or(|keys| keys.contains(key));
-    let found = file
-        .nearest(vector, query.most.saturating_mul(SPARE), counts)
-        .map_err(|error| failed("cannot search by meaning", &error))?;
+    let found = file.nearest(vector, query.most.saturating_mul(SPARE), counts).map_err(|error| failed(WHAT, &error))?;
     let mut ids: Vec<Id> = standing_out(found, which).into_iter().filter_map(id).collect();
     if admitted.is_none() {
         // none that is not in force, or no longer stored
@@ -103,20 +104,25 @@ fn near(
     Ok(ids)
 }
 
-/// The nearest ones: so many, and those that stand out.
+/// The nearest ones: so many that are nearer than the average, and those that stand out.
 fn standing_out(found: Neighbours, (always, deviations): (usize, f32)) -> Vec<Key> {
     let least = found.mean + deviations * found.deviation;
     let nearest = found.nearest.into_iter().enumerate();
-    nearest.filter(|(at, (cosine, _))| *at < always || *cosine >= least).map(|(_, (_, key))| key).collect()
+    let counts =
+        |at: usize, cosine: f32| cosine >= least || (at < always && cosine >= found.mean) || always == usize::MAX;
+    nearest.filter(|(at, (cosine, _))| counts(*at, *cosine)).map(|(_, (_, key))| key).collect()
 }
 
-/// Computes missing vectors in another process, if vectors are computed unasked; errors wait for the next command.
+/// Computes missing vectors in another process, and sends the team's server what it lacks, if someone asked for that once; errors wait
+/// for the next command.
 pub fn update_in_background(context: &CommandContext<'_>) {
     let is_due = || -> Result<bool> {
         let Some(source) = source(context)?.filter(|source| is_begun(context, source)) else { return Ok(false) };
-        Ok(file(context, &source).count() != context.index()?.searchable()?)
+        let index = context.index()?;
+        Ok(file(context, &source).count() != index.searchable()? || team::is_due(context, &index, &source)?)
     };
-    if is_due().unwrap_or(false) {
+    let is_free = || context.store.try_lock(LOCK, Duration::ZERO).is_some();
+    if is_due().unwrap_or(false) && is_free() {
         let mut command = std::process::Command::new(&context.env.program);
         let _ = in_background(command.args(["embed", "-q", "--unasked"]).current_dir(&context.env.cwd), b"");
     }

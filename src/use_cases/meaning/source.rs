@@ -2,21 +2,22 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
 use empirica_embed::error::EmbedError;
 use empirica_embed::file::{Key, VectorFile};
 use empirica_embed::{Provider, Source};
-use empirica_notes::env::Env;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::remotes;
 use empirica_notes::model::Id;
 
+/// The lock of the process that computes vectors.
+pub const LOCK: &str = "embedding";
 /// How long a search waits for a server.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 /// The most characters of a text that are embedded: models read a few hundred words.
-const TEXT: usize = 4000;
+pub const TEXT: usize = 4000;
 
 /// Where vectors come from, as configured: `empirica.embed.url` with the name of a model in `empirica.embed.model`, or the folder of
 /// a static model in that alone; `None` without either.
@@ -28,16 +29,12 @@ pub fn source(context: &CommandContext<'_>) -> Result<Option<Source>> {
             .reason("an endpoint has several models")
             .suggest("Name the model of the endpoint.")
             .command("git config empirica.embed.model <name>")),
-        (None, Some(model)) => Ok(Some(Source::Model(folder(context.env, &model)))),
+        (None, Some(model)) => {
+            let folder = context.repo.config_path("empirica.embed.model").unwrap_or_else(|| PathBuf::from(model));
+            let root = context.repo.work_tree().unwrap_or_else(|| context.repo.git_dir());
+            Ok(Some(Source::Model(root.join(folder))))
+        }
         (None, None) => Ok(None),
-    }
-}
-
-/// A path of the configuration, with the user's home for `~`.
-fn folder(env: &Env, path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), env.get("HOME")) {
-        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
-        _ => PathBuf::from(path),
     }
 }
 
@@ -51,11 +48,11 @@ pub fn is_begun(context: &CommandContext<'_>, source: &Source) -> bool {
     matches!(source, Source::Model(_)) || context.store.paths().vectors().join(source.name()).exists()
 }
 
-/// The provider of a source; the key of an endpoint is that of the environment, else of git's credential helpers.
-pub fn provider(context: &CommandContext<'_>, source: &Source) -> Result<Provider> {
+/// The provider of a source; the key of an endpoint is that of the environment, else of git's credential helpers, if these are in time.
+pub fn provider(context: &CommandContext<'_>, source: &Source, until: Instant) -> Result<Provider> {
     let key = |url: &str| {
         let named = context.env.get("EMPIRICA_EMBED_KEY").map(str::to_owned);
-        named.or_else(|| remotes::credential(context.repo, url))
+        named.or_else(|| remotes::credential(context.repo, url, until))
     };
     Provider::open(source, key).map_err(|error| failed("cannot search by meaning", &error))
 }
@@ -70,6 +67,9 @@ pub fn failed(what: &str, error: &EmbedError) -> Error {
     let out = Error::refused(format!("{what}: {error}"));
     match error {
         EmbedError::Length(..) => out.suggest("Compute the vectors anew.").command(empirica("embed").flag("--rebuild")),
+        EmbedError::Refused(401 | 403, _) => {
+            out.suggest("Give the key in EMPIRICA_EMBED_KEY, or keep it in git's credential helper.")
+        }
         EmbedError::Unreachable(_) | EmbedError::Busy(..) => out.suggest("Check whether the endpoint runs."),
         _ => {
             out.suggest("Check empirica.embed.url and empirica.embed.model.").command("git config empirica.embed.model")
@@ -97,17 +97,15 @@ pub fn not_configured() -> Error {
         .command(empirica("embed"))
 }
 
-/// Error of a search by meaning alone, without vectors.
-pub fn not_ready(context: &CommandContext<'_>) -> Error {
-    match source(context) {
+/// Error of a search by meaning without vectors: why there are none.
+pub fn no_vectors(context: &CommandContext<'_>, source: &Source) -> Error {
+    let out = Error::refused("cannot search by meaning: there are no vectors yet");
+    match check(source) {
         Err(error) => error,
-        Ok(None) => not_configured(),
-        Ok(Some(_)) => {
-            Error::refused("cannot search by meaning: there are no vectors yet, or the query has no whole word")
-                .suggest("Compute the vectors.")
-                .command(empirica("embed"))
-        }
+        Ok(()) if is_begun(context, source) => out.suggest("They are computed in the background; or compute them now."),
+        Ok(()) => out.suggest("Compute them; this says what is sent where."),
     }
+    .command(empirica("embed"))
 }
 
 /// A text as it may leave: its beginning, without secrets, also without those that were stored with `--allow-secret`.

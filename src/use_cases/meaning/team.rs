@@ -1,12 +1,14 @@
 //! A Qdrant collection with the vectors of all repositories of a team. The notes stay the record; the collection can be rebuilt.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Instant;
 
 use crate::context::CommandContext;
-use crate::index::{SearchQuery, searchable};
+use crate::index::{Index, SearchQuery, searchable};
 use crate::text::query::KINDS;
-use crate::use_cases::meaning::source::{PATIENCE, failed, file, key, provider, sendable, source};
+use crate::use_cases::meaning::source::{
+    PATIENCE, TEXT, failed, file, key, not_configured, provider, sendable, source,
+};
 use empirica_embed::Source;
 use empirica_embed::error::EmbedError;
 use empirica_embed::file::Key;
@@ -14,7 +16,8 @@ use empirica_embed::qdrant::{BATCH, Point, Qdrant, filter};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::remotes;
 use empirica_notes::model::{Id, Record};
-use serde_json::json;
+use empirica_notes::store::SyncPolicy;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 const WRITING: &str = "cannot write to Qdrant";
@@ -22,6 +25,8 @@ const SEARCHING: &str = "cannot search in Qdrant";
 /// The state of a record that is in force, and of one that is not.
 const IN_FORCE: &str = "in_force";
 const REPLACED: &str = "replaced";
+/// The state of what is left of a redacted record, so that a clone that does not know of it yet does not send it again.
+const REDACTED: &str = "redacted";
 
 /// A record of any repository, as the collection has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,9 +47,10 @@ pub fn url(context: &CommandContext<'_>) -> Option<String> {
     context.repo.config("empirica.qdrant.url").filter(|url| !url.trim().is_empty())
 }
 
-fn server(context: &CommandContext<'_>, url: &str, what: &str) -> Result<Qdrant> {
+fn server(context: &CommandContext<'_>, url: &str, what: &str, until: Instant) -> Result<Qdrant> {
     let key = context.env.get("EMPIRICA_QDRANT_KEY").map(str::to_owned);
-    Qdrant::new(url, key.or_else(|| remotes::credential(context.repo, url))).map_err(|error| unusable(what, &error))
+    let key = key.or_else(|| remotes::credential(context.repo, url, until));
+    Qdrant::new(url, key).map_err(|error| unusable(what, &error))
 }
 
 fn unusable(what: &str, error: &EmbedError) -> Error {
@@ -52,27 +58,51 @@ fn unusable(what: &str, error: &EmbedError) -> Error {
     match error {
         EmbedError::Length(..) => out
             .reason("the collection has the vectors of another model")
-            .suggest(
-                "Use the model of the team, or begin the collection anew; each repository then sends its own again.",
-            )
-            .command(empirica("embed").flag("--rebuild")),
-        _ => out
-            .suggest("Check empirica.qdrant.url, and whether the server runs.")
-            .command("git config empirica.qdrant.url"),
+            .suggest("Use the model of the team; or remove the collection empirica on the server, and let each repository send its records again with git empirica embed."),
+        _ => out.suggest("Check empirica.qdrant.url, and whether the server runs.").command("git config empirica.qdrant.url"),
     }
+}
+
+/// What the user was told, and what was sent last: the URL of the server, and a mark of the records.
+fn told(context: &CommandContext<'_>) -> (String, String) {
+    let text = std::fs::read_to_string(context.store.paths().qdrant()).unwrap_or_default();
+    let (url, mark) = text.split_once('\n').unwrap_or((&text, ""));
+    (url.to_owned(), mark.trim_end().to_owned())
+}
+
+fn tell(context: &CommandContext<'_>, url: &str, mark: &str) -> Result<()> {
+    let paths = context.store.paths();
+    let written = paths.replace(&paths.qdrant(), &format!("{url}\n{mark}\n"));
+    written.map_err(|error| unusable(WRITING, &EmbedError::File(error)))
 }
 
 /// Whether the user was told that texts go to this server.
 pub fn is_begun(context: &CommandContext<'_>, url: &str) -> bool {
-    std::fs::read_to_string(context.store.paths().qdrant()).is_ok_and(|told| told == url)
+    told(context).0 == url
 }
 
 /// Remembers that the user was told.
 pub fn begin(context: &CommandContext<'_>, url: &str) -> Result<()> {
-    std::fs::write(context.store.paths().qdrant(), url).map_err(|error| unusable(WRITING, &EmbedError::File(error)))
+    tell(context, url, "")
 }
 
-/// How the points of a model are called.
+/// Whether the URL can be used; asks nobody.
+pub fn check(url: &str) -> Result<()> {
+    Qdrant::new(url, None).map(|_| ()).map_err(|error| unusable(WRITING, &error))
+}
+
+/// Changes with the records, the model and the name of the repository.
+fn mark(context: &CommandContext<'_>, index: &Index<'_>, source: &Source) -> Result<String> {
+    Ok(format!("{} {} {}", source.name(), index.count_all()?, remotes::shared_name(context.repo)))
+}
+
+/// Whether the server lacks something, as far as this clone knows; false before the user was told of it.
+pub fn is_due(context: &CommandContext<'_>, index: &Index<'_>, source: &Source) -> Result<bool> {
+    let is_told = url(context).is_some_and(|url| is_begun(context, &url));
+    Ok(is_told && told(context).1 != mark(context, index, source)?)
+}
+
+/// The name of a model in the points.
 fn model(source: &Source) -> String {
     match source {
         Source::Endpoint { model, .. } => model.clone(),
@@ -80,51 +110,61 @@ fn model(source: &Source) -> String {
     }
 }
 
-/// The id of the point of a record.
-fn point_id(repository: &str, model: &str, id: &Id) -> String {
-    let hash = Sha256::digest(format!("{repository}\0{model}\0{}", id.as_str()));
-    let bytes: [u8; 16] = hash[..16].try_into().unwrap_or_default();
-    uuid::Uuid::from_bytes(bytes).to_string()
-}
-
-/// Brings the points of this repository up to date: adds missing ones and those in `anew`, marks what is no longer in force, removes
-/// what was redacted; with `rebuild` all of them anew. Returns how many points were sent.
+/// Brings the points of this repository up to date: removes what was redacted, adds missing ones and those in `anew`, marks what is no
+/// longer in force. Returns how many points were sent. Sends what `empirica.sync` lets leave the repository.
 pub fn send(
     context: &CommandContext<'_>,
+    index: &Index<'_>,
     url: &str,
     source: &Source,
     anew: &HashSet<Key>,
-    rebuild: bool,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<usize> {
     let wrong = |error: EmbedError| unusable(WRITING, &error);
-    let server = server(context, url, WRITING)?;
-    let (vectors, index) = (file(context, source), context.index()?);
+    let policy = SyncPolicy::configured(context.repo)?;
+    if policy == SyncPolicy::Nothing {
+        return Err(Error::refused(format!("{WRITING}: empirica.sync is off"))
+            .reason("no record may leave this repository")
+            .suggest("Unset one of the two.")
+            .command("git config --unset empirica.qdrant.url"));
+    }
+    let server = server(context, url, WRITING, Instant::now() + PATIENCE)?;
+    let redacted = index.redacted()?;
+    for gone in redacted.chunks(BATCH) {
+        let ids = gone.iter().map(Id::as_str).collect();
+        match server.delete(&filter([("id", ids)])) {
+            // without a collection or its index, it is not there
+            Err(EmbedError::Refused(400, _)) | Ok(()) => {}
+            Err(error) => return Err(wrong(error)),
+        }
+    }
+    let mark = mark(context, index, source)?;
+    let vectors = file(context, source);
     let (keys, length) = vectors.keys().map_err(|error| wrong(error.into()))?;
     if keys.is_empty() {
+        tell(context, url, &mark)?;
         return Ok(0);
     }
-    let (repository, model) = (remotes::shared_name(context.repo), model(source));
-    let own = filter([("repository", vec![repository.as_str()])]);
-    match server.create(length) {
-        Err(EmbedError::Length(..)) if rebuild => {
-            server.remove().map_err(wrong)?;
-            server.create(length).map_err(wrong)?;
+    server.create(length).map_err(wrong)?;
+    let repository = sendable(&remotes::shared_name(context.repo));
+    let points = Points { repository: &repository, model: &model(source) };
+    let there = server.states(&filter([("repository", vec![points.repository])])).map_err(wrong)?;
+    let query = SearchQuery { most: usize::MAX, ..SearchQuery::default() };
+    let in_force: HashSet<Key> = index.search(&query)?.hits.iter().map(|(id, _)| key(id)).collect();
+    let stored = match policy {
+        SyncPolicy::All => index.searchable_ids()?,
+        _ => {
+            index.search(&SearchQuery { kinds: vec!["handoff"], ..query })?.hits.into_iter().map(|(id, _)| id).collect()
         }
-        made => made.map_err(wrong)?,
-    }
-    if rebuild {
-        server.delete_all(&own).map_err(wrong)?;
-    }
-    let there = server.states(&own).map_err(wrong)?;
-    let stored = index.searchable_ids()?;
-    let names: HashMap<Key, String> = stored.iter().map(|id| (key(id), point_id(&repository, &model, id))).collect();
-    let in_force = index.search(&SearchQuery { most: usize::MAX, ..SearchQuery::default() })?.hits;
-    let in_force: HashSet<Key> = in_force.iter().map(|(id, _)| key(id)).collect();
-    let missing: Vec<&Id> = stored
-        .iter()
-        .filter(|id| keys.contains(&key(id)) && (anew.contains(&key(id)) || !there.contains_key(&names[&key(id)])))
-        .collect();
+    };
+    let state = |id: &Id| there.get(&points.id(id)).map(String::as_str);
+    let is_missing = |id: &&Id| {
+        keys.contains(&key(id)) && state(id).is_none_or(|state| anew.contains(&key(id)) && state != REDACTED)
+    };
+    let gone = redacted.iter().filter(|id| state(id) != Some(REDACTED));
+    let gone: Vec<Point> = gone.map(|id| points.redacted(id, length)).collect();
+    server.put(&gone).map_err(wrong)?;
+    let missing: Vec<&Id> = stored.iter().filter(is_missing).collect();
     let mut sent = 0;
     for (at, batch) in missing.chunks(BATCH).enumerate() {
         progress(at * BATCH, missing.len());
@@ -134,11 +174,10 @@ pub fn send(
         let points: Vec<Point> = batch
             .iter()
             .filter_map(|id| {
-                let record = &scan.get(id)?.record;
-                let own = key(&record.envelope.id);
-                let state = if in_force.contains(&own) { IN_FORCE } else { REPLACED };
-                let payload = payload(record, &repository, &model, state);
-                Some(Point { id: names.get(&own)?.clone(), vector: vectors.remove(&own)?, payload })
+                // another clone may know already that it was replaced
+                let is_in_force = in_force.contains(&key(id)) && state(id) != Some(REPLACED);
+                let payload = points.payload(&scan.get(id)?.record, if is_in_force { IN_FORCE } else { REPLACED });
+                Some(Point { id: points.id(id), vector: vectors.remove(&key(id))?, payload })
             })
             .collect();
         if !points.is_empty() {
@@ -146,31 +185,47 @@ pub fn send(
             sent += points.len();
         }
     }
-    // another clone may not know yet that it was replaced
-    let is_replaced = |id: &&Id| {
-        let state = there.get(&names[&key(id)]).map(String::as_str);
-        state == Some(IN_FORCE) && !in_force.contains(&key(id)) && !anew.contains(&key(id))
-    };
-    let replaced: Vec<String> = stored.iter().filter(is_replaced).map(|id| names[&key(id)].clone()).collect();
+    let is_replaced = |id: &&Id| state(id) == Some(IN_FORCE) && !in_force.contains(&key(id));
+    let replaced: Vec<String> = stored.iter().filter(is_replaced).map(|id| points.id(id)).collect();
     server.set_state(&replaced, REPLACED).map_err(wrong)?;
-    let redacted = index.redacted()?.into_iter().map(|id| point_id(&repository, &model, &id));
-    let gone: Vec<String> = redacted.filter(|id| there.contains_key(id)).collect();
-    server.delete(&gone).map_err(wrong)?;
+    tell(context, url, &mark)?;
     Ok(sent)
 }
 
-fn payload(record: &Record, repository: &str, model: &str, state: &str) -> serde_json::Value {
-    let text = searchable::searchable_text(&record.body).unwrap_or_default();
-    json!({
-        "repository": repository,
-        "model": model,
-        "agent": record.envelope.ai,
-        "kind": record.body.kind(),
-        "state": state,
-        "id": record.envelope.id,
-        "timestamp": record.envelope.at,
-        "text": sendable(&text),
-    })
+/// The points of a repository by a model.
+struct Points<'p> {
+    repository: &'p str,
+    model: &'p str,
+}
+
+impl Points<'_> {
+    /// The id of the point of a record.
+    fn id(&self, id: &Id) -> String {
+        let hash = Sha256::digest(format!("{}\0{}\0{}", self.repository, self.model, id.as_str()));
+        let bytes: [u8; 16] = hash[..16].try_into().unwrap_or_default();
+        uuid::Uuid::from_bytes(bytes).to_string()
+    }
+
+    /// What is left of a redacted record: no text, and a vector that says nothing.
+    fn redacted(&self, id: &Id, length: usize) -> Point {
+        let mut vector = vec![0.0; length];
+        vector.iter_mut().take(1).for_each(|number| *number = 1.0);
+        let payload = json!({"repository": self.repository, "model": self.model, "state": REDACTED});
+        Point { id: self.id(id), vector, payload }
+    }
+
+    fn payload(&self, record: &Record, state: &str) -> Value {
+        json!({
+            "repository": self.repository,
+            "model": self.model,
+            "agent": sendable(&record.envelope.ai),
+            "kind": record.body.kind(),
+            "state": state,
+            "id": record.envelope.id,
+            "timestamp": record.envelope.at,
+            "text": sendable(&searchable::searchable_text(&record.body).unwrap_or_default()),
+        })
+    }
 }
 
 /// The records of `repository`, or of all, that are nearest to the text of a query, the nearest first; of the kinds and agents of the
@@ -188,9 +243,24 @@ pub fn search(
             .command("git config empirica.qdrant.url http://localhost:6333")
             .command(empirica("embed")));
     };
-    let source = source(context)?.ok_or_else(super::source::not_configured)?;
+    let source = source(context)?.ok_or_else(not_configured)?;
+    if text.is_empty() {
+        return Err(Error::usage(format!("{SEARCHING}: the query has no whole word"))
+            .reason("the collection is searched by meaning")
+            .suggest("Say in a few words what you look for."));
+    }
+    if !is_begun(context, &url) || !super::source::is_begun(context, &source) {
+        return Err(Error::refused(format!("{SEARCHING}: nothing was sent there yet"))
+            .suggest("Send the records of this repository; this says what is sent where.")
+            .command(empirica("embed")));
+    }
+    if !query.without.is_empty() || !query.sessions.is_empty() || !query.words.required.is_empty() {
+        return Err(Error::usage(format!("{SEARCHING}: the query has a phrase, an exclusion or a session"))
+            .reason("the collection is searched by meaning, and filtered by kind and agent")
+            .suggest("Leave them out."));
+    }
     let until = Instant::now() + PATIENCE;
-    let vectors = provider(context, &source)?.embed(&[&sendable(text)], until);
+    let vectors = provider(context, &source, until)?.embed(&[&sendable(text)], until);
     let vectors = vectors.map_err(|error| failed("cannot search by meaning", &error))?;
     let model = model(&source);
     let conditions = filter([
@@ -198,13 +268,13 @@ pub fn search(
         ("repository", repository.into_iter().collect()),
         ("kind", query.kinds.clone()),
         ("agent", query.ais.iter().map(String::as_str).collect()),
-        ("state", if query.all { Vec::new() } else { vec![IN_FORCE] }),
+        ("state", if query.all { vec![IN_FORCE, REPLACED] } else { vec![IN_FORCE] }),
     ]);
     let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
     if query.most == 0 {
         return Ok(Vec::new());
     }
-    let found = server(context, &url, SEARCHING)?.nearest(vector, &conditions, query.most, Instant::now() + PATIENCE);
+    let found = server(context, &url, SEARCHING, until)?.nearest(vector, &conditions, query.most, until);
     let found = match found {
         Err(EmbedError::Refused(404, _)) => {
             return Err(Error::refused("cannot search in Qdrant: the collection is not there yet")
@@ -213,11 +283,12 @@ pub fn search(
         }
         found => found.map_err(|error| unusable(SEARCHING, &error))?,
     };
-    Ok(found.into_iter().filter_map(|(score, payload)| hit(score, &payload)).collect())
+    let hits = found.into_iter().filter_map(|(score, payload)| hit(score, &payload));
+    Ok(hits.take(query.most).collect())
 }
 
 /// A point as a record; `None` for what is none.
-fn hit(score: f64, payload: &serde_json::Value) -> Option<TeamHit> {
+fn hit(score: f64, payload: &Value) -> Option<TeamHit> {
     let text = |key: &str| payload[key].as_str().map(str::to_owned);
     Some(TeamHit {
         repository: text("repository")?,
@@ -226,7 +297,7 @@ fn hit(score: f64, payload: &serde_json::Value) -> Option<TeamHit> {
         ai: text("agent")?,
         timestamp: text("timestamp")?,
         in_force: text("state").is_some_and(|state| state == IN_FORCE),
-        text: text("text")?,
+        text: text("text")?.chars().take(TEXT).collect(),
         score,
     })
 }

@@ -4,13 +4,16 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
-use crate::index::searchable;
-use crate::use_cases::meaning::source::{failed, file, key, not_configured, provider, sendable, source};
+use crate::index::{Index, searchable};
+use crate::use_cases::meaning::source::{
+    LOCK, check, failed, file, is_begun, key, no_vectors, not_configured, provider, sendable, source,
+};
 use crate::use_cases::meaning::team;
 use empirica_embed::error::EmbedError;
 use empirica_embed::file::{Key, VectorFile};
 use empirica_embed::{Provider, Source};
 use empirica_notes::error::{Error, Result};
+use empirica_notes::git::remotes;
 use empirica_notes::model::Id;
 
 const WHAT: &str = "cannot compute vectors";
@@ -41,8 +44,8 @@ pub struct EmbedOutcome {
 pub enum Beginning<'b> {
     /// Records are read by a model, or go to an endpoint.
     Vectors(&'b Source, usize),
-    /// Texts and vectors go to a Qdrant server.
-    Team(&'b str, usize),
+    /// Texts and vectors go to a Qdrant server, under this name of the repository.
+    Team(&'b str, &'b str, usize),
 }
 
 /// What to compute.
@@ -63,48 +66,59 @@ pub fn run(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<EmbedOutcome> {
     let source = source(context)?.ok_or_else(not_configured)?;
-    let file = file(context, &source);
+    if unasked && !is_begun(context, &source) {
+        return Err(no_vectors(context, &source));
+    }
     let patience = if unasked { Duration::ZERO } else { context.store.patience() };
-    let Some(_alone) = context.store.try_lock("embedding", patience) else {
-        return Err(Error::refused(format!("{WHAT}: another process does")).suggest("Wait for it."));
+    let Some(_alone) = context.store.try_lock(LOCK, patience) else {
+        return Err(Error::refused(format!("{WHAT}: another process is computing them")).suggest("Wait for it."));
     };
     let unwritable = |error: std::io::Error| failed(WHAT, &EmbedError::File(error));
-    std::fs::create_dir_all(context.store.paths().vectors()).map_err(unwritable)?;
-    if rebuild {
-        file.clear().map_err(unwritable)?;
-    }
-    let stored = context.index()?.searchable_ids()?;
+    let sharing = context.store.paths().sharing();
+    sharing.make_folder(&context.store.paths().vectors()).map_err(unwritable)?;
+    let file = file(context, &source);
+    let index = context.index()?;
+    let stored = index.searchable_ids()?;
     let keys: HashSet<Key> = stored.iter().map(key).collect();
     let known = file.retain(&keys).map_err(unwritable)?;
-    let missing: Vec<Id> = stored.into_iter().filter(|id| !known.contains(&key(id))).collect();
     if known.is_empty() && !unasked {
-        begins(Beginning::Vectors(&source, missing.len()));
+        check(&source)?;
+        begins(Beginning::Vectors(&source, stored.len()));
     }
+    file.begin().map_err(unwritable)?;
+    // the old ones serve until all are there
+    let target = if rebuild { file.successor().map_err(unwritable)? } else { file.clone() };
+    let missing: Vec<Id> = stored.into_iter().filter(|id| rebuild || !known.contains(&key(id))).collect();
     let mut embedded = 0;
     if !missing.is_empty() {
-        let provider = provider(context, &source)?;
+        let provider = provider(context, &source, Instant::now() + BATCH_TIME)?;
         for batch in missing.chunks(provider.batch()) {
-            embedded += add(context, &provider, &file, batch)?;
+            embedded += add(&index, &provider, &target, batch)?;
+            sharing.apply(target.path()).map_err(unwritable)?;
             progress(embedded, missing.len());
         }
+    }
+    if rebuild {
+        file.replace_by(&target).map_err(unwritable)?;
     }
     file.remove_others().map_err(unwritable)?;
     let (known, dimension) = file.keys().map_err(unwritable)?;
     let mut sent = None;
     if let Some(url) = team::url(context).filter(|url| !unasked || team::is_begun(context, url)) {
         if !team::is_begun(context, &url) {
-            begins(Beginning::Team(&url, known.len()));
+            team::check(&url)?;
+            begins(Beginning::Team(&url, &remotes::shared_name(context.repo), known.len()));
             team::begin(context, &url)?;
         }
         let anew = missing.iter().map(key).collect();
-        sent = Some(team::send(context, &url, &source, &anew, rebuild, progress)?);
+        sent = Some(team::send(context, &index, &url, &source, &anew, progress)?);
     }
     Ok(EmbedOutcome { source, embedded, total: known.len(), dimension, sent })
 }
 
 /// Adds the vectors of a batch; of records without text, zeros.
-fn add(context: &CommandContext<'_>, provider: &Provider, file: &VectorFile, batch: &[Id]) -> Result<usize> {
-    let scan = context.index()?.ids(batch)?;
+fn add(index: &Index<'_>, provider: &Provider, file: &VectorFile, batch: &[Id]) -> Result<usize> {
+    let scan = index.ids(batch)?;
     // also those that are not in force
     let records = batch.iter().filter_map(|id| Some(&scan.get(id)?.record));
     let texts: Vec<(Key, String)> = records
@@ -115,37 +129,48 @@ fn add(context: &CommandContext<'_>, provider: &Provider, file: &VectorFile, bat
         .collect();
     let inputs: Vec<&str> = texts.iter().map(|(_, text)| text.trim()).filter(|text| !text.is_empty()).collect();
     let vectors = embed(provider, &inputs)?;
-    let length = vectors.first().map(Vec::len);
-    let mut vectors = vectors.into_iter();
+    // what a model refuses alone is near to nothing; a model that refuses all is wrong
+    let length = vectors.iter().find_map(|vector| vector.as_ref().ok().map(Vec::len));
+    let length = match (length, vectors.iter().find_map(|vector| vector.as_ref().err())) {
+        (None, Some(refused)) if file.count() == 0 => return Err(failed(WHAT, refused)),
+        (None, _) => file.length().unwrap_or(0),
+        (Some(length), _) => length,
+    };
+    let mut vectors = vectors.into_iter().map(|vector| vector.unwrap_or_else(|_| vec![0.0; length]));
     let rows: Vec<(Key, Vec<f32>)> = texts
         .iter()
         .filter_map(|(key, text)| match text.trim().is_empty() {
-            true => Some((*key, vec![0.0; length?])),
+            true => Some((*key, vec![0.0; length])),
             false => Some((*key, vectors.next()?)),
         })
+        .filter(|(_, vector)| !vector.is_empty())
         .collect();
     file.append(&rows).map_err(|error| failed(WHAT, &error))?;
     Ok(rows.len())
 }
 
-/// The vectors of texts. A busy endpoint is asked again; one that refuses these texts, for a few at a time, and for their beginnings.
-fn embed(provider: &Provider, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+/// The vectors of texts, each or why it has none. A busy endpoint is asked again; one that refuses these texts, for a few at a time, and
+/// for their beginnings.
+fn embed(provider: &Provider, texts: &[&str]) -> Result<Vec<std::result::Result<Vec<f32>, EmbedError>>> {
     let mut tried = 1;
     loop {
         match provider.embed(texts, Instant::now() + BATCH_TIME) {
-            Ok(vectors) => return Ok(vectors),
+            Ok(vectors) => return Ok(vectors.into_iter().map(Ok).collect()),
             Err(EmbedError::Busy(_, wait)) if tried < TRIES => {
                 std::thread::sleep(wait.unwrap_or(PAUSE * tried).min(LONGEST_PAUSE));
                 tried += 1;
             }
             Err(EmbedError::Refused(400 | 413 | 422 | 500, _)) if texts.len() > 1 => {
                 let (first, rest) = texts.split_at(texts.len() / 2);
-                return Ok([embed(provider, first)?, embed(provider, rest)?].concat());
+                let mut out = embed(provider, first)?;
+                out.extend(embed(provider, rest)?);
+                return Ok(out);
             }
             Err(EmbedError::Refused(400 | 413 | 422 | 500, _)) if texts[0].len() > SHORT => {
                 let half: String = texts[0].chars().take(texts[0].chars().count() / 2).collect();
                 return embed(provider, &[&half]);
             }
+            Err(error @ EmbedError::Refused(400 | 413 | 422, _)) => return Ok(vec![Err(error)]),
             Err(error) => return Err(failed(WHAT, &error)),
         }
     }

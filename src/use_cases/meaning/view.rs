@@ -53,10 +53,11 @@ pub fn begins(beginning: &Beginning<'_>) -> String {
             format::count(*records, "record"),
             safe::line(&folder.display().to_string())
         ),
-        Beginning::Team(url, records) => format!(
-            "Sending the texts and vectors of {}, and from now on of new ones, to Qdrant at {}, {without}.",
+        Beginning::Team(url, repository, records) => format!(
+            "Sending the texts and vectors of {}, and from now on of new ones, to Qdrant at {} as those of {}, {without}.",
             format::count(*records, "record"),
-            safe::line(url)
+            safe::line(url),
+            safe::line(repository)
         ),
     }
 }

@@ -7,7 +7,7 @@ pub mod reports;
 pub mod view;
 pub mod why;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::DateTime;
 
@@ -40,6 +40,10 @@ const HANDOFF: &str = "handoff";
 const RAREST: usize = 32;
 /// Records that are ranked, by FTS5 the best.
 const CANDIDATES: usize = 60;
+/// Records that a search by meaning alone counts.
+const NEAREST: usize = 1000;
+/// Most results of any search.
+const MOST: usize = 1 << 30;
 /// Records that a search adds to a snapshot.
 const RELATED: usize = 5;
 
@@ -187,33 +191,49 @@ fn ranked(
 ) -> Result<Ranked> {
     let is_semantic = request.method == Method::Semantic;
     let text = spoken(&query.words, is_semantic);
+    let most = query.most;
+    let wider = SearchQuery { most: most.max(if is_semantic { NEAREST } else { CANDIDATES }), ..query.clone() };
     let near = match request.method {
         Method::Lexical => None,
         _ if text.is_empty() => None,
-        Method::Semantic => meaning::near_text(context, index, &text, &query, true)?,
-        Method::Both => near_or_warned(context, index, &text, &query, warnings)?,
+        Method::Semantic => meaning::near_text(context, index, &text, &wider, true)?,
+        Method::Both => near_or_warned(context, index, &text, &wider, warnings)?,
     };
     let Some(near) = near else {
         if is_semantic {
-            return Err(meaning::source::not_ready(context));
+            return Err(nothing_to_compare(context, &text));
         }
         let Best { words, found, widened, .. } = best(index, query, request.plan)?;
         return Ok(Ranked { words, found, widened, by_meaning: false });
     };
-    let most = query.most;
     let by_words = match is_semantic {
         true => Best { words: query.words, found: SearchMatch::default(), shares: Vec::new(), widened: false },
-        false => best(index, SearchQuery { most: most.max(CANDIDATES), ..query }, request.plan)?,
+        false => best(index, wider, request.plan)?,
     };
     let widened = by_words.widened || (!is_semantic && by_words.found.total == 0);
+    let shares = by_words.found.hits.iter().zip(&by_words.shares);
+    let whole: BTreeSet<Id> = shares.filter(|(_, share)| **share == 1.0).map(|((id, _), _)| id.clone()).collect();
     let mut found = fused(by_words.found, &by_words.shares, &near, usize::MAX);
-    let words = by_words.words;
+    // what has all the words is what was asked for
+    for (id, score) in &mut found.hits {
+        *score = score.map(|score| if whole.contains(id) { 1.0 + score } else { score });
+    }
+    found.hits.sort_by(|a, b| b.1.unwrap_or_default().total_cmp(&a.1.unwrap_or_default()));
     if request.plan {
         let records = index.ids(found.hits.iter().map(|(id, _)| id))?;
         found.hits.sort_by_key(|(id, _)| records.get(id).map(|found| urgency(&found.record.body)));
     }
     found.hits.truncate(most);
-    Ok(Ranked { words, found, widened, by_meaning: !near.is_empty() })
+    Ok(Ranked { words: by_words.words, found, widened, by_meaning: !near.is_empty() })
+}
+
+/// Error of a search by meaning that has no text, or no model.
+fn nothing_to_compare(context: &CommandContext<'_>, text: &str) -> Error {
+    if !text.is_empty() && meaning::source::source(context).is_ok_and(|source| source.is_none()) {
+        return meaning::source::not_configured();
+    }
+    let why = if text.is_empty() { "the query has no whole word" } else { "there are no records" };
+    Error::refused(format!("cannot search by meaning: {why}")).suggest("Say in a few words what you look for.")
 }
 
 /// The records near in meaning; `None` without vectors, and with a warning if they cannot be found.
@@ -276,7 +296,7 @@ fn resolve(
         all: request.all,
         ids: Vec::new(),
         among: None,
-        most: request.limit,
+        most: request.limit.min(MOST),
     };
     let has_time = query.since.is_some() || query.until.is_some();
     let is_filtered = has_time

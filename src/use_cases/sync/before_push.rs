@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 use crate::context::CommandContext;
 use crate::use_cases::sync::exchange::RemoteSync;
 use crate::use_cases::sync::flush;
-use crate::use_cases::sync::policy::{SyncPolicy, destinations, is_nested};
+use crate::use_cases::sync::policy::{destinations, is_nested};
 use crate::use_cases::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::process::parent;
 use empirica_notes::git::remotes::RemoteTarget;
 use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::{Repository, parse_oid, remotes};
+use empirica_notes::store::SyncPolicy;
 use empirica_notes::store::{PREFIX, RefComparison, Store, parse_duration};
 
 /// Time limit if `empirica.syncTimeout` is unset.

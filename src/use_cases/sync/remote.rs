@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use crate::context::CommandContext;
 use crate::use_cases::sync::exchange::{RefStatus, RefSync, RemoteSync, Transfer};
-use crate::use_cases::sync::policy::SyncPolicy;
 use crate::use_cases::sync::yielding::yield_claims;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::fault;
@@ -13,6 +12,7 @@ use empirica_notes::git::Oid;
 use empirica_notes::git::remotes::transfer::{Pushed, TransferOptions};
 use empirica_notes::git::remotes::{RemoteTarget, is_partial, transfer};
 use empirica_notes::model::Namespace;
+use empirica_notes::store::SyncPolicy;
 use empirica_notes::store::{Leak, MARKDOWN_REF, RefComparison, TransferLines, data_ref, pause};
 
 /// Most attempts while the remote keeps changing.

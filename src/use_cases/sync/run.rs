@@ -8,12 +8,13 @@ use serde::Serialize;
 use crate::context::{CommandContext, active, tasks};
 use crate::use_cases::meaning;
 use crate::use_cases::sync::exchange::RemoteSync;
-use crate::use_cases::sync::policy::{SyncPolicy, destinations};
+use crate::use_cases::sync::policy::destinations;
 use crate::use_cases::sync::{before_push, flush, quoted};
 use empirica_notes::error::{Error, Result, blank, empirica, text};
 use empirica_notes::git::remotes::RemoteTarget;
 use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::{Repository, remotes};
+use empirica_notes::store::SyncPolicy;
 
 pub use crate::use_cases::sync::before_push::{BeforePush, before_push};
 pub(crate) use crate::use_cases::sync::remote::RemoteSyncRun;

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::commands::meaning::kept::wait_until;
 use crate::commands::meaning::{configure, embedded, endpoint, history, inputs, set_up, texts, vector};
 use crate::support::harness::{Repo, Sandbox};
-use crate::support::http::{Reply, Server};
+use crate::support::http::{Asked, Reply, Server};
 
 /// A search by words that meaning cannot help: what it finds, and the one warning.
 #[track_caller]
@@ -99,7 +100,67 @@ fn nothing_is_sent_before_it_is_asked_for() {
     let error = repo.fails(1, ["search", "--semantic", "axis"]);
     assert!(error.to_string().contains("git empirica embed"), "{error}");
     repo.json(["assess-state", "--semantic-search"]);
+    repo.fails(1, ["embed", "--unasked"]);
     assert!(server.take().is_empty());
+    let shown = repo.run(["search", "axis"]).ok();
+    assert!(shown.err.contains("there are no vectors yet"), "{}", shown.err);
+    // in a repository without records, too, it is said once
+    let empty = place.repo("empty");
+    configure(&empty, &server);
+    assert!(empty.run(["embed"]).ok().err.contains("Sending the texts of 0 records, and from now on of new ones"));
+    empty.start("ada", "t");
+    empty.json(["finding", "Chart one"]);
+    empty.json(["search", "axis"]);
+    wait_until("the vector", || server.take().iter().flat_map(inputs).any(|text| text == "Chart one"));
+}
+
+#[test]
+fn a_slow_credential_helper_takes_no_longer_than_an_endpoint_may() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    let server = endpoint(|_| None);
+    set_up(&repo, &server);
+    repo.git(["config", "credential.helper", "!sleep 600"]).ok();
+    // it is left after the time that a search has, and the endpoint needs no key
+    assert_eq!(texts(&repo, &["axis"])[0], "The axis of the plot begins at zero");
+}
+
+#[test]
+fn a_text_that_the_model_refuses_holds_up_no_other() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    let is_refused = |asked: &Asked| inputs(asked).iter().any(|text| text.contains("Rounded"));
+    let server = endpoint(move |asked| {
+        is_refused(asked).then(|| Reply::json(400, &json!({"error": {"message": "content filtered"}})))
+    });
+    configure(&repo, &server);
+    assert_eq!(repo.json(["embed"])["total"], 7);
+    server.take();
+    assert_eq!(repo.json(["embed"])["embedded"], 0);
+    assert!(server.take().is_empty(), "it is not sent again");
+    assert_eq!(texts(&repo, &["database choice"])[0], "Which DB is used?");
+    // a model that refuses everything is wrong
+    let server = endpoint(|_| Some(Reply::json(400, &json!({"error": {"message": "no such model"}}))));
+    configure(&repo, &server);
+    let error = repo.fails(1, ["embed"]);
+    assert!(error.to_string().contains("no such model"), "{error}");
+}
+
+#[test]
+fn a_failed_rebuild_leaves_the_vectors() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    static REPLY: Mutex<Option<Reply>> = Mutex::new(None);
+    let server = endpoint(|_| REPLY.lock().expect("no panic").clone());
+    set_up(&repo, &server);
+    *REPLY.lock().expect("no panic") = Some(Reply::json(401, &json!({})));
+    repo.fails(1, ["embed", "--rebuild"]);
+    *REPLY.lock().expect("no panic") = None;
+    assert_eq!(texts(&repo, &["database choice"])[0], "Which DB is used?");
+    assert_eq!(repo.json(["embed"])["embedded"], 0);
 }
 
 #[test]
@@ -164,7 +225,7 @@ fn nobody_listens() {
     assert!(error.to_string().contains("cannot be reached"), "{error}");
     let other = kept.parent().expect("a folder").read_dir().expect("a folder").count();
     assert!(other >= 1 && kept.exists(), "the vectors of the other model stay until there are new ones");
-    for url in ["ftp://x/v1", "localhost:11434", "http:///v1", "/v1"] {
+    for url in ["ftp://x/v1", "localhost:11434", "http:///v1", "/v1", "http://127.0.0.1/v1?api_key=x"] {
         repo.git(["config", "empirica.embed.url", url]).ok();
         let error = repo.fails(1, ["embed"]);
         assert!(error["error"].as_str().is_some_and(|text| text.contains("URL")), "{url}: {error}");

@@ -54,6 +54,31 @@ fn words_and_meaning_are_one_list_and_either_can_be_forced() {
     assert_eq!(texts(&repo, &["memoiz*"])[0], CACHE);
     assert!(server.take().is_empty(), "neither is sent");
     repo.fails(2, ["search", "--semantic", "--lexical", "x"]);
+    for limit in ["9223372036854775807", "18446744073709551615"] {
+        assert_eq!(texts(&repo, &["--semantic", "database choice", "--limit", limit]).len(), 7);
+    }
+    let found = repo.json(["search", "--semantic", "database choice", "--limit", "2"]);
+    assert_eq!((found["hits"].as_array().map(Vec::len), &found["total_found"]), (Some(2), &json!(7)));
+}
+
+#[test]
+fn what_has_all_the_words_is_first_at_every_limit() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    for n in 0..30 {
+        repo.json(["finding", &format!("The db of postgres is a store, number {n}")]);
+    }
+    repo.json(["finding", "The used database, number 99"]);
+    let server = endpoint(|_| None);
+    set_up(&repo, &server);
+    for limit in ["1", "3", "10"] {
+        assert_eq!(
+            texts(&repo, &["database number 99", "--limit", limit])[0],
+            "The used database, number 99",
+            "{limit}"
+        );
+    }
 }
 
 #[test]

@@ -68,8 +68,8 @@ fn a_model_in_a_folder_needs_no_endpoint_and_no_command() {
     wait_until("vectors", || {
         texts(&repo, &["database choice"]).first().is_some_and(|text| text == "Which DB is used?")
     });
-    let told = repo.run(["embed", "--rebuild"]).ok();
-    assert!(told.err.contains("nothing leaves this machine"), "{}", told.err);
+    assert!(texts(&repo, &["xyzzy"]).is_empty(), "a text without a known word is near to nothing");
+    repo.run(["embed", "--rebuild"]).ok();
     let before = files(&repo);
     // another model: its vectors replace the others
     std::thread::sleep(Duration::from_millis(20));
@@ -87,6 +87,14 @@ fn a_model_in_a_folder_needs_no_endpoint_and_no_command() {
         let shown = repo.run(["search", "axis"]).ok();
         assert!(shown.out.contains("The axis"), "{}", shown.out);
     }
+    // weights with fewer rows than words
+    model(&folder, 1.0);
+    let tokenizer = std::fs::read_to_string(folder.join("tokenizer.json")).expect("a file");
+    std::fs::write(folder.join("tokenizer.json"), tokenizer.replace("\"invoice\":", "\"more\":99,\"invoice\":"))
+        .expect("written");
+    let error = repo.fails(1, ["embed"]);
+    assert!(error.to_string().contains("vectors for 100 words"), "{error}");
+    assert_eq!(texts(&repo, &["more axis"])[0], "The axis of the plot begins at zero");
     std::fs::remove_dir_all(&folder).expect("removed");
     let error = repo.fails(1, ["embed"]);
     assert!(error.to_string().contains("it has no model.safetensors"), "{error}");
@@ -150,7 +158,7 @@ fn a_slow_run_is_alone() {
     wait_until("the first one asks", || !server.take().is_empty());
     repo.git(["config", "empirica.lockTimeout", "10ms"]).ok();
     let second = repo.fails(1, ["embed"]);
-    assert!(second.to_string().contains("another process does"), "{second}");
+    assert!(second.to_string().contains("another process is computing them"), "{second}");
     assert!(first.wait().expect("ended").success());
 }
 

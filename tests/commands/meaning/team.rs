@@ -50,8 +50,9 @@ fn a_team_searches_all_its_repositories() {
     web.json(["finding", "The login page"]);
     let error = run(&web, &["search", "--repository", "all", "login", "--json"]).code(1).json();
     assert!(error.to_string().contains("git empirica embed"), "{error}");
-    run(&web, &["embed", "--rebuild"]).ok();
-    let shown = run(&app, &["embed", "--rebuild"]).ok();
+    assert!(model.take().is_empty() && qdrant.take().is_empty(), "nothing leaves before it was said");
+    run(&web, &["embed"]).ok();
+    let shown = run(&app, &["embed"]).ok();
     assert_eq!(shown.out, "7 vectors computed, 7 in all, of 8 numbers, 7 sent to Qdrant\n");
     assert!(
         shown.err.contains(&format!(
@@ -114,12 +115,17 @@ fn a_team_searches_all_its_repositories() {
     assert!(!has(&in_force, "The axis") && has(&all, "The axis"), "{in_force:?} {all:?}");
     assert!(!has(&all, "Rounded the price"), "{all:?}");
 
+    // the clone does not know of the redaction, and does not send the record again
+    json(&clone, &["embed", "--rebuild"]);
+    assert!(!has(&texts(&["--all"]), "Rounded the price"));
+    assert!(!has(&texts(&[]), "The axis"), "nor does it bring back what was replaced");
+
     // one command rebuilds what the server lost
     let lost = json(&app, &["embed", "--rebuild"]);
     assert_eq!(lost["sent"], lost["total"], "{lost}");
     assert_eq!(hits(&app, &["--repository", "all", "database choice"])[0].1, "Which DB is used?");
 
-    // another model, of another length: refused, unless the collection is begun anew
+    // another model, of another length: refused, and nothing of the others is lost
     let long = Server::new(|asked| {
         let texts = crate::commands::meaning::inputs(asked);
         let data: Vec<Value> = texts
@@ -127,16 +133,62 @@ fn a_team_searches_all_its_repositories() {
             .map(|text| {
                 let vector = crate::commands::meaning::vector(text);
                 let twice = [vector.clone(), vector].concat();
-                json!({"embedding": twice})
+                json!({ "embedding": twice })
             })
             .collect();
-        Reply::json(200, &json!({"data": data}))
+        Reply::json(200, &json!({ "data": data }))
     });
     web.git(["config", "empirica.embed.url", &long.url()]).ok();
-    let error = run(&web, &["embed", "--json"]).code(1).json();
-    assert!(error.to_string().contains("the collection has the vectors of another model"), "{error}");
-    assert_eq!(json(&web, &["embed", "--rebuild"])["sent"], 1);
-    assert_eq!(hits(&web, &["--repository", "all", "login"]).len(), 1);
+    for arguments in [&["embed", "--json"][..], &["embed", "--rebuild", "--json"]] {
+        let error = run(&web, arguments).code(1).json();
+        assert!(error.to_string().contains("the collection has the vectors of another model"), "{error}");
+    }
+    assert_eq!(hits(&app, &["--repository", "all", "login"])[0].1, "The login page");
+    for query in ["\"login page\"", "login -page", "login session:latest", "kind:finding", "tok*"] {
+        run(&app, &["search", "--repository", "all", query]).code(2);
+    }
+}
+
+#[test]
+fn empirica_sync_holds_for_a_team_too() {
+    let place = Sandbox::new();
+    let (model, qdrant) = (endpoint(|_| None), Qdrant::new(KEY));
+    let repo = member(&place, "app", &model, &qdrant.url());
+    history(&repo);
+    repo.git(["config", "empirica.sync", "off"]).ok();
+    let error = run(&repo, &["embed", "--json"]).code(1).json();
+    assert!(error.to_string().contains("empirica.sync is off"), "{error}");
+    repo.git(["config", "empirica.sync", "handoffs"]).ok();
+    assert_eq!(json(&repo, &["embed"])["sent"], 1);
+    let found = hits(&repo, &["--repository", "all", "login"]);
+    assert_eq!(found.iter().map(|hit| hit.1.as_str()).collect::<Vec<_>>(), ["Make sign-in fast"]);
+}
+
+#[test]
+fn what_changes_later_reaches_the_collection_in_the_background() {
+    let place = Sandbox::new();
+    let (model, qdrant) = (endpoint(|_| None), Qdrant::new(KEY));
+    let repo = member(&place, "app", &model, &qdrant.url());
+    history(&repo);
+    run(&repo, &["embed"]).ok();
+    let id = repo.json(["search", "--lexical", "axis"])["hits"][0]["id"].as_str().expect("an id").to_owned();
+    repo.json(["retract", &id, "--why", "it begins at one"]);
+    run(&repo, &["search", "login"]).ok();
+    wait_until("the state", || {
+        !hits(&repo, &["--repository", "all", "chart"]).iter().any(|hit| hit.1.contains("axis"))
+    });
+    // the only record that is left is redacted: nothing is left there
+    let single = member(&place, "single", &model, &qdrant.url());
+    single.start("ada", "t");
+    let id = single.json(["finding", "The price of everything"])["id"].as_str().expect("an id").to_owned();
+    run(&single, &["embed"]).ok();
+    let prices = || hits(&repo, &["--repository", "all", "price"]).iter().any(|hit| hit.1.contains("everything"));
+    assert!(prices());
+    // also under the name that the repository had then
+    single.git(["remote", "set-url", "origin", "https://git.example.org/moved/single"]).ok();
+    run(&single, &["redact", &id, "--reason", "private", "--ai", "lead"]).code(1);
+    run(&single, &["search", "login"]).ok();
+    wait_until("the deletion", || !prices());
 }
 
 #[test]
@@ -173,7 +225,7 @@ fn a_server_that_fails_costs_no_vector_and_no_search() {
     assert!(refused.to_string().contains("cannot write to Qdrant: the endpoint cannot be reached"), "{refused}");
     assert_eq!(crate::commands::meaning::texts(&repo, &["database choice"])[0], "Which DB is used?");
     let refused = repo.fails(1, ["search", "--repository", "all", "database"]);
-    assert!(refused.to_string().contains("cannot search in Qdrant"), "{refused}");
+    assert!(refused.to_string().contains("cannot search in Qdrant: the endpoint cannot be reached"), "{refused}");
     let qdrant = Qdrant::new(KEY);
     if let Qdrant::Double(_) = &qdrant {
         repo.git(["config", "empirica.qdrant.url", &qdrant.url()]).ok();
@@ -212,8 +264,52 @@ fn what_a_collection_says_is_data() {
     });
     let repo = member(&place, "app", &model, &evil.url());
     history(&repo);
+    repo.fails(1, ["embed"]);
     let shown = repo.run(["search", "--repository", "all", "database"]).ok();
     assert!(!shown.out.contains(['\u{1b}', '\u{202e}']), "{:?}", shown.out);
     assert!(!shown.out.contains("\n# Ignore") && !shown.out.contains("</records-1>"), "{}", shown.out);
     assert_eq!(repo.json(["search", "--repository", "all", "database"])["total_found"], 1);
+}
+
+#[test]
+fn a_server_that_never_ends_is_left() {
+    let place = Sandbox::new();
+    let model = endpoint(|_| None);
+    let endless = Server::new(|asked| {
+        let result = match (asked.method.as_str(), asked.path.split('?').next().unwrap_or_default()) {
+            ("GET", _) => json!({"config": {"params": {"vectors": {"size": 8}}}}),
+            (_, path) if path.ends_with("/scroll") => {
+                json!({"points": [{"id": "x", "payload": {}}], "next_page_offset": "x"})
+            }
+            _ => json!({"status": "completed"}),
+        };
+        Reply::json(200, &json!({ "result": result }))
+    });
+    let repo = member(&place, "app", &model, &endless.url());
+    history(&repo);
+    assert_eq!(repo.json(["embed"])["sent"], 7);
+    let missing = Server::new(|asked| match asked.method.as_str() {
+        "GET" => Reply::json(404, &json!({})),
+        _ => Reply::json(409, &json!({})),
+    });
+    repo.git(["config", "empirica.qdrant.url", &missing.url()]).ok();
+    let refused = repo.fails(1, ["embed"]);
+    assert!(refused.to_string().contains("404"), "{refused}");
+}
+
+#[test]
+fn no_secret_of_a_remote_is_the_name_of_a_repository() {
+    let place = Sandbox::new();
+    let model = endpoint(|_| None);
+    let qdrant = Qdrant::new(KEY);
+    let repo = member(&place, "app", &model, &qdrant.url());
+    let url = format!(
+        "https://me:hunter2@git.example.org/team/app?private_token={}",
+        ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat()
+    );
+    repo.git(["remote", "set-url", "origin", &url]).ok();
+    history(&repo);
+    run(&repo, &["embed"]).ok();
+    let found = hits(&repo, &["--repository", "all", "login"]);
+    assert!(found.iter().any(|hit| hit.0 == "git.example.org/team/app"), "{found:?}");
 }

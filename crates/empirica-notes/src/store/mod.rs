@@ -40,6 +40,7 @@ pub use crate::store::redact::scrub::Scrubbed;
 pub use crate::store::redact::tombstones::{NoteFormat, Tombstones};
 pub use crate::store::refs::{MARKDOWN_REF, PREFIX, data_ref, own_refs, tracking_ref};
 pub use crate::store::secrets::leak::{Leak, LeakPart, has_allowed_secrets};
+pub use crate::store::sync::policy::SyncPolicy;
 pub use crate::store::sync::{Line, RefComparison, TransferLines};
 pub use crate::store::write::follow::Follow;
 pub use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};

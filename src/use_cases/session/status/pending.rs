@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::CommandContext;
-use crate::use_cases::sync::policy::{SyncPolicy, destinations};
+use crate::use_cases::sync::policy::destinations;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::format;
 use empirica_notes::git::remotes::tracking_name;
 use empirica_notes::model::Namespace;
+use empirica_notes::store::SyncPolicy;
 use empirica_notes::store::{PendingCounts, RefComparison, data_ref};
 
 #[derive(Debug, Default)]

@@ -7,13 +7,14 @@ use crate::context::CommandContext;
 use crate::render::format;
 use crate::use_cases::setup::doctor::check::DoctorCheck;
 use crate::use_cases::setup::git_hooks::scripts::shell_path;
-use crate::use_cases::sync::policy::{SyncPolicy, destinations};
+use crate::use_cases::sync::policy::destinations;
 use empirica_notes::error::empirica;
 use empirica_notes::error::quote;
 use empirica_notes::git::history::reach::check_reachable;
 use empirica_notes::git::refs::{damaged_packed_refs, deletion, locks};
 use empirica_notes::git::remotes::tracking_name;
 use empirica_notes::git::{Oid, Repository};
+use empirica_notes::store::SyncPolicy;
 use empirica_notes::store::{PREFIX, own_refs};
 
 /// Locks on refs are held for milliseconds; one this old was left by a process that died.

@@ -8,12 +8,12 @@ use crate::use_cases::meaning::source;
 use crate::use_cases::setup::doctor::check::DoctorCheck;
 use crate::use_cases::setup::settings::remotes::sides;
 use crate::use_cases::setup::settings::{choice, remotes};
-use crate::use_cases::sync::policy::SyncPolicy;
 use empirica_notes::error::{Result, empirica, quote};
 use empirica_notes::git::Repository;
 use empirica_notes::git::repository::config;
 use empirica_notes::git::repository::config::matches;
 use empirica_notes::git::repository::config::{ConfigFile, ConfigValue};
+use empirica_notes::store::SyncPolicy;
 use empirica_notes::store::{PREFIX, own_refs, parse_duration};
 
 /// Checks; those of other programs' settings only if we have notes (`ours`).

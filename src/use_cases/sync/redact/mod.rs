@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::{CommandContext, active, names};
-use crate::use_cases::sync::policy::{SyncPolicy, destinations};
+use crate::use_cases::sync::policy::destinations;
 use crate::use_cases::sync::remote::RemoteSyncRun;
 use empirica_notes::error::{Error, Kind, Result, empirica, quote, text};
 use empirica_notes::format::redact::Attribution;
@@ -16,6 +16,7 @@ use empirica_notes::git::remotes;
 use empirica_notes::git::remotes::transfer::TransferOptions;
 use empirica_notes::git::remotes::{RemoteTarget, transfer};
 use empirica_notes::model::{Body, Id, Namespace};
+use empirica_notes::store::SyncPolicy;
 use empirica_notes::store::{PREFIX, RedactedRecords, Scrubbed};
 
 #[derive(Debug, Clone, Default)]

@@ -373,7 +373,10 @@ pub fn in_background(command: &mut Command, input: &[u8]) -> std::io::Result<()>
     use std::os::unix::process::CommandExt;
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
-    match child.stdin.take() {
+    let pipe = child.stdin.take();
+    // a server outlives many of them
+    std::thread::spawn(move || child.wait());
+    match pipe {
         Some(mut pipe) => pipe.write_all(input),
         None => Ok(()),
     }

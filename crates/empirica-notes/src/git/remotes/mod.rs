@@ -3,11 +3,12 @@
 pub mod transfer;
 
 use std::path::Path;
+use std::time::Instant;
 
 use gix::bstr::ByteSlice;
 
 use crate::error::{Error, Result};
-use crate::git::process::{git, run, text};
+use crate::git::process::{git, run_until, text};
 use crate::git::repository::Repository;
 use crate::model::hash::fnv;
 
@@ -42,23 +43,33 @@ pub fn preferred(repo: &Repository, names: &[String]) -> Option<String> {
     tracked.into_iter().chain(["origin".to_owned()]).find(|name| names.contains(name)).or(only)
 }
 
-/// The password that git's credential helpers keep for a URL; `None` without one. Never asks the user.
-pub fn credential(repo: &Repository, url: &str) -> Option<String> {
+/// The password that git's credential helpers keep for a URL; `None` without one, and if they take longer. Never asks the user.
+pub fn credential(repo: &Repository, url: &str, until: Instant) -> Option<String> {
     let mut command = git(repo.cwd());
-    command.args(["credential", "fill"]).env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS", "");
-    let out = run(&mut command, format!("url={url}\n\n").into_bytes()).ok().filter(|out| out.status.success())?;
-    let text = String::from_utf8(out.stdout).ok()?;
+    command.args(["-c", "credential.interactive=false", "credential", "fill"]);
+    command
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_ASKPASS", "")
+        .env("SSH_ASKPASS", "")
+        .env("GCM_INTERACTIVE", "never");
+    let out = run_until(&mut command, format!("url={url}\n\n").into_bytes(), Some(until), false).ok().flatten();
+    let text = String::from_utf8(out.filter(|out| out.status.success())?.stdout).ok()?;
     text.lines().find_map(|line| line.strip_prefix("password=")).map(str::to_owned).filter(|key| !key.is_empty())
 }
 
-/// A name that the clones of a repository share: host and path of the URL of the default remote, without user and `.git`; without a
-/// remote, the path of the git directory.
+/// A name that the clones of a repository share: host and path of the URL of the default remote, without user, query and `.git`. Without
+/// a remote, and for one that is a path, the name of the folder with a hash of its path.
 pub fn shared_name(repo: &Repository) -> String {
     let url = default(repo).and_then(|remote| url(repo, &remote, &[]).ok());
     match url.filter(|url| !url.is_empty()) {
         Some(url) => shared(&url, repo.cwd()),
-        None => repo.common_dir().to_string_lossy().into_owned(),
+        None => local(&repo.work_tree().unwrap_or_else(|| repo.common_dir())),
     }
+}
+
+fn local(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    format!("{}-{:08x}", name.trim_end_matches(".git"), fnv(path.to_string_lossy().as_bytes()) as u32)
 }
 
 fn shared(url: &str, cwd: &Path) -> String {
@@ -67,15 +78,14 @@ fn shared(url: &str, cwd: &Path) -> String {
         Some((host, path)) => format!("{}/{path}", host.rsplit('@').next().unwrap_or(host)),
         None => text.rsplit('@').next().unwrap_or(text).to_owned(),
     };
-    if let Some((scheme, rest)) = url.split_once("://") {
-        return if scheme == "file" { plain(rest) } else { plain(&without_user(rest)) };
-    }
-    match url.split_once(':') {
+    match (url.split_once("://"), url.split_once(':')) {
+        (Some(("file", path)), _) => local(Path::new(path)),
+        (Some((_, rest)), _) => plain(&without_user(rest.split(['?', '#']).next().unwrap_or_default())),
         // as scp has it
-        Some((host, path)) if !host.contains('/') => {
+        (None, Some((host, path))) if !host.contains('/') => {
             plain(&without_user(&format!("{host}/{}", path.trim_start_matches('/'))))
         }
-        _ => plain(&std::fs::canonicalize(cwd.join(url)).unwrap_or_else(|_| cwd.join(url)).to_string_lossy()),
+        _ => local(&std::fs::canonicalize(cwd.join(url)).unwrap_or_else(|_| cwd.join(url))),
     }
 }
 
@@ -214,11 +224,15 @@ mod tests {
             "ssh://git@git.example.org/team/app.git/",
             "git@git.example.org:team/app.git",
             "git.example.org:/team/app",
+            "https://git.example.org/team/app.git?private_token=secret",
         ] {
             assert_eq!(name(url), "git.example.org/team/app", "{url}");
         }
         assert_eq!(name("https://git.example.org:8443/app.git"), "git.example.org:8443/app");
-        assert_eq!((name("file:///srv/app.git").as_str(), name("app.git").as_str()), ("/srv/app", "/none/here/app"));
+        for path in ["file:///srv/app.git", "app.git", "/srv/app.git/"] {
+            let name = name(path);
+            assert!(name.starts_with("app-") && name.len() == 12, "{path}: {name}");
+        }
     }
 
     #[test]

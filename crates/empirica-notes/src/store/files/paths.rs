@@ -176,12 +176,13 @@ impl Paths {
     /// Removes the index, which may contain redacted texts, and empties the vectors, which tell something of them. Both are derived
     /// from the notes.
     pub fn remove_index(&self) -> io::Result<()> {
-        match std::fs::read_dir(self.vectors()) {
-            Ok(entries) => entries.into_iter().try_for_each(|entry| std::fs::write(entry?.path(), b""))?,
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Err(_) => {}
-        }
-        ["index.stamp", "index.db", "index.new"].iter().try_for_each(|name| files::remove(&self.state.join(name)))
+        ["index.stamp", "index.db", "index.new"].iter().try_for_each(|name| files::remove(&self.state.join(name)))?;
+        let entries = match std::fs::read_dir(self.vectors()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        let emptied: Vec<io::Result<()>> = entries.map(|entry| std::fs::write(entry?.path(), b"")).collect();
+        emptied.into_iter().collect()
     }
 
     /// A file of the state folder.

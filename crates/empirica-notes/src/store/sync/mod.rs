@@ -1,5 +1,6 @@
 //! Compares the local refs with those of a remote, unites them, and records the remote's tips.
 
+pub mod policy;
 pub mod server_state;
 
 use std::collections::{BTreeMap, BTreeSet};
