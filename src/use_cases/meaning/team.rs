@@ -58,7 +58,8 @@ fn unusable(what: &str, error: &EmbedError) -> Error {
     match error {
         EmbedError::Length(..) => out
             .reason("the collection has the vectors of another model")
-            .suggest("Use the model of the team; or remove the collection empirica on the server, and let each repository send its records again with git empirica embed."),
+            .suggest("Use the model of the team; or remove the collection empirica on the server, and send the records of each repository again.")
+            .command(empirica("embed")),
         _ => out.suggest("Check empirica.qdrant.url, and whether the server runs.").command("git config empirica.qdrant.url"),
     }
 }
