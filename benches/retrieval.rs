@@ -16,8 +16,10 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Instant;
 
 use common::{Bench, run, say};
+use empirica_embed::file::VectorFile;
 use regex::Regex;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -41,12 +43,13 @@ struct Set {
 fn main() {
     let mut bench = Bench::new();
     let sets: [(&str, &str, Read); 3] = [
-        ("paraphrases", "CARGO_MANIFEST_DIR", paraphrases),
+        ("paraphrases", "", paraphrases),
         ("commit citations", "EMPIRICA_RETRIEVAL_HISTORY", citations),
         ("dialogue turns", "EMPIRICA_RETRIEVAL_DIALOGUES", dialogues),
     ];
     for (name, variable, read) in sets {
-        let Some(from) = std::env::var_os(variable) else {
+        let here = variable.is_empty().then(|| env!("CARGO_MANIFEST_DIR").into());
+        let Some(from) = here.or_else(|| std::env::var_os(variable)) else {
             say(&format!("{name}: {variable} is not set"));
             continue;
         };
@@ -69,7 +72,37 @@ fn main() {
         say(&format!("\nbeside the better baseline: recall {recall:.3}, MRR {rank:.3}"));
         bench.failed |= recall < GOAL || rank <= 1.0;
     }
+    nearest(&mut bench);
     bench.end();
+}
+
+/// How long the nearest of many vectors take, in process, from a file that was read before.
+fn nearest(bench: &mut Bench) {
+    const ROWS: u32 = 100_000;
+    let file = VectorFile::at(&bench.dir.path().join("vectors"));
+    let vector = |seed: u32| -> Vec<f32> {
+        let number = |at: u32| seed.wrapping_mul(2_654_435_761).wrapping_add(at.wrapping_mul(40_503)) >> 8;
+        (0..256).map(|at| number(at).wrapping_mul(2_246_822_519) as f32 / u32::MAX as f32 - 0.5).collect()
+    };
+    for first in (0..ROWS).step_by(1000) {
+        let key = |n: u32| std::array::from_fn(|at| if at < 4 { n.to_le_bytes()[at] } else { 0 });
+        let rows: Vec<_> = (first..first + 1000).map(|n| (key(n), vector(n))).collect();
+        file.append(&rows).expect("written");
+    }
+    let mut times: Vec<f64> = (0..40)
+        .map(|n| {
+            let begun = Instant::now();
+            assert_eq!(file.nearest(&vector(n * 99), 10, |_| true).expect("a file").nearest.len(), 10);
+            begun.elapsed().as_secs_f64() * 1000.0
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    say(&format!(
+        "\nthe nearest of {ROWS} vectors of 256 numbers: {:.1} ms (median of {}), at most 30",
+        times[20],
+        times.len()
+    ));
+    bench.failed |= times[20] > 30.0;
 }
 
 /// Recall and mean reciprocal rank of a search, which gives the best texts first.

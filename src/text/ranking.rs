@@ -58,6 +58,15 @@ impl RankedText {
     }
 }
 
+/// The words of a query that a text has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundWords {
+    /// How many.
+    pub count: usize,
+    /// Whether none is missing.
+    pub all: bool,
+}
+
 impl Ranking {
     /// Ranks by these terms. `found` tells how many of `all` texts have a term.
     pub fn new(terms: &[Term], all: usize, mut found: impl FnMut(&Term) -> usize) -> Self {
@@ -137,12 +146,11 @@ impl Ranking {
         out + IDENTIFIER * rarest * self.identifiers.intersection(&text.identifiers).count() as f64
     }
 
-    /// How much of the query a text has: from 0 to 1, where it has every word; rare words count more.
-    pub fn share(&self, text: &RankedText) -> f64 {
+    /// How many words of the query a text has, and whether these are all.
+    pub fn found(&self, text: &RankedText) -> FoundWords {
         let has = |wanted: &&Wanted| text.words.iter().any(|word| wanted.is_in(word));
-        let all: f64 = self.wanted.iter().map(|wanted| wanted.rarity).sum();
-        let found: f64 = self.wanted.iter().filter(has).map(|wanted| wanted.rarity).sum();
-        if self.wanted.iter().all(|wanted| has(&wanted)) { 1.0 } else { found / all }
+        let count = self.wanted.iter().filter(has).count();
+        FoundWords { count, all: count == self.wanted.len() }
     }
 }
 
@@ -178,7 +186,7 @@ mod tests {
         let ranking = |query: &str| Ranking::new(&parse(query).expect("a query").wanted, 10, |_| 1);
         let of = |query: &str, text: &str| {
             let ranking = ranking(query);
-            (ranking.score(&ranking.read(&[text]), 3.0) > 0.0, ranking.share(&ranking.read(&[text])) == 1.0)
+            (ranking.score(&ranking.read(&[text]), 3.0) > 0.0, ranking.found(&ranking.read(&[text])).all)
         };
         assert_eq!(of("why the cache", "why the"), (false, false));
         assert_eq!(of("why the cache", "a cache"), (true, true));

@@ -20,7 +20,7 @@ use crate::index::{Index, SearchMatch, SearchQuery, WordSet, by_rare_words, sear
 use crate::text::passage::{Passage, passage, places};
 use crate::text::query;
 use crate::text::query::{Query, Term, findable};
-use crate::text::ranking::{RankedText, Ranking};
+use crate::text::ranking::{FoundWords, RankedText, Ranking};
 use crate::use_cases::meaning;
 use crate::use_cases::meaning::fuse::fuse;
 use crate::use_cases::meaning::team::{self, TeamHit};
@@ -207,13 +207,14 @@ fn ranked(
         return Ok(Ranked { words, found, widened, by_meaning: false });
     };
     let by_words = match is_semantic {
-        true => Best { words: query.words, found: SearchMatch::default(), shares: Vec::new(), widened: false },
+        true => Best { words: query.words, found: SearchMatch::default(), words_found: Vec::new(), widened: false },
         false => best(index, wider, request.plan)?,
     };
     let widened = by_words.widened || (!is_semantic && by_words.found.total == 0);
-    let shares = by_words.found.hits.iter().zip(&by_words.shares);
-    let whole: BTreeSet<Id> = shares.filter(|(_, share)| **share == 1.0).map(|((id, _), _)| id.clone()).collect();
-    let mut found = fused(by_words.found, &by_words.shares, &near, usize::MAX);
+    let matches = by_words.found.hits.iter().zip(&by_words.words_found);
+    let whole: BTreeSet<Id> = matches.filter(|(_, found)| found.all).map(|((id, _), _)| id.clone()).collect();
+    let weights: Vec<f64> = by_words.words_found.iter().map(weight).collect();
+    let mut found = fused(by_words.found, &weights, &near, usize::MAX);
     // what has all the words is what was asked for
     for (id, score) in &mut found.hits {
         *score = score.map(|score| if whole.contains(id) { 1.0 + score } else { score });
@@ -253,9 +254,14 @@ fn near_or_warned(
     })
 }
 
-/// The matches by words, each with its share of the query, and those by meaning: the best `most`.
-fn fused(found: SearchMatch, shares: &[f64], near: &[Id], most: usize) -> SearchMatch {
-    let by_words: Vec<(Id, f64)> = found.hits.into_iter().map(|(id, _)| id).zip(shares.iter().copied()).collect();
+/// How much a match by words counts beside one by meaning: wholly with all words of the query, or three.
+fn weight(found: &FoundWords) -> f64 {
+    if found.all { 1.0 } else { (found.count as f64 / 3.0).min(1.0) }
+}
+
+/// The matches by words, each with its weight, and those by meaning: the best `most`.
+fn fused(found: SearchMatch, weights: &[f64], near: &[Id], most: usize) -> SearchMatch {
+    let by_words: Vec<(Id, f64)> = found.hits.into_iter().map(|(id, _)| id).zip(weights.iter().copied()).collect();
     let by_meaning: Vec<(Id, f64)> = near.iter().map(|id| (id.clone(), 1.0)).collect();
     let more = near.iter().filter(|id| !by_words.iter().any(|(other, _)| other == *id)).count();
     let hits = fuse([&by_words, &by_meaning]).into_iter().take(most);
@@ -336,8 +342,8 @@ fn page(index: &Index<'_>, query: &SearchQuery, plan: bool) -> Result<SearchMatc
 struct Best {
     words: WordSet,
     found: SearchMatch,
-    /// How much of the query each of the matches has, at most 1.
-    shares: Vec<f64>,
+    /// What each of the matches has of the query.
+    words_found: Vec<FoundWords>,
     /// Whether none of the first matches has all words.
     widened: bool,
 }
@@ -346,8 +352,8 @@ struct Best {
 fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<Best> {
     if query.words.is_empty() {
         let found = page(index, &query, plan)?;
-        let shares = vec![1.0; found.hits.len()];
-        return Ok(Best { words: query.words, found, shares, widened: false });
+        let words_found = vec![FoundWords { count: 0, all: true }; found.hits.len()];
+        return Ok(Best { words: query.words, found, words_found, widened: false });
     }
     let mut words = query.words.clone();
     let mut failed = None;
@@ -404,12 +410,12 @@ fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<Best> {
         records.iter().map(|record| (urgency(record), scores[&record.envelope.id], &record.envelope.id)).collect();
     ranked.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(b.2.cmp(a.2)));
     ranked.truncate(query.most);
-    let shares: BTreeMap<&Id, f64> =
-        records.iter().zip(&texts).map(|(record, text)| (&record.envelope.id, ranking.share(text))).collect();
-    let widened = !shares.is_empty() && !shares.values().any(|share| *share == 1.0);
+    let words_found: BTreeMap<&Id, FoundWords> =
+        records.iter().zip(&texts).map(|(record, text)| (&record.envelope.id, ranking.found(text))).collect();
+    let widened = !words_found.is_empty() && !words_found.values().any(|found| found.all);
     found.hits = ranked.iter().map(|(_, score, id)| ((*id).clone(), Some(*score))).collect();
-    let shares = ranked.iter().map(|(.., id)| shares[*id]).collect();
-    Ok(Best { words: query.words, found, shares, widened })
+    let words_found = ranked.iter().map(|(.., id)| words_found[*id]).collect();
+    Ok(Best { words: query.words, found, words_found, widened })
 }
 
 /// What a search adds to a snapshot: the results of the query; for a blank one, records near in meaning to the session's topic, or with
@@ -430,8 +436,8 @@ pub(crate) fn semantic(
         let mut found = match near {
             // the words are those of a whole topic: what has a few of them counts as much
             Some(near) => {
-                let shares = vec![1.0; found.hits.len()];
-                fused(found, &shares, &near, most)
+                let weights = vec![1.0; found.hits.len()];
+                fused(found, &weights, &near, most)
             }
             None => found,
         };

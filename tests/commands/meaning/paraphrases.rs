@@ -90,5 +90,4 @@ fn a_model_finds_most_of_what_words_do_not() {
     set_up(&repo, &server);
     let after = recall(&mut client, &pairs);
     assert!(after > 0.7, "recall among the first {FIRST}: {before} before, {after} after");
-    eprintln!("{before} {after}");
 }
