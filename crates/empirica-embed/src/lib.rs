@@ -32,21 +32,33 @@ pub enum Source {
 }
 
 impl Source {
-    /// A name for the vectors of this source: 16 hex digits. That of a model changes with its files.
+    /// A name for the vectors of this source: 16 hex digits, which begin with its [`place`](Self::place). That of a model changes with
+    /// its files.
     pub fn name(&self) -> String {
-        let mut hash = Sha256::new();
+        let mut detail = String::new();
         match self {
-            Source::Endpoint { url, model } => hash.update(format!("endpoint\0{url}\0{model}")),
+            Source::Endpoint { model, .. } => detail.push_str(model),
             Source::Model(folder) => {
-                hash.update(format!("model\0{}\0", folder.display()));
                 for file in model::FILES.iter().filter_map(|name| folder.join(name).metadata().ok()) {
                     let changed = file.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-                    hash.update(format!("{}\0{changed:?}\0", file.len()));
+                    detail.push_str(&format!("{}\0{changed:?}\0", file.len()));
                 }
             }
         }
-        hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        self.place() + &hex(&detail)
     }
+
+    /// A name for where texts go: 8 hex digits.
+    pub fn place(&self) -> String {
+        match self {
+            Source::Endpoint { url, .. } => hex(&format!("endpoint\0{}", url.trim_end_matches('/'))),
+            Source::Model(folder) => hex(&format!("model\0{}", folder.display())),
+        }
+    }
+}
+
+fn hex(text: &str) -> String {
+    Sha256::digest(text).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A source that is ready.

@@ -43,9 +43,15 @@ pub fn file(context: &CommandContext<'_>, source: &Source) -> VectorFile {
     VectorFile::at(&context.store.paths().vectors().join(source.name()))
 }
 
-/// Whether vectors are computed unasked: texts stay on this machine, or someone ran `embed` and was told where they go.
+/// Whether vectors are computed unasked: texts stay on this machine, or someone ran `embed` and was told where they go, whatever the
+/// model there was then.
 pub fn is_begun(context: &CommandContext<'_>, source: &Source) -> bool {
-    matches!(source, Source::Model(_)) || context.store.paths().vectors().join(source.name()).exists()
+    let place = source.place();
+    let is_there = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(&place))
+    };
+    let entries = std::fs::read_dir(context.store.paths().vectors());
+    matches!(source, Source::Model(_)) || entries.is_ok_and(|mut entries| entries.any(is_there))
 }
 
 /// The provider of a source; the key of an endpoint is that of the environment, else of git's credential helpers, if these are in time.

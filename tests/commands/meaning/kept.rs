@@ -131,6 +131,14 @@ fn new_records_get_vectors_in_the_background_of_search_sync_and_collect() {
     repo.json(["collect", "--all"]);
     wait_until("after collect", || is_sent("Chart three"));
     assert_eq!(files(&repo).len(), 1);
+    // another model of the same endpoint, too
+    repo.git(["config", "empirica.embed.model", "n"]).ok();
+    let warned = repo.run(["search", "axis"]).ok();
+    assert!(warned.err.contains("there are no vectors yet"), "{}", warned.err);
+    wait_until("the other model", || {
+        texts(&repo, &["database choice"]).first().is_some_and(|text| text == "Which DB is used?")
+    });
+    wait_until("its file alone", || files(&repo).len() == 1);
     // nothing is left that would be tried again with every search
     repo.json(["finding", "Chart four"]);
     let id = repo.json(["search", "--lexical", "kind:mistake"])["hits"][0]["id"].as_str().expect("an id").to_owned();
