@@ -254,9 +254,10 @@ fn near_or_warned(
     })
 }
 
-/// How much a match by words counts beside one by meaning: wholly with all words of the query, or three.
+/// How much a match by words counts beside one by meaning: a half for each word of the query, up to 2; docs/performance.md has the
+/// measurements.
 fn weight(found: &FoundWords) -> f64 {
-    if found.all { 1.0 } else { (found.count as f64 / 3.0).min(1.0) }
+    (found.count as f64 / 2.0).min(2.0)
 }
 
 /// The matches by words, each with its weight, and those by meaning: the best `most`.
@@ -352,7 +353,7 @@ struct Best {
 fn best(index: &Index<'_>, query: SearchQuery, plan: bool) -> Result<Best> {
     if query.words.is_empty() {
         let found = page(index, &query, plan)?;
-        let words_found = vec![FoundWords { count: 0, all: true }; found.hits.len()];
+        let words_found = vec![FoundWords { count: 2, all: true }; found.hits.len()];
         return Ok(Best { words: query.words, found, words_found, widened: false });
     }
     let mut words = query.words.clone();
