@@ -1,4 +1,4 @@
-//! A server of HTTP on the loopback address, which answers as a test says and keeps what it was asked.
+//! A server of HTTP on the loopback address, which answers as a test says and keeps the requests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// What was asked.
+/// A request.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct Request {
     pub method: String,
     /// With the query.
     pub path: String,
@@ -39,19 +39,19 @@ impl Reply {
 /// A running server; it ends with the tests.
 pub struct Server {
     port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Server {
-    pub fn new(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn new(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let asked: Arc<Mutex<Vec<Request>>> = Arc::default();
         let (kept, answer) = (asked.clone(), Arc::new(answer));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (kept, answer) = (kept.clone(), answer.clone());
-                // a client that hangs up is none of our business
+                // ignore clients that disconnect
                 std::thread::spawn(move || serve(stream, &kept, &*answer).ok());
             }
         });
@@ -62,13 +62,13 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// What it was asked since the last call.
-    pub fn take(&self) -> Vec<Asked> {
+    /// The requests since the last call.
+    pub fn take(&self) -> Vec<Request> {
         std::mem::take(&mut self.asked.lock().expect("no panic"))
     }
 }
 
-fn serve(mut stream: TcpStream, kept: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) -> Reply) -> std::io::Result<()> {
+fn serve(mut stream: TcpStream, kept: &Mutex<Vec<Request>>, answer: &dyn Fn(&Request) -> Reply) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -84,7 +84,7 @@ fn serve(mut stream: TcpStream, kept: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked
     let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let asked = Asked { method, path, headers, body: serde_json::from_slice(&body).unwrap_or_default() };
+    let asked = Request { method, path, headers, body: serde_json::from_slice(&body).unwrap_or_default() };
     let Reply { status, headers, body, delay } = answer(&asked);
     kept.lock().expect("no panic").push(asked);
     std::thread::sleep(delay);

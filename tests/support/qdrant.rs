@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::http::{Asked, Reply, Server};
+use crate::support::http::{Reply, Request, Server};
 
 /// A running server.
 pub enum Qdrant {
@@ -77,7 +77,7 @@ fn error(status: u16, words: &str) -> Reply {
     Reply::json(status, &json!({"status": {"error": words}, "time": 0.0}))
 }
 
-fn answer(collection: &mut Collection, asked: &Asked) -> Reply {
+fn answer(collection: &mut Collection, asked: &Request) -> Reply {
     const NAME: &str = "/collections/empirica";
     let (path, query) = asked.path.split_once('?').unwrap_or((&asked.path, ""));
     let Some(path) = path.strip_prefix(NAME) else {

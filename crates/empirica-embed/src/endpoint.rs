@@ -39,12 +39,7 @@ impl Endpoint {
     /// Asks for the vectors of texts, in their order.
     pub fn embed(&self, texts: &[&str], until: Instant) -> Result<Vec<Vec<f32>>, EmbedError> {
         let asked = json!({"model": self.model, "input": texts, "encoding_format": "float"});
-        let reply = self.server.send("POST", "/embeddings", Some(&asked), until)?;
-        if reply.status != 200 {
-            return Err(reply.refused());
-        }
-        let answer: Answer = serde_json::from_slice(&reply.body)
-            .map_err(|error| EmbedError::Answer(format!("it is not that of the embeddings API: {error}")))?;
+        let answer: Answer = self.server.json("POST", "/embeddings", Some(&asked), until)?;
         let mut out: Vec<Vec<f32>> = vec![Vec::new(); texts.len()];
         for (at, Embedded { index, embedding }) in answer.data.into_iter().enumerate() {
             if let Some(place) = out.get_mut(index.unwrap_or(at)) {

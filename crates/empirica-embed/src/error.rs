@@ -34,7 +34,7 @@ impl From<std::io::Error> for EmbedError {
 impl fmt::Display for EmbedError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EmbedError::Url(cause) => write!(out, "cannot use the URL: {cause}"),
+            EmbedError::Url(cause) => write!(out, "{cause}"),
             EmbedError::Unreachable(cause) => write!(out, "the endpoint cannot be reached: {cause}"),
             EmbedError::Refused(status, words) if words.is_empty() => write!(out, "the endpoint answered {status}"),
             EmbedError::Refused(status, words) => write!(out, "the endpoint answered {status}: {words}"),
@@ -42,7 +42,7 @@ impl fmt::Display for EmbedError {
             EmbedError::Answer(cause) => write!(out, "the answer of the endpoint cannot be used: {cause}"),
             EmbedError::Model(folder, cause) => write!(out, "{} has no usable model: {cause}", folder.display()),
             EmbedError::Length(kept, given) => {
-                write!(out, "the model gives vectors of {given} numbers, and those that are kept have {kept}")
+                write!(out, "the vectors of the model have {given} numbers, the stored ones {kept}")
             }
             EmbedError::File(error) => write!(out, "the file of vectors cannot be read or written: {error}"),
         }

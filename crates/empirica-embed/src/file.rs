@@ -22,9 +22,9 @@ const CHUNK: usize = 1 << 20;
 /// The 16 bytes of an id.
 pub type Key = [u8; ID];
 
-/// What is near to a vector.
+/// The vectors nearest to another.
 #[derive(Debug)]
-pub struct Neighbours {
+pub struct Neighbors {
     /// With the cosine, the nearest first.
     pub nearest: Vec<(f32, Key)>,
     /// How many vectors were compared.
@@ -54,8 +54,8 @@ impl VectorFile {
         Ok((keys, length))
     }
 
-    /// Calls `visit` with the id, the scale and the numbers of each vector; returns their length, 0 without a usable file.
-    fn each(&self, mut visit: impl FnMut(Key, f32, &[i8])) -> io::Result<usize> {
+    /// Calls `visit` with the id, the scale and the numbers of each vector, a signed byte each; returns their length, 0 without a usable file.
+    fn each(&self, mut visit: impl FnMut(Key, f32, &[u8])) -> io::Result<usize> {
         let mut file = match File::open(&self.0) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -64,19 +64,15 @@ impl VectorFile {
         let Some(length) = length(&mut file)? else { return Ok(0) };
         let row = ID + SCALE + length;
         let mut buffer = vec![0_u8; (CHUNK / row).max(1) * row];
-        let mut numbers = vec![0_i8; length];
         loop {
             let read = fill(&mut file, &mut buffer)?;
             for row in buffer[..read].chunks_exact(row) {
                 let (key, rest) = row.split_at(ID);
-                let (scale, bytes) = rest.split_at(SCALE);
+                let (scale, numbers) = rest.split_at(SCALE);
                 let key = Key::try_from(key).unwrap_or_default();
                 let scale = f32::from_le_bytes(scale.try_into().unwrap_or_default());
-                for (number, byte) in numbers.iter_mut().zip(bytes) {
-                    *number = byte.cast_signed();
-                }
                 if scale.is_finite() {
-                    visit(key, scale, &numbers);
+                    visit(key, scale, numbers);
                 }
             }
             if read < buffer.len() {
@@ -98,7 +94,7 @@ impl VectorFile {
     }
 
     /// The vectors nearest to a query, at most `most`, of those that `counts` admits. A vector of zeros is near to nothing.
-    pub fn nearest(&self, query: &[f32], most: usize, counts: impl Fn(&Key) -> bool) -> Result<Neighbours, EmbedError> {
+    pub fn nearest(&self, query: &[f32], most: usize, counts: impl Fn(&Key) -> bool) -> Result<Neighbors, EmbedError> {
         let wanted = Quantized::of(query);
         // a text without a word that the model knows is near to nothing
         let mut nearest = Nearest::new(if wanted.scale == 0.0 { 0 } else { most });
@@ -117,7 +113,7 @@ impl VectorFile {
         }
         let mean = sum / f64::from(count.max(1));
         let deviation = (squares / f64::from(count.max(1)) - mean * mean).max(0.0).sqrt();
-        Ok(Neighbours { nearest: nearest.found(), count, mean: mean as f32, deviation: deviation as f32 })
+        Ok(Neighbors { nearest: nearest.found(), count, mean: mean as f32, deviation: deviation as f32 })
     }
 
     /// The mean of the vectors of these ids, each at length 1; `None` without any.
@@ -126,7 +122,7 @@ impl VectorFile {
         self.each(|key, scale, numbers| {
             if scale != 0.0 && wanted.contains(&key) {
                 sum.resize(numbers.len(), 0.0);
-                sum.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += f32::from(*number) * scale);
+                sum.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += f32::from(number.cast_signed()) * scale);
             }
         })?;
         Ok((!sum.is_empty()).then_some(sum))
@@ -137,7 +133,7 @@ impl VectorFile {
         let mut out = HashMap::new();
         self.each(|key, scale, numbers| {
             if scale != 0.0 && wanted.contains(&key) {
-                out.insert(key, numbers.iter().map(|number| f32::from(*number) * scale).collect());
+                out.insert(key, numbers.iter().map(|number| f32::from(number.cast_signed()) * scale).collect());
             }
         })?;
         Ok(out)
@@ -230,10 +226,10 @@ impl VectorFile {
     }
 }
 
-fn push(bytes: &mut Vec<u8>, key: &Key, scale: f32, numbers: &[i8]) {
+fn push(bytes: &mut Vec<u8>, key: &Key, scale: f32, numbers: &[u8]) {
     bytes.extend_from_slice(key);
     bytes.extend_from_slice(&scale.to_le_bytes());
-    bytes.extend(numbers.iter().map(|number| number.cast_unsigned()));
+    bytes.extend_from_slice(numbers);
 }
 
 /// The length of the vectors of a file, at whose beginning it stands; `None` for a file that is none.

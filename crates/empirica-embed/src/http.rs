@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::{Request, Uri};
@@ -10,7 +11,7 @@ use crate::error::EmbedError;
 
 /// The most bytes of an answer: 64 vectors of 4,096 numbers of 20 digits, and as much again.
 const ANSWER: u64 = 16 << 20;
-/// The most characters of a server's own words.
+/// The most characters of a server's message.
 const WORDS: usize = 200;
 
 /// A server.
@@ -21,30 +22,23 @@ pub struct Server {
     agent: Agent,
 }
 
-/// An answer.
-pub struct Reply {
-    /// The status of HTTP.
-    pub status: u16,
-    /// The body.
-    pub body: Vec<u8>,
-    after: Option<Duration>,
-}
-
 impl Server {
     /// For a URL of http or https with a host. Credentials and a query in the URL are refused, as they would be told with it. A server
-    /// on this machine is asked without a proxy.
+    /// on this machine is reached without a proxy.
     pub fn new(url: &str, key: Option<(&'static str, String)>) -> Result<Self, EmbedError> {
         if url.contains(['?', '#']) {
-            return Err(EmbedError::Url("it has a query; keep a key in git's credential helper".to_owned()));
+            return Err(EmbedError::Url("the URL has a query; keep a key in git's credential helper".to_owned()));
         }
-        let parsed: Uri = url.parse().map_err(|_| EmbedError::Url(format!("{url} is not a URL")))?;
+        let parsed: Uri = url.parse().map_err(|_| EmbedError::Url(format!("'{url}' is not a URL")))?;
         let authority = parsed.authority().map(ToString::to_string).unwrap_or_default();
         match parsed.scheme_str() {
             Some("http" | "https") if authority.contains('@') => {
-                return Err(EmbedError::Url("it has credentials; keep them in git's credential helper".to_owned()));
+                return Err(EmbedError::Url(
+                    "the URL has credentials; keep them in git's credential helper".to_owned(),
+                ));
             }
             Some("http" | "https") if !authority.is_empty() => {}
-            _ => return Err(EmbedError::Url(format!("{url} begins with neither http:// nor https://"))),
+            _ => return Err(EmbedError::Url(format!("the URL '{url}' begins with neither http:// nor https://"))),
         }
         // a redirection would take the texts and the key elsewhere
         let mut config = Agent::config_builder().max_redirects(0).http_status_as_error(false);
@@ -55,14 +49,14 @@ impl Server {
         Ok(Server { url: url.trim_end_matches('/').to_owned(), key, agent })
     }
 
-    /// Sends a request and waits for the answer, at most until then.
-    pub fn send(
+    /// Sends a request and reads its answer, before `until`. An answer other than 200, or of another form, is an error.
+    pub fn json<T: DeserializeOwned>(
         &self,
         method: &'static str,
         path: &str,
         body: Option<&Value>,
         until: Instant,
-    ) -> Result<Reply, EmbedError> {
+    ) -> Result<T, EmbedError> {
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         if let Some((name, key)) = &self.key {
@@ -78,27 +72,21 @@ impl Server {
         let status = response.status().as_u16();
         let after = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
         let body = response.body_mut().with_config().limit(ANSWER).read_to_vec().map_err(unreachable)?;
-        Ok(Reply { status, body, after: after.map(Duration::from_secs) })
+        match status {
+            200 => serde_json::from_slice(&body).map_err(|error| EmbedError::Answer(error.to_string())),
+            408 | 429 | 502 | 503 | 504 => Err(EmbedError::Busy(status, after.map(Duration::from_secs))),
+            _ => Err(EmbedError::Refused(status, message(&body))),
+        }
     }
 }
 
-impl Reply {
-    /// The error of an answer that is none of success.
-    pub fn refused(&self) -> EmbedError {
-        match self.status {
-            408 | 429 | 502 | 503 | 504 => EmbedError::Busy(self.status, self.after),
-            status => EmbedError::Refused(status, self.words()),
-        }
-    }
-
-    /// What the body of an error says, on one line.
-    fn words(&self) -> String {
-        let json: Value = serde_json::from_slice(&self.body).unwrap_or_default();
-        let places = ["/error/message", "/status/error", "/error", "/message"];
-        let said = places.into_iter().find_map(|place| json.pointer(place)?.as_str());
-        let said = said.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-        said.chars().take(WORDS).collect()
-    }
+/// The message of an error, on one line.
+fn message(body: &[u8]) -> String {
+    let json: Value = serde_json::from_slice(body).unwrap_or_default();
+    let places = ["/error/message", "/status/error", "/error", "/message"];
+    let said = places.into_iter().find_map(|place| json.pointer(place)?.as_str());
+    let said = said.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    said.chars().take(WORDS).collect()
 }
 
 /// Whether a host is this machine.

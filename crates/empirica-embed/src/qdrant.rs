@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::error::EmbedError;
-use crate::http::{Reply, Server};
+use crate::http::Server;
 
 /// The collection; one for all repositories.
 const COLLECTION: &str = "/collections/empirica";
@@ -16,13 +16,13 @@ const FILTERED: [&str; 6] = ["repository", "model", "agent", "kind", "state", "i
 pub const BATCH: usize = 1000;
 /// The most points that are written at once: a request is limited to 32 MB, and a point of 4,096 numbers with its text has 60 KB.
 const WRITTEN: usize = 200;
-/// How long a request may take that is none of a search.
+/// How long a request may take, except for a search.
 const TIME: Duration = Duration::from_secs(60);
 
 /// A server.
 pub struct Qdrant(Server);
 
-/// A vector with what is known of it.
+/// A vector with its payload.
 #[derive(Debug, Clone)]
 pub struct Point {
     /// A UUID.
@@ -46,17 +46,7 @@ impl Qdrant {
         Server::new(url, key.map(|key| ("api-key", key))).map(Qdrant)
     }
 
-    fn send(
-        &self,
-        method: &'static str,
-        path: &str,
-        body: Option<&Value>,
-        until: Instant,
-    ) -> Result<Reply, EmbedError> {
-        self.0.send(method, &format!("{COLLECTION}{path}"), body, until)
-    }
-
-    /// What a request results in.
+    /// The result of a request below the collection.
     fn result(
         &self,
         method: &'static str,
@@ -64,23 +54,15 @@ impl Qdrant {
         body: Option<&Value>,
         until: Instant,
     ) -> Result<Value, EmbedError> {
-        let reply = self.send(method, path, body, until)?;
-        if reply.status != 200 {
-            return Err(reply.refused());
-        }
-        let mut answer: Value = serde_json::from_slice(&reply.body)
-            .map_err(|error| EmbedError::Answer(format!("it is not that of Qdrant: {error}")))?;
-        match answer.get_mut("result") {
-            Some(result) => Ok(result.take()),
-            None => Err(EmbedError::Answer("it has no result".to_owned())),
-        }
+        let answer: Value = self.0.json(method, &format!("{COLLECTION}{path}"), body, until)?;
+        answer.get("result").cloned().ok_or_else(|| EmbedError::Answer("it has no result".to_owned()))
     }
 
     fn change(&self, method: &'static str, path: &str, body: &Value) -> Result<(), EmbedError> {
         self.result(method, &format!("{path}?wait=true"), Some(body), Instant::now() + TIME).map(|_| ())
     }
 
-    /// Makes the collection for vectors of this length, and its indexes, unless they are there. Refuses one of another length.
+    /// Creates the collection for vectors of this length, and its indexes, if they are missing. Refuses one of another length.
     pub fn create(&self, length: usize) -> Result<(), EmbedError> {
         let until = Instant::now() + TIME;
         let found = match self.result("GET", "", None, until) {
@@ -88,7 +70,7 @@ impl Qdrant {
                 let quantized = json!({"scalar": {"type": "int8", "always_ram": true}});
                 let made = json!({"vectors": {"size": length, "distance": "Cosine"}, "quantization_config": quantized});
                 match self.result("PUT", "", Some(&made), until) {
-                    // or another process made it meanwhile
+                    // another process may create it meanwhile
                     Ok(_) | Err(EmbedError::Refused(409, _)) => self.result("GET", "", None, until)?,
                     Err(error) => return Err(error),
                 }
@@ -106,7 +88,7 @@ impl Qdrant {
         })
     }
 
-    /// The points that a filter admits, each with its state. None without a collection.
+    /// The points that a filter admits, each with its state. Empty without a collection.
     pub fn states(&self, filter: &Value) -> Result<HashMap<String, String>, EmbedError> {
         let mut out = HashMap::new();
         let mut offset = Value::Null;
@@ -124,7 +106,7 @@ impl Qdrant {
                 }
             }
             offset = page["next_page_offset"].clone();
-            // nor on, if a page brings nothing new
+            // a page without new points ends it, too
             if offset.is_null() || out.len() == before {
                 return Ok(out);
             }
@@ -148,7 +130,7 @@ impl Qdrant {
         ids.chunks(BATCH).try_for_each(change)
     }
 
-    /// Removes the points that a filter admits. None without a collection.
+    /// Removes the points that a filter admits. Does nothing without a collection.
     pub fn delete(&self, filter: &Value) -> Result<(), EmbedError> {
         match self.change("POST", "/points/delete", &json!({ "filter": filter })) {
             Err(EmbedError::Refused(404, _)) => Ok(()),

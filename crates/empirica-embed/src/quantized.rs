@@ -3,10 +3,10 @@
 /// A vector with a byte a number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantized {
-    /// What a step of the numbers is worth.
+    /// The value of a step of the numbers.
     pub scale: f32,
-    /// From -127 to 127.
-    pub numbers: Vec<i8>,
+    /// From -127 to 127, a signed byte each.
+    pub numbers: Vec<u8>,
 }
 
 impl Quantized {
@@ -17,14 +17,14 @@ impl Quantized {
         if length == 0.0 || most == 0.0 {
             return Quantized { scale: 0.0, numbers: vec![0; vector.len()] };
         }
-        let numbers = vector.iter().map(|number| (number / most * 127.0).round() as i8).collect();
+        let numbers = vector.iter().map(|number| ((number / most * 127.0).round() as i8).cast_unsigned()).collect();
         Quantized { scale: most / 127.0 / length, numbers }
     }
 }
 
 /// The product of the numbers of two vectors of one length.
-pub fn product(a: &[i8], b: &[i8]) -> i32 {
-    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
+pub fn product(a: &[u8], b: &[u8]) -> i32 {
+    a.iter().zip(b).map(|(a, b)| i32::from(a.cast_signed()) * i32::from(b.cast_signed())).sum()
 }
 
 /// The vectors that are nearest, with their cosine.

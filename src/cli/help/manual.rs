@@ -47,12 +47,12 @@ Whether a commit made in a session gets a digest of the claims since the last on
 is handoffs.
 .TP
 empirica.embed.model
-For search by meaning: the model of empirica.embed.url, or alone the folder of a static model in the format of model2vec.
-Default: none, and search finds words only.
+The model for search by meaning: its name at empirica.embed.url, or without that the folder of a static model in the
+format of model2vec. Default: none; search finds words only.
 .TP
 empirica.embed.url
-An endpoint with the embeddings API of OpenAI, to which texts are sent once \fBgit empirica embed\fR was run:
-http://localhost:11434/v1. Default: none.
+An endpoint with OpenAI's embeddings API, such as http://localhost:11434/v1. No text goes there before
+\fBgit empirica embed\fR. Default: none.
 .TP
 empirica.guard
 Whether an agent that reads or changes a file is told what was logged about it. Default: true.
@@ -77,8 +77,8 @@ The content of a commit's note for git log: short (one block for each session, a
 digests). Default: short.
 .TP
 empirica.qdrant.url
-A Qdrant server with the vectors and texts of all repositories of a team, for search \-\-repository: http://localhost:6333.
-Default: none.
+A team's Qdrant server for search \-\-repository, such as http://localhost:6333. No text goes there before
+\fBgit empirica embed\fR. Default: none.
 .TP
 empirica.redact
 Whether to replace secrets in texts before storing them. Default: true.

@@ -13,25 +13,25 @@ use crate::context::CommandContext;
 use crate::context::claims::inject;
 use crate::index::{Index, SearchQuery};
 use crate::use_cases::meaning::source::{
-    LOCK, PATIENCE, failed, file, id, is_begun, key, no_vectors, provider, sendable, source,
+    LOCK, PATIENCE, failed, file, id, is_announced, key, no_vectors, provider, sendable, source,
 };
-use empirica_embed::file::{Key, Neighbours, VectorFile};
+use empirica_embed::file::{Key, Neighbors, VectorFile};
 use empirica_notes::error::Result;
 use empirica_notes::git::process::in_background;
 use empirica_notes::model::{Id, Record};
 
 const WHAT: &str = "cannot search by meaning";
-/// What is near to a query: so many, and all that exceed the mean of all cosines by so many standard deviations. What is told to someone
-/// who did not ask for it stands out more.
+/// The neighbors of a query: the nearest ones, up to a number, and all whose cosine exceeds the mean by a number of standard deviations.
+/// Claims told unasked must stand out more.
 const NEAR: (usize, f32) = (3, 1.5);
 const RELATED: (usize, f32) = (0, 3.0);
 /// All, in order.
 const ALL: (usize, f32) = (usize::MAX, 0.0);
-/// How many more neighbours are read than wanted, for those that do not count.
+/// Factor by which more neighbors are read than wanted, as some are not in force.
 const SPARE: usize = 4;
 
-/// The records near to a text in meaning, the nearest first, of those that the filter of `query` admits and as many; those that stand
-/// out, or `all`. `None` if no model is configured. Waits at most 2 seconds for an endpoint. Computes missing vectors in the background.
+/// The records nearest to a text in meaning, nearest first, that match the filter of `query`, at most `query.most`: those that stand out,
+/// or `all`. `None` if no model is configured. Waits at most 2 seconds for an endpoint. Computes missing vectors in the background.
 pub fn near_text(
     context: &CommandContext<'_>,
     index: &Index<'_>,
@@ -52,8 +52,8 @@ pub fn near_text(
     near(index, &file, vector, query, &[], if all { ALL } else { NEAR }).map(Some)
 }
 
-/// The claims near in meaning to these records, the nearest first, at most `most`, without these and those that `skips`; by the vectors
-/// that are there, so that nothing leaves the machine. Empty without any. Unasked, only what `empirica.inject` admits.
+/// The claims nearest in meaning to these records, nearest first, at most `most`, except these and those that `skips`. Compares stored
+/// vectors only, so nothing leaves the machine; empty without vectors. `unasked` limits them to records that `empirica.inject` admits.
 pub fn related(
     context: &CommandContext<'_>,
     index: &Index<'_>,
@@ -65,7 +65,7 @@ pub fn related(
     let Some(source) = source(context).ok().flatten().filter(|_| !to.is_empty()) else { return Ok(Vec::new()) };
     let file = file(context, &source);
     let keys: HashSet<Key> = to.iter().map(key).collect();
-    // vectors are derived: what cannot be read is as absent
+    // vectors are derived: an unreadable file counts as absent
     let Some(vector) = file.mean(&keys).ok().flatten() else { return Ok(Vec::new()) };
     let query = SearchQuery { most: most * SPARE, ..SearchQuery::default() };
     let near = near(index, &file, &vector, &query, to, RELATED)?;
@@ -96,7 +96,7 @@ fn near(
     let found = file.nearest(vector, query.most.saturating_mul(SPARE), counts).map_err(|error| failed(WHAT, &error))?;
     let mut ids: Vec<Id> = standing_out(found, which).into_iter().filter_map(id).collect();
     if admitted.is_none() {
-        // none that is not in force, or no longer stored
+        // drop records that are not in force or no longer stored
         let held = keys(&SearchQuery { ids: ids.clone(), ..filter })?;
         ids.retain(|id| held.contains(&key(id)));
     }
@@ -104,8 +104,8 @@ fn near(
     Ok(ids)
 }
 
-/// The nearest ones: so many that are nearer than the average, and those that stand out.
-fn standing_out(found: Neighbours, (always, deviations): (usize, f32)) -> Vec<Key> {
+/// The nearest `always` ones if nearer than the mean, and those that stand out.
+fn standing_out(found: Neighbors, (always, deviations): (usize, f32)) -> Vec<Key> {
     let least = found.mean + deviations * found.deviation;
     let nearest = found.nearest.into_iter().enumerate();
     let counts =
@@ -113,11 +113,11 @@ fn standing_out(found: Neighbours, (always, deviations): (usize, f32)) -> Vec<Ke
     nearest.filter(|(at, (cosine, _))| counts(*at, *cosine)).map(|(_, (_, key))| key).collect()
 }
 
-/// Computes missing vectors in another process, and sends the team's server what it lacks, if someone asked for that once; errors wait
-/// for the next command.
+/// Starts `embed` in the background if vectors are missing or the team's server is behind, and the user was told where texts go. Errors
+/// are dropped: the next command tries again.
 pub fn update_in_background(context: &CommandContext<'_>) {
     let is_due = || -> Result<bool> {
-        let Some(source) = source(context)?.filter(|source| is_begun(context, source)) else { return Ok(false) };
+        let Some(source) = source(context)?.filter(|source| is_announced(context, source)) else { return Ok(false) };
         let index = context.index()?;
         Ok(file(context, &source).count() != index.searchable()? || team::is_due(context, &index, &source)?)
     };

@@ -8,7 +8,7 @@ use crate::context::CommandContext;
 use empirica_embed::error::EmbedError;
 use empirica_embed::file::{Key, VectorFile};
 use empirica_embed::{Provider, Source};
-use empirica_notes::error::{Error, Result, empirica};
+use empirica_notes::error::{Error, Result, empirica, text};
 use empirica_notes::git::remotes;
 use empirica_notes::model::Id;
 
@@ -43,9 +43,9 @@ pub fn file(context: &CommandContext<'_>, source: &Source) -> VectorFile {
     VectorFile::at(&context.store.paths().vectors().join(source.name()))
 }
 
-/// Whether vectors are computed unasked: texts stay on this machine, or someone ran `embed` and was told where they go, whatever the
-/// model there was then.
-pub fn is_begun(context: &CommandContext<'_>, source: &Source) -> bool {
+/// Whether vectors may be computed in the background: texts stay on this machine, or `embed` announced this endpoint before, with any
+/// model.
+pub fn is_announced(context: &CommandContext<'_>, source: &Source) -> bool {
     let place = source.place();
     let is_there = |entry: std::io::Result<std::fs::DirEntry>| {
         entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(&place))
@@ -63,7 +63,7 @@ pub fn provider(context: &CommandContext<'_>, source: &Source, until: Instant) -
     Provider::open(source, key).map_err(|error| failed("cannot search by meaning", &error))
 }
 
-/// Whether a source can be used, as far as can be told without asking an endpoint.
+/// Checks a source without contacting an endpoint.
 pub fn check(source: &Source) -> Result<()> {
     Provider::open(source, |_| None).map(|_| ()).map_err(|error| failed("cannot search by meaning", &error))
 }
@@ -72,7 +72,9 @@ pub fn check(source: &Source) -> Result<()> {
 pub fn failed(what: &str, error: &EmbedError) -> Error {
     let out = Error::refused(format!("{what}: {error}"));
     match error {
-        EmbedError::Length(..) => out.suggest("Compute the vectors anew.").command(empirica("embed").flag("--rebuild")),
+        EmbedError::Length(..) => {
+            out.suggest("Compute the vectors again.").command(empirica("embed").flag("--rebuild"))
+        }
         EmbedError::Refused(401 | 403, _) => {
             out.suggest("Give the key in EMPIRICA_EMBED_KEY, or keep it in git's credential helper.")
         }
@@ -83,12 +85,12 @@ pub fn failed(what: &str, error: &EmbedError) -> Error {
     }
 }
 
-/// The bytes of an ID; zeros for what is none.
+/// The bytes of an ID; zeros if it is not a UUID.
 pub fn key(id: &Id) -> Key {
     uuid::Uuid::try_parse(id.as_str()).map(uuid::Uuid::into_bytes).unwrap_or_default()
 }
 
-/// The ID of these bytes; `None` for what is none.
+/// The ID of these bytes; `None` if they are not one.
 pub fn id(key: Key) -> Option<Id> {
     Id::parse(&uuid::Uuid::from_bytes(key).to_string())
 }
@@ -103,18 +105,18 @@ pub fn not_configured() -> Error {
         .command(empirica("embed"))
 }
 
-/// Error of a search by meaning without vectors: why there are none.
+/// Error if there are no vectors, with the cause.
 pub fn no_vectors(context: &CommandContext<'_>, source: &Source) -> Error {
-    let out = Error::refused("cannot search by meaning: there are no vectors yet");
+    let what = "cannot search by meaning: there are no vectors yet; ";
     match check(source) {
         Err(error) => error,
-        Ok(()) if is_begun(context, source) => out.suggest("They are computed in the background; or compute them now."),
-        Ok(()) => out.suggest("Compute them; this says what is sent where."),
+        Ok(()) if is_announced(context, source) => Error::refused(text![what, "they are being computed"]),
+        Ok(()) => Error::refused(text![what, empirica("embed"), " tells which texts go where, and computes them"]),
     }
     .command(empirica("embed"))
 }
 
-/// A text as it may leave: its beginning, without secrets, also without those that were stored with `--allow-secret`.
+/// The first characters of a text with its secrets replaced, including those stored with `--allow-secret`.
 pub fn sendable(text: &str) -> String {
     let clean = empirica_secrets::redact_text(text).map_or(Cow::Borrowed(text), |(clean, _)| Cow::Owned(clean));
     clean.chars().take(TEXT).collect()

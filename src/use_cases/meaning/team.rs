@@ -25,7 +25,7 @@ const SEARCHING: &str = "cannot search in Qdrant";
 /// The state of a record that is in force, and of one that is not.
 const IN_FORCE: &str = "in_force";
 const REPLACED: &str = "replaced";
-/// The state of what is left of a redacted record, so that a clone that does not know of it yet does not send it again.
+/// The state of the point that replaces a redacted record, so that a clone without the redaction does not send it again.
 const REDACTED: &str = "redacted";
 
 /// A record of any repository, as the collection has it.
@@ -64,7 +64,7 @@ fn unusable(what: &str, error: &EmbedError) -> Error {
     }
 }
 
-/// What the user was told, and what was sent last: the URL of the server, and a mark of the records.
+/// The announced URL, and a mark of the records sent last.
 fn told(context: &CommandContext<'_>) -> (String, String) {
     let text = std::fs::read_to_string(context.store.paths().qdrant()).unwrap_or_default();
     let (url, mark) = text.split_once('\n').unwrap_or((&text, ""));
@@ -77,30 +77,31 @@ fn tell(context: &CommandContext<'_>, url: &str, mark: &str) -> Result<()> {
     written.map_err(|error| unusable(WRITING, &EmbedError::File(error)))
 }
 
-/// Whether the user was told that texts go to this server.
-pub fn is_begun(context: &CommandContext<'_>, url: &str) -> bool {
+/// Whether `embed` announced this server.
+pub fn is_announced(context: &CommandContext<'_>, url: &str) -> bool {
     told(context).0 == url
 }
 
-/// Remembers that the user was told.
-pub fn begin(context: &CommandContext<'_>, url: &str) -> Result<()> {
+/// Remembers that this server was announced.
+pub fn announce(context: &CommandContext<'_>, url: &str) -> Result<()> {
     tell(context, url, "")
 }
 
-/// Whether the URL can be used; asks nobody.
+/// Checks the URL without contacting the server.
 pub fn check(url: &str) -> Result<()> {
     Qdrant::new(url, None).map(|_| ()).map_err(|error| unusable(WRITING, &error))
 }
 
-/// Changes with the records, the model and the name of the repository.
+/// A text that changes with the records, the model and the repository's name.
 fn mark(context: &CommandContext<'_>, index: &Index<'_>, source: &Source) -> Result<String> {
     Ok(format!("{} {} {}", source.name(), index.count_all()?, remotes::shared_name(context.repo)))
 }
 
-/// Whether the server lacks something, as far as this clone knows; false before the user was told of it.
+/// Whether records changed since the last transfer; false before the announcement, and with `empirica.sync` off.
 pub fn is_due(context: &CommandContext<'_>, index: &Index<'_>, source: &Source) -> Result<bool> {
-    let is_told = url(context).is_some_and(|url| is_begun(context, &url));
-    Ok(is_told && told(context).1 != mark(context, index, source)?)
+    let is_sent = SyncPolicy::configured(context.repo)? != SyncPolicy::Nothing;
+    let is_sent = is_sent && url(context).is_some_and(|url| is_announced(context, &url));
+    Ok(is_sent && told(context).1 != mark(context, index, source)?)
 }
 
 /// The name of a model in the points.
@@ -111,14 +112,14 @@ fn model(source: &Source) -> String {
     }
 }
 
-/// Brings the points of this repository up to date: removes what was redacted, adds missing ones and those in `anew`, marks what is no
-/// longer in force. Returns how many points were sent. Sends what `empirica.sync` lets leave the repository.
+/// Updates the points of this repository: deletes redacted records, adds missing and `recomputed` ones, marks superseded ones. Sends only
+/// records that `empirica.sync` allows. Returns the number of points sent.
 pub fn send(
     context: &CommandContext<'_>,
     index: &Index<'_>,
     url: &str,
     source: &Source,
-    anew: &HashSet<Key>,
+    recomputed: &HashSet<Key>,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<usize> {
     let wrong = |error: EmbedError| unusable(WRITING, &error);
@@ -134,7 +135,7 @@ pub fn send(
     for gone in redacted.chunks(BATCH) {
         let ids = gone.iter().map(Id::as_str).collect();
         match server.delete(&filter([("id", ids)])) {
-            // without a collection or its index, it is not there
+            // without a collection or its index, there are no points
             Err(EmbedError::Refused(400, _)) | Ok(()) => {}
             Err(error) => return Err(wrong(error)),
         }
@@ -160,7 +161,7 @@ pub fn send(
     };
     let state = |id: &Id| there.get(&points.id(id)).map(String::as_str);
     let is_missing = |id: &&Id| {
-        keys.contains(&key(id)) && state(id).is_none_or(|state| anew.contains(&key(id)) && state != REDACTED)
+        keys.contains(&key(id)) && state(id).is_none_or(|state| recomputed.contains(&key(id)) && state != REDACTED)
     };
     let gone = redacted.iter().filter(|id| state(id) != Some(REDACTED));
     let gone: Vec<Point> = gone.map(|id| points.redacted(id, length)).collect();
@@ -175,7 +176,7 @@ pub fn send(
         let points: Vec<Point> = batch
             .iter()
             .filter_map(|id| {
-                // another clone may know already that it was replaced
+                // another clone may have sent the replacement
                 let is_in_force = in_force.contains(&key(id)) && state(id) != Some(REPLACED);
                 let payload = points.payload(&scan.get(id)?.record, if is_in_force { IN_FORCE } else { REPLACED });
                 Some(Point { id: points.id(id), vector: vectors.remove(&key(id))?, payload })
@@ -207,7 +208,7 @@ impl Points<'_> {
         uuid::Uuid::from_bytes(bytes).to_string()
     }
 
-    /// What is left of a redacted record: no text, and a vector that says nothing.
+    /// The point that replaces a redacted record: without text or ID, with a constant vector.
     fn redacted(&self, id: &Id, length: usize) -> Point {
         let mut vector = vec![0.0; length];
         vector.iter_mut().take(1).for_each(|number| *number = 1.0);
@@ -229,8 +230,8 @@ impl Points<'_> {
     }
 }
 
-/// The records of `repository`, or of all, that are nearest to the text of a query, the nearest first; of the kinds and agents of the
-/// query, and in force unless it asks for all.
+/// The records of `repository`, or of all repositories, nearest in meaning to a text, nearest first. Applies the kinds and agents of the
+/// query, and `all`; refuses its other filters.
 pub fn search(
     context: &CommandContext<'_>,
     text: &str,
@@ -250,9 +251,9 @@ pub fn search(
             .reason("the collection is searched by meaning")
             .suggest("Say in a few words what you look for."));
     }
-    if !is_begun(context, &url) || !super::source::is_begun(context, &source) {
+    if !is_announced(context, &url) || !super::source::is_announced(context, &source) {
         return Err(Error::refused(format!("{SEARCHING}: nothing was sent there yet"))
-            .suggest("Send the records of this repository; this says what is sent where.")
+            .suggest("Send the records of this repository; the command first tells which texts go where.")
             .command(empirica("embed")));
     }
     if !query.without.is_empty() || !query.sessions.is_empty() || !query.words.required.is_empty() {
@@ -288,7 +289,7 @@ pub fn search(
     Ok(hits.take(query.most).collect())
 }
 
-/// A point as a record; `None` for what is none.
+/// A point as a record; `None` if a field is missing or invalid.
 fn hit(score: f64, payload: &Value) -> Option<TeamHit> {
     let text = |key: &str| payload[key].as_str().map(str::to_owned);
     Some(TeamHit {

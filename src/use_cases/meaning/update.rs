@@ -1,4 +1,4 @@
-//! Computes the vectors of records that have none: in batches, each kept at once, so that it goes on where it was interrupted.
+//! Computes missing vectors in batches, each stored at once, so that an interrupted run resumes.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::context::CommandContext;
 use crate::index::{Index, searchable};
 use crate::use_cases::meaning::source::{
-    LOCK, check, failed, file, is_begun, key, no_vectors, not_configured, provider, sendable, source,
+    LOCK, check, failed, file, is_announced, key, no_vectors, not_configured, provider, sendable, source,
 };
 use crate::use_cases::meaning::team;
 use empirica_embed::error::EmbedError;
@@ -23,10 +23,10 @@ const BATCH_TIME: Duration = Duration::from_secs(60);
 const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// The bytes of a text that any model can read.
+/// The bytes of a text that every model accepts.
 const SHORT: usize = 500;
 
-/// What was computed.
+/// Result of computing vectors.
 #[derive(Debug)]
 pub struct EmbedOutcome {
     pub source: Source,
@@ -39,34 +39,34 @@ pub struct EmbedOutcome {
     pub sent: Option<usize>,
 }
 
-/// What is going to happen for the first time.
+/// A first transfer, announced before it happens.
 #[derive(Debug)]
-pub enum Beginning<'b> {
-    /// Records are read by a model, or go to an endpoint.
+pub enum Announcement<'b> {
+    /// Texts of so many records go to a model.
     Vectors(&'b Source, usize),
     /// Texts and vectors go to a Qdrant server, under this name of the repository.
     Team(&'b str, &'b str, usize),
 }
 
-/// What to compute.
+/// A request to compute vectors.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EmbedRequest {
-    /// All vectors anew.
+    /// Recompute all vectors.
     pub rebuild: bool,
-    /// Nobody asked: nothing is sent anywhere for the first time.
+    /// Run in the background: refuse a first transfer.
     pub unasked: bool,
 }
 
-/// Computes the missing vectors, with `rebuild` all of them anew, and removes those of records and models that are gone; then sends to
-/// the Qdrant server of the team, if there is one, what it lacks. `begins` is told before anything is sent for the first time.
+/// Computes the missing vectors, or all with `rebuild` and if their length changed; removes vectors of deleted records and of other
+/// models; then updates the Qdrant server of the team, if configured. Calls `announce` before a first transfer.
 pub fn run(
     context: &CommandContext<'_>,
     EmbedRequest { rebuild, unasked }: EmbedRequest,
-    begins: &mut dyn FnMut(Beginning<'_>),
+    announce: &mut dyn FnMut(Announcement<'_>),
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<EmbedOutcome> {
     let source = source(context)?.ok_or_else(not_configured)?;
-    if unasked && !is_begun(context, &source) {
+    if unasked && !is_announced(context, &source) {
         return Err(no_vectors(context, &source));
     }
     let patience = if unasked { Duration::ZERO } else { context.store.patience() };
@@ -74,8 +74,8 @@ pub fn run(
         return Err(Error::refused(format!("{WHAT}: another process is computing them")).suggest("Wait for it."));
     };
     let unwritable = |error: std::io::Error| failed(WHAT, &EmbedError::File(error));
-    let sharing = context.store.paths().sharing();
-    sharing.make_folder(&context.store.paths().vectors()).map_err(unwritable)?;
+    let paths = context.store.paths();
+    paths.sharing().make_folder(&paths.vectors()).map_err(unwritable)?;
     let file = file(context, &source);
     let index = context.index()?;
     let stored = index.searchable_ids()?;
@@ -83,43 +83,68 @@ pub fn run(
     let known = file.retain(&keys).map_err(unwritable)?;
     if known.is_empty() && !unasked {
         check(&source)?;
-        begins(Beginning::Vectors(&source, stored.len()));
+        announce(Announcement::Vectors(&source, stored.len()));
     }
     file.begin().map_err(unwritable)?;
-    // the old ones serve until all are there
-    let target = if rebuild { file.successor().map_err(unwritable)? } else { file.clone() };
-    let missing: Vec<Id> = stored.into_iter().filter(|id| rebuild || !known.contains(&key(id))).collect();
-    let mut embedded = 0;
-    if !missing.is_empty() {
-        let provider = provider(context, &source, Instant::now() + BATCH_TIME)?;
-        for batch in missing.chunks(provider.batch()) {
-            embedded += add(&index, &provider, &target, batch)?;
-            sharing.apply(target.path()).map_err(unwritable)?;
-            progress(embedded, missing.len());
+    let mut missing: Vec<Id> = stored.iter().filter(|id| !known.contains(&key(id))).cloned().collect();
+    let mut added = None;
+    if !rebuild {
+        added = fill(context, &index, &source, &file, &missing, progress)?;
+    }
+    let embedded = match added {
+        Some(added) => added,
+        // the old vectors serve until all new ones are there
+        None => {
+            missing = stored;
+            let new = file.successor().map_err(unwritable)?;
+            let added = fill(context, &index, &source, &new, &missing, progress)?;
+            let added = added.ok_or_else(|| failed(WHAT, &EmbedError::Answer("their length changes".to_owned())))?;
+            file.replace_by(&new).map_err(unwritable)?;
+            added
         }
-    }
-    if rebuild {
-        file.replace_by(&target).map_err(unwritable)?;
-    }
+    };
     file.remove_others().map_err(unwritable)?;
     let (known, dimension) = file.keys().map_err(unwritable)?;
     let mut sent = None;
-    if let Some(url) = team::url(context).filter(|url| !unasked || team::is_begun(context, url)) {
-        if !team::is_begun(context, &url) {
+    if let Some(url) = team::url(context).filter(|url| !unasked || team::is_announced(context, url)) {
+        if !team::is_announced(context, &url) {
             team::check(&url)?;
-            begins(Beginning::Team(&url, &remotes::shared_name(context.repo), known.len()));
-            team::begin(context, &url)?;
+            announce(Announcement::Team(&url, &remotes::shared_name(context.repo), known.len()));
+            team::announce(context, &url)?;
         }
-        let anew = missing.iter().map(key).collect();
-        sent = Some(team::send(context, &index, &url, &source, &anew, progress)?);
+        let recomputed = missing.iter().map(key).collect();
+        sent = Some(team::send(context, &index, &url, &source, &recomputed, progress)?);
     }
     Ok(EmbedOutcome { source, embedded, total: known.len(), dimension, sent })
 }
 
-/// Adds the vectors of a batch; of records without text, zeros.
-fn add(index: &Index<'_>, provider: &Provider, file: &VectorFile, batch: &[Id]) -> Result<usize> {
+/// Adds the vectors of records batch by batch; returns their number, or `None` if the file has vectors of another length.
+fn fill(
+    context: &CommandContext<'_>,
+    index: &Index<'_>,
+    source: &Source,
+    file: &VectorFile,
+    records: &[Id],
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Option<usize>> {
+    if records.is_empty() {
+        return Ok(Some(0));
+    }
+    let provider = provider(context, source, Instant::now() + BATCH_TIME)?;
+    let mut added = 0;
+    for batch in records.chunks(provider.batch()) {
+        let Some(more) = add(index, &provider, file, batch)? else { return Ok(None) };
+        context.store.paths().sharing().apply(file.path()).map_err(|error| failed(WHAT, &error.into()))?;
+        added += more;
+        progress(added, records.len());
+    }
+    Ok(Some(added))
+}
+
+/// Adds the vectors of a batch, zeros for records without text; `None` if the file has vectors of another length.
+fn add(index: &Index<'_>, provider: &Provider, file: &VectorFile, batch: &[Id]) -> Result<Option<usize>> {
     let scan = index.ids(batch)?;
-    // also those that are not in force
+    // including records that are not in force
     let records = batch.iter().filter_map(|id| Some(&scan.get(id)?.record));
     let texts: Vec<(Key, String)> = records
         .map(|record| {
@@ -129,7 +154,7 @@ fn add(index: &Index<'_>, provider: &Provider, file: &VectorFile, batch: &[Id]) 
         .collect();
     let inputs: Vec<&str> = texts.iter().map(|(_, text)| text.trim()).filter(|text| !text.is_empty()).collect();
     let vectors = embed(provider, &inputs)?;
-    // what a model refuses alone is near to nothing; a model that refuses all is wrong
+    // a text that the model refuses gets zeros; a model that refuses every text is misconfigured
     let length = vectors.iter().find_map(|vector| vector.as_ref().ok().map(Vec::len));
     let length = match (length, vectors.iter().find_map(|vector| vector.as_ref().err())) {
         (None, Some(refused)) if file.count() == 0 => return Err(failed(WHAT, refused)),
@@ -145,12 +170,14 @@ fn add(index: &Index<'_>, provider: &Provider, file: &VectorFile, batch: &[Id]) 
         })
         .filter(|(_, vector)| !vector.is_empty())
         .collect();
-    file.append(&rows).map_err(|error| failed(WHAT, &error))?;
-    Ok(rows.len())
+    match file.append(&rows) {
+        Ok(()) => Ok(Some(rows.len())),
+        Err(EmbedError::Length(..)) => Ok(None),
+        Err(error) => Err(failed(WHAT, &error)),
+    }
 }
 
-/// The vectors of texts, each or why it has none. A busy endpoint is asked again; one that refuses these texts, for a few at a time, and
-/// for their beginnings.
+/// The vectors of texts, or the error of each. Retries a busy endpoint; splits a refused batch, and shortens a refused text.
 fn embed(provider: &Provider, texts: &[&str]) -> Result<Vec<std::result::Result<Vec<f32>, EmbedError>>> {
     let mut tried = 1;
     loop {

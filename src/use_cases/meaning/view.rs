@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::render::answer::Answer;
 use crate::render::{format, safe};
-use crate::use_cases::meaning::update::{Beginning, EmbedOutcome};
+use crate::use_cases::meaning::update::{Announcement, EmbedOutcome};
 use empirica_embed::Source;
 
 /// The vectors of the records.
@@ -38,22 +38,22 @@ pub fn answer(outcome: &EmbedOutcome) -> Answer {
     Answer::new(view).text(text)
 }
 
-/// What leaves the machine, said before it does for the first time.
-pub fn begins(beginning: &Beginning<'_>) -> String {
+/// The announcement of a first transfer.
+pub fn announce(announcement: &Announcement<'_>) -> String {
     let without = "without the secrets that are found in them";
-    match beginning {
-        Beginning::Vectors(Source::Endpoint { url, model }, records) => format!(
+    match announcement {
+        Announcement::Vectors(Source::Endpoint { url, model }, records) => format!(
             "Sending the texts of {}, and from now on of new ones and of queries, to {} (model {}), {without}.",
             format::count(*records, "record"),
             safe::line(url),
             safe::line(model)
         ),
-        Beginning::Vectors(Source::Model(folder), records) => format!(
+        Announcement::Vectors(Source::Model(folder), records) => format!(
             "Reading {} with the model in {}; nothing leaves this machine.",
             format::count(*records, "record"),
             safe::line(&folder.display().to_string())
         ),
-        Beginning::Team(url, repository, records) => format!(
+        Announcement::Team(url, repository, records) => format!(
             "Sending the texts and vectors of {}, and from now on of new ones, to Qdrant at {} as those of {}, {without}.",
             format::count(*records, "record"),
             safe::line(url),

@@ -171,7 +171,7 @@ pub fn run(context: &CommandContext<'_>, request: &SearchRequest) -> Result<Sear
     Ok(SearchOutcome { query, plan: request.plan, found, total_found, warnings })
 }
 
-/// What answers a query.
+/// The ranked records of a query.
 struct Ranked {
     words: WordSet,
     found: SearchMatch,
@@ -181,7 +181,7 @@ struct Ranked {
     by_meaning: bool,
 }
 
-/// The records that answer the query best by words and by meaning, in one order. Words alone decide where meaning fails, with one warning.
+/// Ranks records by words and by meaning. If the model fails, ranks by words alone, with one warning.
 fn ranked(
     context: &CommandContext<'_>,
     index: &Index<'_>,
@@ -215,7 +215,7 @@ fn ranked(
     let whole: BTreeSet<Id> = matches.filter(|(_, found)| found.all).map(|((id, _), _)| id.clone()).collect();
     let weights: Vec<f64> = by_words.words_found.iter().map(weight).collect();
     let mut found = fused(by_words.found, &weights, &near, usize::MAX);
-    // what has all the words is what was asked for
+    // records with all the words come first
     for (id, score) in &mut found.hits {
         *score = score.map(|score| if whole.contains(id) { 1.0 + score } else { score });
     }
@@ -228,7 +228,7 @@ fn ranked(
     Ok(Ranked { words: by_words.words, found, widened, by_meaning: !near.is_empty() })
 }
 
-/// Error of a search by meaning that has no text, or no model.
+/// Error of a search by meaning without text or model.
 fn nothing_to_compare(context: &CommandContext<'_>, text: &str) -> Error {
     if !text.is_empty() && meaning::source::source(context).is_ok_and(|source| source.is_none()) {
         return meaning::source::not_configured();
@@ -237,7 +237,7 @@ fn nothing_to_compare(context: &CommandContext<'_>, text: &str) -> Error {
     Error::refused(format!("cannot search by meaning: {why}")).suggest("Say in a few words what you look for.")
 }
 
-/// The records near in meaning; `None` without vectors, and with a warning if they cannot be found.
+/// [`meaning::near_text`]; a failing model becomes a warning.
 fn near_or_warned(
     context: &CommandContext<'_>,
     index: &Index<'_>,
@@ -254,7 +254,7 @@ fn near_or_warned(
     })
 }
 
-/// How much a match by words counts beside one by meaning: a half for each word of the query, up to 2; docs/performance.md has the
+/// The weight of a match by words beside one by meaning: a half for each word of the query, up to 2; docs/performance.md has the
 /// measurements.
 fn weight(found: &FoundWords) -> f64 {
     (found.count as f64 / 2.0).min(2.0)
@@ -339,11 +339,11 @@ fn page(index: &Index<'_>, query: &SearchQuery, plan: bool) -> Result<SearchMatc
     Ok(found)
 }
 
-/// What answers words.
+/// The ranked records of a query by words.
 struct Best {
     words: WordSet,
     found: SearchMatch,
-    /// What each of the matches has of the query.
+    /// The words of the query in each match.
     words_found: Vec<FoundWords>,
     /// Whether none of the first matches has all words.
     widened: bool,
@@ -435,7 +435,6 @@ pub(crate) fn semantic(
         let (words, found) = by_rare_words(&index, &topic, &[], most)?;
         let near = near_or_warned(context, &index, &topic, &SearchQuery { most, ..Default::default() }, warnings)?;
         let mut found = match near {
-            // the words are those of a whole topic: what has a few of them counts as much
             Some(near) => {
                 let weights = vec![1.0; found.hits.len()];
                 fused(found, &weights, &near, most)
@@ -446,7 +445,6 @@ pub(crate) fn semantic(
         found.hits.truncate(RELATED);
         (topic, words, found)
     } else {
-        // of all agents: what others found is what a session asks for
         let resolved = resolve(context, query::parse(query)?, &request, &Filter::default())?;
         let Ranked { words, found, .. } = ranked(context, &index, resolved, &request, warnings)?;
         (query.trim().to_owned(), words, found)

@@ -242,10 +242,10 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
     };
     let answer = match outcome.found {
         SearchResults::Hits { by_meaning: true, widened: true, .. } => {
-            answer.say("Nothing has all these words; this is what has one of them, or is near in meaning.")
+            answer.say("No record has all these words; these have some of them, or are near in meaning.")
         }
         SearchResults::Hits { widened: true, .. } => {
-            answer.say("Nothing has all these words; this is what has one of them, in any form.")
+            answer.say("No record has all these words; these have some of them, in any form.")
         }
         _ => answer,
     };

@@ -8,8 +8,17 @@ use serde_json::{Value, json};
 
 use crate::commands::meaning::kept::wait_until;
 use crate::commands::meaning::{configure, embedded, endpoint, history, inputs, set_up, texts, vector};
-use crate::support::harness::{Repo, Sandbox};
-use crate::support::http::{Asked, Reply, Server};
+use crate::support::harness::{Repo, RunOutput, Sandbox};
+use crate::support::http::{Reply, Request, Server};
+
+/// A repository with vectors, and its endpoint, whose answer `reply` replaces while it has one.
+fn switched<'p>(place: &'p Sandbox, reply: &'static Mutex<Option<Reply>>) -> (Repo<'p>, Server) {
+    let repo = place.repo("r");
+    history(&repo);
+    let server = endpoint(|_| reply.lock().expect("no panic").clone());
+    set_up(&repo, &server);
+    (repo, server)
+}
 
 /// A search by words that meaning cannot help: what it finds, and the one warning.
 #[track_caller]
@@ -131,7 +140,7 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
     let place = Sandbox::new();
     let repo = place.repo("r");
     history(&repo);
-    let is_refused = |asked: &Asked| inputs(asked).iter().any(|text| text.contains("Rounded"));
+    let is_refused = |asked: &Request| inputs(asked).iter().any(|text| text.contains("Rounded"));
     let server = endpoint(move |asked| {
         is_refused(asked).then(|| Reply::json(400, &json!({"error": {"message": "content filtered"}})))
     });
@@ -151,11 +160,8 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
 #[test]
 fn a_failed_rebuild_leaves_the_vectors() {
     let place = Sandbox::new();
-    let repo = place.repo("r");
-    history(&repo);
     static REPLY: Mutex<Option<Reply>> = Mutex::new(None);
-    let server = endpoint(|_| REPLY.lock().expect("no panic").clone());
-    set_up(&repo, &server);
+    let (repo, _server) = switched(&place, &REPLY);
     *REPLY.lock().expect("no panic") = Some(Reply::json(401, &json!({})));
     repo.fails(1, ["embed", "--rebuild"]);
     *REPLY.lock().expect("no panic") = None;
@@ -166,11 +172,8 @@ fn a_failed_rebuild_leaves_the_vectors() {
 #[test]
 fn a_failing_endpoint_leaves_the_words_with_one_warning() {
     let place = Sandbox::new();
-    let repo = place.repo("r");
-    history(&repo);
     static REPLY: Mutex<Option<Reply>> = Mutex::new(None);
-    let server = endpoint(|_| REPLY.lock().expect("no panic").clone());
-    set_up(&repo, &server);
+    let (repo, server) = switched(&place, &REPLY);
     let error = |status: u16, words: &str| {
         Reply::json(status, &json!({"error": {"message": words, "type": "x", "code": null}}))
     };
@@ -188,7 +191,7 @@ fn a_failing_endpoint_leaves_the_words_with_one_warning() {
         (Reply::json(200, &json!({"data": []})), "other vectors than were asked for"),
         (Reply::json(200, &embedding(&[])), "other vectors than were asked for"),
         (Reply::json(200, &json!({"data": [{"index": 7, "embedding": [1.0]}]})), "other vectors than were asked for"),
-        (Reply::json(200, &embedding(&[1.0, 2.0, 3.0])), "vectors of 3 numbers, and those that are kept have 8"),
+        (Reply::json(200, &embedding(&[1.0, 2.0, 3.0])), "the vectors of the model have 3 numbers, the stored ones 8"),
         (away, "307"),
         (Reply { status: 200, body: " ".repeat(17 << 20), ..Reply::default() }, "more than 16 MB"),
         (Reply { delay: Duration::from_secs(600), ..Reply::json(200, &embedding(&[1.0])) }, "it took too long"),
@@ -297,4 +300,47 @@ fn vectors_in_any_order_are_those_of_their_texts() {
     });
     set_up(&repo, &server);
     assert_eq!(texts(&repo, &["--semantic", "database choice", "--limit", "1"]), ["Which DB is used?"]);
+}
+
+#[test]
+fn vectors_of_another_length_replace_all_when_one_is_missing() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    static LONGER: AtomicUsize = AtomicUsize::new(0);
+    let server = Server::new(|asked| {
+        let more = vec![0.1; LONGER.load(Ordering::SeqCst)];
+        let data: Vec<Value> = inputs(asked)
+            .iter()
+            .map(|text| {
+                let vector = [vector(text), more.clone()].concat();
+                json!({ "embedding": vector })
+            })
+            .collect();
+        Reply::json(200, &json!({ "data": data }))
+    });
+    set_up(&repo, &server);
+    LONGER.store(3, Ordering::SeqCst);
+    assert_eq!(repo.json(["embed"])["dimension"], 8, "nothing is missing");
+    repo.json(["finding", "Chart one"]);
+    let changed = repo.json(["embed"]);
+    assert_eq!((&changed["embedded"], &changed["total"], &changed["dimension"]), (&json!(8), &json!(8), &json!(11)));
+    assert_eq!(texts(&repo, &["database choice"])[0], "Which DB is used?");
+}
+
+#[test]
+fn a_terminal_shows_progress() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    repo.start("ada", "t");
+    for n in 0..130 {
+        repo.json(["finding", &format!("Chart {n}")]);
+    }
+    let delay = Duration::from_millis(200);
+    let server = endpoint(move |asked| Some(Reply { delay, ..Reply::json(200, &embedded(&inputs(asked))) }));
+    configure(&repo, &server);
+    let mut command = place.command("script", &repo.path);
+    command.args(["-qec", "git empirica embed", "/dev/null"]).env("TERM", "xterm");
+    let shown = RunOutput::new(command.output().expect("started")).ok();
+    assert!(shown.out.contains("computing vectors [") && shown.out.contains("128/130"), "{:?}", shown.out);
 }

@@ -9,7 +9,7 @@ pub mod team;
 use serde_json::{Value, json};
 
 use crate::support::harness::Repo;
-use crate::support::http::{Asked, Reply, Server};
+use crate::support::http::{Reply, Request, Server};
 
 /// Words of one meaning, a number of the vectors each. A model of the tests knows these and no others.
 const MEANINGS: [&[&str]; 8] = [
@@ -31,7 +31,7 @@ pub fn vector(text: &str) -> Vec<f32> {
 }
 
 /// The texts of a request for vectors.
-pub fn inputs(asked: &Asked) -> Vec<String> {
+pub fn inputs(asked: &Request) -> Vec<String> {
     asked.body["input"].as_array().expect("a list").iter().map(|text| text.as_str().expect("text").to_owned()).collect()
 }
 
@@ -46,7 +46,7 @@ pub fn embedded(texts: &[String]) -> Value {
 }
 
 /// An endpoint whose answers are those of the model, unless `first` has one.
-pub fn endpoint(first: impl Fn(&Asked) -> Option<Reply> + Send + Sync + 'static) -> Server {
+pub fn endpoint(first: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) -> Server {
     Server::new(move |asked| match first(asked) {
         Some(reply) => reply,
         None if asked.path == "/v1/embeddings" && asked.method == "POST" => Reply::json(200, &embedded(&inputs(asked))),

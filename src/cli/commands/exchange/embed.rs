@@ -7,19 +7,17 @@ use crate::use_cases::meaning::view;
 
 /// Compute the vectors of records, for search by meaning
 ///
-/// With empirica.embed.url and empirica.embed.model, the texts go to an endpoint that has the embeddings API of OpenAI, such as Ollama,
-/// llama.cpp, vLLM or a hosted one; its key is in EMPIRICA_EMBED_KEY or git's credential helper. With empirica.embed.model alone, the
-/// folder of a static model in the format of model2vec, they stay on this machine. From then on search finds records by meaning,
-/// too, and computes the vectors of new ones in the background. The vectors are kept in the git directory, never in the notes.
+/// The model is that of an endpoint with OpenAI's embeddings API (empirica.embed.url and empirica.embed.model), whose key is in
+/// EMPIRICA_EMBED_KEY or git's credential helper, or a static model in a folder (empirica.embed.model alone). Tells which texts leave
+/// the machine before it sends any. Later searches compute missing vectors in the background. The git directory holds them.
 ///
-/// With empirica.qdrant.url, texts and vectors also go to a collection of that Qdrant server, in which a team searches all its
-/// repositories: search --repository.
+/// With empirica.qdrant.url, also sends texts and vectors to that Qdrant server, for search --repository.
 #[derive(Debug, Args)]
 pub struct Embed {
-    /// Compute all of them anew
+    /// Recompute all vectors
     #[arg(long)]
     pub rebuild: bool,
-    /// Send nothing anywhere for the first time
+    /// Refuse to send to a server for the first time
     #[arg(long, hide = true)]
     pub unasked: bool,
 }
@@ -32,7 +30,7 @@ impl Embed {
         let outcome = update::run(
             &opened,
             EmbedRequest { rebuild: self.rebuild, unasked: self.unasked },
-            &mut |beginning| written = context.output.say(&view::begins(&beginning)),
+            &mut |announcement| written = context.output.say(&view::announce(&announcement)),
             &mut |done, total| progress.set(done, total),
         );
         written.and(outcome).map(|outcome| view::answer(&outcome))
