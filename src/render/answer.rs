@@ -12,7 +12,7 @@ use empirica_notes::model::{Envelope, SessionId};
 use empirica_notes::store::Storage;
 use empirica_secrets::{Replaced, redact_text};
 
-/// Exit code if a check failed: severe drift, or an error of `handoff --validate`.
+/// Exit code if a check failed: severe drift, or an error or a violation that `handoff --validate` finds.
 const GATE: u8 = 3;
 
 /// The keys that any document of a success has, or can have.

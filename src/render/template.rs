@@ -11,10 +11,11 @@ use serde::Serialize;
 use crate::render::{format, safe};
 use empirica_notes::error::{Error, Result, move_aside};
 
-const BUILT_IN: [(&str, &str); 13] = [
+const BUILT_IN: [(&str, &str); 14] = [
     ("handoff.md", include_str!("../../templates/handoff.md")),
     ("context.md", include_str!("../../templates/context.md")),
     ("note.md", include_str!("../../templates/note.md")),
+    ("pull-request.md", include_str!("../../templates/pull-request.md")),
     ("redacted.md", include_str!("../../templates/redacted.md")),
     ("resume.md", include_str!("../../templates/resume.md")),
     ("bootstrap.md", include_str!("../../templates/bootstrap.md")),

@@ -6,5 +6,6 @@ pub mod handoff;
 pub mod history;
 pub mod meaning;
 pub mod output;
+pub mod review;
 pub mod routes;
 pub mod session;

@@ -230,8 +230,9 @@ fn body() -> impl Strategy<Value = Body> {
         (text(), unit(), maybe(), maybe(), at(), led()).prop_map(|(text, impact, memory, until, anchors, led_from)| {
             Body::Finding(Finding { text, impact, memory, until, anchors, led_from })
         }),
-        (text(), maybe(), at(), led())
-            .prop_map(|(text, until, anchors, led_from)| { Body::Unknown(Unknown { text, until, anchors, led_from }) }),
+        (text(), any::<bool>(), maybe(), at(), led()).prop_map(|(text, blocking, until, anchors, led_from)| {
+            Body::Unknown(Unknown { text, blocking, until, anchors, led_from })
+        }),
         (text(), text(), maybe(), at(), led()).prop_map(|(approach, why, until, anchors, led_from)| {
             Body::DeadEnd(DeadEnd { id: None, approach, why, until, anchors, led_from })
         }),

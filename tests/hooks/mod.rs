@@ -4,4 +4,5 @@ pub mod followed;
 pub mod git_hooks;
 pub mod init_hooks;
 pub mod rewrites;
+pub mod trailers;
 pub mod unborn;

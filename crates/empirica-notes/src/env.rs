@@ -45,6 +45,13 @@ impl Env {
         folders.map(|folder| folder.join(name)).find(|file| is_executable(file))
     }
 
+    /// A copy with one variable set.
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let mut out = self.clone();
+        out.variables.insert(name.to_owned(), value.to_owned());
+        out
+    }
+
     /// A copy with one variable unset.
     pub fn without(&self, name: &str) -> Self {
         let mut out = self.clone();

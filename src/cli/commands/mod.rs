@@ -207,6 +207,7 @@ commands! {
         Handoff(handoff::Handoff) => {
             ["handoff"], "": handoff::view::WrittenView + StoredView;
             ["handoff"], "with `--example`": handoff::managed::view::ExampleView;
+            ["handoff"], "with `--pr`": report::review::view::ReviewView;
             ["handoff sign"], "": handoff::sign::SignOutcome + StoredView;
             ["handoff list"], "": handoff::view::ListView;
         }

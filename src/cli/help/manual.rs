@@ -28,7 +28,7 @@ Not found, refused, or not possible in the present state.
 Wrong arguments or values.
 .TP
 3
-A check failed: severe drift, or \fBhandoff \-\-validate\fR found an error.
+A check failed: severe drift, or \fBhandoff \-\-validate\fR found an error or a violation.
 .TP
 128
 No repository, or the notes and logs cannot be read or written.
@@ -87,6 +87,10 @@ empirica.remote
 A remote that sync, and a push, send records to; can be set several times. Default: the remote the current branch
 tracks, else origin, else the only one.
 .TP
+empirica.require
+What handoff \-\-pr \-\-validate requires of a range of commits, separated by commas: checks (none failed in its last run),
+questions (no blocking one is open), claims (none is about code that the range changed). Default: nothing.
+.TP
 empirica.startBudget
 How many tokens about the project to add to an agent's context when a session starts or resumes; 0: none. Default: 500.
 .TP
@@ -104,6 +108,10 @@ remote: 300ms, 10s, 2m; a number alone is seconds. Default: 10s.
 empirica.templateDir
 A folder whose templates replace the built-in ones on the terminal and in instructions. The notes always hold the
 built-in rendering.
+.TP
+empirica.trailers
+Whether a commit made in a session names it in its message: Empirica\-Session: ID. Run \fBgit empirica init\fR after a change.
+Default: false.
 .PP
 color.ui, core.pager, GIT_PAGER, core.editor and GIT_EDITOR have the same meaning as in git.
 .SH ENVIRONMENT

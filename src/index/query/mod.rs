@@ -443,6 +443,27 @@ impl Index<'_> {
         self.read(self.found(on, [target.as_bytes()])?)
     }
 
+    /// All annotated objects.
+    pub fn targets(&self) -> Result<BTreeSet<Oid>> {
+        let found =
+            self.select("SELECT DISTINCT target FROM note", [], |row| Ok(Oid::try_from(row.get_ref(0)?.as_blob()?)))?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// The sessions that have records on one of these objects.
+    pub fn sessions_on(&self, targets: &BTreeSet<Oid>) -> Result<BTreeSet<SessionId>> {
+        let on = "SELECT n FROM note WHERE target IN (SELECT unhex(value) FROM json_each(?1))";
+        let find = format!(
+            "SELECT id FROM session WHERE s IN (SELECT s FROM record WHERE note IN ({on}) \
+             UNION SELECT o.s FROM attached a CROSS JOIN record o ON o.r = a.r WHERE a.n IN ({on}))"
+        );
+        let hex: Vec<String> = targets.iter().map(Oid::to_string).collect();
+        let found = self.select(&find, [serde_json::json!(hex).to_string()], |row| {
+            Ok(SessionId::parse(&schema::text(row.get_ref(0)?.as_blob()?)))
+        })?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
     /// A warning for each ID stored in two different versions, oldest first.
     pub fn double_warnings(&self) -> Result<Vec<String>> {
         let sql = "SELECT id FROM record WHERE doubled = 1 ORDER BY id";

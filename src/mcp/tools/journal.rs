@@ -84,6 +84,8 @@ impl Call for LogFinding {
 pub struct LogUnknown {
     session_id: Option<Alias>,
     unknown: String,
+    #[serde(default)]
+    blocking: bool,
     until: Option<String>,
     /// PATH[:LINE[-LINE]] it is about
     #[serde(default)]
@@ -101,7 +103,7 @@ impl Call for LogUnknown {
         log(
             call,
             self.session_id,
-            Body::Unknown(Unknown { text: self.unknown, ..Default::default() }),
+            Body::Unknown(Unknown { text: self.unknown, blocking: self.blocking, ..Default::default() }),
             Scope { until: self.until, at: self.at },
         )
     }

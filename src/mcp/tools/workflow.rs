@@ -18,7 +18,7 @@ use crate::use_cases::claim::add;
 use empirica_notes::error::Result;
 use empirica_notes::model::Phase;
 
-/// List what to assess before the work: vectors and their meaning, the task, open points.
+/// List what to assess before the work: vectors, the task, open points.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutePreflight {
@@ -200,7 +200,7 @@ impl Call for SubmitPostflight {
     }
 }
 
-/// Show the state of a session: last vectors, open points, whether it is safe to act.
+/// Show a session: last vectors, open points, whether it is safe to act.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct State {

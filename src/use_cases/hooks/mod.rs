@@ -1,10 +1,11 @@
-//! Git hooks: commit, merge, rewrite and push. They never fail and never block.
+//! Git hooks: message, commit, merge, rewrite and push. They never fail and never block.
 
 pub mod agent;
 mod commit;
 pub mod digest;
 pub mod errors;
 mod rewrite;
+pub mod trailer;
 
 use crate::context::{CommandContext, Selection};
 use crate::use_cases::hooks::errors::in_one_line;
@@ -17,6 +18,7 @@ use empirica_notes::store::Render;
 empirica_notes::named_enum! {
     /// The git hooks that `init` installs, by git's name.
     pub enum GitHook {
+        CommitMsg = "commit-msg",
         PostCommit = "post-commit",
         PostApplypatch = "post-applypatch",
         PostMerge = "post-merge",
@@ -71,6 +73,7 @@ pub fn run(env: &Env, render: &dyn Render, call: &HookCall) -> HookOutcome {
     };
     context.store.limit_waiting_for_hook();
     let result = match call.name {
+        GitHook::CommitMsg => trailer::run(&context, call.arguments.first().map(String::as_str)),
         GitHook::PostCommit => commit::run(&context),
         GitHook::PostApplypatch | GitHook::PostMerge => arrived(&context),
         GitHook::PostRewrite => rewrite::run(&context, &call.input),

@@ -20,6 +20,7 @@ use crate::use_cases::report::attention;
 use crate::use_cases::report::attention::{Attention, LISTED, placed};
 use crate::use_cases::report::knowledge;
 use crate::use_cases::report::knowledge::Fact;
+use crate::use_cases::report::review;
 use crate::use_cases::search::filter::date;
 use crate::use_cases::task;
 use crate::use_cases::task::list::Task;
@@ -64,13 +65,15 @@ pub const FACTS: usize = 100;
 /// Seconds without a record after which an active session is quiet.
 const QUIET: i64 = 7 * 86_400;
 
-/// Selects sessions by their start; the context selects the agent.
+/// Selects sessions by their start and commits; the context selects the agent.
 #[derive(Debug, Clone, Default)]
 pub struct ReportRequest {
     /// The earliest start: a date as git takes it.
     pub since: Option<String>,
     /// The latest start.
     pub until: Option<String>,
+    /// A range of commits that they recorded something for, as `handoff --pr` takes it.
+    pub range: Option<String>,
 }
 
 #[derive(Debug)]
@@ -150,8 +153,8 @@ pub struct ReportOutcome {
 
 /// Gathers the content of the page; without a session, it is empty.
 pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<ReportOutcome> {
-    let filter = SessionFilter::new(context, request)?;
     let mut warnings = context.store.reconcile();
+    let filter = SessionFilter::new(context, request)?;
     let index = context.index()?;
     warnings.extend(index.double_warnings()?);
     for kind in ["finding", "activity", "evidence", "assessment"] {
@@ -241,11 +244,12 @@ pub fn run(context: &CommandContext<'_>, request: &ReportRequest) -> Result<Repo
     })
 }
 
-/// Selects sessions by agent and start.
+/// Selects sessions by agent, start and commits.
 struct SessionFilter {
     ai: Option<String>,
     since: Option<i64>,
     until: Option<i64>,
+    sessions: Option<BTreeSet<SessionId>>,
 }
 
 impl SessionFilter {
@@ -257,11 +261,12 @@ impl SessionFilter {
             ai: context.selection.ai.clone(),
             since: edge("--since", &request.since, DayBoundary::Start)?,
             until: edge("--until", &request.until, DayBoundary::End)?,
+            sessions: request.range.as_deref().map(|range| review::sessions(context, range)).transpose()?,
         })
     }
 
     fn is_all(&self) -> bool {
-        self.ai.is_none() && self.since.is_none() && self.until.is_none()
+        self.ai.is_none() && self.since.is_none() && self.until.is_none() && self.sessions.is_none()
     }
 
     /// Whether a session is selected; one with an unknown start is outside every span.
@@ -270,6 +275,7 @@ impl SessionFilter {
         self.ai.as_ref().is_none_or(|ai| session.ai == *ai)
             && self.since.is_none_or(|since| began.is_some_and(|began| began >= since))
             && self.until.is_none_or(|until| began.is_some_and(|began| began <= until))
+            && self.sessions.as_ref().is_none_or(|sessions| sessions.contains(&session.id))
     }
 }
 

@@ -5,4 +5,5 @@ pub mod file;
 pub mod gather;
 pub mod knowledge;
 pub mod page;
+pub mod review;
 pub mod view;

@@ -25,6 +25,8 @@ pub struct ReportView<'a> {
     since: Option<&'a str>,
     /// `--until`.
     until: Option<&'a str>,
+    /// The range of commits.
+    range: Option<&'a str>,
     #[serde(flatten)]
     totals: &'a ReportTotals,
     /// What the page does not show.
@@ -43,6 +45,7 @@ pub fn answer(outcome: &ReportOutcome, page: Page, file: Option<&Path>) -> Answe
         ai_id: outcome.ai.as_deref(),
         since: outcome.request.since.as_deref(),
         until: outcome.request.until.as_deref(),
+        range: outcome.request.range.as_deref(),
         totals,
         left_out: &page.left_out,
     };

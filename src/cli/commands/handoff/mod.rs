@@ -6,6 +6,7 @@ use crate::cli::input::Input;
 use crate::fold::handoff_report;
 use crate::use_cases::handoff::pack::Detail;
 use crate::use_cases::handoff::{managed, view, write};
+use crate::use_cases::report::review::{self, ReviewRequest};
 
 mod list;
 mod sign;
@@ -32,7 +33,7 @@ pub struct HandoffArguments {
     #[arg(long, value_name = "TEXT")]
     pub next: Vec<String>,
     /// A created or changed file that git does not show; can be given several times
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub artifact: Vec<String>,
     /// Sign it with your git signing key (user.signingKey, gpg.format). If git cannot sign, it is stored unsigned
     #[arg(long, hide_short_help = true)]
@@ -112,6 +113,16 @@ pub struct Handoff {
     /// Show it and store nothing
     #[arg(long, conflicts_with = "sign")]
     pub dry_run: bool,
+    /// Print what agents recorded for a range of commits, as Markdown for a pull request
+    ///
+    /// Stores nothing. Without a range: the commits of HEAD that the branch it is to be merged into lacks. With --validate, the exit code is 3
+    /// if the range breaks a rule of empirica.require.
+    #[arg(long, value_name = "BASE..HEAD", num_args = 0..=1, conflicts_with_all = [
+        "kind", "set", "from", "edit", "dry_run", "task_id", "to", "task", "finding", "unknown", "accomplished", "context", "next",
+        "artifact", "ai", "session", "allow_secret", "regenerate", "transcript", "detail", "budget", "incremental",
+        "sign", "example",
+    ])]
+    pub pr: Option<Option<String>>,
     #[command(flatten)]
     pub author: Author,
 }
@@ -129,6 +140,10 @@ impl Handoff {
             Some(HandoffCommand::List(list)) => return list.run(context),
             Some(HandoffCommand::Sign(sign)) => return sign.run(context),
             None => {}
+        }
+        if let Some(range) = self.pr {
+            let request = ReviewRequest { range, validate: self.validate };
+            return review::view::answer(&review::run(&context.open(Selection::default())?, &request)?);
         }
         if let (true, Some(kind)) = (self.example, self.kind) {
             return managed::view::example(kind);

@@ -78,6 +78,9 @@ pub enum EntryCommand {
         /// The question; - reads standard input, @FILE a file
         #[arg(value_name = "TEXT", required = true)]
         text: Vec<String>,
+        /// The work must not be merged before it is answered
+        #[arg(long)]
+        blocking: bool,
         #[command(flatten)]
         claim: ClaimArguments,
     },
@@ -181,8 +184,9 @@ impl EntryCommand {
                 let text = input.words(text)?;
                 claimed(Body::Finding(journal::Finding { text, impact, memory, ..Default::default() }), claim)
             }
-            EntryCommand::Unknown { text, claim } => {
-                claimed(Body::Unknown(journal::Unknown { text: input.words(text)?, ..Default::default() }), claim)
+            EntryCommand::Unknown { text, blocking, claim } => {
+                let text = input.words(text)?;
+                claimed(Body::Unknown(journal::Unknown { text, blocking, ..Default::default() }), claim)
             }
             EntryCommand::Resolve { id, text, again, author } => {
                 let text = input.words(text)?;

@@ -13,6 +13,9 @@ use crate::use_cases::report::{file, gather, view};
 /// vector over time, forecasts and outcomes. It shows the newest entries, and names the command that shows the others.
 #[derive(Debug, Args)]
 pub struct Report {
+    /// Only sessions that recorded something for this range of commits, BASE..HEAD
+    #[arg(value_name = "RANGE")]
+    pub range: Option<String>,
     /// The file to write or replace; - for standard output
     #[arg(long, value_name = "FILE", required = true)]
     pub html: PathBuf,
@@ -36,7 +39,8 @@ impl Report {
                 .command(empirica("report").option("--html", "report.html").flag("--json")));
         }
         let opened = context.open(Selection { ai: self.ai, ..Default::default() })?;
-        let outcome = gather::run(&opened, &gather::ReportRequest { since: self.since, until: self.until })?;
+        let outcome =
+            gather::run(&opened, &gather::ReportRequest { since: self.since, until: self.until, range: self.range })?;
         let page = view::page(&outcome)?;
         if to_output {
             return Ok(view::answer(&outcome, page, None));

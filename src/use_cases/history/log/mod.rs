@@ -4,7 +4,7 @@ mod batches;
 pub mod reader;
 pub mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use crate::context::CommandContext;
@@ -55,7 +55,7 @@ pub fn run<T: Send>(
     for namespace in request.wanted.namespaces() {
         lookups.push((namespace, Lookup::open(&context.store, namespace)?));
     }
-    let mut reader = CommitReader { context, history, lookups };
+    let mut reader = CommitReader { context, history, lookups, named: HashSet::new() };
     let most = request.limit.unwrap_or(usize::MAX);
     let renderer = Renderer { filter: &request.wanted, marks: &marks, render };
     if !is_reversed {

@@ -1,13 +1,13 @@
 //! Commits with their records, read in git's order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-use crate::context::CommandContext;
+use crate::context::{CommandContext, records};
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
 use empirica_notes::git::history::commit::{Commit, Listed};
 use empirica_notes::model::handoff::superseded::superseded;
-use empirica_notes::model::{Body, Id, Namespace, Record};
+use empirica_notes::model::{Body, Id, Namespace, Record, SessionId};
 use empirica_notes::store::{Lookup, Note, Placements};
 
 #[derive(Debug, Clone, Default)]
@@ -64,6 +64,8 @@ pub(crate) struct CommitReader<'c> {
     pub(crate) context: &'c CommandContext<'c>,
     pub(crate) history: Box<dyn Iterator<Item = Result<Listed>> + 'c>,
     pub(crate) lookups: Vec<(Namespace, Lookup<'c>)>,
+    /// The sessions that messages named so far.
+    pub(crate) named: HashSet<SessionId>,
 }
 
 impl CommitReader<'_> {
@@ -78,7 +80,29 @@ impl CommitReader<'_> {
                 Note::Several => return Ok(Some(Some(NotedCommit::Settled(self.settled(&commit)?)))),
             }
         }
-        Ok(Some((!notes.is_empty()).then_some(NotedCommit::Stored(commit, notes))))
+        if notes.is_empty() {
+            return Ok(Some(self.named(&commit)?.map(NotedCommit::Settled)));
+        }
+        Ok(Some(Some(NotedCommit::Stored(commit, notes))))
+    }
+
+    /// A commit without notes, with the records of the sessions that its message names, each at the first such commit; `None` without
+    /// any.
+    fn named(&mut self, commit: &Listed) -> Result<Option<AnnotatedCommit>> {
+        let mut sessions = commit.sessions();
+        sessions.retain(|id| self.named.insert(id.clone()));
+        if sessions.is_empty() {
+            return Ok(None);
+        }
+        let mut found = AnnotatedCommit::new(commit.read()?);
+        for record in records::of_sessions_named(self.context, &sessions)? {
+            let namespace =
+                record.body.namespace().filter(|of| self.lookups.iter().any(|(namespace, _)| namespace == of));
+            if let Some(namespace) = namespace {
+                found.namespace(namespace).push(record);
+            }
+        }
+        Ok((!found.is_empty()).then_some(found))
     }
 
     fn settled(&mut self, commit: &Listed) -> Result<AnnotatedCommit> {

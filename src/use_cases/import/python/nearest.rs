@@ -28,7 +28,7 @@ impl Nearest {
         let missing: BTreeMap<Oid, LostCommit> = missing.map(|id| (id, LostCommit::default())).collect();
         let mut replaced = BTreeMap::new();
         if !history.is_empty() {
-            for (id, fate) in find(context.repo, &missing)?.fates {
+            for (id, fate) in find(context.repo, &missing, None)?.fates {
                 if let CommitFate::Replaced(_, to) = fate
                     && let [only] = to.as_slice()
                 {

@@ -150,7 +150,8 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 fn selection(outcome: &ReportOutcome) -> String {
-    let parts = [("of", &outcome.ai), ("since", &outcome.request.since), ("until", &outcome.request.until)];
+    let request = &outcome.request;
+    let parts = [("of", &outcome.ai), ("since", &request.since), ("until", &request.until), ("for", &request.range)];
     let parts = parts.iter().filter_map(|(word, value)| Some(format!("{word} {}", safe::line(value.as_deref()?))));
     parts.collect::<Vec<_>>().join(", ")
 }

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::claims::anchors::{Anchors, Place, Spot, earlier_names, parsed};
 use crate::context::claims::{Standing, inject, standings};
-use crate::context::{CommandContext, handoffs};
+use crate::context::{CommandContext, handoffs, records};
 use crate::index::HandoffQuery;
 use crate::use_cases::meaning;
 use empirica_notes::error::{Error, Result, empirica};
-use empirica_notes::git::history::blame;
+use empirica_notes::git::history::{blame, trailer};
 use empirica_notes::git::objects::content::{PathContent, tree_path};
-use empirica_notes::model::{Body, Id, Record};
+use empirica_notes::model::{Body, Id, Record, SessionId};
 
 /// Most records that are read of the commits.
 const DECIDED: usize = 200;
@@ -97,7 +97,10 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
     let naming = index.mentioning([spot.path.as_str()], NAMING)?;
     naming.records().for_each(|record| found.add(record, Relation::Names));
     let decided = index.decided_on(&commits, DECIDED)?;
-    for record in decided.records() {
+    let messages = commits.iter().filter_map(|commit| context.repo.message(*commit));
+    let named: BTreeSet<SessionId> = messages.flat_map(|message| trailer::sessions(&message)).collect();
+    let left = records::of_sessions_named(context, &named.into_iter().collect::<Vec<_>>())?;
+    for record in decided.records().chain(&left) {
         let (decisions, dead_ends) = match &record.body {
             Body::Decision(_) | Body::DeadEnd(_) => {
                 found.add(record, Relation::Commit);

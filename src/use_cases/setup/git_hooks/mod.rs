@@ -181,9 +181,16 @@ fn create_folder(plan: &mut HookPlan) {
     }
 }
 
-/// Our scripts in the repository's hooks folder, each calling the hook that was there.
+/// Our scripts in the repository's hooks folder, each calling the hook that was there; those no longer needed go.
 fn in_default(repo: &Repository, plan: &mut HookPlan) {
     create_folder(plan);
+    let is_needed = |name: &String| scripts::hook_names(repo).any(|needed| needed == name);
+    let gone: Vec<String> = plan.hooks.files.keys().filter(|name| !is_needed(name)).cloned().collect();
+    for name in gone {
+        remove(&plan.hooks, &name, &mut plan.steps, &mut plan.warnings);
+        plan.hooks.files.remove(&name);
+        plan.hooks.renamed.retain(|renamed| *renamed != name);
+    }
     for name in scripts::hook_names(repo) {
         let (before, script) = (plan.hooks.folder.join(format!("{name}{BEFORE}")), scripts::script(name));
         let is_taken = std::fs::symlink_metadata(&before).is_ok();
@@ -262,7 +269,6 @@ pub fn revert(
     steps: &mut Vec<SetupStep>,
     warnings: &mut Vec<SetupWarning>,
 ) -> Result<()> {
-    let kept = |path: &Path, why: &str| SetupWarning::new(format!("{} {why}; it is kept", path.display()));
     if hooks.placement == HookPlacement::Folder {
         let file = hooks.file();
         let ours = hooks.folder.to_string_lossy().into_owned();
@@ -274,28 +280,32 @@ pub fn revert(
             steps.push(SetupStep::SetValues { file, key: "core.hooksPath".to_owned(), former, values });
         }
     }
-    for (name, written) in &hooks.files {
-        let path = hooks.folder.join(name);
-        let before = hooks.folder.join(format!("{name}{BEFORE}"));
-        let renamed = hooks.placement == HookPlacement::Default && hooks.renamed.contains(name);
-        let back = renamed && std::fs::symlink_metadata(&before).is_ok();
-        match found(&path, scripts::script(name), Some(written)) {
-            HookFile::Current | HookFile::Stale | HookFile::Absent if back => {
-                steps.push(SetupStep::Restore { from: before, to: path });
-            }
-            HookFile::Current | HookFile::Stale => steps.push(SetupStep::Remove(path)),
-            HookFile::Absent => {}
-            HookFile::Edited => warnings.push(kept(&path, "was edited by hand")),
-            // interrupted while renaming: this is the former hook
-            HookFile::Foreign if renamed && std::fs::read(&path).ok() == std::fs::read(&before).ok() => {
-                steps.push(SetupStep::Restore { from: before, to: path });
-            }
-            HookFile::Foreign if back => warnings.push(kept(&before, "was replaced by another hook")),
-            HookFile::Foreign => warnings.push(kept(&path, "is no longer ours")),
-        }
-    }
+    hooks.files.keys().for_each(|name| remove(hooks, name, steps, warnings));
     if hooks.made {
         steps.push(SetupStep::RemoveFolder(hooks.folder.clone()));
     }
     Ok(())
+}
+
+/// Adds the steps that remove one of our scripts, and restore the hook that it replaced.
+fn remove(hooks: &InstalledHooks, name: &str, steps: &mut Vec<SetupStep>, warnings: &mut Vec<SetupWarning>) {
+    let kept = |path: &Path, why: &str| SetupWarning::new(format!("{} {why}; it is kept", path.display()));
+    let path = hooks.folder.join(name);
+    let before = hooks.folder.join(format!("{name}{BEFORE}"));
+    let renamed = hooks.placement == HookPlacement::Default && hooks.renamed.iter().any(|renamed| renamed == name);
+    let back = renamed && std::fs::symlink_metadata(&before).is_ok();
+    match found(&path, scripts::script(name), hooks.files.get(name)) {
+        HookFile::Current | HookFile::Stale | HookFile::Absent if back => {
+            steps.push(SetupStep::Restore { from: before, to: path });
+        }
+        HookFile::Current | HookFile::Stale => steps.push(SetupStep::Remove(path)),
+        HookFile::Absent => {}
+        HookFile::Edited => warnings.push(kept(&path, "was edited by hand")),
+        // interrupted while renaming: this is the former hook
+        HookFile::Foreign if renamed && std::fs::read(&path).ok() == std::fs::read(&before).ok() => {
+            steps.push(SetupStep::Restore { from: before, to: path });
+        }
+        HookFile::Foreign if back => warnings.push(kept(&before, "was replaced by another hook")),
+        HookFile::Foreign => warnings.push(kept(&path, "is no longer ours")),
+    }
 }

@@ -7,7 +7,8 @@ use empirica_notes::env::is_executable;
 use empirica_notes::error::quote;
 use empirica_notes::git::Repository;
 
-const SCRIPTS: [(&str, &str); 5] = [
+const SCRIPTS: [(&str, &str); 6] = [
+    ("commit-msg", include_str!("../../../../hooks/commit-msg")),
     ("post-commit", include_str!("../../../../hooks/post-commit")),
     ("post-applypatch", include_str!("../../../../hooks/post-applypatch")),
     ("post-merge", include_str!("../../../../hooks/post-merge")),
@@ -20,10 +21,9 @@ const CHAIN: &str = include_str!("../../../../hooks/chain");
 const MARK: &str = "# git-empirica ";
 
 /// Hooks that may be added to another folder later, and are cheap to pass on until then.
-const USUAL: [&str; 8] = [
+const USUAL: [&str; 7] = [
     "pre-commit",
     "prepare-commit-msg",
-    "commit-msg",
     "pre-merge-commit",
     "pre-rebase",
     "post-checkout",
@@ -38,11 +38,16 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SCRIPTS.iter().map(|(name, _)| *name)
 }
 
-/// The hooks that can run in a repository: in a bare one, only pushes can run them.
+/// The hooks that a repository needs: in a bare one, only pushes can run them; `commit-msg` is for trailers only.
 pub fn hook_names(repo: &Repository) -> impl Iterator<Item = &'static str> {
     let linked = || std::fs::read_dir(repo.common_dir().join("worktrees")).is_ok_and(|mut all| all.next().is_some());
     let commits = repo.work_tree().is_some() || linked();
-    names().filter(move |name| commits || *name == "pre-push")
+    let trailers = repo.config_bool("empirica.trailers") == Some(true);
+    names().filter(move |name| match *name {
+        "pre-push" => true,
+        "commit-msg" => commits && trailers,
+        _ => commits,
+    })
 }
 
 /// The script of a hook; empty for hooks we do not have.
@@ -66,6 +71,8 @@ pub fn command(name: &str) -> String {
         "pre-push" => format!(
             "{guard}; push() {{ git-empirica hook pre-push \"$@\"; s=$?; case $s in 2|126|127) s=0;; esac; exit $s; }}; push"
         ),
+        // only theirs may refuse a message
+        "commit-msg" => format!("{guard}; message() {{ git-empirica hook commit-msg \"$@\"; exit 0; }}; message"),
         name => format!("{guard}; exec git-empirica hook {name}"),
     }
 }

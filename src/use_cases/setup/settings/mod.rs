@@ -112,7 +112,16 @@ fn hooks(repo: &Repository, plan: &mut SettingsPlan, placement: HookPlacement) -
         }
         return Ok(());
     }
-    for name in scripts::hook_names(repo) {
+    let wanted: Vec<&str> = scripts::hook_names(repo).collect();
+    let is_unwanted = |added: &&AddedConfig| {
+        let name = added.key.strip_prefix("hook.empirica-").and_then(|key| key.rsplit_once('.'));
+        name.is_some_and(|(name, _)| !wanted.contains(&name))
+    };
+    // in reverse order, as below
+    for AddedConfig { key, value } in plan.added.clone().iter().rev().filter(is_unwanted) {
+        plan.unset(key, value);
+    }
+    for name in wanted.iter().copied() {
         let key = format!("hook.empirica-{name}.command");
         let command = scripts::command(name);
         let now = config::own(repo, &ConfigFile::Local, &key)?;

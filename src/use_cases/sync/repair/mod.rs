@@ -97,7 +97,7 @@ pub(crate) fn find_repairs(context: &CommandContext<'_>, request: &RepairRequest
         lost.remove(&choice.from);
     }
     let sought = lost.iter().map(|(id, entries)| (*id, lost_commit(context, &handoffs, *id, entries))).collect();
-    let found = find(context.repo, &sought)?;
+    let found = find(context.repo, &sought, None)?;
     outcome.stored.warnings.extend(found.warnings);
     let superseded = superseded(handoffs.records());
     let mut shallow = 0;
@@ -175,7 +175,8 @@ fn lost_commit(context: &CommandContext<'_>, handoffs: &Scan, commit: Oid, entri
         let written_there = handoffs.records().filter(|record| record.envelope.commit.as_ref() == Some(&hex));
         trees.extend(written_there.filter_map(|record| parse_oid(record.envelope.tree.as_deref()?)));
     }
-    LostCommit { also, trees }
+    let sessions = entries.iter().filter_map(|entry| entry.record.envelope.session.clone()).collect();
+    LostCommit { also, trees, sessions }
 }
 
 /// The repairs that the user chose; done if everything is attached already.

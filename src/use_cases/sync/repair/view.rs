@@ -25,6 +25,7 @@ fn rule_words(rule: Option<Rule>) -> (&'static str, &'static str) {
         Some(Rule::TreeAuthorDate) => ("tree_author_date", "the same tree, author and date"),
         Some(Rule::Tree) => ("tree", "the same tree; the old commit is not here to compare more"),
         Some(Rule::Amend) => ("amend", "amended, by the reflog"),
+        Some(Rule::Trailer) => ("trailer", "its message names the session"),
     }
 }
 

@@ -1,7 +1,6 @@
 //! The commits that made a file what it is.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::git::process::{BackgroundGit, local};
@@ -17,15 +16,16 @@ pub struct PendingCommits(Option<BackgroundGit>);
 /// Starts `git blame` of these lines of a file, from 1, in the work tree or in HEAD, or without lines `git log` of the file. HEAD
 /// exists. Fetches nothing.
 pub fn start(repo: &Repository, path: &str, lines: Option<(u32, u32)>, in_head: bool) -> PendingCommits {
-    let mut command = local(&repo.work_tree().unwrap_or_else(|| PathBuf::from(repo.cwd())));
+    let mut command = local(&repo.root());
     command.arg("--literal-pathspecs");
     match lines {
         Some((first, last)) => {
             command.args(["blame", "--incremental", "-L", &format!("{first},{last}")]);
-            command.args(in_head.then_some("HEAD"));
+            command.args(in_head.then(|| repo.head_revision()));
         }
         None => {
-            command.args(["log", "--follow", "--format=%H", "--no-show-signature", "-n", &COMMITS.to_string(), "HEAD"]);
+            command.args(["log", "--follow", "--format=%H", "--no-show-signature", "-n", &COMMITS.to_string()]);
+            command.arg(repo.head_revision());
         }
     }
     PendingCommits(Some(BackgroundGit::start(command.args(["--", path]))))

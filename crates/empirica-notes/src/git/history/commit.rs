@@ -4,7 +4,9 @@ use gix::bstr::ByteSlice;
 
 use crate::error::Result;
 use crate::git::Oid;
+use crate::git::history::trailer;
 use crate::git::objects::unreadable;
+use crate::model::SessionId;
 
 /// A commit as a log shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +45,16 @@ pub(crate) enum CommitInfo {
 }
 
 impl Listed {
+    /// The sessions that its message names.
+    pub fn sessions(&self) -> Vec<SessionId> {
+        match &self.info {
+            CommitInfo::Parsed(commit) => trailer::sessions(&commit.message),
+            // nearly no commit has one
+            CommitInfo::Raw { content, .. } if content.find(trailer::WORD).is_none() => Vec::new(),
+            CommitInfo::Raw { content, .. } => trailer::sessions(&content.to_str_lossy()),
+        }
+    }
+
     /// Parses the commit. Needs no repository, so another thread can do it.
     pub fn read(&self) -> Result<Commit> {
         match &self.info {

@@ -5,9 +5,11 @@ pub mod commit;
 pub mod commit_comparison;
 pub mod dates;
 pub mod head_move;
+pub mod messages;
 pub mod range;
 pub mod reach;
 pub mod renames;
+pub mod trailer;
 pub mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -260,7 +262,14 @@ pub fn at_time(repo: &Repository, time: &str) -> Result<Option<Oid>> {
         return Ok(None);
     }
     let mut command = git(repo.cwd());
-    command.args(["rev-list", "--max-count=1", "--first-parent", &format!("--before={time}"), "HEAD", "--"]);
+    command.args([
+        "rev-list",
+        "--max-count=1",
+        "--first-parent",
+        &format!("--before={time}"),
+        &repo.head_revision(),
+        "--",
+    ]);
     Ok(parse_oid(&text(&mut command)?))
 }
 
@@ -282,7 +291,14 @@ impl FirstParents {
             return Ok(out);
         }
         let mut command = git(repo.cwd());
-        command.args(["rev-list", "--first-parent", "--timestamp", &format!("--since=@{since}"), "HEAD", "--"]);
+        command.args([
+            "rev-list",
+            "--first-parent",
+            "--timestamp",
+            &format!("--since=@{since}"),
+            &repo.head_revision(),
+            "--",
+        ]);
         let mut earliest = i64::MAX;
         for line in text(&mut command)?.lines() {
             let Some((time, id)) = line.split_once(' ') else { continue };

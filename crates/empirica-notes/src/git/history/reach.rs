@@ -3,9 +3,9 @@
 use std::collections::{BinaryHeap, HashSet};
 
 use crate::error::Result;
-use crate::git::Oid;
-use crate::git::process::{BackgroundGit, git, output};
+use crate::git::process::{BackgroundGit, StreamingGit, git, output};
 use crate::git::repository::Repository;
+use crate::git::{Oid, parse_oid};
 
 /// The clock skew allowed between a commit and its descendants, in seconds.
 const SKEW: i64 = 5 * 24 * 3600;
@@ -36,8 +36,8 @@ impl Reach {
             self.add(repo, head);
         }
         self.walk(repo, commit, time - SKEW, usize::MAX);
-        let reached =
-            self.reached.contains(&commit) || (!self.pending.is_empty() && is_ancestor_by_git(repo, commit, "HEAD"));
+        let reached = self.reached.contains(&commit)
+            || (!self.pending.is_empty() && is_ancestor_by_git(repo, commit, &repo.head_revision()));
         if !reached {
             self.unreachable.insert(commit);
         }
@@ -86,6 +86,25 @@ fn is_ancestor_by_git(repo: &Repository, ancestor: Oid, of: &str) -> bool {
     let mut command = git(repo.cwd());
     command.args(["merge-base", "--is-ancestor", &ancestor.to_string(), of]);
     output(&mut command).is_ok()
+}
+
+/// Those of these commits that exist and are not HEAD or reachable from it.
+pub fn outside(repo: &Repository, commits: impl IntoIterator<Item = Oid>) -> Result<HashSet<Oid>> {
+    let mut sought: HashSet<Oid> = commits.into_iter().filter(|id| repo.is_commit(*id)).collect();
+    if sought.is_empty() {
+        return Ok(sought);
+    }
+    let mut command = git(repo.cwd());
+    command.args(["rev-list", "--stdin"]);
+    let mut input: String = sought.iter().map(|id| format!("{id}\n")).collect();
+    input.push_str(&format!("^{}\n", repo.head_revision()));
+    let mut running = StreamingGit::feed(&mut command, input.into_bytes())?;
+    let mut found = HashSet::new();
+    for line in running.lines() {
+        found.extend(parse_oid(&line?).filter(|id| sought.remove(id)));
+    }
+    running.finish()?;
+    Ok(found)
 }
 
 /// Walks all commits reachable from a tip; fails with git's message if one is damaged or missing.

@@ -1,7 +1,6 @@
 //! Where files were renamed to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -87,7 +86,8 @@ fn committed(
         return Ok(Some(BTreeMap::new()));
     }
     let mut log = at_root(repo);
-    log.args(["log", "--format=%H", "--diff-filter=D", "--no-renames", "--no-show-signature", "HEAD"]);
+    log.args(["log", "--format=%H", "--diff-filter=D", "--no-renames", "--no-show-signature"])
+        .arg(repo.head_revision());
     let Some(since) = common(repo, missing, deadline)? else { return Ok(None) };
     log.args(since.map(|commit| format!("^{commit}"))).arg("--").args(paths);
     let Some(deletions) = run(&mut log, Vec::new(), deadline)? else { return Ok(None) };
@@ -113,14 +113,14 @@ fn common(
         return Ok(Some(commits.first().copied()));
     }
     let mut command = at_root(repo);
-    command.args(["merge-base", "--octopus", "HEAD"]).args(commits.iter().map(Oid::to_string));
+    command.args(["merge-base", "--octopus", &repo.head_revision()]).args(commits.iter().map(Oid::to_string));
     let out = run_until(&mut command, Vec::new(), Some(deadline), false)?;
     // without a common one it fails
     Ok(out.map(|out| parse_oid(String::from_utf8_lossy(&out.stdout).trim())))
 }
 
 fn at_root(repo: &Repository) -> Command {
-    let mut command = local(&repo.work_tree().unwrap_or_else(|| PathBuf::from(repo.cwd())));
+    let mut command = local(&repo.root());
     command.args(["--literal-pathspecs", "-c", "diff.relative=false"]);
     command
 }

@@ -51,6 +51,8 @@ pub struct Repository {
     /// The time at which git is terminated in a ref update.
     deadline: Cell<Option<Instant>>,
     cwd: PathBuf,
+    /// The commit that stands for HEAD, without a work tree; `None` for the repository as it is.
+    viewed: Option<Oid>,
 }
 
 impl Repository {
@@ -87,7 +89,19 @@ impl Repository {
             unreadable: RefCell::default(),
             deadline: Cell::default(),
             cwd,
+            viewed: None,
         })
+    }
+
+    /// The same as a bare repository whose HEAD is detached at this commit: HEAD, reachability and files are those of the commit,
+    /// whatever is checked out.
+    pub fn at(self, commit: Oid) -> Self {
+        Repository { viewed: Some(commit), ..self }
+    }
+
+    /// Whether it is seen [at](Self::at) a commit.
+    pub fn is_view(&self) -> bool {
+        self.viewed.is_some()
     }
 
     /// The working folder at start.
@@ -115,9 +129,14 @@ impl Repository {
         joined.canonicalize().unwrap_or(joined)
     }
 
-    /// The root of the work tree; `None` in a bare repository.
+    /// The root of the work tree; `None` in a bare repository, and in one seen [at](Self::at) a commit.
     pub fn work_tree(&self) -> Option<PathBuf> {
-        self.inner.workdir().map(|path| self.absolute(path))
+        self.inner.workdir().filter(|_| !self.is_view()).map(|path| self.absolute(path))
+    }
+
+    /// The folder from which git takes paths as they are in trees.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.inner.workdir().map_or_else(|| self.cwd.clone(), |path| self.absolute(path))
     }
 
     /// The roots of all work trees by name, absolute, the main one first; also of linked ones that were removed without
@@ -154,7 +173,15 @@ impl Repository {
 
     /// HEAD in this worktree.
     pub fn head(&self) -> Result<HeadState> {
-        self.refs.head()
+        match self.viewed {
+            Some(commit) => Ok(HeadState { branch: None, commit: Some(commit), tree: Some(self.tree_of(commit)?) }),
+            None => self.refs.head(),
+        }
+    }
+
+    /// HEAD as git's commands take it.
+    pub(crate) fn head_revision(&self) -> String {
+        self.viewed.map_or_else(|| "HEAD".to_owned(), |commit| commit.to_string())
     }
 
     /// The id of the empty tree, annotated by records made on an unborn HEAD.
@@ -309,6 +336,12 @@ impl Repository {
         let commit = self.inner.find_commit(commit).ok()?;
         let message = commit.message().ok()?;
         Some(message.summary().to_str_lossy().into_owned())
+    }
+
+    /// The message of a commit; `None` if it is missing.
+    pub fn message(&self, commit: Oid) -> Option<String> {
+        let commit = self.inner.find_commit(commit).ok()?;
+        Some(commit.message_raw().ok()?.to_str_lossy().into_owned())
     }
 
     /// The first parent of a commit; `None` for a root, and if the commit is missing.

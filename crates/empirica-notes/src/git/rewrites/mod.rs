@@ -1,7 +1,8 @@
 //! Finds the rewritten form of commits that are no longer in HEAD's history.
 //!
 //! Rules, of which the first with a result decides: filter-repo's commit map, the patch-id of a whole range, the
-//! patch-id of the commit, tree with author and date, an amend in the reflog. Excludes ancestors of the lost commit.
+//! patch-id of the commit, tree with author and date, an amend in the reflog, a message that names the session. Excludes ancestors of
+//! the lost commit.
 
 pub mod other_history;
 pub mod patches;
@@ -11,11 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Result;
 use crate::git::Oid;
+use crate::git::history::messages;
 use crate::git::history::reach::is_ancestor;
 use crate::git::repository::Repository;
 use crate::git::rewrites::other_history::{OtherHistory, Range};
 use crate::git::rewrites::patches::{CommitSelection, Patch, Summary};
 use crate::git::rewrites::recorded::{Edges, Rewrites, ends};
+use crate::model::SessionId;
 
 /// A commit with records to look for.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +27,8 @@ pub struct LostCommit {
     pub also: BTreeSet<Oid>,
     /// The trees in its records; the only data on a missing commit.
     pub trees: BTreeSet<Oid>,
+    /// The sessions of its records.
+    pub sessions: BTreeSet<SessionId>,
 }
 
 /// The rule by which a commit matches another.
@@ -41,6 +46,8 @@ pub enum Rule {
     Tree,
     /// The reflog has an amend.
     Amend,
+    /// The message names the session of the records.
+    Trailer,
 }
 
 /// The fate of a commit.
@@ -67,12 +74,17 @@ pub struct RewriteFindings {
     pub warnings: Vec<String>,
 }
 
-/// Searches for all at once, in few git processes. Unless `sought` is empty, HEAD must have a commit.
-pub fn find(repo: &Repository, sought: &BTreeMap<Oid, LostCommit>) -> Result<RewriteFindings> {
+/// Searches for all at once, in few git processes: in HEAD's history, or `among` these commits of it. Unless `sought` is empty,
+/// HEAD must have a commit.
+pub fn find(
+    repo: &Repository,
+    sought: &BTreeMap<Oid, LostCommit>,
+    among: Option<&BTreeSet<Oid>>,
+) -> Result<RewriteFindings> {
     if sought.is_empty() {
         return Ok(RewriteFindings::default());
     }
-    let mut search = Search::begin(repo, sought)?;
+    let mut search = Search::begin(repo, sought, among)?;
     for id in sought.keys() {
         if let Some(fate) = search.recorded_fate(*id) {
             search.found.fates.insert(*id, fate);
@@ -83,6 +95,7 @@ pub fn find(repo: &Repository, sought: &BTreeMap<Oid, LostCommit>) -> Result<Rew
         search.found.warnings.push(format!("cannot compare the commits: {error}"));
     }
     search.by_tree()?;
+    search.by_trailer()?;
     for id in search.open() {
         let fate = search.unmatched_fate(id);
         search.found.fates.insert(id, fate);
@@ -93,25 +106,39 @@ pub fn find(repo: &Repository, sought: &BTreeMap<Oid, LostCommit>) -> Result<Rew
 struct Search<'a> {
     repo: &'a Repository,
     sought: &'a BTreeMap<Oid, LostCommit>,
+    /// The commits to look among; `None` for all of HEAD's history.
+    among: Option<&'a BTreeSet<Oid>>,
     rewrites: Rewrites,
     others: OtherHistory,
     found: RewriteFindings,
 }
 
 impl<'a> Search<'a> {
-    fn begin(repo: &'a Repository, sought: &'a BTreeMap<Oid, LostCommit>) -> Result<Self> {
+    fn begin(
+        repo: &'a Repository,
+        sought: &'a BTreeMap<Oid, LostCommit>,
+        among: Option<&'a BTreeSet<Oid>>,
+    ) -> Result<Self> {
         let all = sought.iter().flat_map(|(id, sought)| sought.also.iter().chain([id])).copied();
         let rewrites = Rewrites::read(repo, all.clone());
         let existing = rewrites.trail(all).into_iter().filter(|id| repo.is_commit(*id)).collect();
         let mut others = OtherHistory::read(repo, &existing)?;
         let found = RewriteFindings { warnings: std::mem::take(&mut others.warnings), ..Default::default() };
-        Ok(Search { repo, sought, rewrites, others, found })
+        Ok(Search { repo, sought, among, rewrites, others, found })
     }
 
     /// The commit, those its records are attached to, and their recorded rewrites.
     fn subjects(&self, id: Oid) -> BTreeSet<Oid> {
         let also = self.sought.get(&id).into_iter().flat_map(|sought| sought.also.iter().copied());
         self.rewrites.trail(also.chain([id]))
+    }
+
+    /// The commits that may be rewritten forms of these.
+    fn candidates<'c>(&self, of: &'c BTreeSet<Oid>) -> CommitSelection<'c>
+    where
+        'a: 'c,
+    {
+        self.among.map_or(CommitSelection::SinceAllOf(of), CommitSelection::These)
     }
 
     /// The subjects that exist and are outside HEAD's history.
@@ -192,7 +219,7 @@ impl<'a> Search<'a> {
             own.values().filter_map(|one| one.paths).chain(touched.values().copied().flatten()).collect();
         let authors: BTreeSet<(Oid, &[u8])> = own.values().map(|one| (one.tree, one.author.as_slice())).collect();
         let (mut same_paths, mut same) = (Vec::new(), Vec::new());
-        patches::list(self.repo, &CommitSelection::SinceAllOf(commits), true, &mut |listed| {
+        patches::list(self.repo, &self.candidates(commits), true, &mut |listed| {
             if let Some(paths) = listed.paths.filter(|paths| candidates.contains(paths)) {
                 same_paths.push((listed.id, paths));
             }
@@ -240,7 +267,7 @@ impl<'a> Search<'a> {
             return Ok(());
         }
         let mut candidates = Vec::new();
-        patches::list(self.repo, &CommitSelection::SinceAllOf(&BTreeSet::new()), false, &mut |listed| {
+        patches::list(self.repo, &self.candidates(&BTreeSet::new()), false, &mut |listed| {
             if trees.contains(&listed.tree) {
                 candidates.push((listed.id, listed.tree));
             }
@@ -251,6 +278,29 @@ impl<'a> Search<'a> {
             let same: Vec<Oid> = same.map(|(id, _)| *id).collect();
             if !same.is_empty() {
                 self.found.fates.insert(id, CommitFate::Replaced(Rule::Tree, same));
+            }
+        }
+        Ok(())
+    }
+
+    /// Matches commits that nothing else matches by the messages that name the sessions of their records.
+    fn by_trailer(&mut self) -> Result<()> {
+        let mut open: Vec<(Oid, &BTreeSet<SessionId>)> = Vec::new();
+        for id in self.open() {
+            let sessions = self.sought.get(&id).map(|sought| &sought.sessions).filter(|sessions| !sessions.is_empty());
+            open.extend(
+                sessions.filter(|_| self.unmatched_fate(id) == CommitFate::Lost).map(|sessions| (id, sessions)),
+            );
+        }
+        if open.is_empty() {
+            return Ok(());
+        }
+        let named = messages::commits_naming_sessions(self.repo)?;
+        for (id, sessions) in open {
+            let is_of = |(_, of): &&(Oid, Vec<SessionId>)| of.iter().any(|session| sessions.contains(session));
+            let candidates = self.later(named.iter().filter(is_of).map(|(commit, _)| (id, *commit)));
+            if !candidates.is_empty() {
+                self.found.fates.insert(id, CommitFate::Replaced(Rule::Trailer, candidates));
             }
         }
         Ok(())

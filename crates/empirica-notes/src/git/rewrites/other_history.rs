@@ -69,7 +69,8 @@ impl OtherHistory {
         self.commits.clear();
         let mut command = git(repo.cwd());
         command.args(["rev-list", "--topo-order", "--reverse", "--parents", "--stdin"]);
-        let input: String = from.iter().map(|id| format!("{id}\n")).chain(["^HEAD\n".to_owned()]).collect();
+        let input: String =
+            from.iter().map(|id| format!("{id}\n")).chain([format!("^{}\n", repo.head_revision())]).collect();
         let mut running = StreamingGit::feed(&mut command, input.into_bytes())?;
         for line in running.lines() {
             let line = line?;
@@ -128,6 +129,6 @@ impl OtherHistory {
 
 /// The merge base with HEAD; `None` if there is none.
 fn merge_base(repo: &Repository, commit: Oid) -> Option<Oid> {
-    let bases = text(git(repo.cwd()).args(["merge-base", &commit.to_string(), "HEAD"])).ok()?;
+    let bases = text(git(repo.cwd()).args(["merge-base", &commit.to_string(), &repo.head_revision()])).ok()?;
     parse_oid(bases.lines().next()?)
 }

@@ -55,7 +55,7 @@ pub fn list(
     let mut input = String::new();
     match selection {
         CommitSelection::SinceAllOf(commits) => {
-            input.push_str("HEAD\n");
+            input.push_str(&format!("{}\n", repo.head_revision()));
             let base = if commits.is_empty() { None } else { common_base(repo, commits) };
             base.into_iter().for_each(|base| input.push_str(&format!("^{base}\n")));
         }
@@ -88,7 +88,7 @@ pub fn list(
 /// The merge base of HEAD and all of these.
 fn common_base(repo: &Repository, commits: &BTreeSet<Oid>) -> Option<Oid> {
     let mut command = git(repo.cwd());
-    command.args(["merge-base", "--octopus", "HEAD"]).args(commits.iter().map(Oid::to_string));
+    command.args(["merge-base", "--octopus", &repo.head_revision()]).args(commits.iter().map(Oid::to_string));
     parse_oid(&text(&mut command).ok()?)
 }
 

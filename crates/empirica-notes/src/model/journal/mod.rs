@@ -65,6 +65,9 @@ pub const MEMORY: &[&str] =
 pub struct Unknown {
     /// The question.
     pub text: String,
+    /// Whether the work must not be merged before it is answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocking: bool,
     /// Until when it holds: RFC 3339 UTC, or [`UNTIL_CHANGED`]; absent if that is not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
