@@ -162,6 +162,7 @@ fn log_arguments(mut arguments: impl Iterator<Item = OsString>) -> Vec<OsString>
                 selection.extend(arguments.by_ref());
             }
             ("--no-color", _) => out.push("--color=never".into()),
+            ("--no-decorate", _) => out.push("--decorate=no".into()),
             ("-n" | "--max-count" | "--ai", _) => out.extend(std::iter::once(word).chain(arguments.next())),
             (text, Some(2)) => {
                 let value = arguments.next();

@@ -37,7 +37,12 @@ pub fn from_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
     };
     // the parser puts the nearest one last
     let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    let near: Vec<String> = suggested.into_iter().flat_map(|kind| context(kind).into_iter().rev()).collect();
+    let mut near: Vec<String> = suggested.into_iter().flat_map(|kind| context(kind).into_iter().rev()).collect();
+    if error.kind() == ErrorKind::UnknownArgument {
+        let given = first(ContextKind::InvalidArg);
+        // the parser takes options for near that nobody would confuse
+        near.retain(|near| !similar::get_close_matches(given.as_str(), &[near.as_str()], 1, CLOSE).is_empty());
+    }
     let mut out = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             let names: Vec<&str> = command.get_subcommands().map(|sub| sub.get_name()).collect();
@@ -90,6 +95,9 @@ pub fn from_parser(error: &clap::Error, arguments: &[OsString]) -> Error {
     }
     near.into_iter().fold(out, |out, near| out.alternative(near))
 }
+
+/// How similar the names of options are, from 0 to 1, to suggest one for the other.
+const CLOSE: f32 = 0.7;
 
 fn unknown(argument: &str, name: &Command, command: &clap::Command, has_no_near: bool) -> Error {
     let is_option = argument.starts_with('-');

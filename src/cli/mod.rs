@@ -26,13 +26,18 @@ pub use invocation::Serve;
 use output::{Output, is_broken_pipe};
 pub use streams::Streams;
 
+use crate::use_cases::setup::doctor::version;
+
 /// Runs one command and returns the exit code: 0 done, 1 not found or refused, 2 usage, 3 a check failed,
 /// 128 no repository, or the notes and logs cannot be read or written.
 ///
 /// `serve` runs the MCP server; `None` in a program built without it, which refuses `mcp`.
 pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Option<Serve>) -> u8 {
     // some tools ask for the version on every start: answered without the parser
-    if arguments.len() == 2 && (arguments[1] == "--version" || arguments[1] == "-V") {
+    let is_version = |word: &OsString| word == "--version" || word == "-V";
+    if let [_, word] = arguments.as_slice()
+        && is_version(word)
+    {
         let written = writeln!(streams.out, "git-empirica {}", env!("CARGO_PKG_VERSION"));
         return u8::from(written.and_then(|()| streams.out.flush()).is_err());
     }
@@ -40,6 +45,11 @@ pub fn run(arguments: Vec<OsString>, env: &Env, mut streams: Streams, serve: Opt
     let help = help::requested(&arguments);
     let arguments = if help.is_some() { arguments } else { aliases::expand(arguments) };
     let mut output = Output::new(streams, error::wants_json(&arguments), error::wants_quiet(&arguments));
+    if let [_, first, second] = arguments.as_slice()
+        && (is_version(first) && second == "--json" || first == "--json" && is_version(second))
+    {
+        return output.answer(&version::answer(), env, None).map_or_else(|error| output.error(&error), |()| 0);
+    }
     if let Some(words) = help {
         output.pages = !words.is_empty() && arguments.get(1).is_some_and(|word| word != "--no-pager");
         let shown = help::answer(&words).and_then(|answer| output.answer(&answer, env, None));

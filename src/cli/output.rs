@@ -56,6 +56,11 @@ impl Output {
         self.streams.out_is_terminal
     }
 
+    /// Whether a person reads standard output: on a terminal, or through git's pager.
+    pub fn shows_terminal(&self, env: &Env) -> bool {
+        self.is_terminal() || env.get("GIT_PAGER_IN_USE").is_some()
+    }
+
     /// Columns of the terminal of standard output: `COLUMNS`, else the terminal's own value, else 80. `None` without a
     /// terminal.
     pub fn width(&self, env: &Env) -> Option<usize> {

@@ -19,6 +19,23 @@ impl Paint {
         self.style(text, Style::new().yellow())
     }
 
+    /// HEAD, a branch, a remote branch and a tag beside a commit, colored as by git.
+    pub fn head(self, text: &str) -> String {
+        self.style(text, Style::new().cyan().bold())
+    }
+
+    pub fn branch(self, text: &str) -> String {
+        self.style(text, Style::new().green().bold())
+    }
+
+    pub fn remote(self, text: &str) -> String {
+        self.style(text, Style::new().red().bold())
+    }
+
+    pub fn tag(self, text: &str) -> String {
+        self.style(text, Style::new().yellow().bold())
+    }
+
     pub fn heading(self, text: &str) -> String {
         self.style(text, Style::new().bold())
     }

@@ -222,27 +222,3 @@ fn output_of_the_editor_is_not_in_the_document() {
     let ran = repo.run_with_env(&[("GIT_EDITOR", "echo opened; true")], ["handoff", "--edit", "--json"]).ok();
     assert_eq!(ran.json()["ok"], true);
 }
-
-#[test]
-fn bash_completes_git_empirica_below_its_first_word() {
-    let place = Sandbox::new();
-    let repo = place.repo("r");
-    let script = repo.run(["completions", "bash"]).ok().out;
-    repo.write("complete.bash", &script);
-    let ask = |words: &str, at: usize| {
-        let line = format!(
-            "source ./complete.bash; COMP_WORDS=({words}); COMP_CWORD={at}; COMPREPLY=(); _git_empirica; echo \"${{COMPREPLY[@]}}\""
-        );
-        let out = place.command("bash", &repo.path).args(["-c", &line]).output().expect("bash");
-        String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
-    };
-    assert_eq!(ask("git empirica sess", 2).trim(), "session");
-    assert_eq!(ask("git empirica session st", 3).trim(), "start");
-    assert_eq!(ask("git empirica resume --deta", 3).trim(), "--detail");
-    let plain = format!(
-        "source ./complete.bash; COMP_WORDS=(git-empirica session st); COMP_CWORD=2; COMPREPLY=(); {} git-empirica st session; echo \"${{COMPREPLY[@]}}\"",
-        "_git__empirica"
-    );
-    let out = place.command("bash", &repo.path).args(["-c", &plain]).output().expect("bash");
-    assert_eq!(String::from_utf8_lossy(&out.stdout).trim(), "start", "{}", String::from_utf8_lossy(&out.stderr));
-}

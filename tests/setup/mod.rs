@@ -1,7 +1,9 @@
 //! `init`, `deinit` and `doctor`.
 
+pub mod completions;
 pub mod doctor;
 mod doctor_agents;
+pub mod editors;
 pub mod init;
 pub mod init_agents;
 pub mod init_clone;

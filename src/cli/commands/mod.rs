@@ -157,6 +157,7 @@ commands! {
         }
         Status(query::status::Status) => {
             ["status"], "": session::status::view::StatusView;
+            ["status"], "with `--prompt`": session::status::prompt::PromptOutcome;
             ["status --all"], "": session::project_overview::view::ProjectView + CountedView;
         }
     }
@@ -273,7 +274,10 @@ commands! {
             ["instructions"], "with `--write`": setup::agents::view::WrittenView;
         }
         Demo(install::demo::Demo) => { ["demo"], "": setup::demo::DemoOutcome; }
-        Setup(install::setup::Setup) => { ["setup"], "": setup::view::SetUpView; }
+        Setup(install::setup::Setup) => {
+            ["setup"], "": setup::view::SetUpView;
+            ["--version"], "": setup::doctor::version::VersionView;
+        }
     }
     "plumbing" {
         Embed(exchange::embed::Embed) => { ["embed"], "": meaning::view::EmbedView; }
@@ -347,7 +351,12 @@ impl Finish for u8 {
 impl Command {
     /// Runs the command, writes its answer, and returns the exit code.
     pub fn run(self, context: &mut Invocation) -> Result<u8> {
-        if !matches!(self, Command::Demo(_) | Command::Hook(_) | Command::Mcp(_) | Command::Setup(_)) {
+        let runs_anywhere = match &self {
+            Command::Demo(_) | Command::Hook(_) | Command::Mcp(_) | Command::Setup(_) => true,
+            Command::Status(status) => status.prompt,
+            _ => false,
+        };
+        if !runs_anywhere {
             // report a missing repository before other errors
             context.repo()?;
         }

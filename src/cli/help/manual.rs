@@ -1,7 +1,7 @@
 //! Manual pages and completions, from the same definitions as the help.
 
 use clap::Command;
-use clap_complete::Shell;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::use_cases::setup::user::{UserFile, UserPlace};
 
@@ -199,54 +199,44 @@ fn collect(command: &Command, name: &str, out: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// The completions of a shell, for `git-empirica` and for `git empirica`.
-pub fn completions(program: &Command, shell: Shell) -> String {
-    let mut bytes = Vec::new();
-    let mut plain = program.clone().bin_name("git-empirica");
-    clap_complete::generate(shell, &mut plain, "git-empirica", &mut bytes);
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    if shell != Shell::Bash {
-        return text;
-    }
-    // the help names `git empirica`, a command line of this program `git-empirica`
-    let text = text.replace("git__subcmd__empirica__subcmd__", "git__empirica__subcmd__");
-    // git's own completion calls _git_<command> for `git <command>`
-    text + "\n_git_empirica() {\n    local words_=(\"${COMP_WORDS[@]}\") at=$COMP_CWORD i\n    for ((i = 1; i < ${#words_[@]}; i++)); do\n        [ \"${words_[i]}\" = empirica ] && break\n    done\n    COMP_WORDS=(git-empirica \"${words_[@]:i+1}\")\n    COMP_CWORD=$((at - i))\n    _git__empirica git-empirica \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n    COMP_WORDS=(\"${words_[@]}\")\n    COMP_CWORD=$at\n}\n"
+/// The shells with completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
-/// The completions of fish for `git empirica`, read when fish starts, since its file for git does not include them.
-fn fish_for_git(program: &Command) -> String {
-    let mut out = String::from(
-        "complete -c git -n '__fish_git_needs_command' -f -a empirica -d 'Keep what agents learned as git notes'\n",
-    );
-    let all: Vec<Command> = built(program).get_subcommands().cloned().collect();
-    let names: Vec<&str> = all.iter().map(|sub| sub.get_name()).collect();
-    let names = names.join(" ");
-    let at = format!("__fish_git_using_command empirica; and not __fish_seen_subcommand_from {names}");
-    out.push_str(&format!("complete -c git -n '{at}' -f -a '{names}'\n"));
-    for sub in &all {
-        let name = sub.get_name();
-        let condition = format!("__fish_git_using_command empirica; and __fish_seen_subcommand_from {name}");
-        let below: Vec<&str> = sub.get_subcommands().map(|sub| sub.get_name()).collect();
-        if !below.is_empty() {
-            out.push_str(&format!("complete -c git -n '{condition}' -f -a '{}'\n", below.join(" ")));
-        }
-        for long in sub.get_arguments().filter_map(|argument| argument.get_long()) {
-            out.push_str(&format!("complete -c git -n '{condition}' -l {long}\n"));
+impl Shell {
+    const NAMES: [(&str, Shell); 3] = [("bash", Shell::Bash), ("zsh", Shell::Zsh), ("fish", Shell::Fish)];
+
+    /// Parses the name of a shell.
+    pub fn parser() -> impl TypedValueParser<Value = Self> {
+        let parsed = |name: String| {
+            Self::NAMES.iter().find(|(known, _)| *known == name).map_or(Shell::Bash, |(_, shell)| *shell)
+        };
+        PossibleValuesParser::new(Self::NAMES.map(|(name, _)| name)).map(parsed)
+    }
+
+    /// The script for `git-empirica` and for `git empirica`; it asks the program for the candidates.
+    pub fn script(self) -> &'static str {
+        match self {
+            Shell::Bash => include_str!("shells/git-empirica.bash"),
+            Shell::Zsh => include_str!("shells/_git-empirica"),
+            Shell::Fish => include_str!("shells/git-empirica.fish"),
         }
     }
-    out
 }
 
 /// The files that `setup` installs.
 pub fn files(program: &Command) -> Vec<UserFile> {
     let pages = pages(program).into_iter().map(|(name, content)| UserFile { place: UserPlace::Man, name, content });
     let completions = [
-        (UserPlace::FishStart, "git-empirica.fish", fish_for_git(program)),
-        (UserPlace::Bash, "git-empirica", completions(program, Shell::Bash)),
-        (UserPlace::Zsh, "_git-empirica", completions(program, Shell::Zsh)),
-        (UserPlace::Fish, "git-empirica.fish", completions(program, Shell::Fish)),
+        (UserPlace::Bash, "git-empirica", Shell::Bash.script()),
+        (UserPlace::Zsh, "_git-empirica", Shell::Zsh.script()),
+        // read when fish starts: its file for git does not look for ours
+        (UserPlace::FishStart, "git-empirica.fish", Shell::Fish.script()),
     ];
-    let file = |(place, name, text): (_, &str, String)| UserFile { place, name: name.to_owned(), content: text.into() };
+    let file = |(place, name, text): (_, &str, &str)| UserFile { place, name: name.to_owned(), content: text.into() };
     pages.chain(completions.map(file)).collect()
 }

@@ -1,5 +1,6 @@
 //! `-h`, `help`, its topics, and the pages of commands.
 
+pub mod complete;
 pub mod manual;
 
 use std::ffi::OsString;

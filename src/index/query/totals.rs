@@ -61,6 +61,11 @@ impl Index<'_> {
         self.number("SELECT ifnull(sum(n), 0) FROM tally WHERE kind = ? AND closed = 0", [kind])
     }
 
+    /// Number of handoffs that wait for a receiver.
+    pub fn count_waiting(&self) -> Result<usize> {
+        self.number("SELECT count(*) FROM handoff_reports WHERE waits_for IS NOT NULL", [])
+    }
+
     pub fn count_sessions(&self) -> Result<usize> {
         self.number("SELECT n FROM sums WHERE name = 'session'", [])
     }

@@ -1,6 +1,7 @@
 //! Searches records by words, best first, and by agent, session, time and attributes of handoffs; finds similar
 //! sessions.
 
+pub mod candidates;
 pub mod filter;
 pub mod like;
 pub mod reports;

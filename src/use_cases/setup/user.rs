@@ -18,7 +18,6 @@ pub enum UserPlace {
     Man,
     Bash,
     Zsh,
-    Fish,
     FishStart,
 }
 
@@ -42,7 +41,6 @@ pub fn run(env: &Env, files: &[UserFile], dry_run: bool) -> Result<UserSetupOutc
             UserPlace::Man => man.clone(),
             UserPlace::Bash => data.join("bash-completion/completions"),
             UserPlace::Zsh => zsh.clone(),
-            UserPlace::Fish => config.join("fish/completions"),
             UserPlace::FishStart => config.join("fish/conf.d"),
         };
         let path = folder.join(&file.name);

@@ -1,5 +1,6 @@
 //! Log, search, metrics, report.
 
+pub mod decorations;
 pub mod export_markdown;
 pub mod git_log;
 pub mod log;

@@ -49,6 +49,16 @@ pub fn decode(line: &[u8]) -> Option<Record> {
     record.or_else(|| read_json(line).ok())
 }
 
+/// The id of a record of a newer version, or of a kind that this program does not know; `None` for any other line.
+pub fn newer(line: &[u8]) -> Option<String> {
+    let id = crate::format::lines::id(line)?;
+    let envelope: Envelope = serde_json::from_slice(line).ok()?;
+    let kind = kind(line).ok()?;
+    // a known kind lacks its keys here
+    let is_known = !matches!(Body::read(&kind, Value::Object(Map::new())), Ok(None));
+    (envelope.v > VERSION || (envelope.v == VERSION && !is_known)).then(|| id.to_owned())
+}
+
 /// Reads a record from JSON with keys in any order; the error explains why it is not a supported record.
 pub fn read_json(json: &[u8]) -> Result<Record, String> {
     // without the position, which is relative to the record, not the file

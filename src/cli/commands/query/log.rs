@@ -2,6 +2,7 @@
 
 use crate::cli::commands::prelude::*;
 use crate::cli::output::ColorWord;
+use crate::use_cases::history::log::decoration::{Decorate, Decorations};
 use crate::use_cases::history::log::reader::{AnnotatedCommit, RecordFilter};
 use crate::use_cases::history::log::{self, view};
 
@@ -38,6 +39,9 @@ pub struct Log {
     /// Use colors; --no-color means never [default: as configured in git]
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always", conflicts_with = "json")]
     pub color: Option<ColorWord>,
+    /// Name the refs beside the commits; --no-decorate means no [default: log.decorate, else auto: short on a terminal]
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "short", value_parser = named(Decorate::ALL, Decorate::name), conflicts_with = "json")]
+    pub decorate: Option<Decorate>,
     /// Arguments of git log that select commits
     #[arg(last = true, hide = true)]
     pub selection: Vec<String>,
@@ -72,12 +76,13 @@ impl Log {
             return Ok(view::answer(commits).warn(warnings));
         }
         let (paint, mut templates) = (context.paint()?, context.templates()?);
+        let decorations = Decorations::read(&opened, self.decorate, context.output.shows_terminal(context.env))?;
         context.output.page(context.env);
         let terminal = view::Terminal::new(&mut templates);
         let mut any = false;
         let render = |found: &AnnotatedCommit| match self.oneline {
-            true => Ok(view::one_line(found, paint)),
-            false => view::entry(found, paint, &terminal),
+            true => Ok(view::one_line(found, paint, &decorations)),
+            false => view::entry(found, paint, &decorations, &terminal),
         };
         let warnings = log::run(&opened, &request, &render, &mut |text| {
             any |= text.is_some();

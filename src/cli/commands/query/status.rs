@@ -2,6 +2,7 @@
 
 use crate::cli::commands::prelude::*;
 use crate::use_cases::session::{project_overview, status};
+use empirica_notes::error::Kind;
 
 /// Show the state of the project and the next step; the default command
 ///
@@ -16,6 +17,9 @@ pub struct Status {
     /// The same with this budget of tokens, 100 or more [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..))]
     pub budget: Option<u32>,
+    /// Print three numbers for a prompt: s active sessions, ? open questions, h waiting handoffs; nothing outside a repository
+    #[arg(long, conflicts_with_all = ["all", "budget", "ai", "session"])]
+    pub prompt: bool,
     /// The agent of --all, whose records come first
     #[arg(long, value_name = "ID", conflicts_with = "session", hide = true)]
     pub ai: Option<String>,
@@ -26,6 +30,13 @@ pub struct Status {
 
 impl Status {
     pub fn run(self, context: &mut Invocation) -> Result<Answer> {
+        if self.prompt {
+            return match context.open(Selection::default()) {
+                Ok(opened) => Ok(status::prompt::answer(&status::prompt::run(&opened))),
+                Err(error) if error.kind() == Kind::NoRepository => Ok(status::prompt::answer(&Default::default())),
+                Err(error) => Err(error),
+            };
+        }
         let opened = context.open(Selection { ai: self.ai, session: self.session, ..Default::default() })?;
         let mut templates = context.templates()?;
         match self.budget.or(self.all.then_some(project_overview::view::BUDGET)) {

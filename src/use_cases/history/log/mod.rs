@@ -1,6 +1,7 @@
 //! Streams history with the records of its commits.
 
 mod batches;
+pub mod decoration;
 pub mod reader;
 pub mod view;
 

@@ -16,6 +16,7 @@ use crate::use_cases::handoff::pack::each_text;
 use crate::use_cases::handoff::receive::acceptance;
 use crate::use_cases::handoff::view::HandoffView;
 use crate::use_cases::handoff::view::growth;
+use crate::use_cases::history::log::decoration::Decorations;
 use crate::use_cases::history::log::reader::AnnotatedCommit;
 use crate::use_cases::history::record_line;
 use crate::use_cases::history::show::record::point_name;
@@ -120,8 +121,9 @@ pub fn json(found: &AnnotatedCommit, with_checkpoints: bool, with_journal: bool)
 }
 
 /// The commit on a line, with a line for each handoff and a count of the rest.
-pub fn one_line(found: &AnnotatedCommit, paint: Paint) -> String {
-    let mut text = format!("{} {}\n", paint.commit(&found.commit.short), safe::line(&found.commit.subject));
+pub fn one_line(found: &AnnotatedCommit, paint: Paint, decorations: &Decorations) -> String {
+    let refs = decorations.of(found.commit.id, paint);
+    let mut text = format!("{}{refs} {}\n", paint.commit(&found.commit.short), safe::line(&found.commit.subject));
     for record in &found.handoffs {
         let about = match &record.body {
             Body::Digest(digest) => {
@@ -162,10 +164,16 @@ impl<'t> Terminal<'t> {
 }
 
 /// The commit as `git log` shows it, with its records below.
-pub fn entry(found: &AnnotatedCommit, paint: Paint, terminal: &Terminal<'_>) -> Result<String> {
+pub fn entry(
+    found: &AnnotatedCommit,
+    paint: Paint,
+    decorations: &Decorations,
+    terminal: &Terminal<'_>,
+) -> Result<String> {
     let commit = &found.commit;
     let mut text = String::with_capacity(1024);
     text.push_str(&paint.commit(&format!("commit {}", commit.id)));
+    text.push_str(&decorations.of(commit.id, paint));
     text.push('\n');
     if commit.parents.len() > 1 {
         text.push_str(&format!("Merge: {}\n", commit.parents.join(" ")));

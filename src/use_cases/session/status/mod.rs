@@ -1,6 +1,7 @@
 //! The status: sessions of this worktree, pending records, stored records.
 
 pub mod pending;
+pub mod prompt;
 pub mod view;
 
 use schemars::JsonSchema;

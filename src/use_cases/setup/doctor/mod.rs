@@ -7,6 +7,7 @@ mod installation;
 mod refs;
 mod secrets;
 mod settings;
+pub mod version;
 pub mod view;
 
 use crate::context::CommandContext;

@@ -35,6 +35,7 @@ pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
         refs.push(DoctorCheck::right("refs", "all our refs can be read and written"));
     }
     refs.push(damaged(context));
+    refs.extend(newer(context));
     refs.extend(damaged_history(context));
     refs.extend(locks(context.repo));
     refs.push(pending(context));
@@ -42,6 +43,16 @@ pub fn checks(context: &CommandContext<'_>) -> Vec<DoctorCheck> {
     refs.push(writable(context));
     refs.extend(hook_errors(context));
     refs
+}
+
+/// Records that only a newer program reads.
+fn newer(context: &CommandContext<'_>) -> Option<DoctorCheck> {
+    let unknown = context.store.reader().scan_all().ok()?.unknown.len();
+    let what = format!(
+        "{} written by a newer version of this program: kept and synced, but not shown; update the program",
+        format::count(unknown, "record")
+    );
+    (unknown > 0).then(|| DoctorCheck::wrong("version", what).command(empirica("--version").flag("--json")))
 }
 
 /// Last failure logged by hooks. It needs no fix: its records were written later or are pending.

@@ -39,14 +39,17 @@ pub struct Scan {
     pub conflicting_ids: BTreeSet<Id>,
     /// Ids of records that are retracted by others; they are kept but not listed.
     pub retracted: BTreeSet<Id>,
+    /// Ids of records of a version or kind that this program does not know.
+    pub unknown: BTreeSet<String>,
     /// What the retracts among the records name.
     retracts: BTreeMap<Id, Vec<Id>>,
 }
 
 impl Scan {
     fn add(&mut self, on: Oid, line: &[u8]) {
-        if let Some(record) = format::record::decode(line) {
-            self.put(line.to_vec(), RecordEntry { record, on: BTreeSet::from([on]) });
+        match format::record::decode(line) {
+            Some(record) => self.put(line.to_vec(), RecordEntry { record, on: BTreeSet::from([on]) }),
+            None => self.unknown.extend(format::record::newer(line)),
         }
     }
 
@@ -130,6 +133,7 @@ impl Scan {
         }
         self.conflicting_ids.extend(other.conflicting_ids);
         self.retracted.extend(other.retracted);
+        self.unknown.extend(other.unknown);
     }
 }
 
