@@ -265,6 +265,14 @@ impl Index<'_> {
         self.read(distinct.into_values().collect())
     }
 
+    /// The newest `most` records in force of these kinds whose short form begins with these digits, hex; none without digits.
+    pub fn short_like(&self, kinds: &[&str], digits: &str, most: usize) -> Result<Scan> {
+        let Some((from, to)) = schema::range(digits, 8) else { return Ok(Scan::default()) };
+        let kinds = serde_json::json!(kinds).to_string();
+        let beginning = "short BETWEEN ? AND ? AND superseded = 0 AND +kind IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?";
+        self.read(self.found(beginning, params![from, to, kinds, most as i64])?)
+    }
+
     /// The newest `most` findings marked for longer-term memory, by the word of `finding --as`.
     pub fn memory(&self, word: &str, most: usize) -> Result<Scan> {
         let marked = "r IN (SELECT r FROM memory WHERE word = ?) ORDER BY id DESC LIMIT ?";

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::context::claims::is_claim;
 use crate::context::{CommandContext, Selection, handoffs};
 use crate::index::{HandoffQuery, Index, RecordQuery};
 use crate::render::safe;
@@ -11,6 +10,7 @@ use empirica_notes::env::Env;
 use empirica_notes::error::Result;
 use empirica_notes::git::Repository;
 use empirica_notes::model::record::CLAIMS;
+use empirica_notes::model::session::Session;
 use empirica_notes::model::{Body, Record};
 use empirica_notes::store::Render;
 
@@ -26,7 +26,7 @@ const INDEX_WAIT: Duration = Duration::from_millis(100);
 pub enum CandidateKind {
     Sessions,
     Handoffs,
-    /// Findings, open questions, dead ends, decisions, mistakes and sources in force.
+    /// Findings, open questions, dead ends, decisions and mistakes in force.
     Claims,
     /// Open questions.
     Questions,
@@ -74,12 +74,12 @@ fn of_kind(context: &CommandContext<'_>, kind: CandidateKind, prefix: &str) -> R
         return refs(context);
     }
     let index = context.index()?;
-    let is_hex = prefix.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    let is_hex = prefix.len() <= 8 && prefix.chars().all(|c| c.is_ascii_hexdigit());
     match kind {
         CandidateKind::Sessions => {
-            let sessions = match prefix.is_empty() || !is_hex {
+            let sessions: Vec<Session> = match prefix.is_empty() || !is_hex {
                 true => index.last_heard(None, 0, MOST)?.into_iter().map(|row| row.session).collect(),
-                false => index.sessions_like(prefix)?,
+                false => index.sessions_like(prefix)?.into_iter().rev().collect(),
             };
             let about = |task: &Option<String>, ai: &str| match task {
                 Some(task) => format!("{ai}: {task}"),
@@ -112,15 +112,11 @@ fn records(index: &Index<'_>, kind: CandidateKind, prefix: &str) -> Result<Vec<R
     };
     let scan = match open {
         Some(kind) => index.ids(&index.open(kind, MOST)?)?,
+        None if kind == CandidateKind::Handoffs => index.short_like(&["handoff"], prefix, MOST)?,
         None if prefix.is_empty() => index.kinds(CLAIMS, RecordQuery { newest: Some(MOST / 5), session: None })?,
-        None => index.ids_like(prefix)?,
+        None => index.short_like(CLAIMS, prefix, MOST)?,
     };
-    let is_of = |record: &&Record| match kind {
-        CandidateKind::Handoffs => matches!(record.body, Body::Handoff(_)),
-        CandidateKind::Claims => is_claim(&record.body),
-        _ => true,
-    };
-    Ok(scan.records().rev().filter(is_of).cloned().collect())
+    Ok(scan.records().rev().cloned().collect())
 }
 
 fn of_record(record: &Record) -> Candidate {
