@@ -129,7 +129,17 @@ fn squashed_rebased_and_picked_commits_keep_their_records() {
         repo.git(["checkout", "-q", "-b", "squashed"]).ok();
         repo.git(["merge", "-q", "--squash", "topic"]).ok();
         repo.git(["commit", "-q", "-m", "The ring, squashed"]).ok();
-        assert_eq!(claims(&repo.json(["handoff", "--pr", "main..squashed"])), whole, "{hooks}");
+        let squashed = repo.json(["handoff", "--pr", "main..squashed"]);
+        assert_eq!(claims(&squashed), whole, "{hooks}");
+        // of the first commit, so before the second
+        let stale = |command: &str| {
+            let checks = squashed["checks"].as_array().expect("a list").iter();
+            checks.filter(|check| check["command"] == command).all(|check| check["before_squashed"] == true)
+        };
+        assert!(stale("cargo clippy") && !stale("cargo bench"), "{squashed}");
+        let said = unfolded(&text(&repo, "main..squashed"));
+        let line = "- passed, before the code changed: `cargo clippy` (later commits were squashed with it)\n";
+        assert!(said.contains(line), "{said}");
         // picks
         repo.git(["checkout", "-q", "-b", "picked", "main"]).ok();
         repo.git(["cherry-pick", "topic~1", "topic"]).ok();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::use_cases::report::review::placement::Placed;
 use crate::use_cases::report::review::work::{CheckRun, SessionWork};
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
@@ -17,11 +18,18 @@ pub struct LastRun {
     pub runs: u32,
     /// The files that changed after it, of those that it covers, else of all; empty for one that failed.
     pub changed: Vec<String>,
+    /// Whether it passed, and later commits were squashed into the one that it belongs to; which files they changed is not known.
+    pub before_squashed: bool,
 }
 
 impl LastRun {
     pub fn has_passed(&self) -> bool {
         self.run.evidence.exit == 0
+    }
+
+    /// Whether it passed before the code changed.
+    pub fn is_stale(&self) -> bool {
+        self.before_squashed || !self.changed.is_empty()
     }
 }
 
@@ -39,19 +47,24 @@ pub fn last_runs(repo: &Repository, range: &CommitRange, sessions: &[SessionWork
     for (runs, run) in last.into_values() {
         let mut changed = Vec::new();
         if run.evidence.exit == 0 {
-            let files = match since.get(&run.commit) {
+            let files = match since.get(&run.placed.commit) {
                 Some(files) => files,
                 None => {
-                    let files = changed_paths(repo, run.commit, range.tip)?.into_iter().collect();
-                    since.entry(run.commit).or_insert(files)
+                    let files = changed_paths(repo, run.placed.commit, range.tip)?.into_iter().collect();
+                    since.entry(run.placed.commit).or_insert(files)
                 }
             };
             changed.extend(files.iter().filter(|file| covers(&run.evidence.files, file)).cloned());
         }
-        out.push(LastRun { run: run.clone(), runs, changed });
+        let place = &run.placed;
+        let is_later = |report: &Placed| {
+            report.commit == place.commit && report.original != place.original && report.upto > place.upto
+        };
+        let squashed = sessions.iter().flat_map(|work| &work.reports).any(is_later);
+        out.push(LastRun { run: run.clone(), runs, changed, before_squashed: squashed && run.evidence.exit == 0 });
     }
     out.sort_by(|a, b| {
-        let order = |run: &LastRun| (run.has_passed(), run.changed.is_empty());
+        let order = |run: &LastRun| (run.has_passed(), !run.is_stale());
         order(a).cmp(&order(b)).then_with(|| b.run.envelope.id.cmp(&a.run.envelope.id))
     });
     Ok(out)

@@ -98,6 +98,17 @@ impl RangeCommits {
     }
 }
 
+/// The place of a record in a range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// The commit of the range.
+    pub commit: Oid,
+    /// The commit that it was recorded for; another one if that was rewritten.
+    pub original: Oid,
+    /// The last record of the report that has it, else itself.
+    pub upto: Id,
+}
+
 /// Places the records of one session.
 pub struct SessionPlaces<'a> {
     context: &'a CommandContext<'a>,
@@ -131,10 +142,17 @@ impl<'a> SessionPlaces<'a> {
 
     /// The commit of the range that a record of the session belongs to: that of the handoff or digest which reports it, else its own.
     /// Records that git's data does not place belong to the last commit whose message names the session.
-    pub fn of(&self, entry: &RecordEntry) -> Option<Oid> {
+    pub fn of(&self, entry: &RecordEntry) -> Option<Placed> {
         let home = self.home(entry);
-        let reported = self.reports.range(&entry.record.envelope.id..).next().map(|(_, commit)| *commit);
+        let report = self.reports.range(&entry.record.envelope.id..).next();
+        let reported = report.map(|(_, commit)| *commit);
         let place = if matches!(entry.record.body, Body::Digest(_)) { home } else { reported.unwrap_or(home) };
+        let upto = report.map_or(&entry.record.envelope.id, |(upto, _)| upto).clone();
+        let commit = self.commit_of(place, reported)?;
+        Some(Placed { commit, original: place, upto })
+    }
+
+    fn commit_of(&self, place: Oid, reported: Option<Oid>) -> Option<Oid> {
         self.range.in_range(place).or_else(|| {
             let named = self.range.named.get(self.session)?;
             let is_before =

@@ -119,7 +119,7 @@ fn lead(review: &Review, range: &str) -> String {
 /// What a reviewer should see first.
 fn attention(review: &Review) -> Option<String> {
     let failed = review.checks.iter().filter(|last| !last.has_passed()).count();
-    let stale = review.checks.iter().filter(|last| !last.changed.is_empty()).count();
+    let stale = review.checks.iter().filter(|last| last.is_stale()).count();
     let blocking = review.claims(is_blocking).len();
     let lost = review.lost().count();
     let counts = [
@@ -322,6 +322,7 @@ fn check_line(last: &LastRun, columns: usize) -> String {
     let runs = if last.runs > 1 { format!(", last of {} runs", last.runs) } else { String::new() };
     let end = match (last.has_passed(), last.changed.as_slice()) {
         (false, _) => format!(" (exit {}{runs})", evidence.exit),
+        (true, []) if last.before_squashed => format!(" (later commits were squashed with it{runs})"),
         (true, []) if runs.is_empty() => String::new(),
         (true, []) => format!(" ({})", runs.trim_start_matches(", ")),
         (true, files) => {
@@ -331,7 +332,7 @@ fn check_line(last: &LastRun, columns: usize) -> String {
             format!(" (changed since: {}{runs})", inert(&safe::words(&names.join(", "))))
         }
     };
-    let result = match (last.has_passed(), last.changed.is_empty()) {
+    let result = match (last.has_passed(), !last.is_stale()) {
         (false, _) => "**failed:**",
         (true, true) => "passed:",
         (true, false) => "passed, before the code changed:",

@@ -99,6 +99,9 @@ struct CheckView<'a> {
     commit: String,
     /// The files that changed after it, if it passed.
     changed: &'a [String],
+    /// Whether it passed, and later commits were squashed into the same one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    before_squashed: bool,
 }
 
 impl<'a> From<&'a RangeClaim> for RangeClaimView<'a> {
@@ -133,8 +136,9 @@ impl<'a> From<&'a LastRun> for CheckView<'a> {
             exit: last.run.evidence.exit,
             runs: last.runs,
             ai_id: &last.run.envelope.ai,
-            commit: last.run.commit.to_string(),
+            commit: last.run.placed.commit.to_string(),
             changed: &last.changed,
+            before_squashed: last.before_squashed,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::CommandContext;
 use crate::fold::journal::{OwnedGoal, answers, goals, sessions};
-use crate::use_cases::report::review::placement::{RangeCommits, SessionPlaces};
+use crate::use_cases::report::review::placement::{Placed, RangeCommits, SessionPlaces};
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
 use empirica_notes::model::goal::{GoalState, GoalStatus};
@@ -21,8 +21,8 @@ use empirica_notes::store::Scan;
 pub struct CheckRun {
     pub envelope: Envelope,
     pub evidence: HandoffEvidence,
-    /// The commit of the range that it belongs to.
-    pub commit: Oid,
+    /// Where it belongs to.
+    pub placed: Placed,
 }
 
 /// What a session recorded for a range.
@@ -44,6 +44,8 @@ pub struct SessionWork {
     pub goals_open: Vec<GoalState>,
     /// Oldest first.
     pub runs: Vec<CheckRun>,
+    /// The places of its handoffs and digests.
+    pub reports: Vec<Placed>,
     /// Its last record of the range.
     pub last: Id,
 }
@@ -65,13 +67,13 @@ pub fn of_range(context: &CommandContext<'_>, range: &RangeCommits) -> Result<Ve
 fn of_session(context: &CommandContext<'_>, range: &RangeCommits, id: &SessionId, scan: &Scan) -> Option<SessionWork> {
     let places = SessionPlaces::new(context, range, id, scan);
     let own = || scan.entries().filter(|entry| entry.record.envelope.session.as_ref() == Some(id));
-    let placed: Vec<(&Record, Oid)> = own().filter_map(|entry| Some((&entry.record, places.of(entry)?))).collect();
+    let placed: Vec<(&Record, Placed)> = own().filter_map(|entry| Some((&entry.record, places.of(entry)?))).collect();
     let content =
         |record: &Record| !record.body.is_meta() && !matches!(record.body, Body::SessionStart(_) | Body::SessionEnd(_));
     let last = placed.iter().rev().find(|(record, _)| content(record))?.0.envelope.id.clone();
     let mut work = SessionWork {
         session: sessions(own().map(|entry| &entry.record)).remove(id)?,
-        commits: placed.iter().filter(|(record, _)| content(record)).map(|(_, commit)| *commit).collect(),
+        commits: placed.iter().filter(|(record, _)| content(record)).map(|(_, placed)| placed.commit).collect(),
         handoff: None,
         claims: Vec::new(),
         withdrawn: withdrawn(scan, id, |entry| places.of(entry).is_some()),
@@ -79,10 +81,14 @@ fn of_session(context: &CommandContext<'_>, range: &RangeCommits, id: &SessionId
         goals_done: Vec::new(),
         goals_open: Vec::new(),
         runs: Vec::new(),
+        reports: Vec::new(),
         last,
     };
     let hidden = superseded(scan.records());
-    for (record, commit) in &placed {
+    for (record, place) in &placed {
+        if matches!(record.body, Body::Handoff(_) | Body::Digest(_)) {
+            work.reports.push(place.clone());
+        }
         match &record.body {
             Body::Handoff(handoff) if !hidden.contains(&record.envelope.id) => {
                 work.handoff = Some((record.envelope.clone(), (**handoff).clone()));
@@ -95,7 +101,7 @@ fn of_session(context: &CommandContext<'_>, range: &RangeCommits, id: &SessionId
                     files: run.files.clone(),
                     runs: 1,
                 },
-                commit: *commit,
+                placed: place.clone(),
             }),
             body if body.claim().is_some() => work.claims.push((*record).clone()),
             _ => {}
@@ -116,10 +122,10 @@ fn of_session(context: &CommandContext<'_>, range: &RangeCommits, id: &SessionId
 
 impl SessionWork {
     /// Adds the claims and checks of handoffs and digests whose own records are not stored here.
-    fn add_quoted(&mut self, scan: &Scan, placed: &[(&Record, Oid)], hidden: &BTreeSet<Id>) {
+    fn add_quoted(&mut self, scan: &Scan, placed: &[(&Record, Placed)], hidden: &BTreeSet<Id>) {
         let checked: BTreeSet<String> = self.runs.iter().map(|run| run.evidence.command.clone()).collect();
         let mut seen: BTreeSet<(Option<Id>, String)> = BTreeSet::new();
-        for (record, commit) in placed.iter().filter(|(record, _)| !hidden.contains(&record.envelope.id)) {
+        for (record, place) in placed.iter().filter(|(record, _)| !hidden.contains(&record.envelope.id)) {
             let (items, evidence) = match &record.body {
                 Body::Handoff(h) => {
                     (quoted(&h.findings, &h.unknowns, &h.decisions, &h.dead_ends, &h.mistakes), &h.evidence)
@@ -142,7 +148,7 @@ impl SessionWork {
             self.runs.extend(unrecorded.map(|run| CheckRun {
                 envelope: record.envelope.clone(),
                 evidence: run.clone(),
-                commit: *commit,
+                placed: place.clone(),
             }));
             // what a digest lists as open, a later one answers
             if let Body::Digest(digest) = &record.body {
@@ -158,7 +164,7 @@ impl SessionWork {
         self.claims.sort_by(|a, b| a.envelope.id.cmp(&b.envelope.id));
     }
 
-    fn add_goals(&mut self, scan: &Scan, placed: &[(&Record, Oid)]) {
+    fn add_goals(&mut self, scan: &Scan, placed: &[(&Record, Placed)]) {
         let in_range: BTreeSet<&Id> = placed.iter().map(|(record, _)| &record.envelope.id).collect();
         let ended: BTreeMap<&Id, &Id> = scan
             .records()
