@@ -1,4 +1,4 @@
-//! Completion of a command line: what each argument takes.
+//! Completion of a command line: the values of each argument.
 
 use std::ffi::{OsStr, OsString};
 
@@ -11,7 +11,7 @@ use crate::use_cases::handoff::note::BuiltIn;
 use crate::use_cases::search::candidates::{self, CandidateKind};
 use empirica_notes::env::Env;
 
-/// What completes an argument.
+/// The values of an argument.
 enum Values {
     Kinds(&'static [CandidateKind]),
     /// `BASE..HEAD`.
@@ -19,7 +19,7 @@ enum Values {
     Paths,
 }
 
-/// What an argument takes, by the command that has it, its id, and the name of its value.
+/// The values of an argument, by its command, its id, and the name of its value.
 fn values(command: &str, argument: &Arg) -> Option<Values> {
     use CandidateKind::{Agents, Claims, Goals, Handoffs, Questions, Refs, Sessions};
     let name = argument.get_value_names().and_then(|names| names.first()).map(|name| name.as_str())?;
@@ -40,7 +40,7 @@ fn values(command: &str, argument: &Arg) -> Option<Values> {
     Some(Values::Kinds(kinds))
 }
 
-/// The candidates for a word of a command line that begins with the program, a line each: the value, a tab and what it is.
+/// The candidates for a word of a command line that begins with the program, a line each: the value, a tab and its description.
 pub fn lines(mut program: Command, env: &Env, words: Vec<OsString>, at: usize) -> String {
     program = with_values(program, env);
     let found = complete(&mut program, words, at, Some(&env.cwd)).unwrap_or_default();
@@ -80,7 +80,7 @@ fn with_values(command: Command, env: &Env) -> Command {
     })
 }
 
-/// Completes what follows the last `separator`; all, if that is empty.
+/// Completes the part behind the last `separator`; the whole word, if that is empty.
 fn completer(env: &Env, kinds: &'static [CandidateKind], separator: &'static str) -> ArgValueCompleter {
     let env = env.clone();
     ArgValueCompleter::new(move |given: &OsStr| {

@@ -1,7 +1,6 @@
 //! Manual pages and completions, from the same definitions as the help.
 
 use clap::Command;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::use_cases::setup::user::{UserFile, UserPlace};
 
@@ -199,25 +198,16 @@ fn collect(command: &Command, name: &str, out: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-/// The shells with completions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shell {
-    Bash,
-    Zsh,
-    Fish,
+empirica_notes::named_enum! {
+    /// The shells with completions.
+    pub enum Shell {
+        Bash = "bash",
+        Zsh = "zsh",
+        Fish = "fish",
+    }
 }
 
 impl Shell {
-    const NAMES: [(&str, Shell); 3] = [("bash", Shell::Bash), ("zsh", Shell::Zsh), ("fish", Shell::Fish)];
-
-    /// Parses the name of a shell.
-    pub fn parser() -> impl TypedValueParser<Value = Self> {
-        let parsed = |name: String| {
-            Self::NAMES.iter().find(|(known, _)| *known == name).map_or(Shell::Bash, |(_, shell)| *shell)
-        };
-        PossibleValuesParser::new(Self::NAMES.map(|(name, _)| name)).map(parsed)
-    }
-
     /// The script for `git-empirica` and for `git empirica`; it asks the program for the candidates.
     pub fn script(self) -> &'static str {
         match self {

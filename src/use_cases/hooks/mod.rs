@@ -5,7 +5,7 @@ mod commit;
 pub mod digest;
 pub mod errors;
 mod rewrite;
-pub mod trailer;
+mod trailer;
 
 use crate::context::{CommandContext, Selection};
 use crate::use_cases::hooks::errors::in_one_line;

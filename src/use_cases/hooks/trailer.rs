@@ -4,21 +4,17 @@ use std::path::Path;
 
 use crate::context::CommandContext;
 use crate::context::active::cached;
+use crate::use_cases::setup::git_hooks::scripts::adds_trailers;
 use empirica_notes::error::Result;
 use empirica_notes::git::history::head_move::HeadMove;
 use empirica_notes::git::history::{messages, trailer};
 use empirica_notes::model::SessionId;
 
-/// Whether commits made in a session get the trailer: `empirica.trailers`, false by default.
-pub fn is_wanted(repo: &empirica_notes::git::Repository) -> bool {
-    repo.config_bool("empirica.trailers") == Some(true)
-}
-
 /// Adds the trailer to the message in a file, unless the message is empty or names the session, the commit is another's, or git
 /// makes it: in a rebase, a pick, a revert, a merge.
 pub(crate) fn run(context: &CommandContext<'_>, file: Option<&str>) -> Result<Vec<String>> {
     let active = cached(context);
-    let Some(file) = file.filter(|_| is_wanted(context.repo) && !active.is_empty()) else { return Ok(Vec::new()) };
+    let Some(file) = file.filter(|_| adds_trailers(context.repo) && !active.is_empty()) else { return Ok(Vec::new()) };
     if HeadMove::last(context.repo).in_sequence || is_of_another(context) {
         return Ok(Vec::new());
     }

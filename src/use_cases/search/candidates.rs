@@ -37,7 +37,7 @@ pub enum CandidateKind {
     Refs,
 }
 
-/// A value, and what it is.
+/// A value and its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub value: String,

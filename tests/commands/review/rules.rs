@@ -26,7 +26,8 @@ fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
 fn a_range_fails_only_where_the_team_asks_for_it() {
     let sandbox = Sandbox::new();
     let repo = branch(&sandbox);
-    repo.run(["handoff", "--pr", "main..topic", "--validate"]).ok();
+    let nothing = repo.run(["handoff", "--pr", "main..topic", "--validate"]).ok();
+    assert_eq!(nothing.err, "Checked nothing in main..topic: empirica.require names no rule.\n");
     assert_eq!(broken(&repo, "checks"), pairs(&[("checks", "cargo bench (exit 101)")]));
     assert_eq!(broken(&repo, "questions"), pairs(&[("questions", "Does it hold on ARM?")]));
     let lost = pairs(&[("claims", "ring() wraps at 1024"), ("claims", "Keep the queue a list")]);

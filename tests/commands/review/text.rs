@@ -124,6 +124,22 @@ fn texts_from_records_act_on_nothing() {
 }
 
 #[test]
+fn the_folded_part_of_a_single_session_repeats_nothing() {
+    let sandbox = Sandbox::new();
+    let repo = topic(&sandbox);
+    let session = repo.start("ada", "One");
+    repo.json(["decision", "said once", "--why", "so", "--session", &session]);
+    repo.json(["finding", "learned below", "--session", &session]);
+    repo.commit("a.txt", "a\n", "A");
+    repo.json(["handoff", "--next", "go on", "--session", &session]);
+    let whole = text(&repo, "main..topic");
+    for (once, place) in [("said once", "above"), ("go on", "above"), ("learned below", "below")] {
+        assert_eq!(whole.matches(once).count(), 1, "{once}: {whole}");
+        assert_eq!(unfolded(&whole).contains(once), place == "above", "{once}: {whole}");
+    }
+}
+
+#[test]
 fn a_claim_that_holds_for_a_time_is_judged_by_the_time_of_the_last_commit() {
     let sandbox = Sandbox::new();
     let repo = topic(&sandbox);

@@ -113,7 +113,7 @@ pub struct Handoff {
     /// Show it and store nothing
     #[arg(long, conflicts_with = "sign")]
     pub dry_run: bool,
-    /// Print what agents recorded for a range of commits, as Markdown for a pull request
+    /// Print the records of a range of commits as Markdown for a pull request
     ///
     /// Stores nothing. Without a range: the commits of HEAD that the branch it is to be merged into lacks. With --validate, the exit code is 3
     /// if the range breaks a rule of empirica.require.

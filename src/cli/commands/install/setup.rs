@@ -1,6 +1,7 @@
 //! `setup`.
 
 use crate::cli::commands::prelude::*;
+use crate::cli::help::manual::Shell;
 use crate::cli::help::{complete, manual};
 use crate::use_cases::setup::{user, view};
 
@@ -8,8 +9,8 @@ use crate::use_cases::setup::{user, view};
 #[derive(Debug, Args)]
 pub struct Setup {
     /// Print the completions of a shell, and install nothing
-    #[arg(long, value_name = "SHELL", value_parser = manual::Shell::parser(), conflicts_with_all = ["dry_run", "json"])]
-    pub completions: Option<manual::Shell>,
+    #[arg(long, value_name = "SHELL", value_parser = named(Shell::ALL, Shell::name), conflicts_with_all = ["dry_run", "json"])]
+    pub completions: Option<Shell>,
     /// Print what completes this word of a command line, counted from 0
     #[arg(long, value_name = "N", hide = true, conflicts_with_all = ["completions", "dry_run", "json"])]
     pub complete: Option<usize>,

@@ -76,7 +76,7 @@ impl Decorations {
         Ok(out)
     }
 
-    /// What follows the id of a commit: ` (HEAD -> main, tag: v1)`; empty if no ref points to it.
+    /// The text behind the id of a commit: ` (HEAD -> main, tag: v1)`; empty if no ref points to it.
     pub fn of(&self, commit: Oid, paint: Paint) -> String {
         let Some(names) = self.0.get(&commit) else { return String::new() };
         let painted = names.iter().map(|(kind, name)| {

@@ -1,4 +1,4 @@
-//! What agents recorded for a range of commits, for the reviewers of a pull request.
+//! The records of a range of commits, for the reviewers of a pull request.
 
 pub mod checks;
 pub mod claims;
@@ -41,7 +41,7 @@ pub struct ReviewedSession {
     pub claims: Vec<RangeClaim>,
 }
 
-/// What is known of a range. It depends on the notes and the range alone: not on what is checked out, nor on the time.
+/// The records of a range, folded. They depend on the notes and the range alone: not on the work tree, nor on the time.
 #[derive(Debug)]
 pub struct Review {
     pub range: CommitRange,
@@ -53,14 +53,14 @@ pub struct Review {
     pub checks: Vec<LastRun>,
     /// Claims from before the range that its changes contradict.
     pub contradicted: Vec<RangeClaim>,
-    /// The rules that decide.
-    pub required: Vec<Rule>,
+    /// The rules that decide; `None` if none are to be applied.
+    pub required: Option<Vec<Rule>>,
     pub warnings: Vec<String>,
 }
 
 /// The review of a range.
 pub fn run(context: &CommandContext<'_>, request: &ReviewRequest) -> Result<Review> {
-    let required = if request.validate { rules::required(context.repo)? } else { Vec::new() };
+    let required = request.validate.then(|| rules::required(context.repo)).transpose()?;
     let mut warnings = context.store.reconcile();
     let range = CommitRange::resolve(context.repo, request.range.as_deref())?;
     let env = at_time_of(context, range.tip);

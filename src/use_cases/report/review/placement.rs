@@ -23,7 +23,7 @@ pub struct RangeCommits {
     outside: HashSet<Oid>,
     /// The commits whose message names a session, newest first.
     named: BTreeMap<SessionId, Vec<Oid>>,
-    /// What could not be compared.
+    /// Comparisons that failed.
     pub warnings: Vec<String>,
 }
 

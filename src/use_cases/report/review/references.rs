@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A space without width, as HTML and Markdown write it. It ends what a host would recognize, and is plain ASCII in the source.
+/// A space without width, as HTML and Markdown write it. It breaks a reference, and is plain ASCII in the source.
 const BREAK: &str = "&#8203;";
 
-/// What hosts recognize: the signs of mentions, issues and merge requests, `GH-1`, links, images and check boxes, and a keyword that closes
+/// References that hosts act on: the signs of mentions, issues and merge requests, `GH-1`, links, images and check boxes, and a keyword that closes
 /// the issue at an address.
 static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let closing = "clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?";

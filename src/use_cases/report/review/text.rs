@@ -36,6 +36,8 @@ const FOLDED_ENTRIES: usize = 40;
 const FOLDS: usize = 8;
 /// Most bytes; hosts allow 65,536 for a whole description.
 const BYTES: usize = 50_000;
+/// Marks a next step among other open points.
+const NEXT: &str = "Next: ";
 /// Most agents that the lead names, and files that a check names.
 const NAMED: usize = 3;
 
@@ -55,7 +57,13 @@ struct Folded {
 
 /// The text. The same for the same notes and the same range.
 pub fn markdown(review: &Review) -> Result<String> {
-    let folded: Vec<Folded> = review.sessions.iter().take(FOLDS).map(|session| folded(review, session)).collect();
+    let mut folded: Vec<Folded> = review.sessions.iter().take(FOLDS).map(|session| folded(review, session)).collect();
+    let shown = sections(review);
+    if let [only] = folded.as_mut_slice()
+        && review.sessions.len() == 1
+    {
+        only.leave_out(&fitted(shown.clone(), LINES - HEAD - FOLD));
+    }
     let tip = short(review.range.tip);
     let range = format!(
         "{} (`{}..{tip}`)",
@@ -72,7 +80,7 @@ pub fn markdown(review: &Review) -> Result<String> {
                 "range": range,
                 "lead": lead(review, &range),
                 "attention": attention(review),
-                "sections": fitted(sections(review), lines),
+                "sections": fitted(shown.clone(), lines),
                 "sessions": folded[..parts],
                 "more": (left_out > 0 && !review.is_empty()).then(|| {
                     format!("{} not shown: `{}`", format::count(left_out, "earlier session"), empirica("log"))
@@ -86,11 +94,22 @@ pub fn markdown(review: &Review) -> Result<String> {
     }
 }
 
+impl Folded {
+    /// Leaves out the entries that are shown above.
+    fn leave_out(&mut self, shown: &[Section]) {
+        let lines: BTreeSet<&String> = shown.iter().flat_map(|section| &section.lines).collect();
+        for section in &mut self.sections {
+            section.lines.retain(|line| !lines.contains(line) && !lines.contains(&format!("{NEXT}{line}")));
+        }
+        self.sections.retain(|section| !section.lines.is_empty());
+    }
+}
+
 fn short(commit: empirica_notes::git::Oid) -> String {
     format::short_commit(Some(&commit.to_string())).unwrap_or_default()
 }
 
-/// Who recorded, and for which commits.
+/// The agents, sessions and commits in a line.
 fn lead(review: &Review, range: &str) -> String {
     let mut agents: Vec<String> = Vec::new();
     for session in &review.sessions {
@@ -116,7 +135,7 @@ fn lead(review: &Review, range: &str) -> String {
     )
 }
 
-/// What a reviewer should see first.
+/// The counts that need attention; `None` if all are zero.
 fn attention(review: &Review) -> Option<String> {
     let failed = review.checks.iter().filter(|last| !last.has_passed()).count();
     let stale = review.checks.iter().filter(|last| last.is_stale()).count();
@@ -143,7 +162,7 @@ pub fn sections(review: &Review) -> Vec<Section> {
     let mut open = of_kind(&is_blocking);
     open.extend(of_kind(&|body| matches!(body, Body::Unknown(_)) && !is_blocking(body)));
     open.extend(review.sessions.iter().flat_map(|session| goals_open(session, COLUMNS)));
-    open.extend(review.sessions.iter().flat_map(|session| next_steps(session, "Next: ", COLUMNS)));
+    open.extend(review.sessions.iter().flat_map(|session| next_steps(session, NEXT, COLUMNS)));
     named(vec![
         ("Done", review.sessions.iter().flat_map(|session| done(session, COLUMNS)).collect()),
         ("Decided", of_kind(&|body| matches!(body, Body::Decision(_)))),
@@ -167,7 +186,7 @@ fn named(sections: Vec<(&'static str, Vec<String>)>) -> Vec<Section> {
     sections.filter(|section| !section.lines.is_empty()).collect()
 }
 
-/// The sections in at most this many lines: each keeps at least one entry, and what does not fit is counted.
+/// The sections in at most this many lines: each keeps at least one entry, and counts those that do not fit.
 fn fitted(sections: Vec<Section>, lines: usize) -> Vec<Section> {
     let mut left = lines.saturating_sub(sections.len() * (FRAME + 1));
     let mut granted = vec![1; sections.len()];
@@ -289,7 +308,7 @@ fn next_steps(session: &ReviewedSession, label: &str, columns: usize) -> Vec<Str
     steps.map(|step| entry(&format!("{label}{step}"), columns)).collect()
 }
 
-/// A claim with its reason, what is said of it, and its id.
+/// A claim with its reason, its marks and its id.
 fn claim_line(claim: &RangeClaim, with_agent: bool, columns: usize) -> String {
     let text = match &claim.record.body {
         Body::Decision(one) => format::decision(&one.text, &one.why, &one.alternatives),
@@ -303,7 +322,7 @@ fn claim_line(claim: &RangeClaim, with_agent: bool, columns: usize) -> String {
     line(&text, &end, columns)
 }
 
-/// What is said of a claim: where it is in the code, its state if it does not hold, and the claims that it disagrees with.
+/// The marks of a claim: its places in the code, its state if it does not hold, and the claims that it disagrees with.
 fn marks(standing: &Standing) -> String {
     let mut marks: Vec<String> = standing.ran_out.iter().map(|until| format::until(until, true)).collect();
     marks.extend(standing.gone_as());
@@ -346,7 +365,7 @@ fn entry(text: &str, columns: usize) -> String {
     line(text, "", columns)
 }
 
-/// A text from a record, cut to leave room for what follows it.
+/// A text from a record, cut to leave room for its end.
 fn line(text: &str, end: &str, columns: usize) -> String {
     let room = columns.saturating_sub(measure(end)).max(columns / 2);
     let text = safe::begun(one_line(&safe::words(text), room));

@@ -14,7 +14,7 @@ use crate::use_cases::report::review::{Review, text};
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::model::{Body, Id, SessionId};
 
-/// What agents recorded for a range of commits.
+/// The records of a range of commits.
 #[derive(Serialize, JsonSchema)]
 pub struct ReviewView<'a> {
     /// The commit that the range is to be merged into.
@@ -31,7 +31,7 @@ pub struct ReviewView<'a> {
     contradicted: Vec<RangeClaimView<'a>>,
     /// The rules of `empirica.require`, with `--validate`.
     required: &'a [Rule],
-    /// What breaks them.
+    /// The violations of these rules.
     violations: &'a [Violation],
     /// The text for the pull request.
     markdown: String,
@@ -162,7 +162,7 @@ pub fn answer(review: &Review) -> Result<Answer> {
         sessions: sessions.collect(),
         checks: review.checks.iter().map(Into::into).collect(),
         contradicted: review.contradicted.iter().map(Into::into).collect(),
-        required: &review.required,
+        required: review.required.as_deref().unwrap_or_default(),
         violations: &violations,
         markdown: markdown.clone(),
     };
@@ -171,9 +171,12 @@ pub fn answer(review: &Review) -> Result<Answer> {
         let text = safe::line(&violation.text);
         answer = answer.say(format!("{}: {text} ({})", violation.rule.name(), violation.id.short()));
     }
-    if !review.required.is_empty() {
-        let count = format::count(violations.len(), "violation");
-        answer = answer.say(format!("Checked {}: {count} of empirica.require.", safe::line(&review.range.name)));
+    if let Some(required) = &review.required {
+        let (range, count) = (safe::line(&review.range.name), format::count(violations.len(), "violation"));
+        answer = answer.say(match required.is_empty() {
+            true => format!("Checked nothing in {range}: empirica.require names no rule."),
+            false => format!("Checked {range}: {count} of empirica.require."),
+        });
     }
     if let Some(first) = violations.first() {
         let more = violations.len() - 1;

@@ -1,4 +1,4 @@
-//! What breaks the rules that a team sets for ranges.
+//! Violations of the rules that a team sets for ranges.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::use_cases::report::review::claims::RangeClaim;
 use crate::use_cases::report::review::rules::{Rule, is_blocking};
 use empirica_notes::model::Id;
 
-/// What breaks a rule.
+/// A violation of a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Violation {
     /// The rule.
@@ -19,7 +19,7 @@ pub struct Violation {
     pub text: String,
 }
 
-/// What breaks the rules that were required.
+/// The violations of the required rules.
 pub fn violations(review: &Review) -> Vec<Violation> {
     let of_claim = |rule, claim: &RangeClaim| Violation {
         rule,
@@ -27,7 +27,7 @@ pub fn violations(review: &Review) -> Vec<Violation> {
         text: claim.record.body.claim().map(|claim| claim.text.to_owned()).unwrap_or_default(),
     };
     let mut out = Vec::new();
-    for rule in &review.required {
+    for rule in review.required.iter().flatten() {
         match rule {
             Rule::Checks => out.extend(review.checks.iter().filter(|last| !last.has_passed()).map(|last| Violation {
                 rule: *rule,

@@ -25,7 +25,7 @@ pub struct CheckRun {
     pub placed: Placed,
 }
 
-/// What a session recorded for a range.
+/// The records of a session for a range.
 #[derive(Debug)]
 pub struct SessionWork {
     pub session: Session,
@@ -35,7 +35,7 @@ pub struct SessionWork {
     pub handoff: Option<(Envelope, Handoff)>,
     /// Claims in force, oldest first, without answered questions. One that only a handoff or a digest quotes has the envelope of that.
     pub claims: Vec<Record>,
-    /// Retracted and replaced claims, each with what retracted it.
+    /// Retracted and replaced claims, each with its retract.
     pub withdrawn: Vec<(Record, Option<Retract>)>,
     /// Questions and their answers.
     pub answered: Vec<(String, String)>,

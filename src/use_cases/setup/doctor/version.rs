@@ -1,4 +1,4 @@
-//! What this program is: its version, build and format.
+//! The version, build and format of this program.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -42,12 +42,17 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub fn hook_names(repo: &Repository) -> impl Iterator<Item = &'static str> {
     let linked = || std::fs::read_dir(repo.common_dir().join("worktrees")).is_ok_and(|mut all| all.next().is_some());
     let commits = repo.work_tree().is_some() || linked();
-    let trailers = repo.config_bool("empirica.trailers") == Some(true);
+    let trailers = adds_trailers(repo);
     names().filter(move |name| match *name {
         "pre-push" => true,
         "commit-msg" => commits && trailers,
         _ => commits,
     })
+}
+
+/// Whether commits made in a session name it in a trailer: `empirica.trailers`, false by default.
+pub fn adds_trailers(repo: &Repository) -> bool {
+    repo.config_bool("empirica.trailers") == Some(true)
 }
 
 /// The script of a hook; empty for hooks we do not have.

@@ -5,7 +5,7 @@ use crate::model::SessionId;
 /// The key, as `git interpret-trailers` takes it.
 pub const SESSION: &str = "Empirica-Session";
 
-/// A part of the key that does not depend on how it is capitalized by those who write it by hand.
+/// A part of the key in the case that people who write it by hand use, too.
 pub(crate) const WORD: &str = "mpirica-";
 
 /// The sessions that a message names, each once, in order. A trailer counts anywhere in it: a squash leaves those of its commits in the
