@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -54,9 +54,7 @@ pub fn newer(line: &[u8]) -> Option<String> {
     let id = crate::format::lines::id(line)?;
     let envelope: Envelope = serde_json::from_slice(line).ok()?;
     let kind = kind(line).ok()?;
-    // a known kind lacks its keys here
-    let is_known = !matches!(Body::read(&kind, Value::Object(Map::new())), Ok(None));
-    (envelope.v > VERSION || (envelope.v == VERSION && !is_known)).then(|| id.to_owned())
+    (envelope.v > VERSION || (envelope.v == VERSION && !Body::is_kind(&kind))).then(|| id.to_owned())
 }
 
 /// Reads a record from JSON with keys in any order; the error explains why it is not a supported record.
@@ -68,11 +66,14 @@ pub fn read_json(json: &[u8]) -> Result<Record, String> {
     if envelope.v != VERSION {
         return Err(format!("it is a record of version {}", envelope.v));
     }
-    let body = Body::read(&kind, &mut serde_json::Deserializer::from_slice(json));
-    match body.map_err(|error| format!("it is not a valid {kind}: {}", reason(error)))? {
-        Some(body) => Ok(Record { envelope, body }),
-        None => Err(format!("unknown kind '{kind}'")),
+    let unknown = || format!("unknown kind '{kind}'");
+    if !Body::is_kind(&kind) {
+        return Err(unknown());
     }
+    let text = std::str::from_utf8(json).map_err(|_| "it is not UTF-8".to_owned())?;
+    let body = serde_json::Deserializer::from_str(text).deserialize_map(InAnyOrder(&kind));
+    let body = body.map_err(|error| format!("it is not a valid {kind}: {}", reason(error)))?;
+    body.map(|body| Record { envelope, body }).ok_or_else(unknown)
 }
 
 /// The value of the `kind` key.
@@ -114,9 +115,24 @@ impl<'de> Visitor<'de> for InOrder {
         if envelope.v != VERSION {
             return Err(A::Error::custom("another version"));
         }
-        let body = Body::read(&kind, MapAccessDeserializer::new(Rest(map)))?;
+        let body = Body::read(&kind, MapAccessDeserializer::new(Rest { map, is_after_envelope: true }))?;
         let body = body.ok_or_else(|| A::Error::custom("another kind"))?;
         Ok(Record { envelope, body })
+    }
+}
+
+/// Reads the body of a record of this kind; `None` for an unknown one.
+struct InAnyOrder<'k>(&'k str);
+
+impl<'de> Visitor<'de> for InAnyOrder<'_> {
+    type Value = Option<Body>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Option<Body>, A::Error> {
+        Body::read(self.0, MapAccessDeserializer::new(Rest { map, is_after_envelope: false }))
     }
 }
 
@@ -125,22 +141,31 @@ impl<'de> Visitor<'de> for InOrder {
 #[serde(transparent)]
 struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
 
-/// The keys after the envelope; a repeated envelope key is an error.
-struct Rest<A>(A);
+/// The keys of the body. After the envelope, another of its keys is an error; else such keys are skipped. One type for both, as each kind of record
+/// is compiled for each.
+struct Rest<A> {
+    map: A,
+    is_after_envelope: bool,
+}
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        let Some(Key(key)) = self.0.next_key()? else { return Ok(None) };
-        if ENVELOPE.contains(&key.as_ref()) {
-            return Err(A::Error::custom("twice"));
+        while let Some(Key(key)) = self.map.next_key()? {
+            if !ENVELOPE.contains(&key.as_ref()) {
+                return seed.deserialize(key.into_deserializer()).map(Some);
+            }
+            if self.is_after_envelope {
+                return Err(A::Error::custom("twice"));
+            }
+            self.map.next_value::<IgnoredAny>()?;
         }
-        seed.deserialize(key.into_deserializer()).map(Some)
+        Ok(None)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        self.0.next_value_seed(seed)
+        self.map.next_value_seed(seed)
     }
 }
 

@@ -148,6 +148,11 @@ macro_rules! kinds {
                 }
             }
 
+            /// Whether this is the word of a kind.
+            pub(crate) fn is_kind(word: &str) -> bool {
+                matches!(word, $($word)|*)
+            }
+
             /// The namespace of this kind; `None` for a kind stored in that of the records it refers to.
             pub fn namespace(&self) -> Option<Namespace> {
                 match self {

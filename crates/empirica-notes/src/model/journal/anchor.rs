@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use similar::algorithms::{Capture, Compact, Replace, myers};
 
 use crate::model::hash::{PRIME, fnv};
 
@@ -136,12 +137,11 @@ impl TextLines {
     /// Where lines of this text are in a newer one, as far as that is found in a fifth of a second, by the lines that both have: from behind the last common line before them to
     /// the first common one after them; `None` if nothing is left between.
     pub fn follow(&self, (first, last): (u32, u32), newer: &TextLines) -> Option<(u32, u32)> {
-        let same = similar::capture_diff_slices_deadline(
-            similar::Algorithm::Myers,
-            &self.lines,
-            &newer.lines,
-            Some(Instant::now() + COMPARING),
-        );
+        let (old, new) = (&self.lines[..], &newer.lines[..]);
+        let mut same = Compact::new(Replace::new(Capture::new()), old, new);
+        let until = Some(Instant::now() + COMPARING);
+        let Ok(()) = myers::diff_deadline(&mut same, old, 0..old.len(), new, 0..new.len(), until);
+        let same = same.into_inner().into_inner().into_ops();
         let (mut begin, mut end) = (0, newer.lines.len());
         for (old, new) in
             same.iter().filter(|op| op.tag() == similar::DiffTag::Equal).map(|op| (op.old_range(), op.new_range()))
