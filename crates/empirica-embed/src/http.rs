@@ -1,11 +1,12 @@
-//! Requests with JSON to a server that the user named.
+//! Requests with JSON to a server that the user named. curl sends them: it knows the proxies and certificates of the system.
 
+use std::io::{Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use ureq::Agent;
-use ureq::http::{Request, Uri};
 
 use crate::error::EmbedError;
 
@@ -13,13 +14,15 @@ use crate::error::EmbedError;
 const ANSWER: u64 = 16 << 20;
 /// The most characters of a server's message.
 const WORDS: usize = 200;
+/// The exit code of curl for a request that took too long.
+const TIMED_OUT: i32 = 28;
 
 /// A server.
 pub struct Server {
     url: String,
     /// The header with the key, and its value.
     key: Option<(&'static str, String)>,
-    agent: Agent,
+    is_here: bool,
 }
 
 impl Server {
@@ -29,27 +32,27 @@ impl Server {
         if url.contains(['?', '#']) {
             return Err(EmbedError::Url("the URL has a query; keep a key in git's credential helper".to_owned()));
         }
-        let parsed: Uri = url.parse().map_err(|_| EmbedError::Url(format!("'{url}' is not a URL")))?;
-        let authority = parsed.authority().map(ToString::to_string).unwrap_or_default();
-        match parsed.scheme_str() {
-            Some("http" | "https") if authority.contains('@') => {
-                return Err(EmbedError::Url(
-                    "the URL has credentials; keep them in git's credential helper".to_owned(),
-                ));
-            }
-            Some("http" | "https") if !authority.is_empty() => {}
-            _ => return Err(EmbedError::Url(format!("the URL '{url}' begins with neither http:// nor https://"))),
+        if url.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(EmbedError::Url(format!("'{}' is not a URL", url.escape_debug())));
         }
-        // a redirection would take the texts and the key elsewhere
-        let mut config = Agent::config_builder().max_redirects(0).http_status_as_error(false);
-        if parsed.host().is_some_and(is_here) {
-            config = config.proxy(None);
+        let rest =
+            url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https")).map(|(_, rest)| rest);
+        let authority = rest.map(|rest| rest.split('/').next().unwrap_or_default()).filter(|name| !name.is_empty());
+        let Some(authority) = authority else {
+            return Err(EmbedError::Url(format!("the URL '{url}' begins with neither http:// nor https://")));
+        };
+        if authority.contains('@') {
+            let cause = "the URL has credentials; keep them in git's credential helper";
+            return Err(EmbedError::Url(cause.to_owned()));
         }
-        let agent = config.build().into();
-        Ok(Server { url: url.trim_end_matches('/').to_owned(), key, agent })
+        if key.as_ref().is_some_and(|(_, key)| key.contains(char::is_control)) {
+            return Err(EmbedError::Url("the key has characters that no header can have".to_owned()));
+        }
+        Ok(Server { url: url.trim_end_matches('/').to_owned(), key, is_here: is_here(authority) })
     }
 
-    /// Sends a request and reads its answer, before `until`. An answer other than 200, or of another form, is an error.
+    /// Sends a request and reads its answer, before `until`. An answer other than 200, or of another form, is an error; a redirection is not
+    /// followed, as it would take the texts and the key elsewhere.
     pub fn json<T: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -57,25 +60,100 @@ impl Server {
         body: Option<&Value>,
         until: Instant,
     ) -> Result<T, EmbedError> {
-        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
-        if let Some((name, key)) = &self.key {
-            request = request.header(*name, key);
-        }
-        if body.is_some() {
-            request = request.header("content-type", "application/json");
-        }
-        let body = body.map(ToString::to_string).unwrap_or_default();
-        let request = request.body(body).map_err(|error| EmbedError::Url(error.to_string()))?;
-        let request = self.agent.configure_request(request).timeout_global(Some(left));
-        let mut response = self.agent.run(request.build()).map_err(unreachable)?;
-        let status = response.status().as_u16();
-        let after = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let body = response.body_mut().with_config().limit(ANSWER).read_to_vec().map_err(unreachable)?;
+        let output = self.request(method, path, body, until)?;
+        let (head, body) = split(&output).ok_or_else(|| EmbedError::Answer("it is not HTTP".to_owned()))?;
+        let status = head.split_whitespace().nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
         match status {
-            200 => serde_json::from_slice(&body).map_err(|error| EmbedError::Answer(error.to_string())),
-            408 | 429 | 502 | 503 | 504 => Err(EmbedError::Busy(status, after.map(Duration::from_secs))),
-            _ => Err(EmbedError::Refused(status, message(&body))),
+            200 => serde_json::from_slice(body).map_err(|error| EmbedError::Answer(error.to_string())),
+            408 | 429 | 502 | 503 | 504 => {
+                let fields = head.lines().filter_map(|line| line.split_once(':'));
+                let after = fields.filter(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
+                let after = after.filter_map(|(_, value)| value.trim().parse().ok()).next();
+                Err(EmbedError::Busy(status, after.map(Duration::from_secs)))
+            }
+            _ => Err(EmbedError::Refused(status, message(body))),
+        }
+    }
+
+    /// The answer as it came: the head of each response, and the body of the last.
+    fn request(&self, method: &str, path: &str, body: Option<&Value>, until: Instant) -> Result<Vec<u8>, EmbedError> {
+        let failed = |error: std::io::Error| EmbedError::Unreachable(format!("curl: {error}"));
+        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let mut curl = Command::new("curl");
+        // the user's own settings of curl could follow redirections, or change what it prints
+        curl.args(["--disable", "--silent", "--show-error", "--include", "--suppress-connect-headers", "--globoff"]);
+        curl.args(["--proto", "=http,https", "--max-time", &format!("{:.3}", left.as_secs_f64())]);
+        curl.args(["--request", method, "--url", &format!("{}{path}", self.url), "--config", "-"]);
+        if self.is_here {
+            curl.args(["--noproxy", "*"]);
+        }
+        // a file without a name: nothing is left of the texts, however this ends
+        let mut file;
+        if let Some(body) = body {
+            file = tempfile::tempfile().map_err(failed)?;
+            serde_json::to_writer(&mut file, body).map_err(|error| failed(error.into()))?;
+            file.rewind().map_err(failed)?;
+            rustix::io::fcntl_setfd(file.as_fd(), rustix::io::FdFlags::empty())
+                .map_err(|error| failed(error.into()))?;
+            curl.arg("--data-binary").arg(format!("@/dev/fd/{}", file.as_raw_fd()));
+        }
+        let child = curl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => EmbedError::Unreachable("curl is not installed".to_owned()),
+            _ => failed(error),
+        })?;
+        if let Some(mut config) = child.stdin.take() {
+            // arguments can be seen by all users of the machine, so the key is none; a curl that ended already says why
+            let _ = config.write_all(self.config(body.is_some()).as_bytes());
+        }
+        let mut output = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            stdout.take(ANSWER + 1).read_to_end(&mut output).map_err(failed)?;
+        }
+        if output.len() as u64 > ANSWER {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(EmbedError::Answer(format!("it has more than {} MB", ANSWER >> 20)));
+        }
+        let ended = child.wait_with_output().map_err(failed)?;
+        match ended.status.code() {
+            Some(0) => Ok(output),
+            Some(TIMED_OUT) => Err(EmbedError::Unreachable("it took too long".to_owned())),
+            _ => {
+                let words = String::from_utf8_lossy(&ended.stderr);
+                let words = words.lines().next().unwrap_or_default();
+                let words = words.split_once(") ").map_or(words, |(_, words)| words);
+                Err(EmbedError::Unreachable(words.chars().take(WORDS).collect()))
+            }
+        }
+    }
+
+    /// The headers, as curl's configuration has them.
+    fn config(&self, has_body: bool) -> String {
+        let mut out = String::new();
+        let mut header = |name: &str, value: &str| {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+            out.push_str(&format!("header = \"{name}: {value}\"\n"));
+        };
+        if let Some((name, key)) = &self.key {
+            header(name, key);
+        }
+        if has_body {
+            header("content-type", "application/json");
+        }
+        out
+    }
+}
+
+/// The head and the body of the last response; interim ones (100 Continue) come before it.
+fn split(output: &[u8]) -> Option<(String, &[u8])> {
+    let mut rest = output;
+    loop {
+        let end = rest.windows(4).position(|four| four == b"\r\n\r\n")?;
+        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+        rest = &rest[end + 4..];
+        if !head.split_whitespace().nth(1)?.starts_with('1') {
+            return head.starts_with("HTTP/").then_some((head, rest));
         }
     }
 }
@@ -89,16 +167,12 @@ fn message(body: &[u8]) -> String {
     said.chars().take(WORDS).collect()
 }
 
-/// Whether a host is this machine.
-fn is_here(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
-fn unreachable(error: ureq::Error) -> EmbedError {
-    match error {
-        ureq::Error::Timeout(_) => EmbedError::Unreachable("it took too long".to_owned()),
-        ureq::Error::BodyExceedsLimit(most) => EmbedError::Answer(format!("it has more than {} MB", most >> 20)),
-        error => EmbedError::Unreachable(error.to_string()),
-    }
+/// Whether a host, with or without a port, is this machine.
+fn is_here(authority: &str) -> bool {
+    let host = match authority.strip_prefix('[') {
+        Some(address) => address.split(']').next(),
+        None => authority.split(':').next(),
+    };
+    let host = host.unwrap_or_default();
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

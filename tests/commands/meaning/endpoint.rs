@@ -64,6 +64,72 @@ fn requests_have_the_form_of_the_api() {
     assert!(server.take().iter().all(|one| !one.headers.contains_key("authorization")));
 }
 
+/// The arguments of all processes, as every user of the machine can read them.
+fn arguments_of_all() -> String {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter_map(|process| std::fs::read(process.path().join("cmdline")).ok())
+        .map(|words| String::from_utf8_lossy(&words).replace('\0', " "))
+        .collect()
+}
+
+#[test]
+fn curl_sends_what_is_meant_whatever_its_surroundings() {
+    let place = Sandbox::new();
+    let repo = place.repo("r");
+    history(&repo);
+    // larger than a pipe, an argument, and a line of curl's configuration may be
+    for n in 0..40 {
+        let long = format!("{n} {}", "flaky \"login\" \\ ".repeat(220));
+        repo.run_with_input(["finding", "-"], long.as_bytes()).ok();
+    }
+    static SEEN: Mutex<String> = Mutex::new(String::new());
+    let server = endpoint(|_| {
+        SEEN.lock().expect("no panic").push_str(&arguments_of_all());
+        None
+    });
+    configure(&repo, &server);
+    let home = place.path().join("home");
+    std::fs::write(home.join(".curlrc"), "location\nverbose\nproxy = 127.0.0.1:9\noutput = /dev/null\n")
+        .expect("a file");
+    let key = r#"a"b\c {d} [e]"#;
+    let surroundings =
+        [("EMPIRICA_EMBED_KEY", key), ("http_proxy", "http://127.0.0.1:9"), ("ALL_PROXY", "http://127.0.0.1:9")];
+    let shown = repo.run_with_env(&surroundings, ["embed"]).ok();
+    assert!(shown.out.contains("vectors computed"), "{}", shown.out);
+    let asked = server.take();
+    assert!(asked.iter().all(|one| one.headers["authorization"] == format!("Bearer {key}")), "{asked:?}");
+    let longest = asked.iter().map(|one| one.body.to_string().len()).max();
+    assert!(longest.is_some_and(|longest| longest > 120_000), "{longest:?}");
+    let seen = SEEN.lock().expect("no panic");
+    assert!(seen.contains("curl --disable") && !seen.contains("a\"b") && !seen.contains("flaky"), "{seen}");
+    drop(seen);
+
+    repo.git(["config", "empirica.embed.url", "http://127.0.0.1/v1 x"]).ok();
+    assert!(repo.fails(1, ["embed", "--rebuild"]).to_string().contains("is not a URL"));
+    configure(&repo, &server);
+    let error =
+        repo.program().args(["embed", "--rebuild"]).env("EMPIRICA_EMBED_KEY", "a\nb").output().expect("it starts");
+    assert!(RunOutput::new(error).code(1).err.contains("the key has characters that no header can have"));
+}
+
+#[test]
+fn without_curl_the_words_remain() {
+    let place = Sandbox::new();
+    static NOTHING: Mutex<Option<Reply>> = Mutex::new(None);
+    let (repo, _server) = switched(&place, &NOTHING);
+    let bin = place.path().join("bin");
+    std::fs::create_dir(&bin).expect("a folder");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    for name in ["git", "sh"] {
+        let program = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
+        std::os::unix::fs::symlink(program.expect("a program"), bin.join(name)).expect("a link");
+    }
+    let shown = repo.run_with_env(&[("PATH", bin.to_str().expect("UTF-8"))], ["search", "axis"]).ok();
+    assert!(shown.out.contains("The axis of the plot"), "{}", shown.out);
+    assert!(shown.err.contains("curl is not installed"), "{}", shown.err);
+}
+
 #[test]
 fn the_key_is_that_of_gits_credential_helper() {
     let place = Sandbox::new();
