@@ -129,6 +129,23 @@ fn a_folder_has_at_most_twelve_entries() {
 }
 
 #[test]
+fn every_file_of_the_tests_is_compiled() {
+    let read =
+        |path: PathBuf| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_default();
+    for (path, _) in below("tests") {
+        let path = if path.ends_with("mod.rs") { path.parent().expect("a folder").to_owned() } else { path };
+        let (folder, name) = (path.parent().expect("a folder"), path.file_stem().expect("a name").to_string_lossy());
+        // what cargo itself compiles
+        if folder == Path::new("tests") && path.extension().is_some() {
+            continue;
+        }
+        let parents = [folder.join("mod.rs"), folder.with_extension("rs"), folder.join("runner.rs")];
+        let is_declared = parents.into_iter().any(|parent| read(parent).contains(&format!("mod {name};")));
+        assert!(is_declared, "no file has 'mod {name};' for {}", path.display());
+    }
+}
+
+#[test]
 fn a_library_imports_only_lower_libraries_and_nothing_of_the_program() {
     for (at, (name, _)) in CRATES.iter().enumerate() {
         let later = CRATES[at..].iter().map(|(name, _)| name.replace('-', "_"));

@@ -8,3 +8,4 @@ pub mod init;
 pub mod init_agents;
 pub mod init_clone;
 mod plugins;
+mod versions;
