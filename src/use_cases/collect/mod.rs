@@ -218,7 +218,8 @@ fn without_secrets(transcript: Transcript) -> Result<Transcript> {
     let (id, parent) = (transcript.session_id.clone(), transcript.parent.clone());
     let mut json = serde_json::to_value(transcript).map_err(|error| unreadable_notes().caused_by(error))?;
     redact_value(&mut json);
-    let clean: Transcript = serde_json::from_value(json).map_err(|error| unreadable_notes().caused_by(error))?;
+    let clean: Transcript =
+        serde_json::from_str(&json.to_string()).map_err(|error| unreadable_notes().caused_by(error))?;
     Ok(Transcript { session_id: id, parent, ..clean })
 }
 

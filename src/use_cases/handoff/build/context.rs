@@ -182,7 +182,7 @@ pub fn fit(handoff: &mut Handoff, budget: usize, measure: &dyn Fn(&Handoff) -> u
             let mut value = now.clone();
             step.apply(&mut value, times);
             value["left_out"] = json!(left_out(&value, &whole));
-            serde_json::from_value(value).ok().filter(|handoff| measure(handoff) <= budget)
+            serde_json::from_str(&value.to_string()).ok().filter(|handoff| measure(handoff) <= budget)
         };
         let most = step.possible(&now);
         if most > 0
@@ -203,7 +203,7 @@ pub fn fit(handoff: &mut Handoff, budget: usize, measure: &dyn Fn(&Handoff) -> u
         step.apply(&mut now, most);
     }
     now["left_out"] = json!(left_out(&now, &whole));
-    if let Ok(smallest) = serde_json::from_value(now) {
+    if let Ok(smallest) = serde_json::from_str(&now.to_string()) {
         *handoff = smallest;
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use crate::model::assessment::phase::Phase;
 use crate::model::id::Id;
@@ -120,5 +121,5 @@ pub struct Checkpoint {
 
 /// Reads a value, or the default if it has another form: other programs and later versions also write records.
 pub(crate) fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
-    Ok(serde_json::from_value(serde_json::Value::deserialize(from)?).unwrap_or_default())
+    Ok(serde_json::from_str(Box::<RawValue>::deserialize(from)?.get()).unwrap_or_default())
 }

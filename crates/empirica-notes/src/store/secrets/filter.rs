@@ -29,7 +29,8 @@ impl SecretFilter<'_> {
         if !self.replaces() || empirica_secrets::redact_value(&mut json).is_empty() {
             return value;
         }
-        serde_json::from_value(json).unwrap_or(value)
+        // as text, which records are read from already: reading them from values would be as much code again
+        serde_json::from_str(&json.to_string()).unwrap_or(value)
     }
 
     fn replaces(&self) -> bool {
