@@ -7,5 +7,6 @@ pub mod editors;
 pub mod init;
 pub mod init_agents;
 pub mod init_clone;
+mod packages;
 mod plugins;
 mod versions;
