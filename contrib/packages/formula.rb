@@ -1,6 +1,6 @@
-# @DESCRIPTION@
+# Records of AI coding agents in git notes
 class GitEmpirica < Formula
-  desc "@DESCRIPTION@"
+  desc "Keeps what AI agents learned, tried and decided, as git notes"
   homepage "@HOMEPAGE@"
   version "@VERSION@"
   license any_of: ["MIT", "Apache-2.0"]

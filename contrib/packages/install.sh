@@ -20,6 +20,7 @@ main() {
 		shift
 	done
 	[ -n "$prefix" ] || fail 'cannot choose a folder: HOME is not set; use --prefix DIR'
+	case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
 	system=$(uname -s)-$(uname -m)
 	case $system in
 	Linux-x86_64 | Linux-amd64) target=x86_64-unknown-linux-musl ;;
@@ -37,6 +38,7 @@ main() {
 	trap 'rm -rf "$folder"' EXIT
 	trap 'exit 1' HUP INT TERM
 	download "$release/$name.tar.gz" "$folder/archive"
+	command -v sha256sum >/dev/null 2>&1 || command -v shasum >/dev/null 2>&1 || fail "cannot verify $name.tar.gz: neither sha256sum nor shasum is on PATH"
 	found=$(digest "$folder/archive")
 	[ "$found" = "$wanted" ] || fail "cannot trust $name.tar.gz: its SHA-256 is $found, not $wanted"
 	tar -xzf "$folder/archive" -C "$folder"
@@ -64,7 +66,7 @@ download() {
 	elif command -v wget >/dev/null 2>&1; then
 		wget -q -O "$2" "$1" || fail "cannot download $1"
 	else
-		fail 'cannot download: neither curl nor wget is on PATH'
+		fail "cannot download $1: neither curl nor wget is on PATH"
 	fi
 }
 

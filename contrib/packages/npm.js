@@ -14,9 +14,10 @@ try {
   process.exit(1);
 }
 let child;
-// A terminal sends SIGINT and SIGQUIT to the child as well; it decides what they do.
+// A terminal sends SIGINT and SIGQUIT to the child as well.
+const forwarded = ["SIGTERM", "SIGHUP", ...(process.stdin.isTTY ? [] : ["SIGINT", "SIGQUIT"])];
 for (const signal of ["SIGINT", "SIGQUIT"]) process.on(signal, () => {});
-for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+for (const signal of forwarded) process.on(signal, () => child.kill(signal));
 child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (error) => {
   console.error(`error: cannot run ${program}: ${error.message}`);

@@ -78,13 +78,13 @@ fn the_installer_installs_what_has_its_checksum_and_nothing_else() {
     refused(RunOutput::new(homeless.arg(&script).env_remove("HOME").output().expect("it starts")), "HOME is not set");
     assert!(!prefix.exists());
 
-    // in a home with spaces, twice, also while the program runs
     let ran = run(&[]).ok();
     let wanted = format!(
         "Installed git-empirica {VERSION} in {0}.\nAdd {0}/bin to PATH, then try it: git empirica demo\n",
         prefix.display()
     );
     assert_eq!(ran.out, wanted);
+    // again, and into a folder with a space
     let other = sandbox.path().join("a prefix");
     for _ in 0..2 {
         run(&["--prefix", other.to_str().expect("UTF-8")]).ok();
@@ -118,6 +118,26 @@ fn the_same_files_give_the_same_archive() {
     let archive = |sums: &str| sums.lines().find(|line| line.ends_with(".tar.gz")).map(str::to_owned);
     assert_eq!(archive(&sums(&first)), archive(&kept));
     assert_eq!(kept.lines().count(), 5, "{kept}");
+}
+
+#[test]
+fn cargo_binstall_is_told_the_archive_and_the_place_in_it() {
+    let sandbox = Sandbox::new();
+    let Some(packages) = packages(&sandbox) else { return };
+    let manifest: toml_edit::DocumentMut =
+        fs::read_to_string(root().join("Cargo.toml")).expect("a file").parse().expect("a manifest");
+    let told = |key: &str| {
+        let value = manifest["package"]["metadata"]["binstall"][key].as_str().expect("a text").to_owned();
+        let (name, target) = (env!("CARGO_PKG_NAME"), target().expect("a target"));
+        let values =
+            [("repo", "URL"), ("name", name), ("bin", name), ("version", VERSION), ("target", target.as_str())];
+        values.iter().fold(value, |out, (key, value)| out.replace(&format!("{{ {key} }}"), value))
+    };
+    let (url, place) = (told("pkg-url"), told("bin-dir"));
+    let archive = url.strip_prefix(&format!("URL/releases/download/v{VERSION}/")).expect("the URL of a release");
+    let mut tar = sandbox.command("tar", &packages);
+    let list = RunOutput::new(tar.args(["-tzf", archive]).output().expect("it starts")).ok().out;
+    assert!(list.lines().any(|line| line == place), "{place} is not in {list}");
 }
 
 #[test]
@@ -168,7 +188,8 @@ fn the_npm_package_runs_the_program_of_its_platform() {
     let child = child.expect("a program");
     let mut kill = sandbox.command("kill", &repo.path);
     RunOutput::new(kill.arg(server.id().to_string()).output().expect("it starts")).ok();
-    assert_eq!(server.wait().expect("it ends").code(), Some(128 + 15));
+    // the server ends as it can: by itself once it listens to signals, before that by this one
+    assert!(matches!(server.wait().expect("it ends").code(), Some(0 | 143)));
     assert!(!Path::new("/proc").join(child).exists());
 }
 
@@ -198,7 +219,7 @@ fn versions_come_from_the_manifest() {
 }
 
 #[test]
-fn the_licence_is_that_of_the_manifest() {
+fn the_license_is_that_of_the_manifest() {
     assert_eq!(env!("CARGO_PKG_LICENSE"), "MIT OR Apache-2.0");
     for (name, words) in [("LICENSE-MIT", "MIT License"), ("LICENSE-APACHE", "Apache License")] {
         let text = fs::read_to_string(root().join(name)).expect("a file");

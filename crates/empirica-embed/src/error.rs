@@ -9,6 +9,8 @@ use std::time::Duration;
 pub enum EmbedError {
     /// The URL cannot be used.
     Url(String),
+    /// The program that sends requests is not installed.
+    NoCurl,
     /// The endpoint cannot be reached, or was too slow.
     Unreachable(String),
     /// It refused, with a status of HTTP and its own words.
@@ -21,7 +23,7 @@ pub enum EmbedError {
     Model(PathBuf, String),
     /// The vectors are of another length than those that are kept: there, here.
     Length(usize, usize),
-    /// The file of vectors.
+    /// The file of vectors, or a temporary one.
     File(std::io::Error),
 }
 
@@ -35,6 +37,7 @@ impl fmt::Display for EmbedError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EmbedError::Url(cause) => write!(out, "{cause}"),
+            EmbedError::NoCurl => write!(out, "curl is not installed"),
             EmbedError::Unreachable(cause) => write!(out, "the endpoint cannot be reached: {cause}"),
             EmbedError::Refused(status, words) if words.is_empty() => write!(out, "the endpoint answered {status}"),
             EmbedError::Refused(status, words) => write!(out, "the endpoint answered {status}: {words}"),

@@ -90,16 +90,15 @@ impl Server {
         // a file without a name: nothing is left of the texts, however this ends
         let mut file;
         if let Some(body) = body {
-            file = tempfile::tempfile().map_err(failed)?;
-            serde_json::to_writer(&mut file, body).map_err(|error| failed(error.into()))?;
-            file.rewind().map_err(failed)?;
-            rustix::io::fcntl_setfd(file.as_fd(), rustix::io::FdFlags::empty())
-                .map_err(|error| failed(error.into()))?;
+            file = tempfile::tempfile()?;
+            serde_json::to_writer(&mut file, body).map_err(std::io::Error::from)?;
+            file.rewind()?;
+            rustix::io::fcntl_setfd(file.as_fd(), rustix::io::FdFlags::empty()).map_err(std::io::Error::from)?;
             curl.arg("--data-binary").arg(format!("@/dev/fd/{}", file.as_raw_fd()));
         }
         let child = curl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => EmbedError::Unreachable("curl is not installed".to_owned()),
+            std::io::ErrorKind::NotFound => EmbedError::NoCurl,
             _ => failed(error),
         })?;
         if let Some(mut config) = child.stdin.take() {
@@ -107,12 +106,12 @@ impl Server {
             let _ = config.write_all(self.config(body.is_some()).as_bytes());
         }
         let mut output = Vec::new();
-        if let Some(stdout) = child.stdout.take() {
-            stdout.take(ANSWER + 1).read_to_end(&mut output).map_err(failed)?;
-        }
-        if output.len() as u64 > ANSWER {
+        let read = child.stdout.take().map(|stdout| stdout.take(ANSWER + 1).read_to_end(&mut output));
+        let read = read.transpose().map_err(failed);
+        if read.is_err() || output.len() as u64 > ANSWER {
             let _ = child.kill();
             let _ = child.wait();
+            read?;
             return Err(EmbedError::Answer(format!("it has more than {} MB", ANSWER >> 20)));
         }
         let ended = child.wait_with_output().map_err(failed)?;
@@ -123,6 +122,7 @@ impl Server {
                 let words = String::from_utf8_lossy(&ended.stderr);
                 let words = words.lines().next().unwrap_or_default();
                 let words = words.split_once(") ").map_or(words, |(_, words)| words);
+                let words = if words.is_empty() { "curl was interrupted" } else { words };
                 Err(EmbedError::Unreachable(words.chars().take(WORDS).collect()))
             }
         }
@@ -141,6 +141,8 @@ impl Server {
         if has_body {
             header("content-type", "application/json");
         }
+        // a server that does not know it would be waited for, with a large body
+        out.push_str("header = \"expect:\"\n");
         out
     }
 }

@@ -78,6 +78,7 @@ pub fn failed(what: &str, error: &EmbedError) -> Error {
         EmbedError::Refused(401 | 403, _) => {
             out.suggest("Give the key in EMPIRICA_EMBED_KEY, or keep it in git's credential helper.")
         }
+        EmbedError::NoCurl => out.suggest("Install curl, 7.54 or newer: it sends the requests."),
         EmbedError::Unreachable(_) | EmbedError::Busy(..) => out.suggest("Check whether the endpoint runs."),
         _ => {
             out.suggest("Check empirica.embed.url and empirica.embed.model.").command("git config empirica.embed.model")

@@ -308,7 +308,7 @@ fn recipe(name: &str) -> String {
     std::fs::read_to_string(path).expect("a recipe")
 }
 
-/// A repository with the recipes, as users name it: `name` below the server, with the tag v0.1.0.
+/// A repository with the recipes, as users name it: `name` below the server, with the tag of this version.
 fn recipes<'s>(sandbox: &'s Sandbox, name: &str) -> Repo<'s> {
     let repo = sandbox.repo(name);
     for file in ["review.sh", "github/action.yml"] {
@@ -317,7 +317,7 @@ fn recipes<'s>(sandbox: &'s Sandbox, name: &str) -> Repo<'s> {
     repo.git(["add", "."]).ok();
     repo.git(["update-index", "--chmod=+x", "contrib/review.sh"]).ok();
     repo.git(["commit", "-q", "-m", "Recipes"]).ok();
-    repo.git(["tag", "v0.1.0"]).ok();
+    repo.git(["tag", &format!("v{}", env!("CARGO_PKG_VERSION"))]).ok();
     repo
 }
 
