@@ -7,6 +7,10 @@ use std::process::ExitCode;
 use empirica_notes::env::Env;
 use git_empirica::cli::{self, Streams};
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 // reads the environment for all others, as `Env`; only gix and the pager's variables (`cli/output.rs`) bypass it
 #[allow(clippy::disallowed_methods)]
 fn main() -> ExitCode {
