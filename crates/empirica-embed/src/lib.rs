@@ -41,7 +41,8 @@ impl Source {
             Source::Model(folder) => {
                 for file in model::FILES.iter().filter_map(|name| folder.join(name).metadata().ok()) {
                     let changed = file.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-                    detail.push_str(&format!("{}\0{changed:?}\0", file.len()));
+                    let changed = changed.map_or(0, |since| since.as_nanos());
+                    detail.push_str(&format!("{}\0{changed}\0", file.len()));
                 }
             }
         }

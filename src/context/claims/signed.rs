@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -282,8 +282,8 @@ fn settings(context: &CommandContext<'_>) -> String {
     let home = context.env.get("GNUPGHOME").map(PathBuf::from);
     let home = home.or_else(|| Some(Path::new(context.env.get("HOME")?).join(".gnupg"))).unwrap_or_default();
     let changed = ["pubring.kbx", "pubring.gpg", "trustdb.gpg"].map(|name| {
-        let seen = std::fs::metadata(home.join(name)).and_then(|file| file.modified());
-        format!("{:?}", seen.ok())
+        let seen = std::fs::metadata(home.join(name)).and_then(|file| file.modified()).ok();
+        seen.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map_or(0, |since| since.as_nanos()).to_string()
     });
     let configured = ["gpg.format", "gpg.program", "gpg.ssh.program", "gpg.minTrustLevel"]
         .map(|key| context.repo.config(key).unwrap_or_default());
