@@ -91,7 +91,7 @@ impl Server {
         let mut file;
         if let Some(body) = body {
             file = tempfile::tempfile()?;
-            serde_json::to_writer(&mut file, body).map_err(std::io::Error::from)?;
+            file.write_all(body.to_string().as_bytes())?;
             file.rewind()?;
             rustix::io::fcntl_setfd(file.as_fd(), rustix::io::FdFlags::empty()).map_err(std::io::Error::from)?;
             curl.arg("--data-binary").arg(format!("@/dev/fd/{}", file.as_raw_fd()));
