@@ -9,6 +9,8 @@ release=${EMPIRICA_RELEASE:-@URL@}
 
 # everything is in a function: a script that arrives only in part does nothing
 main() {
+	# for all users of the prefix, whatever the umask is
+	umask 022
 	prefix=${HOME:+$HOME/.local}
 	while [ $# -gt 0 ]; do
 		case $1 in

@@ -87,8 +87,12 @@ fn the_installer_installs_what_has_its_checksum_and_nothing_else() {
     // again, and into a folder with a space
     let other = sandbox.path().join("a prefix");
     for _ in 0..2 {
-        run(&["--prefix", other.to_str().expect("UTF-8")]).ok();
+        let mut sh = sandbox.command("sh", &sandbox.path());
+        sh.args(["-c", "umask 077 && sh \"$0\" --prefix \"$1\""]).arg(&script).arg(&other);
+        RunOutput::new(sh.output().expect("it starts")).ok();
     }
+    let mode = |file: &str| other.join(file).metadata().expect("a file").permissions().mode() & 0o777;
+    assert_eq!((mode("bin"), mode("bin/git-empirica"), mode("share/man/man1/git-empirica.1")), (0o755, 0o755, 0o644));
     for prefix in [&prefix, &other] {
         let mut program = sandbox.command(prefix.join("bin/git-empirica"), &sandbox.path());
         assert_eq!(
