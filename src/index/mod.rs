@@ -21,6 +21,7 @@ use crate::index::connection::OpenIndex;
 use crate::index::error::IndexError;
 use crate::index::file::Files;
 pub use crate::index::query::RecordQuery;
+pub use crate::index::query::anchors::ClaimAnchor;
 pub use crate::index::query::handoffs::{HandoffQuery, HandoffRow};
 pub(crate) use crate::index::query::rare_words::by_rare_words;
 pub use crate::index::query::search::{SearchMatch, SearchQuery, WordSet};

@@ -5,7 +5,7 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 28;
+pub const LAYOUT: u32 = 29;
 
 /// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";
@@ -18,8 +18,9 @@ pub const IN_FORCE: &str = "o.kind >= 'a'";
 /// adds up sessions and their learning in millionths, so that common totals need no scan. Indexes of small tables are
 /// created at once.
 ///
-/// `anchor` has the files of the anchors of claims, their own and those of confirmations;
-/// `mention` has the paths in the texts of claims. `replaced` has the claims that others replace, by the retracts in force; `quotes` those in handoffs and digests.
+/// `anchor` has the anchors of claims, their own and those of confirmations, so that places are compared without reading notes;
+/// `mention` has the paths in the texts of claims. `replaced` has the claims that others replace, by the retracts in force, `disputed` those that several
+/// replace; `quotes` has those in handoffs and digests.
 ///
 /// `handoff_reports` and its two indexes have the filters of handoffs (`works`: it hands over work; `waits_for`: its receiver, until
 /// a session owns it or another supersedes it); the other values are read from the note itself.
@@ -42,10 +43,20 @@ CREATE INDEX memory_r ON memory(r);
 CREATE TABLE replaced(id BLOB, by BLOB, r INTEGER, PRIMARY KEY(id, by, r)) WITHOUT ROWID;
 CREATE INDEX replaced_r ON replaced(r);
 CREATE INDEX replaced_by ON replaced(by);
+CREATE TABLE disputed(id BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TRIGGER replaced_in AFTER INSERT ON replaced
+  WHEN EXISTS (SELECT 1 FROM replaced WHERE id = new.id AND by <> new.by) BEGIN
+  INSERT OR IGNORE INTO disputed VALUES(new.id);
+END;
+CREATE TRIGGER replaced_out AFTER DELETE ON replaced
+  WHEN (SELECT count(DISTINCT by) FROM replaced WHERE id = old.id) < 2 BEGIN
+  DELETE FROM disputed WHERE id = old.id;
+END;
 CREATE TABLE quotes(id BLOB, r INTEGER, PRIMARY KEY(id, r)) WITHOUT ROWID;
 CREATE INDEX quotes_r ON quotes(r);
 CREATE TABLE path(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
-CREATE TABLE anchor(path TEXT, id BLOB, r INTEGER, PRIMARY KEY(path, id, r)) WITHOUT ROWID;
+CREATE TABLE anchor(path TEXT, id BLOB, r INTEGER, n INTEGER, first INTEGER, last INTEGER, blob BLOB, hash TEXT,
+  PRIMARY KEY(path, id, r, n)) WITHOUT ROWID;
 CREATE TABLE mention(path TEXT, r INTEGER, PRIMARY KEY(path, r)) WITHOUT ROWID;
 CREATE INDEX mention_r ON mention(r);
 CREATE INDEX anchor_id ON anchor(id);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::DateTime;
 
-use crate::context::claims::anchors::{ClaimChange, listed};
+use crate::context::claims::anchors::{ClaimChange, Place, listed};
 use crate::fold::assessment::trajectory::{self, NOTHING_SHARED, OVERALL};
 use crate::render::safe;
 use crate::text::tokens;
@@ -153,15 +153,15 @@ pub fn signed_by(signer: Option<&String>) -> Option<String> {
 const SIGNER: usize = 20;
 
 /// The places in the code of a claim and the claims it disagrees with, in a line.
-pub fn about(claim: &ClaimChange) -> String {
-    let about = listed(&claim.anchors).into_iter().chain(disagreement(&claim.disagrees_with));
+pub fn about(places: &[Place], rivals: &[Id]) -> String {
+    let about = listed(places).into_iter().chain(disagreement(rivals));
     about.collect::<Vec<_>>().join("; ")
 }
 
 /// Puts behind the text of a claim, if it is one of these, what is said of it.
 pub fn mark(changes: &[ClaimChange], id: Option<&Id>, text: &mut String) {
     if let Some(claim) = changes.iter().find(|claim| Some(&claim.id) == id) {
-        text.push_str(&format!(" ({})", about(claim)));
+        text.push_str(&format!(" ({})", about(&claim.anchors, &claim.disagrees_with)));
     }
 }
 

@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::CommandContext;
 use crate::context::claims::inject;
+use crate::index::ClaimAnchor;
 use empirica_notes::error::Result;
 use empirica_notes::git::history::renames;
 use empirica_notes::git::objects::content::{PathContent, inside};
 use empirica_notes::git::objects::present::PresentFiles;
-use empirica_notes::git::parse_oid;
+use empirica_notes::git::{Oid, parse_oid};
 use empirica_notes::model::journal::anchor::{Anchor, AnchorState};
-use empirica_notes::model::{Body, Id, Record};
+use empirica_notes::model::{Id, Record};
 use empirica_notes::store::Scan;
 
 /// How many lines are looked at for texts that are not where they were, and how long renames are looked for: in a command, and where
@@ -140,6 +141,12 @@ impl ClaimChange {
     }
 }
 
+/// The places of claims by their ids.
+pub type States = BTreeMap<Id, Vec<Place>>;
+
+/// The claims that claims disagree with.
+pub type Rivals = BTreeMap<Id, Vec<Id>>;
+
 /// Most claims that are compared with the code at once, the newest.
 const COMPARED: usize = 2000;
 
@@ -154,12 +161,13 @@ pub struct LostClaims {
 
 /// The claims in force whose code changed or is gone.
 pub fn lost(context: &CommandContext<'_>) -> Result<LostClaims> {
-    let (scan, more) = context.index()?.newest_anchored(COMPARED)?;
-    let mut places = Anchors::new(context).of(scan.records())?;
-    let lost = scan.records().rev().filter_map(|record| {
-        let places = places.remove(&record.envelope.id)?;
-        places.iter().any(|place| place.state.is_lost()).then(|| (record.clone(), places))
-    });
+    let index = context.index()?;
+    let newest = index.newest_anchored(COMPARED)?;
+    let more = index.count_anchored()? - newest.len();
+    let mut places = Anchors::new(context).of(&newest)?;
+    places.retain(|_, places| places.iter().any(|place| place.state.is_lost()));
+    let scan = index.ids(places.keys())?;
+    let lost = scan.records().rev().filter_map(|record| Some((record.clone(), places.remove(&record.envelope.id)?)));
     Ok(LostClaims { claims: lost.collect(), more })
 }
 
@@ -204,68 +212,66 @@ impl<'c> Anchors<'c> {
         Ok(())
     }
 
-    /// The states of claims by their ids; none of claims without anchors. Those of the newest confirmation that has some
-    /// replace a claim's own.
-    pub fn of<'r>(&mut self, claims: impl IntoIterator<Item = &'r Record>) -> Result<BTreeMap<Id, Vec<Place>>> {
-        let claims: Vec<&Record> = claims.into_iter().collect();
-        let index = self.context.index()?;
-        let mut confirming = match index.count("confirm")? > 0 {
-            true => index.naming(claims.iter().map(|claim| &claim.envelope.id), &["confirm"])?,
-            false => Default::default(),
-        };
-        self.admit(&mut confirming)?;
-        // in order of ID: the newest is the last
-        let mut newest: BTreeMap<&Id, &Record> = claims.iter().map(|claim| (&claim.envelope.id, *claim)).collect();
-        for record in confirming.records() {
-            if let Body::Confirm(confirm) = &record.body
-                && !confirm.anchors.is_empty()
-                && newest.contains_key(&confirm.of)
-            {
-                newest.insert(&confirm.of, record);
-            }
+    /// The states of claims by their ids; none of claims without anchors.
+    pub fn of<'i>(&mut self, claims: impl IntoIterator<Item = &'i Id>) -> Result<States> {
+        let anchors = self.context.index()?.anchors_of(claims)?;
+        self.states(anchors)
+    }
+
+    /// The states of the claims that these are all anchors of. Those of the newest confirmation that has some replace a claim's own.
+    pub fn states(&mut self, mut anchors: Vec<ClaimAnchor>) -> Result<States> {
+        if self.is_unasked && !inject::is_all(self.context) {
+            let mut scan = self.context.index()?.ids(anchors.iter().flat_map(|anchor| [&anchor.claim, &anchor.by]))?;
+            self.admit(&mut scan)?;
+            let admitted: BTreeSet<&Id> = scan.records().map(|record| &record.envelope.id).collect();
+            anchors.retain(|anchor| admitted.contains(&anchor.claim) && admitted.contains(&anchor.by));
         }
-        newest.retain(|_, record| !record.body.anchors().is_empty());
-        let all = newest.values().flat_map(|record| {
-            record.body.anchors().iter().map(|anchor| (anchor.path.as_str(), record.envelope.commit.as_deref()))
+        // in order of ID: the newest is the last
+        let newest: BTreeMap<Id, Id> = anchors.iter().map(|anchor| (anchor.claim.clone(), anchor.by.clone())).collect();
+        anchors.retain(|anchor| newest.get(&anchor.claim) == Some(&anchor.by));
+        self.follow(anchors.iter().map(|anchor| (anchor.anchor.path.as_str(), anchor.on)))?;
+        let mut out = States::new();
+        for anchor in &anchors {
+            out.entry(anchor.claim.clone()).or_default().push(self.place(&anchor.anchor));
+        }
+        Ok(out)
+    }
+
+    /// Those of these claims whose code is not as it was, with their places, and those that disagree with others, with these.
+    pub fn differing<'i>(&mut self, ids: impl IntoIterator<Item = &'i Id>) -> Result<(States, Rivals)> {
+        let (ids, index) = (ids.into_iter().collect::<Vec<_>>(), self.context.index()?);
+        let (replacing, mut rivals) = (index.replacing()?, Rivals::new());
+        for id in ids.iter().filter(|id| replacing.contains(id)) {
+            rivals.insert((*id).clone(), index.rivals(id)?);
+        }
+        rivals.retain(|_, others| !others.is_empty());
+        let mut places = self.of(ids)?;
+        places.retain(|id, places| {
+            rivals.contains_key(id) || places.iter().any(|place| place.state != AnchorState::Holds)
         });
-        self.follow(all)?;
-        let places = newest
-            .into_iter()
-            .map(|(id, record)| (id.clone(), record.body.anchors().iter().map(|anchor| self.place(anchor)).collect()));
-        Ok(places.collect())
+        Ok((places, rivals))
     }
 
     /// Those of these claims whose code is not as it was, or that disagree with others.
     pub fn changed<'i>(&mut self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Vec<ClaimChange>> {
-        let (ids, index): (Vec<&Id>, _) = (ids.into_iter().collect(), self.context.index()?);
-        let mut rivals = BTreeMap::new();
-        for id in &ids {
-            rivals.insert((*id).clone(), index.rivals(id)?);
-        }
-        rivals.retain(|_, others| !others.is_empty());
-        let (mut anchored, mut disagreeing) = (index.anchored(ids)?, index.ids(rivals.keys())?);
-        self.admit(&mut anchored)?;
-        self.admit(&mut disagreeing)?;
-        let claims = anchored.records().chain(disagreeing.records()).map(|record| (&record.envelope.id, record));
-        let claims: BTreeMap<&Id, &Record> = claims.collect();
-        let mut places = self.of(claims.values().copied())?;
-        let changed = claims.into_iter().filter_map(|(id, record)| {
-            let (_, text) = record.body.own_texts().into_iter().next()?;
+        let (mut places, mut rivals) = self.differing(ids)?;
+        let mut claims = self.context.index()?.ids(places.keys().chain(rivals.keys()))?;
+        self.admit(&mut claims)?;
+        let changed = claims.records().filter_map(|record| {
+            let (id, (_, text)) = (&record.envelope.id, record.body.own_texts().into_iter().next()?);
             let anchors = places.remove(id).unwrap_or_default();
             let disagrees_with = rivals.remove(id).unwrap_or_default();
-            let holds = anchors.iter().all(|place| place.state == AnchorState::Holds);
-            let is_changed = !holds || !disagrees_with.is_empty();
-            is_changed.then(|| ClaimChange { id: id.clone(), text: text.to_owned(), anchors, disagrees_with })
+            Some(ClaimChange { id: id.clone(), text: text.to_owned(), anchors, disagrees_with })
         });
         Ok(changed.collect())
     }
 
     /// Looks for the new paths of those of these files, each as it was at a commit or shortly after, that are no longer there.
-    pub fn follow<'a>(&mut self, paths: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Result<()> {
+    pub fn follow<'a>(&mut self, paths: impl IntoIterator<Item = (&'a str, Option<Oid>)>) -> Result<()> {
         let mut missing = BTreeMap::new();
         for (path, commit) in paths {
             if self.sought.insert(path.to_owned()) && inside(None, path).is_some() && !self.present.is_file(path) {
-                missing.insert(path.to_owned(), commit.and_then(parse_oid));
+                missing.insert(path.to_owned(), commit);
             }
         }
         let mut known = Renamed::read(self.context);

@@ -28,6 +28,11 @@ impl Inject {
     }
 }
 
+/// Whether all may be.
+pub fn is_all(context: &CommandContext<'_>) -> bool {
+    Inject::configured(context.repo) == Inject::All
+}
+
 /// Whether this clone made a record of a scan; of two with one id, which is the copy is not known.
 pub fn is_own(context: &CommandContext<'_>, scan: &Scan, id: &Id) -> bool {
     context.store.made(id) && !scan.conflicting_ids.contains(id)

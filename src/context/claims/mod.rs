@@ -103,7 +103,7 @@ pub fn standing(context: &CommandContext<'_>, of: &Record) -> Result<Standing> {
 
 /// What the records say of these, and the code they are about.
 pub fn standings(context: &CommandContext<'_>, records: &[Record], anchors: &mut Anchors<'_>) -> Result<Vec<Standing>> {
-    let mut places = anchors.of(records)?;
+    let mut places = anchors.of(records.iter().map(|record| &record.envelope.id))?;
     let mut signers = signed::signers(context, records)?;
     let standing = |of: &Record| {
         let id = &of.envelope.id;

@@ -1,5 +1,6 @@
 //! Queries for records: SQL finds them, their content is read from notes.
 
+pub mod anchors;
 pub mod handoffs;
 pub mod rare_words;
 pub mod search;
@@ -289,9 +290,11 @@ impl Index<'_> {
         self.select(find, [schema::id(id)], |row| schema::id_in(row, 0))
     }
 
-    /// The records that replace claims.
+    /// The claims that may have [`rivals`](Self::rivals): those that replace, perhaps in several steps, a claim that several replace.
     pub fn replacing(&self) -> Result<BTreeSet<Id>> {
-        let all = self.select("SELECT DISTINCT by FROM replaced", [], |row| schema::id_in(row, 0))?;
+        let find = "WITH RECURSIVE newer(id) AS (SELECT p.by FROM disputed d CROSS JOIN replaced p ON p.id = d.id \
+                    UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id) SELECT id FROM newer";
+        let all = self.select(find, [], |row| schema::id_in(row, 0))?;
         Ok(all.into_iter().collect())
     }
 
@@ -329,40 +332,6 @@ impl Index<'_> {
         self.read(all.into_values().collect())
     }
 
-    /// Those of these claims that have anchors, of their own or by a confirmation.
-    pub fn anchored<'i>(&self, ids: impl IntoIterator<Item = &'i Id>) -> Result<Scan> {
-        let mut all = BTreeMap::new();
-        for id in ids {
-            let with_anchors = "id = ?1 AND EXISTS (SELECT 1 FROM anchor WHERE id = ?1)";
-            all.extend(self.found(with_anchors, [schema::id(id)])?.into_iter().map(|one| (one.r, one)));
-        }
-        self.read(all.into_values().collect())
-    }
-
-    /// Whether a claim has anchors, of its own or by a confirmation.
-    pub fn has_anchors(&self, id: &Id) -> Result<bool> {
-        Ok(self.number("SELECT EXISTS (SELECT 1 FROM anchor WHERE id = ?)", [schema::id(id)])? > 0)
-    }
-
-    /// The newest `most` claims in force that have anchors, and how many others do.
-    pub fn newest_anchored(&self, most: usize) -> Result<(Scan, usize)> {
-        let of =
-            format!("SELECT DISTINCT o.id FROM anchor a CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
-        let newest = format!("id IN ({of} ORDER BY o.id DESC LIMIT ?)");
-        let all = self.number(&format!("SELECT count(*) FROM ({of})"), [])?;
-        Ok((self.read(self.found(&newest, [most as i64])?)?, all.saturating_sub(most)))
-    }
-
-    /// The claims in force that have anchors in one of these files.
-    pub fn anchored_in<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Result<Scan> {
-        let mut all = BTreeMap::new();
-        for path in paths {
-            let within = format!("id IN (SELECT id FROM anchor WHERE path = ?) AND +kind IN {CLAIMS}");
-            all.extend(self.found(&within, [path])?.into_iter().map(|one| (one.r, one)));
-        }
-        self.read(all.into_values().collect())
-    }
-
     /// The newest `most` decisions, dead ends, handoffs and digests in force on these commits.
     pub fn decided_on(&self, commits: &[Oid], most: usize) -> Result<Scan> {
         let on = "SELECT n FROM note WHERE target IN (SELECT unhex(value) FROM json_each(?1))";
@@ -383,13 +352,6 @@ impl Index<'_> {
             all.extend(self.found(naming, params![path, most as i64])?.into_iter().map(|one| (one.r, one)));
         }
         self.read(all.into_values().collect())
-    }
-
-    /// The files of the anchors of claims in force.
-    pub fn anchored_files(&self) -> Result<Vec<String>> {
-        let find =
-            format!("SELECT DISTINCT a.path FROM anchor a CROSS JOIN record o ON o.id = a.id WHERE o.kind IN {CLAIMS}");
-        self.select(&find, [], |row| row.get(0))
     }
 
     /// The notes that have a record.

@@ -10,6 +10,7 @@ use crate::index::searchable;
 use crate::index::update::RowInserter;
 use crate::text::query::KINDS;
 use empirica_notes::git::objects::content::inside;
+use empirica_notes::git::parse_oid;
 use empirica_notes::model::handoff::substance::Substance;
 use empirica_notes::model::journal::Finding;
 use empirica_notes::model::{Body, Envelope, Handoff, Id, SessionId};
@@ -158,6 +159,7 @@ impl RowInserter<'_> {
         if let Some(text) = words {
             self.db.prepare_cached("INSERT INTO words(rowid, text) VALUES(?, ?)")?.execute(params![r, text])?;
         }
+        self.anchors(r, envelope, &record.body)?;
         if is_retracted {
             return Ok(());
         }
@@ -177,13 +179,6 @@ impl RowInserter<'_> {
                 let add = "INSERT OR IGNORE INTO mention(path, r) VALUES(?, ?)";
                 self.db.prepare_cached(add)?.execute(params![path, r])?;
             }
-        }
-        // a path that leads out of the repository is none
-        let is_inside = |path: &str| inside(None, path).as_deref() == Some(path);
-        for anchor in record.body.anchors().iter().filter(|anchor| is_inside(&anchor.path)) {
-            let of = if let Body::Confirm(confirm) = &record.body { &confirm.of } else { &envelope.id };
-            let add = "INSERT OR IGNORE INTO anchor(path, id, r) VALUES(?, ?, ?)";
-            self.db.prepare_cached(add)?.execute(params![anchor.path, schema::id(of), r])?;
         }
         match &record.body {
             Body::Handoff(handoff) => {
@@ -205,6 +200,27 @@ impl RowInserter<'_> {
                 }
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// The anchors of a claim or of its confirmation.
+    fn anchors(&mut self, r: i64, envelope: &Envelope, body: &Body) -> Result<(), IndexError> {
+        let of = if let Body::Confirm(confirm) = body { &confirm.of } else { &envelope.id };
+        for (n, anchor) in body.anchors().iter().enumerate() {
+            let (first, last) = anchor.lines.unzip();
+            let blob = parse_oid(&anchor.blob);
+            let add = "INSERT INTO anchor(path, id, r, n, first, last, blob, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?)";
+            self.db.prepare_cached(add)?.execute(params![
+                anchor.path,
+                schema::id(of),
+                r,
+                n as i64,
+                first,
+                last,
+                blob.as_ref().map(|blob| blob.as_bytes()),
+                anchor.hash
+            ])?;
         }
         Ok(())
     }

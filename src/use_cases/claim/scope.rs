@@ -65,7 +65,7 @@ impl Scope {
 /// The anchors of a claim as the code is now. Of changed lines, those between the same lines around them; without what is gone.
 pub fn renewed(context: &CommandContext<'_>, claim: &Record) -> Result<Vec<Anchor>> {
     let mut anchors = Anchors::new(context);
-    let places = anchors.of([claim])?.remove(&claim.envelope.id).unwrap_or_default();
+    let places = anchors.of([&claim.envelope.id])?.remove(&claim.envelope.id).unwrap_or_default();
     let mut out: Vec<Anchor> = Vec::new();
     for place in places {
         let present = place.present().clone();

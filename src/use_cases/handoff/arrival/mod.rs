@@ -197,11 +197,12 @@ impl<'c> ComparedFiles<'c> {
     fn follow<'h>(&mut self, handoffs: impl Iterator<Item = &'h ListedHandoff>) -> Result<()> {
         let of = |listed: &'h ListedHandoff| {
             let files = listed.handoff.evidence.iter().flat_map(|proof| &proof.files);
-            files.chain(&listed.handoff.artifacts).map(|file| (file, listed.envelope.commit.as_deref()))
+            let on = listed.envelope.commit.as_deref().and_then(parse_oid);
+            files.chain(&listed.handoff.artifacts).map(move |file| (file, on))
         };
         let root = self.root.clone();
         let paths = handoffs.flat_map(of).filter_map(|(file, on)| Some((inside(root.as_deref(), file)?, on)));
-        let paths: Vec<(String, Option<&str>)> = paths.collect();
+        let paths: Vec<(String, Option<Oid>)> = paths.collect();
         self.anchors.follow(paths.iter().map(|(path, on)| (path.as_str(), *on)))
     }
 

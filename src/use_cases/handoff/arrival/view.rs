@@ -149,7 +149,12 @@ fn moved_text(file: &MovedFile) -> String {
 
 /// A claim with what is said of it.
 fn claim_text(claim: &ClaimChange) -> String {
-    format!("{} {} ({})", claim.id.short(), safe::words(&claim.text), safe::words(&format::about(claim)))
+    format!(
+        "{} {} ({})",
+        claim.id.short(),
+        safe::words(&claim.text),
+        safe::words(&format::about(&claim.anchors, &claim.disagrees_with))
+    )
 }
 
 /// The text of `kept`, the packed form of `arrival`.

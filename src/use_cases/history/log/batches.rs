@@ -1,11 +1,13 @@
 //! Log pipeline: one thread reads commits, several render them, output keeps git's order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::context::claims::anchors::Anchors;
+use crate::render::format;
 use crate::use_cases::history::log::reader::{AnnotatedCommit, CommitReader, NotedCommit, RecordFilter};
 use empirica_notes::error::Result;
 use empirica_notes::git::Oid;
@@ -18,6 +20,8 @@ use empirica_notes::store::resolve_note;
 const PAGE: usize = 50;
 /// Number of commits shown singly before batches begin.
 const ALONE: usize = 8;
+/// Number of commits on which claims are compared with the code, by the thread that reads; it shows these singly.
+pub(crate) const MARKED: usize = 50;
 /// Most commits in a batch; a batch never waits to fill up.
 const BATCH: usize = 16;
 const BATCH_WAIT: Duration = Duration::from_millis(5);
@@ -36,8 +40,6 @@ type Rendered<T> = Result<Option<(T, usize)>>;
 /// Renders selected records.
 pub(crate) struct Renderer<'m, T> {
     pub filter: &'m RecordFilter,
-    /// What is said behind the texts of claims.
-    pub marks: &'m BTreeMap<Id, String>,
     pub render: &'m Render<'m, T>,
 }
 
@@ -50,8 +52,8 @@ impl<T> Clone for Renderer<'_, T> {
 impl<T> Copy for Renderer<'_, T> {}
 
 impl<T> Renderer<'_, T> {
-    /// Renders a commit, with at most `most` records if these are limited.
-    fn run(self, annotated: &mut AnnotatedCommit, most: usize) -> Rendered<T> {
+    /// Renders a commit, with at most `most` records if these are limited. With anchors, the texts of claims get marks.
+    fn run(self, annotated: &mut AnnotatedCommit, most: usize, anchors: Option<&mut Anchors<'_>>) -> Rendered<T> {
         for namespace in annotated.namespaces() {
             namespace.retain(|record| self.filter.has(record));
         }
@@ -61,15 +63,34 @@ impl<T> Renderer<'_, T> {
         if annotated.is_empty() {
             return Ok(None);
         }
-        if !self.marks.is_empty() {
-            let mark = |id: &Id, text: &mut String| {
-                self.marks.get(id).into_iter().for_each(|mark| text.push_str(&format!(" ({mark})")));
-            };
-            annotated.namespaces().into_iter().flatten().for_each(|record| record.mark_claims(mark));
+        if let Some(anchors) = anchors {
+            mark(annotated, anchors)?;
         }
         let count = if self.filter.counts_records { annotated.count() } else { 1 };
         Ok(Some(((self.render)(annotated)?, count)))
     }
+}
+
+/// Puts behind the texts of claims where their code is not as it was, and with which others they disagree.
+fn mark(annotated: &mut AnnotatedCommit, anchors: &mut Anchors<'_>) -> Result<()> {
+    let mut ids = BTreeSet::new();
+    for record in annotated.namespaces().into_iter().flatten() {
+        ids.insert(record.envelope.id.clone());
+        ids.extend(record.body.quoted_claims());
+    }
+    let (places, rivals) = anchors.differing(&ids)?;
+    if places.is_empty() && rivals.is_empty() {
+        return Ok(());
+    }
+    let mark = |id: &Id, text: &mut String| {
+        let (places, rivals) = (places.get(id), rivals.get(id));
+        if places.is_some() || rivals.is_some() {
+            let about = format::about(places.map_or(&[], Vec::as_slice), rivals.map_or(&[], Vec::as_slice));
+            text.push_str(&format!(" ({about})"));
+        }
+    };
+    annotated.namespaces().into_iter().flatten().for_each(|record| record.mark_claims(mark));
+    Ok(())
 }
 
 /// Reads a blob into a buffer; returns whether it succeeded.
@@ -90,12 +111,19 @@ impl<T> Default for Work<T> {
 
 impl<T> Work<T> {
     /// Renders the commits that do not need the repository.
-    fn run(&mut self, read: &Read<'_>, buffer: &mut Vec<u8>, renderer: Renderer<'_, T>) {
+    fn run(
+        &mut self,
+        read: &Read<'_>,
+        buffer: &mut Vec<u8>,
+        renderer: Renderer<'_, T>,
+        mut anchors: Option<&mut Anchors<'_>>,
+    ) {
         for commit in &mut self.commits {
+            let mut run = |annotated: &mut AnnotatedCommit| renderer.run(annotated, usize::MAX, anchors.as_deref_mut());
             self.rendered.push(match commit {
-                NotedCommit::Settled(annotated) => Some(renderer.run(annotated, usize::MAX)),
+                NotedCommit::Settled(annotated) => Some(run(annotated)),
                 NotedCommit::Stored(commit, notes) => match stored(commit, notes, read, buffer) {
-                    Ok(annotated) => annotated.map(|mut annotated| renderer.run(&mut annotated, usize::MAX)),
+                    Ok(annotated) => annotated.map(|mut annotated| run(&mut annotated)),
                     Err(error) => Some(Err(error)),
                 },
             });
@@ -133,6 +161,7 @@ pub(crate) fn show<T: Send>(
     reader: &mut CommitReader<'_>,
     most: usize,
     renderer: Renderer<'_, T>,
+    anchors: Option<&mut Anchors<'_>>,
     show: &mut Show<'_, T>,
 ) -> Result<()> {
     let others = std::thread::available_parallelism().map_or(1, usize::from).saturating_sub(1).min(HELPERS);
@@ -148,6 +177,7 @@ pub(crate) fn show<T: Send>(
         // dropping this ends the helpers
         let mut pipeline = Pipeline {
             renderer,
+            anchors,
             show,
             shown: 0,
             left: most,
@@ -187,15 +217,16 @@ fn help<T>(
         is_present
     };
     while let Some((mut work, reply)) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
-        work.run(&read, &mut buffer, renderer);
+        work.run(&read, &mut buffer, renderer, None);
         // the receiver is gone if the log was aborted
         let _ = reply.send(work);
     }
 }
 
 /// Batches in progress, in order, and what has been shown.
-struct Pipeline<'m, T> {
+struct Pipeline<'m, 'a, T> {
     renderer: Renderer<'m, T>,
+    anchors: Option<&'m mut Anchors<'a>>,
     show: &'m mut Show<'m, T>,
     /// Number of commits shown.
     shown: usize,
@@ -212,7 +243,7 @@ struct Pipeline<'m, T> {
     pending: usize,
 }
 
-impl<T> Pipeline<'_, T> {
+impl<T> Pipeline<'_, '_, T> {
     fn run(&mut self, reader: &mut CommitReader<'_>) -> Result<()> {
         let mut work: Work<T> = Work::default();
         let (mut begun, mut ended, mut failed) = (Instant::now(), false, Ok(()));
@@ -234,13 +265,15 @@ impl<T> Pipeline<'_, T> {
             }
             // these may be enough
             let is_all = ended || self.pending >= self.left;
-            let alone = self.helpers == 0 || self.shown < ALONE;
+            let is_marked = self.anchors.is_some() && self.shown < MARKED;
+            let alone = self.helpers == 0 || self.shown < ALONE || is_marked;
             let is_full = alone || is_all || work.commits.len() >= BATCH || begun.elapsed() >= BATCH_WAIT;
             if is_full && !work.commits.is_empty() {
                 let mut full = std::mem::take(&mut work);
                 let away = self.under_way.iter().filter(|batch| matches!(batch, Batch::Away(_))).count();
                 self.under_way.push_back(if alone || away > 2 * self.helpers {
-                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer);
+                    let anchors = self.anchors.as_deref_mut().filter(|_| is_marked);
+                    full.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer, anchors);
                     Batch::Done(full)
                 } else {
                     let (reply, answer) = channel();
@@ -266,7 +299,7 @@ impl<T> Pipeline<'_, T> {
         // an idle helper holds the lock while it waits, and then there are no jobs
         let waiting = || self.take.try_lock().ok()?.try_recv().ok();
         if let Some((mut work, reply)) = waiting() {
-            work.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer);
+            work.run(&|blob, note| reader.read_into(blob, note), &mut self.buffer, self.renderer, None);
             // received below
             let _ = reply.send(work);
         }
@@ -305,7 +338,9 @@ impl<T> Pipeline<'_, T> {
                 Some(Ok(Some((_, count)))) if count > self.left => None,
                 rendered => rendered,
             };
-            let rendered = rendered.unwrap_or_else(|| self.renderer.run(&mut reader.annotated(commit)?, self.left))?;
+            let anchors = self.anchors.as_deref_mut().filter(|_| self.shown < MARKED);
+            let again = || self.renderer.run(&mut reader.annotated(commit)?, self.left, anchors);
+            let rendered = rendered.unwrap_or_else(again)?;
             if let Some((output, count)) = rendered {
                 (self.show)(Some(output))?;
                 (self.left, self.shown) = (self.left - count, self.shown + 1);

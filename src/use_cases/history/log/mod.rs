@@ -5,18 +5,16 @@ pub mod decoration;
 pub mod reader;
 pub mod view;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::context::CommandContext;
 use crate::context::claims::anchors::Anchors;
-use crate::render::format;
 use crate::use_cases::history::log::batches::{Render, Renderer, Show};
 use crate::use_cases::history::log::reader::{CommitReader, RecordFilter};
 use empirica_notes::error::Result;
 use empirica_notes::git::history::{Selection, select};
 use empirica_notes::git::remotes::is_partial;
-use empirica_notes::model::Id;
 use empirica_notes::store::Lookup;
 
 #[derive(Debug, Clone, Default)]
@@ -24,7 +22,8 @@ pub struct LogRequest {
     pub wanted: RecordFilter,
     pub selection: Selection,
     pub abbreviate: bool,
-    /// Whether texts of claims say where their code is not as it was, and with which others they disagree.
+    /// Whether texts of claims say where their code is not as it was, and with which others they disagree; those on the first
+    /// [`MARKED`](batches::MARKED) commits.
     pub marks: bool,
     /// Most annotated commits, or records.
     pub limit: Option<usize>,
@@ -51,20 +50,20 @@ pub fn run<T: Send>(
         drop(context.index());
     }
     let has_claims = request.wanted.handoffs || request.wanted.digests || request.wanted.journal;
-    let marks = if request.marks && has_claims { marks(context).unwrap_or_default() } else { BTreeMap::new() };
+    let mut anchors = if request.marks && has_claims { marking(context) } else { None };
     let mut lookups = Vec::new();
     for namespace in request.wanted.namespaces() {
         lookups.push((namespace, Lookup::open(&context.store, namespace)?));
     }
     let mut reader = CommitReader { context, history, lookups, named: HashSet::new() };
     let most = request.limit.unwrap_or(usize::MAX);
-    let renderer = Renderer { filter: &request.wanted, marks: &marks, render };
+    let renderer = Renderer { filter: &request.wanted, render };
     if !is_reversed {
-        batches::show(&mut reader, most, renderer, show)?;
+        batches::show(&mut reader, most, renderer, anchors.as_mut(), show)?;
         return Ok(warnings);
     }
     let mut outputs = Vec::new();
-    batches::show(&mut reader, most, renderer, &mut |output| {
+    batches::show(&mut reader, most, renderer, anchors.as_mut(), &mut |output| {
         outputs.extend(output);
         Ok(())
     })?;
@@ -75,20 +74,13 @@ pub fn run<T: Send>(
 /// How long a log waits for the index of notes that are new here; without it, claims have no marks.
 const INDEX_WAIT: Duration = Duration::from_millis(100);
 
-/// Most claims that are compared with the code, the newest.
-const MARKED: usize = 500;
-
-/// What is said behind the texts of claims whose code is not as it was, or that disagree with others.
-fn marks(context: &CommandContext<'_>) -> Result<BTreeMap<Id, String>> {
+/// What compares claims with the code; `None` without an index.
+fn marking<'c>(context: &'c CommandContext<'_>) -> Option<Anchors<'c>> {
     if context.repo.config_bool("empirica.index") == Some(false) {
-        return Ok(BTreeMap::new());
+        return None;
     }
     context.index_cache.limit(INDEX_WAIT);
-    let index = context.index()?;
-    let mut claims = index.replacing()?;
-    claims.extend(index.newest_anchored(MARKED)?.0.records().map(|record| record.envelope.id.clone()));
-    let changes = if claims.is_empty() { Vec::new() } else { Anchors::brief(context).changed(&claims)? };
-    Ok(changes.into_iter().map(|claim| (claim.id.clone(), format::about(&claim))).collect())
+    context.index().ok().map(|_| Anchors::brief(context))
 }
 
 /// Removes `--reverse` from the options; whether it applied.

@@ -34,10 +34,7 @@ pub fn on_touch(context: &CommandContext<'_>, event: &HookEvent, files: &[String
         return context.index().map(|_| None);
     }
     let told = active::given(context, &session);
-    let known = why::before_change(context, &paths, |record| {
-        let envelope = &record.envelope;
-        envelope.session.as_ref() == Some(&session) || told.contains(envelope.id.as_str())
-    })?;
+    let known = why::before_change(context, &paths, |id, of| of == Some(&session) || told.contains(id.as_str()))?;
     let (text, shown) = view::known(&known, &Fence::of(context.store.paths()));
     active::give(context, &session, shown.iter().map(|id| id.as_str()));
     Ok((!shown.is_empty()).then_some(Injection::Known(text)))

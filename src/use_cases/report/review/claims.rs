@@ -49,18 +49,18 @@ pub fn contradicted(
 ) -> Result<Vec<RangeClaim>> {
     let Some(from) = range.fork else { return Ok(Vec::new()) };
     let files = changed_paths(tip.repo, from, range.tip)?;
-    let scan = tip.index()?.anchored_in(files.iter().map(String::as_str))?;
-    let records: Vec<Record> = scan.records().filter(|record| !own.contains(&record.envelope.id)).cloned().collect();
-    let before = Anchors::new(fork).of(&records)?;
-    let standings = standings(tip, &records, &mut Anchors::new(tip))?;
-    let was_there = |places: &[Place], at: usize| {
-        places.get(at).is_some_and(|place| matches!(place.state, AnchorState::Holds | AnchorState::Moved))
-    };
-    let lost = records.into_iter().zip(standings).filter(|(record, standing)| {
-        let before = before.get(&record.envelope.id).map_or(&[][..], Vec::as_slice);
-        let mut places = standing.places.iter().enumerate();
-        standing.word() == "holds" && places.any(|(at, place)| place.state.is_lost() && was_there(before, at))
+    let mut claims = tip.index()?.anchors_in(files.iter().map(String::as_str))?;
+    claims.retain(|claim| !own.contains(&claim.claim));
+    let before = Anchors::new(fork).states(claims.clone())?;
+    let mut lost = Anchors::new(tip).states(claims)?;
+    let was_there = |place: &Place| matches!(place.state, AnchorState::Holds | AnchorState::Moved);
+    lost.retain(|id, places| {
+        let before = before.get(id).map_or(&[][..], Vec::as_slice);
+        places.iter().zip(before).any(|(place, before)| place.state.is_lost() && was_there(before))
     });
+    let records: Vec<Record> = tip.index()?.ids(lost.keys())?.records().cloned().collect();
+    let standings = standings(tip, &records, &mut Anchors::new(tip))?;
+    let lost = records.into_iter().zip(standings).filter(|(_, standing)| standing.word() == "holds");
     let mut out: Vec<RangeClaim> = lost.map(|(record, standing)| RangeClaim { record, standing }).collect();
     out.sort_by(|a, b| b.record.envelope.id.cmp(&a.record.envelope.id));
     Ok(out)

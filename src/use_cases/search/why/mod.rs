@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::context::claims::anchors::{Anchors, Place, Spot, earlier_names, parsed};
 use crate::context::claims::{Standing, inject, standings};
 use crate::context::{CommandContext, handoffs, records};
-use crate::index::HandoffQuery;
+use crate::index::{ClaimAnchor, HandoffQuery};
 use crate::use_cases::meaning;
 use empirica_notes::error::{Error, Result, empirica};
 use empirica_notes::git::history::{blame, trailer};
-use empirica_notes::git::objects::content::{PathContent, tree_path};
+use empirica_notes::git::objects::content::{PathContent, inside, tree_path};
 use empirica_notes::model::{Body, Id, Record, SessionId};
 
 /// Most records that are read of the commits.
@@ -93,7 +93,7 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
     }
     let index = context.index()?;
     let mut found = Found::default();
-    about.iter().for_each(|record| found.add(record, Relation::About));
+    about.iter().for_each(|(id, urgency)| found.put(id, Relation::About, *urgency));
     let naming = index.mentioning([spot.path.as_str()], NAMING)?;
     naming.records().for_each(|record| found.add(record, Relation::Names));
     let decided = index.decided_on(&commits, DECIDED)?;
@@ -124,20 +124,18 @@ pub fn run(context: &CommandContext<'_>, place: &str) -> Result<WhyOutcome> {
 pub fn before_change(
     context: &CommandContext<'_>,
     paths: &BTreeSet<String>,
-    skips: impl Fn(&Record) -> bool,
+    skips: impl Fn(&Id, Option<&SessionId>) -> bool,
 ) -> Result<Vec<Known>> {
     let index = context.index()?;
     let mut found = Found::default();
     let earlier = earlier_names(context, paths);
-    let mut claims = index.anchored_in(paths.iter().chain(&earlier).map(String::as_str))?;
-    inject::admit(context, &mut claims)?;
-    let places = Anchors::unasked(context).of(claims.records().filter(|record| !skips(record)))?;
-    for record in claims.records() {
-        let is_here = |place: &Place| paths.contains(&place.present().path);
-        if places.get(&record.envelope.id).is_some_and(|places| places.iter().any(is_here)) {
-            found.add(record, Relation::About);
-        }
+    let mut claims = index.anchors_in(paths.iter().chain(&earlier).map(String::as_str))?;
+    claims.retain(|claim| !skips(&claim.claim, claim.session.as_ref()));
+    let is_here = |place: &Place| paths.contains(&place.present().path);
+    for (id, urgency) in at(&mut Anchors::unasked(context), claims, is_here)? {
+        found.put(&id, Relation::About, urgency);
     }
+    let skips = |record: &Record| skips(&record.envelope.id, record.envelope.session.as_ref());
     let mut naming = index.mentioning(paths.iter().map(String::as_str), NAMING)?;
     inject::admit(context, &mut naming)?;
     naming.records().filter(|record| !skips(record)).for_each(|record| found.add(record, Relation::Names));
@@ -194,12 +192,18 @@ const OTHER: u8 = 4;
 
 /// How soon an agent should know of a record before it acts: what failed, what was decided and constrains, mistakes, then the rest.
 pub fn urgency(body: &Body) -> u8 {
-    match body {
-        Body::DeadEnd(_) => FAILED,
-        Body::Decision(_) => DECIDES,
-        Body::Finding(finding) if finding.memory.as_deref() == Some("constraint") => DECIDES,
-        Body::Mistake(_) => 2,
-        Body::Finding(_) => 3,
+    let memory = if let Body::Finding(finding) = body { finding.memory.as_deref() } else { None };
+    urgency_of(body.kind(), memory)
+}
+
+/// The same by the kind of the record, and of a finding by its mark.
+fn urgency_of(kind: &str, memory: Option<&str>) -> u8 {
+    match kind {
+        "dead_end" => FAILED,
+        "decision" => DECIDES,
+        "finding" if memory == Some("constraint") => DECIDES,
+        "mistake" => 2,
+        "finding" => 3,
         _ => OTHER,
     }
 }
@@ -216,15 +220,29 @@ fn rank(known: &Known) -> impl Ord + use<> {
     )
 }
 
-/// The claims about a place: those whose code is there now, and of the file those whose code changed.
-fn about(context: &CommandContext<'_>, anchors: &mut Anchors<'_>, spot: &Spot) -> Result<Vec<Record>> {
+/// The claims, with their urgency, of which a place in the code is one of these.
+fn at(
+    anchors: &mut Anchors<'_>,
+    claims: Vec<ClaimAnchor>,
+    is_one: impl Fn(&Place) -> bool,
+) -> Result<BTreeMap<Id, u8>> {
+    let urgency = |claim: &ClaimAnchor| (claim.claim.clone(), urgency_of(&claim.kind, claim.memory.as_deref()));
+    let mut out: BTreeMap<Id, u8> = claims.iter().map(urgency).collect();
+    let places = anchors.states(claims)?;
+    out.retain(|id, _| places.get(id).is_some_and(|places| places.iter().any(&is_one)));
+    Ok(out)
+}
+
+/// The claims about a place, with their urgency: those whose code is there now, and of the file those whose code changed.
+fn about(context: &CommandContext<'_>, anchors: &mut Anchors<'_>, spot: &Spot) -> Result<BTreeMap<Id, u8>> {
     let index = context.index()?;
     let is_there = anchors.present.is_file(&spot.path);
     // a file that is no longer there may be this one, renamed
-    let mut files: BTreeSet<String> = index.anchored_files()?.into_iter().collect();
+    let mut files = index.anchored_files()?;
+    // a path that leads out of the repository is none
+    files.retain(|file| inside(None, file).as_deref() == Some(file));
     files.retain(|file| *file == spot.path || !anchors.present.is_file(file));
-    let claims = index.anchored_in(files.iter().map(String::as_str))?;
-    let places = anchors.of(claims.records())?;
+    let claims = index.anchors_in(files.iter().map(String::as_str))?;
     let is_about = |place: &Place| {
         let now = place.present();
         let overlaps = match (now.lines, spot.lines) {
@@ -235,10 +253,7 @@ fn about(context: &CommandContext<'_>, anchors: &mut Anchors<'_>, spot: &Spot) -
         let is_here = now.path == spot.path || (!is_there && place.spot.path == spot.path);
         is_here && (overlaps || place.state.is_lost())
     };
-    let records = claims
-        .records()
-        .filter(|record| places.get(&record.envelope.id).is_some_and(|places| places.iter().any(is_about)));
-    Ok(records.cloned().collect())
+    at(anchors, claims, is_about)
 }
 
 /// Whether the file is there; refuses lines that it does not have.

@@ -113,7 +113,7 @@ fn read_for(
     let rivals = |id: &Id| if replacing.contains(id) { index.rivals(id) } else { Ok(Vec::new()) };
     let claims: Vec<&Record> = records.iter().copied().filter(|record| claims::is_claim(&record.body)).collect();
     let mut anchors = if extent.is_unasked { Anchors::unasked(context) } else { Anchors::new(context) };
-    let places = anchors.of(claims.iter().copied())?;
+    let places = anchors.of(claims.iter().map(|record| &record.envelope.id))?;
     let signers = signers(context, claims)?;
     overview.set_states(places, signers, |until, places| claims::has_run_out(context, until, places), rivals)?;
     let mut remembered = memory_records(&index)?;
