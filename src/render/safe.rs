@@ -39,7 +39,18 @@ fn is_ascii(text: &str) -> bool {
 
 /// Whether a text is on one line and unchanged by [`clean`].
 fn is_plain(text: &str) -> bool {
-    is_ascii(text) || !text.contains(is_selector) && text.chars().all(|c| !c.is_control() && !is_trick(c))
+    let mut rest = text;
+    // the few characters beyond ASCII are looked at one by one
+    while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
+        let (ascii, others) = rest.split_at(at);
+        let mut others = others.chars();
+        let is_shown = |c: char| !c.is_control() && !is_trick(c) && !is_selector(c);
+        if !is_ascii(ascii) || !others.next().is_some_and(is_shown) {
+            return false;
+        }
+        rest = others.as_str();
+    }
+    is_ascii(rest)
 }
 
 /// Makes control characters visible and names bidirectional and hidden characters; keeps line feeds. Tabs become
