@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use empirica_notes::env::Env;
 use git_empirica::cli::{self, Streams};
 
-#[cfg(target_env = "musl")]
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
