@@ -10,6 +10,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use empirica_notes::format::record;
 use empirica_notes::model::assessment::CommitLine;
 use empirica_notes::model::handoff::RepositoryState;
+use empirica_notes::model::journal::anchor::Anchor;
 use empirica_notes::model::journal::{DeadEnd, Decision, Evidence, Finding, Resolve, Unknown};
 use empirica_notes::model::session::{SessionEnd, SessionStart};
 use empirica_notes::model::{Assessment, Body, Envelope, Id, Namespace, Phase, Record, SessionId, Vector, Vectors};
@@ -31,6 +32,12 @@ const FILES: usize = 400;
 /// The refs of the notes: one for each namespace, in their order, then the Markdown.
 const REFS: [&str; 4] =
     ["empirica/data/journal", "empirica/data/checkpoints", "empirica/data/handoffs", "empirica/handoffs"];
+/// What a session logs, 40 claims.
+const FINDINGS: usize = 22;
+const QUESTIONS: usize = 5;
+const DEAD_ENDS: usize = 4;
+const DECISIONS: usize = 4;
+const CHECKS: usize = 5;
 const WHO: &str = "Bench <bench@example.com>";
 
 /// A commit that records are made on.
@@ -200,28 +207,32 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
     };
     session.say(words, before, Body::SessionStart(start));
     session.assess(words, before, Phase::Preflight, 20);
-    for _ in 0..=words.random.below(3) {
-        let finding = Finding { text: words.text(9), impact: None, memory: None, ..Default::default() };
+    for n in 0..FINDINGS {
+        let anchors = if n % 4 == 0 { vec![anchor(words, before)] } else { Vec::new() };
+        let finding = Finding { text: words.text(9), anchors, ..Default::default() };
         session.say(words, before, Body::Finding(finding));
     }
-    let unknown = Unknown { text: words.text(6), ..Default::default() };
-    let question = words.random.percent(40).then(|| session.say(words, before, Body::Unknown(unknown)));
-    if words.random.percent(30) {
+    let mut questions = Vec::new();
+    for _ in 0..QUESTIONS {
+        let unknown = Unknown { text: words.text(6), ..Default::default() };
+        questions.push(session.say(words, before, Body::Unknown(unknown)));
+    }
+    for _ in 0..DEAD_ENDS {
         let dead = DeadEnd { approach: words.text(5), why: words.text(6), ..Default::default() };
         session.say(words, before, Body::DeadEnd(dead));
     }
-    if words.random.percent(25) {
+    for _ in 0..DECISIONS {
         let (text, why, other) = (words.text(5), words.text(6), words.text(3));
         let decision = Decision { text, why, alternatives: vec![other], ..Default::default() };
         session.say(words, before, Body::Decision(decision));
     }
     session.ms = time(i) * 1000 + 2_000;
-    if words.random.percent(50) {
+    for _ in 0..CHECKS {
         let command = format!("cargo test {}", words.word());
         let evidence = Evidence { command, exit: 0, files: after.files.clone(), ..Default::default() };
         session.say(words, after, Body::Evidence(evidence));
     }
-    if let Some(of) = question.filter(|_| words.random.percent(50)) {
+    for of in questions.into_iter().skip(2) {
         let answer = Resolve { of, text: words.text(6), concerns: Vec::new() };
         session.say(words, after, Body::Resolve(answer));
     }
@@ -246,6 +257,14 @@ fn session(words: &mut Words, before: &Made, after: &Made, i: usize) -> Vec<Reco
     session.say(words, after, Body::Handoff(Box::new(handoff)));
     session.say(words, after, Body::SessionEnd(SessionEnd { reason: None }));
     session.records
+}
+
+/// A place in one of the commit's files, with a text that the file no longer has.
+fn anchor(words: &mut Words, on: &Made) -> Anchor {
+    let random = &mut words.random;
+    let path = on.files[random.below(on.files.len())].clone();
+    let blob = format!("{:016x}{:016x}{:08x}", random.next(), random.next(), random.next() as u32);
+    Anchor { path, lines: Some((1, 2)), blob, hash: format!("{:016x}", random.next()) }
 }
 
 /// A session that is going on.
@@ -278,7 +297,7 @@ impl Saying {
             tree: Some(on.tree.clone()),
         };
         self.records.push(Record { envelope, body });
-        self.ms += 1_000 + words.random.below(20_000) as u64;
+        self.ms += 1_000 + words.random.below(15_000) as u64;
         id
     }
 
