@@ -29,18 +29,19 @@ pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
     let (is_name, is_blank) = (|byte| is_word(byte) || byte == b'-', |byte| b" \t".contains(&byte));
     while at < bytes.len() {
         let may_start = may_start(&STARTS, &bytes[at..]);
-        let Some(name) = NAMES.into_iter().find(|name| may_start && starts_with(&bytes[at..], name)) else {
+        let begins = |name: &&str| may_start && starts_with(&bytes[at..], name);
+        // some count only at the end of a name
+        let counts = |name: &&str| match *name {
+            "_pass" | "_pw" | "_key" => bytes.get(at + name.len()).is_none_or(|byte| !is_name(*byte)),
+            _ => true,
+        };
+        let Some(name) = NAMES.into_iter().find(begins).filter(counts) else {
             at += 1;
             continue;
         };
         let start = at - bytes[..at].iter().rev().take_while(|byte| is_name(**byte)).count();
         let begun = at;
         at = skip(at, &is_name);
-        // these count only at the end of a name
-        if ["_pass", "_pw", "_key"].contains(&name) && at > begun + name.len() {
-            at = begun + 1;
-            continue;
-        }
         let tail = bytes[begun..at].to_ascii_lowercase();
         let names_password =
             [&b"password"[..], b"passwd", b"passphrase", b"passcode", b"pwd", b"_pass", b"_pw"].contains(&&tail[..]);
