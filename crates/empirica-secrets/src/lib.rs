@@ -31,8 +31,8 @@ use serde_json::Value;
 
 use crate::rules::{EXTRA, Extra, FORMATS, compile};
 use crate::text::{
-    Starts, assigned, holds_key, is_object_id, is_placeholder, is_random, is_uuid, is_word, may_start, starts,
-    starts_with, words,
+    Starts, assigned, holds_key, is_in_arn, is_object_id, is_placeholder, is_random, is_uuid, is_word, may_start,
+    starts, starts_with, words,
 };
 
 /// The key that marks a record whose author allowed its secrets.
@@ -193,6 +193,8 @@ fn marks(text: &str) -> Vec<Range<usize>> {
 fn find(text: &str) -> Vec<Span> {
     let mut spans = find_in(text);
     spans.extend(glued::separated(text).iter().flat_map(|text| find_in(text)));
+    let is_named = |rule| ["assigned-secret", "generic-secret"].contains(&rule);
+    spans.retain(|(span, _, rule)| !is_named(rule) || !is_in_arn(text, span.start));
     spans
 }
 

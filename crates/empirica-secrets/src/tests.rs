@@ -142,6 +142,8 @@ fn ordinary_texts_raise_no_alarm() {
         "http://localhost:8080/@scope/x",
         "task-skip-risk-2026-11-21T21:48:00Z", "next_token = parse_utf8_token(input)", "fn f(token: D3DVSD_TOKENTYPE)",
         "token = 0.1.2-alpha.3+build.20261121", "use secrecy::{ExposeSecret, SecretString};",
+        "x.xTokenize = fts5V1toV2Tokenize;", "\"ARN\": \"arn:aws:secretsmanager:us-west-2:123456789012:secret:AppDatabase1-a1b2c3\"",
+        "\"SecretArn\": \"arn:aws:secretsmanager:us-west-2:123456789012:secret:proxysecret1-Abcd1e\",",
         "[redacted:github-pat] secret: [redacted:jwt]", "redis://u:[redacted:redis-connection-uri]@host",
         &id, uuid, &format!("token = {uuid}"), &format!("the secret was added by {id}"), &format!("token: {id}"),
         &format!("render the account key of {uuid} at /home/u1/.cache/{id}/x"),
@@ -162,7 +164,7 @@ fn values_are_walked_and_long_texts_are_linear() {
     let mut bare = Value::String(secret);
     assert_eq!(redact_value(&mut bare)[0].field, "");
     let key = ["-----BEGIN PRIVATE", " KEY-----"].concat();
-    for part in ["token=password=", "://:@", &key, "[redacted:", "src/v2/file.rs token ", "Ab3-", "_key"] {
+    for part in ["token=password=", "://:@", &key, "[redacted:", "src/v2/file.rs token ", "Ab3-", "_key", "arn:aws:"] {
         let started = std::time::Instant::now();
         redact_text(&part.repeat(200_000 / part.len()));
         assert!(started.elapsed().as_secs() < 5, "{part}");

@@ -30,10 +30,10 @@ pub(crate) fn assigned(text: &str) -> Vec<Range<usize>> {
     while at < bytes.len() {
         let may_start = may_start(&STARTS, &bytes[at..]);
         let begins = |name: &&str| may_start && starts_with(&bytes[at..], name);
-        // some count only at the end of a name
+        // some count only at the end of a name; `tokenize` names no token
         let counts = |name: &&str| match *name {
             "_pass" | "_pw" | "_key" => bytes.get(at + name.len()).is_none_or(|byte| !is_name(*byte)),
-            _ => true,
+            _ => !starts_with(&bytes[at..], "tokeni"),
         };
         let Some(name) = NAMES.into_iter().find(begins).filter(counts) else {
             at += 1;
@@ -257,6 +257,13 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let is_part = |part: &&str| lower.contains(*part);
     value.starts_with(['$', '%', '{', '<']) || PLACEHOLDER_PARTS.iter().any(is_part) || PLACEHOLDERS.contains(&&*lower)
+}
+
+/// Whether the text at an offset is in the name of a resource (`arn:aws:secretsmanager:…`) of ordinary length.
+pub(crate) fn is_in_arn(text: &str, at: usize) -> bool {
+    let is_part = |byte: &&u8| is_word(**byte) || b"-:/".contains(byte);
+    let before = text.as_bytes()[..at].iter().rev().take(120).take_while(is_part).count();
+    text.as_bytes()[at - before..].starts_with(b"arn:aws")
 }
 
 pub(crate) fn is_uuid(text: &[u8]) -> bool {
