@@ -1,8 +1,9 @@
-//! The corpora: measures the secrets found and the false alarms.
+//! The corpora: measures the secrets found and the false alarms, and writes them for other programs.
 
 mod draw;
 mod kinds;
 mod ordinary;
+mod real;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,7 +62,7 @@ pub fn ordinary(root: &Path) -> Vec<String> {
         ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Cargo.lock", "Cargo.toml"].map(|name| root.join(name)),
     );
     // files with examples of secrets
-    files.retain(|path| !path.to_string_lossy().contains("secrets"));
+    files.retain(|path| !path.strip_prefix(root).expect("inside").to_string_lossy().contains("secrets"));
     files.sort();
     let texts = files.iter().filter_map(|path| fs::read_to_string(path).ok());
     out.extend(texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()));
@@ -81,9 +82,10 @@ pub fn is_gone(clean: &str, secret: &str) -> bool {
 }
 
 #[test]
-fn nineteen_of_twenty_secrets_are_found() {
+fn ninety_seven_percent_of_secrets_are_found() {
     let mut missed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let samples = samples(1);
+    dump("ours", samples.iter().map(|sample| &sample.2));
     for (_, kind, text, secret) in &samples {
         if !redact_text(text).is_some_and(|(clean, _)| is_gone(&clean, secret)) {
             missed.entry(kind).or_default().push(text.clone());
@@ -96,7 +98,7 @@ fn nineteen_of_twenty_secrets_are_found() {
             of.iter().filter(|sample| missed.get(sample.1).is_some_and(|texts| texts.contains(&sample.2))).count();
         assert!((of.len() - lost) * 100 >= of.len() * percent, "{group}: {lost} of {}", of.len());
     }
-    assert!(samples.len() > 2500 && count * 20 <= samples.len(), "{count} of {}: {missed:#?}", samples.len());
+    assert!(samples.len() > 2500 && count * 100 <= samples.len() * 3, "{count} of {}: {missed:#?}", samples.len());
     // few kinds are missed in most contexts
     let whole: Vec<_> = missed.iter().filter(|(_, texts)| texts.len() * 2 > SAMPLES).map(|(kind, _)| kind).collect();
     assert!(whole.len() <= 2, "{whole:?}");
@@ -105,6 +107,7 @@ fn nineteen_of_twenty_secrets_are_found() {
 #[test]
 fn one_false_alarm_in_ten_thousand_lines_at_most() {
     let lines = ordinary(Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace"));
+    dump("ordinary", lines.iter());
     let alarms: Vec<_> = lines.iter().filter_map(|line| Some((line, redact_text(line)?))).collect();
     assert!(
         lines.len() > 45_000 && alarms.len() * 10_000 <= lines.len(),
@@ -157,10 +160,12 @@ impl Author {
         out
     }
 
-    fn measure(&self) -> Found {
+    fn measure(&self, name: &str) -> Found {
         let mut missed: BTreeMap<_, Vec<String>> = BTreeMap::new();
         let mut count: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
-        for (group, kind, text, secret) in self.samples() {
+        let samples = self.samples();
+        dump(name, samples.iter().map(|sample| &sample.2));
+        for (group, kind, text, secret) in samples {
             let [all, found] = count.entry(group).or_default();
             *all += 1.0;
             match redact_text(&text).is_some_and(|(clean, _)| is_gone(&clean, &secret)) {
@@ -179,7 +184,7 @@ impl Author {
 
 #[test]
 fn most_secrets_of_another_author_are_found_without_false_alarms() {
-    let Found { percent: [tokens, named], missed, lines, alarms } = Author::of("others.json").measure();
+    let Found { percent: [tokens, named], missed, lines, alarms } = Author::of("others.json").measure("others");
     assert!(tokens >= 98.0 && named >= 82.0, "{tokens} {named}: {missed:#?}");
     assert!(lines > 2_500 && alarms.is_empty(), "{} of {lines}: {alarms:#?}", alarms.len());
 }
@@ -187,7 +192,34 @@ fn most_secrets_of_another_author_are_found_without_false_alarms() {
 /// No rule was made or changed for these samples: the result estimates that for unforeseen kinds.
 #[test]
 fn most_secrets_of_a_third_author_are_found_without_rules_for_them() {
-    let Found { percent: [tokens, named], missed, lines, alarms } = Author::of("third.json").measure();
+    let Found { percent: [tokens, named], missed, lines, alarms } = Author::of("third.json").measure("third");
     assert!(tokens >= 94.0 && named >= 72.5, "{tokens} {named}: {missed:#?}");
     assert!(lines > 1_900 && alarms.is_empty(), "{} of {lines}: {alarms:#?}", alarms.len());
+}
+
+/// At least 20,000 strings, of ten kinds. Nothing is excluded: a sample of a secret in another project's test counts as
+/// a false alarm, too.
+#[test]
+fn one_false_alarm_in_a_thousand_strings_of_real_repositories_at_most() {
+    let strings = real::strings();
+    dump("real", strings.iter().map(|(_, text)| text));
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    strings.iter().for_each(|(kind, _)| *kinds.entry(kind).or_default() += 1);
+    assert!(strings.len() >= 20_000 && kinds.len() >= 10, "{kinds:?}");
+    let alarms: Vec<_> = strings.iter().filter_map(|(kind, text)| Some((kind, text, redact_text(text)?.0))).collect();
+    assert!(alarms.len() * 1_000 <= strings.len(), "{} of {}: {alarms:#?}", alarms.len(), strings.len());
+}
+
+/// Writes texts for other programs to `<name>/<number>.txt` below the folder in `EMPIRICA_CORPUS_DUMP`, if it is set,
+/// and the number of those with a secret to `<name>.ours`.
+fn dump<'t>(name: &str, texts: impl Iterator<Item = &'t String>) {
+    #[expect(clippy::disallowed_methods, reason = "a switch of the tests, not of the program")]
+    let Some(root) = std::env::var_os("EMPIRICA_CORPUS_DUMP").map(PathBuf::from) else { return };
+    fs::create_dir_all(root.join(name)).expect("a folder");
+    let mut found = 0;
+    for (at, text) in texts.enumerate() {
+        found += usize::from(redact_text(text).is_some());
+        fs::write(root.join(name).join(format!("{at:05}.txt")), text).expect("a file");
+    }
+    fs::write(root.join(format!("{name}.ours")), format!("{found}\n")).expect("a file");
 }
