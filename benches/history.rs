@@ -1,13 +1,15 @@
 //! Costs that must not grow with history: queries, the log, writing, the index, at 1,000, 20,000 and 100,000 handoffs, packed,
 //! warm. The repositories are made here. `EMPIRICA_BENCH_RUNS` sets the number of turns (40), `EMPIRICA_BENCH_SIZES` other
 //! sizes (`1000,20000`), `EMPIRICA_BENCH_DIR` a folder in which they are kept and found again, `EMPIRICA_BENCH_PARTS` some of
-//! the parts (`questions,log,index,memory,writing,hooks,code`).
+//! the parts (`questions,log,index,memory,writing,exchange,hooks,code`).
 #![allow(clippy::disallowed_methods, missing_docs)]
 
 #[path = "code.rs"]
 mod code;
 #[path = "common.rs"]
 mod common;
+#[path = "exchange.rs"]
+mod exchange;
 #[path = "generate.rs"]
 mod generate;
 #[path = "hooks.rs"]
@@ -28,11 +30,15 @@ use words::Words;
 
 const SIZES: [usize; 3] = [1_000, 20_000, 100_000];
 /// What a question may take, in milliseconds, and how much longer than in the smallest repository.
-const QUESTION: f64 = 20.0;
+const QUESTION: f64 = 25.0;
 const FLAT: f64 = 1.6;
 /// The same for a search: FTS5 scores every record that has one of the words before it knows the best.
-const SEARCH: f64 = 50.0;
+const SEARCH: f64 = 25.0;
 const FREQUENT: f64 = 2.5;
+/// How soon the log begins, in milliseconds.
+const FIRST: f64 = 15.0;
+/// The most memory of its own, in MB.
+const MEMORY: f64 = 64.0;
 /// How long an index may take to make, beside reading all notes as records: FTS5 holds every word with its positions.
 const MADE: f64 = 6.5;
 const LOG: [&str; 2] = ["log", "--handoffs"];
@@ -77,6 +83,7 @@ fn main() {
         ("index", index),
         ("memory", memory),
         ("writing", writing),
+        ("exchange", exchanged),
         ("hooks", agent),
         ("code", about_code),
     ] {
@@ -100,10 +107,13 @@ fn questions(bench: &mut Bench, places: &[Place]) {
         .map(|(one, other)| format!("{} {}", words.ranked(one), words.ranked(other)));
     let listing = (QUESTION, Some(FLAT));
     let search = (SEARCH, Some(FREQUENT));
-    let questions: [Question; 8] = [
+    let file = file(bench, &places.last().expect("a size").path);
+    let questions: [Question; 10] = [
         (&["query", "--ai", "codex", "--limit", "10"], listing),
         (&["query", "--ai", "rare-agent", "--limit", "10"], listing),
         (&["resume"], listing),
+        (&["status"], listing),
+        (&["why", &file], listing),
         (&["log", "--handoffs", "-n", "20"], listing),
         (&["search", &some], search),
         (&["search", &more], search),
@@ -147,8 +157,8 @@ fn log(bench: &mut Bench, places: &[Place]) {
         let what = format!("`log --handoffs`, all {size} handoffs, beside `git log --notes=empirica/handoffs`");
         bench.row(&what, pair.ours, pair.theirs, 1.0);
         let mut times: Vec<f64> = (0..bench.runs).map(|_| first_line(bench.ours(path, &LOG))).collect();
-        let what = format!("`log --handoffs`, {size} handoffs: ms to the first line, beside {QUESTION} ms");
-        bench.row(&what, median(&mut times), QUESTION, 1.0);
+        let what = format!("`log --handoffs`, {size} handoffs: ms to the first line, beside {FIRST} ms");
+        bench.row(&what, median(&mut times), FIRST, 1.0);
     }
 }
 
@@ -236,20 +246,44 @@ fn without_index(path: &Path) {
     }
 }
 
-/// The peak memory of the log and of a search in the largest repository.
+/// The peak memory of commands in the largest repository.
 fn memory(bench: &mut Bench, places: &[Place]) {
     let place = places.last().expect("a size");
-    let query = ["query", "--ai", "codex", "--limit", "10"];
-    run(bench.ours(&place.path, &query));
-    let mut mapped = String::new();
-    for command in [LOG.as_slice(), &query] {
+    let words = Words::new(0);
+    let (some, most) = (words.ranked(240), words.ranked(19));
+    let file = file(bench, &place.path);
+    let commands: [&[&str]; 9] = [
+        &LOG,
+        &["log", "--handoffs", "-n", "20"],
+        &["query", "--ai", "codex", "--limit", "10"],
+        &["resume"],
+        &["status"],
+        &["search", some],
+        &["search", most],
+        &["why", &file],
+        &FINDING,
+    ];
+    run(bench.ours(&place.path, commands[2]));
+    let mut mapped = Vec::new();
+    for command in commands {
         let shown = command.join(" ");
         let (own, all) = peak(bench.ours(&place.path, command));
-        bench.row(&format!("`{shown}`, {} handoffs: MB of its own, beside 150 MB", place.size), own, 150.0, 1.0);
-        mapped.push_str(&format!("`{shown}` {all:.0} MB, "));
+        bench.row(&format!("`{shown}`, {} handoffs: MB of its own, beside {MEMORY} MB", place.size), own, MEMORY, 1.0);
+        mapped.push(format!("`{shown}` {all:.0} MB"));
     }
     let (_, git) = peak(bench.git(&place.path, &GITS_LOG));
-    say(&format!("\nWith the pages of mapped files: {mapped}`git {}` {git:.0} MB.\n", GITS_LOG.join(" ")));
+    say(&format!(
+        "\nWith the pages of mapped files: {}, `git {}` {git:.0} MB.\n",
+        mapped.join(", "),
+        GITS_LOG.join(" ")
+    ));
+}
+
+/// A file that the last commit changed.
+fn file(bench: &Bench, path: &Path) -> String {
+    let mut log = bench.git(path, &["log", "-1", "--name-only", "--format=", "--diff-filter=AM", "--", "src"]);
+    let listed = log.stdout(Stdio::piped()).output().expect("git log").stdout;
+    String::from_utf8(listed).expect("paths").lines().next().expect("a file").to_owned()
 }
 
 const FINDING: [&str; 2] = ["finding", "the cache is keyed by user and nonce"];
@@ -276,6 +310,13 @@ fn writing(bench: &mut Bench, places: &[Place]) {
         let handoff = |place: &Place| bench.ours(&place.path, &HANDOFF);
         let pair = bench.pair(&both, &|| handoff(large), &|| handoff(small));
         bench.row(&format!("`handoff` at {many} handoffs beside {few}"), pair.ours, pair.theirs, 1.25);
+    }
+}
+
+/// New records, in each repository.
+fn exchanged(bench: &mut Bench, places: &[Place]) {
+    for Place { size, path } in places {
+        exchange::measured(bench, path, &format!("{size} handoffs"));
     }
 }
 

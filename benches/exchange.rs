@@ -1,0 +1,113 @@
+//! What new records cost in a large repository: beside git's own commands, when they are exchanged, and in size.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::common::{Bench, run};
+
+/// New records, and how many of them are on one commit.
+const RECORDS: usize = 1_000;
+const ON_ONE: usize = 20;
+/// Turns of an exchange, each with new records.
+const TURNS: usize = 5;
+const TEXT: &str =
+    "The cache is keyed by user and nonce, so that a second login in the same minute gets its own token, see login.rs";
+
+/// In a repository with many records; `size` names it.
+pub fn measured(bench: &mut Bench, repo: &Path, size: &str) {
+    let finding = ["finding", "the cache is keyed by user and nonce"];
+    // a ref with as many notes
+    run(bench.git(repo, &["update-ref", "refs/notes/plain", "refs/notes/empirica/data/journal"]));
+    let append = ["notes", "--ref=plain", "append", "-m", "the cache is keyed by user and nonce"];
+    let pair = bench.pair(&|| {}, &|| bench.ours(repo, &finding), &|| bench.git(repo, &append));
+    bench.row(&format!("`finding` beside `git notes append`, {size}"), pair.ours, pair.theirs, 1.0);
+    run(bench.git(repo, &["update-ref", "-d", "refs/notes/plain"]));
+    exchanged(bench, repo, size);
+    grown(bench, repo, size);
+}
+
+/// Findings of a session of its own, on new commits.
+fn records(bench: &Bench, repo: &Path, turn: usize) {
+    run(bench.ours(repo, &["session", "start", "--ai", &format!("bench-{turn}")]));
+    for n in 0..RECORDS {
+        if n % ON_ONE == 0 {
+            run(bench.git(repo, &["commit", "-q", "--no-verify", "--allow-empty", "-m", "work"]));
+        }
+        run(bench.ours(repo, &["finding", &format!("{TEXT}:{n}"), "--ai", &format!("bench-{turn}")]));
+    }
+    run(bench.ours(repo, &["flush"]));
+}
+
+/// `sync` of new records beside git's fetch and push of the same notes.
+fn exchanged(bench: &mut Bench, repo: &Path, size: &str) {
+    let remote = |name: &str| -> PathBuf {
+        let path = repo.with_extension(name);
+        let _ = std::fs::remove_dir_all(&path);
+        let (from, to) = (repo.to_str().expect("UTF-8"), path.to_str().expect("UTF-8"));
+        run(bench.git(repo, &["clone", "-q", "--bare", from, to]));
+        run(bench.git(&path, &["fetch", "-q", "origin", "+refs/notes/*:refs/notes/*"]));
+        let _ = bench.git(repo, &["remote", "remove", name]).status();
+        run(bench.git(repo, &["remote", "add", name, to]));
+        path
+    };
+    let places = [remote("ours"), remote("theirs")];
+    let gits = [
+        "-c",
+        "alias.exchange=!git fetch -q theirs '+refs/notes/empirica/*:refs/notes/theirs/*' && git push -q theirs 'refs/notes/empirica/*'",
+        "exchange",
+    ];
+    run(bench.ours(repo, &["sync", "ours"]));
+    run(bench.git(repo, &gits));
+    let runs = std::mem::replace(&mut bench.runs, TURNS);
+    let turn = std::cell::Cell::new(0);
+    let before = || {
+        turn.set(turn.get() + 1);
+        records(bench, repo, turn.get());
+    };
+    let pair = bench.pair(&before, &|| bench.ours(repo, &["sync", "ours"]), &|| bench.git(repo, &gits));
+    bench.runs = runs;
+    let what = format!("`sync` of {RECORDS} records, {size}, beside `git fetch` and `git push`");
+    bench.row(&what, pair.ours, pair.theirs, 1.5);
+    for (name, place) in ["ours", "theirs"].iter().zip(places) {
+        run(bench.git(repo, &["remote", "remove", name]));
+        std::fs::remove_dir_all(place).expect("the remote");
+    }
+}
+
+/// The size of a repository after `gc`, with new records, beside these compressed.
+fn grown(bench: &mut Bench, repo: &Path, size: &str) {
+    let packed = || {
+        run(bench.git(repo, &["gc", "-q", "--prune=now"]));
+        std::fs::read_dir(repo.join(".git/objects/pack"))
+            .expect("the packs")
+            .flatten()
+            .map(|file| file.metadata().map_or(0, |meta| meta.len()))
+            .sum::<u64>()
+    };
+    let count = |bench: &Bench| -> u64 {
+        let mut export = bench.ours(repo, &["export", "--jsonl"]).stdout(Stdio::piped()).spawn().expect("an export");
+        let mut lines = String::new();
+        std::io::Read::read_to_string(&mut export.stdout.take().expect("a pipe"), &mut lines).expect("the records");
+        assert!(export.wait().expect("its end").success());
+        let lines: String =
+            lines.lines().filter(|line| line.contains("\"bench-size\"")).map(|line| format!("{line}\n")).collect();
+        let mut gzip = std::process::Command::new("gzip");
+        let mut gzip = gzip.arg("-6").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
+        let mut to = gzip.stdin.take().expect("a pipe");
+        let writer = std::thread::spawn(move || to.write_all(lines.as_bytes()));
+        let mut out = Vec::new();
+        std::io::Read::read_to_end(&mut gzip.stdout.take().expect("a pipe"), &mut out).expect("the output");
+        writer.join().expect("the thread").expect("the records");
+        out.len() as u64
+    };
+    let before = packed();
+    run(bench.ours(repo, &["session", "start", "--ai", "bench-size"]));
+    for n in 0..RECORDS {
+        run(bench.ours(repo, &["finding", &format!("{TEXT}:{n}"), "--ai", "bench-size"]));
+    }
+    run(bench.ours(repo, &["flush"]));
+    let (grown, compressed) = (packed().saturating_sub(before), count(bench));
+    let what = format!("KB that {RECORDS} records add to the packs after `gc`, {size}, beside these compressed");
+    bench.row(&what, grown as f64 / 1e3, compressed as f64 / 1e3, 1.2);
+}
