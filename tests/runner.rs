@@ -14,4 +14,5 @@ mod redact;
 mod repository;
 mod setup;
 mod support;
+mod surroundings;
 mod sync;

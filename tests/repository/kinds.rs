@@ -48,7 +48,7 @@ pub fn git_has(place: &Sandbox, format: Format) -> bool {
 }
 
 /// A new repository of a format, with an identity.
-fn new<'p>(place: &'p Sandbox, name: &str, format: Format, bare: bool) -> Repo<'p> {
+pub fn new<'p>(place: &'p Sandbox, name: &str, format: Format, bare: bool) -> Repo<'p> {
     fs::create_dir_all(place.path().join(name)).expect("a folder");
     let repo = place.at(name);
     let options = format.options();

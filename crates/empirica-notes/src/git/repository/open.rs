@@ -34,12 +34,18 @@ pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
     let cwd = env.cwd.as_path();
     let overrides = env.get("GIT_CONFIG_PARAMETERS").map(parameters).unwrap_or_default();
     let options = || gix::open::Options::default().bail_if_untrusted(true).cli_overrides(overrides.clone());
-    let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
-    let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
-        cwd,
-        gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
-        trust,
-    );
+    let discover = |reduced| {
+        gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+            cwd,
+            gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
+            gix::sec::trust::Mapping { full: options(), reduced },
+        )
+    };
+    let mut opened = discover(options());
+    // git also takes `safe.directory` from `git -c` and GIT_CONFIG_COUNT, gix only from files
+    if opened.as_ref().is_err_and(is_untrusted) && Verdict::read(cwd).accepted {
+        opened = discover(options().bail_if_untrusted(false).with(gix::sec::Trust::Full));
+    }
     let mut repo = opened.map_err(|error| no_repository(cwd, error))?.to_thread_local();
     // namespaces are for servers: like git's own commands, use all refs
     repo.clear_namespace();
@@ -62,6 +68,8 @@ pub(crate) fn open(env: &Env) -> Result<gix::Repository> {
 /// Git's verdict on a repository.
 #[derive(Default)]
 struct Verdict {
+    /// Whether git ran and opened it.
+    accepted: bool,
     /// The reason for refusing it; `None` if git does not, or cannot be run.
     refused: Option<String>,
     /// The command that git suggests.
@@ -78,7 +86,7 @@ impl Verdict {
     fn read(cwd: &Path) -> Self {
         let Ok(output) = git(cwd).args(["rev-parse", "--git-dir"]).output() else { return Verdict::default() };
         if output.status.success() {
-            return Verdict::default();
+            return Verdict { accepted: true, ..Verdict::default() };
         }
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -89,6 +97,7 @@ impl Verdict {
             .filter(|line| !line.starts_with("To add an exception"))
             .collect();
         Verdict {
+            accepted: false,
             refused: Some(if reason.is_empty() { "git gives no reason".to_owned() } else { reason.join("; ") }),
             advice: lines().find(commands).map(str::to_owned),
         }
@@ -122,10 +131,15 @@ fn is_doubtful(env: &Env, repo: &gix::Repository) -> bool {
     tree.iter().chain(&link).any(foreign)
 }
 
+/// Whether gix refuses a repository for its owner.
+fn is_untrusted(error: &gix::Error) -> bool {
+    error.is_permission_denied() || error.to_string().contains("trust")
+}
+
 fn no_repository(cwd: &Path, error: gix::Error) -> Error {
     let verdict = Verdict::read(cwd);
     let root = cwd.ancestors().find(|folder| folder.join(".git").exists() || folder.join("HEAD").is_file());
-    if error.is_permission_denied() || error.to_string().contains("trust") {
+    if is_untrusted(&error) {
         let root = root.unwrap_or(cwd).to_string_lossy();
         let command = format!("git config --global --add safe.directory {}", quote(&root));
         let out = Error::new(Kind::NoRepository, "cannot open the repository: it belongs to another user");
