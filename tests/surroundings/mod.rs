@@ -1,5 +1,6 @@
 //! Ordinary surroundings: containers, users, mounts, homes, clocks, other tools, maintenance and file systems.
 
+pub mod containers;
 pub mod users;
 
 use std::collections::BTreeSet;

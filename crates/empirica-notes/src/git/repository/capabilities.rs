@@ -82,7 +82,12 @@ impl Sharing {
         if wanted == mode { Ok(()) } else { fs::set_permissions(path, fs::Permissions::from_mode(wanted)) }
     }
 
-    /// Creates a folder and its missing ancestors.
+    /// The git directory, if files at `path` get permissions by `core.sharedRepository`.
+    pub fn root_of(&self, path: &Path) -> Option<&Path> {
+        self.shared.is_some().then_some(self.root.as_path()).filter(|root| path.starts_with(root))
+    }
+
+    /// Creates a folder and its missing ancestors. In a shared repository it has its permissions before it has its name.
     pub fn make_folder(&self, path: &Path) -> io::Result<()> {
         if path.is_dir() {
             return Ok(());
@@ -90,10 +95,21 @@ impl Sharing {
         if let Some(parent) = path.parent() {
             self.make_folder(parent)?;
         }
-        match fs::create_dir(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            made => made.and_then(|()| self.apply(path)),
-        }
+        let made = match self.root_of(path) {
+            Some(_) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let temporary = path.with_file_name(format!(".{name}.{}", uuid::Uuid::new_v4().simple()));
+                fs::create_dir(&temporary)?;
+                let made = self.apply(&temporary).and_then(|()| fs::rename(&temporary, path));
+                made.inspect_err(|_| {
+                    // the first error is the one to report
+                    let _ = fs::remove_dir(&temporary);
+                })
+            }
+            None => fs::create_dir(path),
+        };
+        // another process may have made it
+        if path.is_dir() { Ok(()) } else { made }
     }
 }
 

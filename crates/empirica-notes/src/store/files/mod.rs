@@ -23,14 +23,37 @@ pub fn unique() -> String {
     format!("{}-{}", std::process::id(), &random[..12])
 }
 
-/// Opens a file for appending; sets the permissions of a new one.
+/// Opens a file for appending. In a shared repository, a new one has its permissions before it has its name.
 pub fn open_to_append(sharing: &Sharing, path: &Path) -> io::Result<fs::File> {
-    let is_new = !path.exists();
-    let file = fs::OpenOptions::new().create(true).append(true).read(true).open(path)?;
-    if is_new {
-        sharing.apply(path)?;
+    let mut options = fs::OpenOptions::new();
+    options.append(true).read(true);
+    match (options.open(path), sharing.root_of(path)) {
+        (Err(error), Some(root)) if error.kind() == io::ErrorKind::NotFound => create_shared(sharing, root, path)?,
+        (Err(error), None) if error.kind() == io::ErrorKind::NotFound => drop(options.create(true)),
+        (opened, _) => return opened,
     }
-    Ok(file)
+    options.open(path)
+}
+
+/// Creates an empty file with its permissions, unless another process does meanwhile.
+fn create_shared(sharing: &Sharing, root: &Path, path: &Path) -> io::Result<()> {
+    let folder = root.join("empirica");
+    sharing.make_folder(&folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}", unique()));
+    let prepared = fs::File::create_new(&temporary).and_then(|_| sharing.apply(&temporary));
+    let named = prepared.and_then(|()| fs::hard_link(&temporary, path));
+    // a later flush sweeps it
+    let _ = fs::remove_file(&temporary);
+    match named {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) => {
+            // a file system without hard links
+            fs::OpenOptions::new().create(true).append(true).open(path)?;
+            sharing.apply(path)
+        }
+        named => named,
+    }
 }
 
 /// Replaces a file atomically.
