@@ -1,6 +1,7 @@
 //! Ordinary surroundings: containers, users, mounts, homes, clocks, other tools, maintenance and file systems.
 
 pub mod containers;
+pub mod hook_tools;
 pub mod users;
 
 use std::collections::BTreeSet;

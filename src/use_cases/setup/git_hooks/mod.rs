@@ -50,7 +50,7 @@ impl<'a> HookPaths<'a> {
             let path = folder.join(name);
             is_executable(&path)
                 && found(&path, scripts::script(name), None) == HookFile::Foreign
-                && scripts::copy_of(folder, name).is_none()
+                && !scripts::calls_copy(folder, name)
         })
     }
 }
@@ -168,7 +168,7 @@ fn place(plan: &mut HookPlan, name: &str, content: &str) -> Option<PathBuf> {
             plan.warnings.push(SetupWarning::new(what).command(command));
         }
         // another tool renamed our script and calls it
-        HookFile::Foreign if scripts::copy_of(&plan.hooks.folder, name).is_some() => {}
+        HookFile::Foreign if scripts::calls_copy(&plan.hooks.folder, name) => {}
         HookFile::Foreign => return Some(path),
     }
     None
@@ -287,13 +287,16 @@ pub fn revert(
     Ok(())
 }
 
-/// Adds the steps that remove one of our scripts, and restore the hook that it replaced.
+/// Adds the steps that remove one of our scripts, also where another tool moved it, and restore the hook that it replaced.
 fn remove(hooks: &InstalledHooks, name: &str, steps: &mut Vec<SetupStep>, warnings: &mut Vec<SetupWarning>) {
     let kept = |path: &Path, why: &str| SetupWarning::new(format!("{} {why}; it is kept", path.display()));
     let path = hooks.folder.join(name);
     let before = hooks.folder.join(format!("{name}{BEFORE}"));
     let renamed = hooks.placement == HookPlacement::Default && hooks.renamed.iter().any(|renamed| renamed == name);
     let back = renamed && std::fs::symlink_metadata(&before).is_ok();
+    let idle = scripts::idle_copies(&hooks.folder, name, hooks.files.get(name));
+    let is_moved = !idle.is_empty();
+    steps.extend(idle.into_iter().map(SetupStep::Remove));
     match found(&path, scripts::script(name), hooks.files.get(name)) {
         HookFile::Current | HookFile::Stale | HookFile::Absent if back => {
             steps.push(SetupStep::Restore { from: before, to: path });
@@ -306,6 +309,7 @@ fn remove(hooks: &InstalledHooks, name: &str, steps: &mut Vec<SetupStep>, warnin
             steps.push(SetupStep::Restore { from: before, to: path });
         }
         HookFile::Foreign if back => warnings.push(kept(&before, "was replaced by another hook")),
+        HookFile::Foreign if is_moved => {}
         HookFile::Foreign => warnings.push(kept(&path, "is no longer ours")),
     }
 }

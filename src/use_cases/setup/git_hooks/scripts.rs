@@ -132,18 +132,39 @@ fn is_marked(script: &[u8]) -> bool {
     second.is_some_and(|line| line.starts_with(MARK.as_bytes()))
 }
 
-/// A copy of our script that another tool made under another name, to call it.
-pub fn copy_of(folder: &Path, name: &str) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()).map(|entry| entry.path());
-    let mut copies: Vec<PathBuf> = entries
-        .filter(|path| {
-            let named = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            named != name && named.starts_with(name) && named != format!("{name}{BEFORE}")
-        })
+/// A copy of our script that another tool made under another name.
+fn copies(folder: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok());
+    let is_beside = move |path: &PathBuf| {
+        let named = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        named != name && named.starts_with(name) && named != format!("{name}{BEFORE}")
+    };
+    entries
+        .map(|entry| entry.path())
+        .filter(is_beside)
         .filter(|path| std::fs::read(path).is_ok_and(|script| is_marked(&script)))
-        .collect();
-    copies.sort();
-    copies.into_iter().next()
+}
+
+/// Whether the hook that another tool put in place of ours calls our script, which it renamed: the tool pre-commit calls
+/// `<name>.legacy` without naming it; lefthook makes `<name>.old`, and calls it no more.
+pub fn calls_copy(folder: &Path, name: &str) -> bool {
+    let script = std::fs::read(folder.join(name)).unwrap_or_default();
+    let script = String::from_utf8_lossy(&script);
+    copies(folder, name).any(|copy| {
+        let copy = copy.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        copy == format!("{name}.legacy") || script.contains(&copy)
+    })
+}
+
+/// The unedited copies of our script that the hook in its place does not name; `written` as for [`found`].
+pub fn idle_copies(folder: &Path, name: &str, written: Option<&String>) -> Vec<PathBuf> {
+    let hook = std::fs::read(folder.join(name)).unwrap_or_default();
+    let hook = String::from_utf8_lossy(&hook);
+    let is_named = |copy: &Path| hook.contains(&*copy.file_name().unwrap_or_default().to_string_lossy());
+    let is_unedited = |copy: &Path| matches!(found(copy, script(name), written), HookFile::Current | HookFile::Stale);
+    let mut idle: Vec<PathBuf> = copies(folder, name).filter(|copy| !is_named(copy) && is_unedited(copy)).collect();
+    idle.sort();
+    idle
 }
 
 /// A path quoted for the shell if needed.
