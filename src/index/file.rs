@@ -87,9 +87,14 @@ impl Files {
         Ok((open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?, path))
     }
 
-    /// Opens the database, with its state from before. `None` if it does not exist or cannot be opened.
+    /// Opens the database, with its state from before. `None` if it does not exist, or cannot be opened or locked.
     pub fn open(&self, to_write: bool) -> Option<(Connection, FileState)> {
         let state = self.state()?;
+        // where there are no file locks, SQLite would try for `BUSY`
+        let tried = fs::File::open(&self.db).map(|file| file.try_lock_shared());
+        if matches!(tried, Ok(Err(fs::TryLockError::Error(_)))) {
+            return None;
+        }
         let write = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let db = open(&self.db, if to_write { write } else { OpenFlags::SQLITE_OPEN_READ_ONLY }).ok()?;
         if !to_write {

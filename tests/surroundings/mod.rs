@@ -2,6 +2,7 @@
 
 pub mod containers;
 pub mod hook_tools;
+pub mod locks;
 pub mod users;
 
 use std::collections::BTreeSet;

@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use crate::error::Error;
 
 /// Quotes a word for a POSIX shell.
@@ -14,6 +16,20 @@ pub fn quote(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// The cause of a failed lock on a file system without file locks.
+#[derive(Debug, thiserror::Error)]
+#[error("its file system has no file locks (flock): {0}")]
+struct NoFileLocks(io::Error);
+
+/// The error of a lock that could not be tried, which tells a file system without file locks from other causes.
+pub fn lock_error(error: io::Error) -> io::Error {
+    let no_locks = [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS].map(Errno::raw_os_error);
+    match error.raw_os_error() {
+        Some(code) if no_locks.contains(&code) => io::Error::new(ErrorKind::Unsupported, NoFileLocks(error)),
+        _ => error,
     }
 }
 
@@ -73,6 +89,11 @@ fn remedy(path: &Path, error: &io::Error) -> Remedy {
             format!("{} does not exist", path.display()),
             "List the folder and give a path that exists.",
             show("ls -la"),
+        ),
+        _ if error.get_ref().is_some_and(|cause| cause.is::<NoFileLocks>()) => (
+            format!("{}: {error}", path.display()),
+            "Mount that file system with locks, or move the repository to a local disk.",
+            show("df -h"),
         ),
         kind => {
             let is_obstacle =

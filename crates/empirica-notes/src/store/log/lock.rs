@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, empirica};
+use crate::error::{Error, empirica, lock_error};
 use crate::fault;
 use crate::store::files::open_to_append;
 use crate::store::files::paths::Paths;
@@ -42,7 +42,7 @@ pub fn wait(timeout: Duration, mut try_lock: impl FnMut() -> Result<(), TryLockE
                 let cause = format!("timed out after {} ms waiting for the lock", timeout.as_millis());
                 return Err(io::Error::new(ErrorKind::TimedOut, cause));
             }
-            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::Error(error)) => return Err(lock_error(error)),
         }
     }
     Ok(())

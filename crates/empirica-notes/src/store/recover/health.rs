@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::error::{Error, lock_error};
 use crate::git::refs::locks::add_stale_lock;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, notes};
@@ -22,9 +22,14 @@ impl Health<'_> {
     /// Checks that files can be created in the store's folder, or in its parent if it does not exist. Leaves nothing
     /// behind.
     pub fn probe(&self) -> Result<(), (PathBuf, io::Error)> {
-        let state = self.store.paths.state();
-        let folder = if state.symlink_metadata().is_ok() { state } else { state.parent().unwrap_or(state) };
+        let folder = self.store_folder();
         probe(folder, ".probe").map_err(|error| (folder.to_owned(), error))
+    }
+
+    /// The store's folder, or its parent if it does not exist.
+    fn store_folder(&self) -> &Path {
+        let state = self.store.paths.state();
+        if state.symlink_metadata().is_ok() { state } else { state.parent().unwrap_or(state) }
     }
 
     /// The objects of the notes that cannot be read, with their ref and the cause: damaged, or missing in a clone that
@@ -74,9 +79,22 @@ impl Health<'_> {
         self.unwritable().or_else(|| own_refs().iter().find_map(|name| self.ref_refused(name)))
     }
 
-    /// The error for git's objects or the folders of the refs if a flush could not write there; `None` if it could.
+    /// The error for file locks, git's objects or the folders of the refs if a flush could not use them; `None` if it could.
     pub fn unwritable(&self) -> Option<Error> {
-        self.objects_refused().or_else(|| self.refs_refused())
+        self.locks_refused().or_else(|| self.objects_refused()).or_else(|| self.refs_refused())
+    }
+
+    fn locks_refused(&self) -> Option<Error> {
+        let folder = self.store_folder();
+        let path = folder.join(format!(".probe.{}", crate::store::files::unique()));
+        let tried = File::create_new(&path).and_then(|file| match file.try_lock() {
+            Err(TryLockError::Error(error)) => Err(lock_error(error)),
+            _ => fs::remove_file(&path),
+        });
+        let error = tried.err()?;
+        // if this fails, a later flush sweeps it
+        let _ = fs::remove_file(&path);
+        Some(Error::storage("cannot lock the log").on_path(folder, error))
     }
 
     fn refs_refused(&self) -> Option<Error> {
