@@ -1,6 +1,7 @@
 //! Ordinary surroundings: containers, users, mounts, homes, clocks, other tools, maintenance and file systems.
 
 pub mod containers;
+pub mod disks;
 pub mod dry_runs;
 pub mod hook_tools;
 pub mod locks;

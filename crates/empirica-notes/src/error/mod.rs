@@ -8,7 +8,7 @@ use std::fmt;
 
 use empirica_transcripts::model::Agent;
 
-pub use crate::error::path::{io_cause, lock_error, move_aside, quote};
+pub use crate::error::path::{io_cause, lock_error, move_aside, quote, refuses_writes};
 pub use crate::text;
 
 pub use crate::error::remedy::{Argument, Command, Shell, Terms, Text, TextPart, Value, blank, empirica, option};

@@ -19,6 +19,12 @@ pub fn quote(word: &str) -> String {
     }
 }
 
+/// Whether an error comes from a write alone: no space is left, or the file system is read-only.
+pub fn refuses_writes(error: &io::Error) -> bool {
+    use ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull, WriteZero};
+    matches!(error.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull | WriteZero)
+}
+
 /// The cause of a failed lock on a file system without file locks.
 #[derive(Debug, thiserror::Error)]
 #[error("its file system has no file locks (flock): {0}")]

@@ -10,7 +10,7 @@ use gix::note::plumbing::State;
 use gix::objs::FindExt;
 use gix::objs::tree::EntryKind;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, io_cause, refuses_writes};
 use crate::git::notes::difference::{Other, is_hex, join};
 use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
@@ -55,7 +55,7 @@ impl<'r> NotesTree<'r> {
     }
 
     fn broken(&self, error: gix::Error) -> Error {
-        unreadable(self.state.root_tree_id(), error)
+        failed(self.repo, self.state.root_tree_id(), error)
     }
 
     /// The blob of the note of `target`, which may be missing; `None` without a note.
@@ -81,6 +81,12 @@ impl<'r> NotesTree<'r> {
     }
 }
 
+/// The error for a tree that cannot be read, or whose new version cannot be written.
+fn failed(repo: &Repository, tree: Oid, error: gix::Error) -> Error {
+    let is_write = io_cause(&error).is_some_and(refuses_writes);
+    if is_write { repo.unwritable(error) } else { unreadable(tree, error) }
+}
+
 /// Builds a tree from `base`, with notes set to existing blobs or removed, and other entries set by path. A function of
 /// its input. `lay_out` first normalizes a tree that is both flat and fanned out.
 pub fn rebuild_tree(
@@ -103,7 +109,7 @@ pub fn rebuild_tree(
         Err(error) if error.is_corrupted() && !lay_out => apply(normalized(repo, base, unite)?),
         other => other,
     };
-    let broken = |error| unreadable(base, error);
+    let broken = |error| failed(repo, base, error);
     let tree = tree.map_err(broken)?;
     if others.is_empty() {
         return Ok(tree);

@@ -1,14 +1,14 @@
 //! Stores objects through git, as one pack that git unpacks, so that it applies the repository's file modes, ownership
 //! and fsync settings.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use gix::objs::Kind;
 use gix::odb::memory::Storage;
 use gix::zlib::Compression;
 use gix::zlib::stream::deflate;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::process::{git, message, run};
 use crate::git::repository::Repository;
 
@@ -22,7 +22,13 @@ pub(crate) fn store(repo: &Repository, objects: &Storage) -> Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    Err(repo.unwritable(gix::Error::from_error(std::io::Error::other(message(&output.stderr)))))
+    let text = message(&output.stderr);
+    // git's exit code does not tell causes apart
+    if text.contains("No space left on device") {
+        let full = std::io::Error::new(ErrorKind::StorageFull, text);
+        return Err(Error::storage("cannot write the object store").on_path(&repo.objects(), full));
+    }
+    Err(repo.unwritable(gix::Error::from_error(std::io::Error::other(text))))
 }
 
 /// A pack of undeltified objects, as in gitformat-pack(5).

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result, empirica};
+use crate::error::{Error, Result, empirica, io_cause, refuses_writes};
 use crate::format::{blocks, lines};
 use crate::git::notes::Unite;
 use crate::git::objects::partial_clone;
@@ -287,7 +287,11 @@ impl Writer<'_> {
                 .command(empirica("sync"));
         }
         let names: Vec<&str> = updates.iter().map(|update| update.name.as_str()).collect();
-        let error = Error::storage(format!("cannot update {}", names.join(", "))).caused_by(error);
+        let out = Error::storage(format!("cannot update {}", names.join(", ")));
+        if let Some(cause) = io_cause(&error).filter(|cause| refuses_writes(cause)) {
+            return out.about_path(&self.store.repo.common_dir().join("refs"), cause).caused_by(error);
+        }
+        let error = out.caused_by(error);
         let refused = |(name, tip): (&String, Option<Oid>)| self.store.repo.hook_refuses(name, tip?);
         let tips = updates.iter().map(|update| (&update.name, update.expected));
         match self.store.repo.ref_lock(&names) {
