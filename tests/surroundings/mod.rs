@@ -1,9 +1,13 @@
 //! Ordinary surroundings: containers, users, mounts, homes, clocks, other tools, maintenance and file systems.
 
+pub mod clock;
 pub mod containers;
 pub mod disks;
 pub mod dry_runs;
+pub mod elsewhere;
+pub mod homes;
 pub mod hook_tools;
+pub mod hook_variables;
 pub mod locks;
 pub mod users;
 
