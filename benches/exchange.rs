@@ -1,6 +1,5 @@
 //! What new records cost in a large repository: beside git's own commands, when they are exchanged, and in size.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -14,8 +13,9 @@ const TURNS: usize = 5;
 const TEXT: &str =
     "The cache is keyed by user and nonce, so that a second login in the same minute gets its own token, see login.rs";
 
-/// In a repository with many records; `size` names it.
+/// In a clone of a repository with many records; `size` names it.
 pub fn measured(bench: &mut Bench, repo: &Path, size: &str) {
+    let repo = &cloned(bench, repo);
     let finding = ["finding", "the cache is keyed by user and nonce"];
     // a ref with as many notes
     run(bench.git(repo, &["update-ref", "refs/notes/plain", "refs/notes/empirica/data/journal"]));
@@ -25,6 +25,19 @@ pub fn measured(bench: &mut Bench, repo: &Path, size: &str) {
     run(bench.git(repo, &["update-ref", "-d", "refs/notes/plain"]));
     exchanged(bench, repo, size);
     grown(bench, repo, size);
+}
+
+/// A clone with all notes, so that the repository stays as it is.
+fn cloned(bench: &Bench, repo: &Path) -> PathBuf {
+    let path = bench.dir.path().join(repo.file_name().expect("a name"));
+    let (from, to) = (repo.to_str().expect("UTF-8"), path.to_str().expect("UTF-8"));
+    run(bench.git(repo, &["clone", "-q", from, to]));
+    run(bench.git(&path, &["fetch", "-q", "origin", "+refs/notes/*:refs/notes/*"]));
+    run(bench.git(&path, &["remote", "remove", "origin"]));
+    bench.configure(&path);
+    run(bench.ours(&path, &["session", "start", "--ai", "bench"]));
+    run(bench.ours(&path, &["flush"]));
+    path
 }
 
 /// Findings of a session of its own, on new commits.
@@ -85,21 +98,16 @@ fn grown(bench: &mut Bench, repo: &Path, size: &str) {
             .map(|file| file.metadata().map_or(0, |meta| meta.len()))
             .sum::<u64>()
     };
-    let count = |bench: &Bench| -> u64 {
-        let mut export = bench.ours(repo, &["export", "--jsonl"]).stdout(Stdio::piped()).spawn().expect("an export");
-        let mut lines = String::new();
-        std::io::Read::read_to_string(&mut export.stdout.take().expect("a pipe"), &mut lines).expect("the records");
-        assert!(export.wait().expect("its end").success());
+    let compressed = || {
+        let export = bench.ours(repo, &["export", "--jsonl"]).stdout(Stdio::piped()).output().expect("an export");
+        let lines = String::from_utf8(export.stdout).expect("records");
         let lines: String =
             lines.lines().filter(|line| line.contains("\"bench-size\"")).map(|line| format!("{line}\n")).collect();
-        let mut gzip = std::process::Command::new("gzip");
-        let mut gzip = gzip.arg("-6").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
-        let mut to = gzip.stdin.take().expect("a pipe");
-        let writer = std::thread::spawn(move || to.write_all(lines.as_bytes()));
-        let mut out = Vec::new();
-        std::io::Read::read_to_end(&mut gzip.stdout.take().expect("a pipe"), &mut out).expect("the output");
-        writer.join().expect("the thread").expect("the records");
-        out.len() as u64
+        let file = bench.dir.path().join("records");
+        std::fs::write(&file, lines).expect("the records");
+        let gzip = std::process::Command::new("gzip").arg("-6c").arg(&file).output().expect("gzip");
+        assert!(gzip.status.success());
+        gzip.stdout.len() as u64
     };
     let before = packed();
     run(bench.ours(repo, &["session", "start", "--ai", "bench-size"]));
@@ -107,7 +115,7 @@ fn grown(bench: &mut Bench, repo: &Path, size: &str) {
         run(bench.ours(repo, &["finding", &format!("{TEXT}:{n}"), "--ai", "bench-size"]));
     }
     run(bench.ours(repo, &["flush"]));
-    let (grown, compressed) = (packed().saturating_sub(before), count(bench));
+    let (grown, compressed) = (packed().saturating_sub(before), compressed());
     let what = format!("KB that {RECORDS} records add to the packs after `gc`, {size}, beside these compressed");
     bench.row(&what, grown as f64 / 1e3, compressed as f64 / 1e3, 1.2);
 }
