@@ -125,14 +125,14 @@ fn fish(repo: &Repo<'_>, line: &str) -> Vec<String> {
     out.out.lines().map(str::to_owned).collect()
 }
 
-/// What zsh inserts or lists when the tabulator key is pressed at the end of a line, in a terminal.
+/// What zsh inserts or lists when the tabulator key is pressed at the end of a line, in a terminal; it lists also when ids begin alike.
 fn zsh(repo: &Repo<'_>, line: &str) -> Vec<String> {
     let folder = repo.place.path().join("home/.local/share/zsh/site-functions");
     let driver = format!(
         r#"zmodload zsh/zpty
 zpty z zsh -f -i
 put() {{ zpty -w z "$1" }}
-put "PS1=; unsetopt zle_bracketed_paste; fpath=({} \$fpath); autoload -U compinit; compinit -u -D; zstyle ':completion:*' list-colors; LISTMAX=10000; COLUMNS=200"
+put "PS1=; unsetopt zle_bracketed_paste list_ambiguous; fpath=({} \$fpath); autoload -U compinit; compinit -u -D; zstyle ':completion:*' list-colors; LISTMAX=10000; COLUMNS=200"
 put 'echo ready''now'
 while zpty -r z out; do [[ $out == *readynow* ]] && break; done
 zpty -w -n z {}$'\t'
