@@ -14,5 +14,4 @@ mod redact;
 mod repository;
 mod setup;
 mod support;
-mod surroundings;
 mod sync;

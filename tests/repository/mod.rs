@@ -1,4 +1,4 @@
-//! Kinds and states of repositories, and the index over their notes.
+//! Kinds, states and surroundings of repositories, and the index over their notes.
 
 pub mod index;
 pub mod index_faults;
@@ -7,3 +7,4 @@ pub mod index_kinds;
 pub mod kinds;
 pub mod kinds_asked;
 pub mod states;
+pub mod surroundings;

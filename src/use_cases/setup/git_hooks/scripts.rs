@@ -145,8 +145,8 @@ fn copies(folder: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
         .filter(|path| std::fs::read(path).is_ok_and(|script| is_marked(&script)))
 }
 
-/// Whether the hook that another tool put in place of ours calls our script, which it renamed: the tool pre-commit calls
-/// `<name>.legacy` without naming it; lefthook makes `<name>.old`, and calls it no more.
+/// Whether the hook that replaced ours calls our renamed script. Pre-commit calls `<name>.legacy` without naming it; lefthook
+/// renames ours to `<name>.old`, and does not call it.
 pub fn calls_copy(folder: &Path, name: &str) -> bool {
     let script = std::fs::read(folder.join(name)).unwrap_or_default();
     let script = String::from_utf8_lossy(&script);

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use crate::repository::surroundings::{formats, repo_of};
 use crate::support::harness::{Repo, RunOutput, Sandbox};
-use crate::surroundings::{formats, repo_of};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
 
@@ -39,7 +39,7 @@ fn a_hook_of_a_commit_writes_where_git_commits_and_leaves_every_index_alone() {
             ),
         )
         .expect("a hook");
-        crate::surroundings::set_mode(&repo.path.join(".git/hooks/pre-commit"), 0o755);
+        crate::repository::surroundings::set_mode(&repo.path.join(".git/hooks/pre-commit"), 0o755);
         let (git, tree) = (repo.path.join(".git"), repo.path.display().to_string());
         let git = git.display().to_string();
         let told = |names: &[&str]| {
@@ -79,7 +79,8 @@ fn a_hook_of_a_commit_writes_where_git_commits_and_leaves_every_index_alone() {
         for (n, (cwd, command, target, names)) in ways.into_iter().enumerate() {
             let text = format!("number {n}");
             target.run(["finding", &text]).ok();
-            target.write("sub/a.txt", &format!("{n}\n"));
+            // of another size: git may not look again at a file that was changed in the instant of its index
+            target.write("sub/a.txt", &format!("{}\n", "x".repeat(n + 2)));
             let of_main = staged(&repo);
             let ran = sh(cwd, &command).ok();
             assert_eq!(ran.err, "", "{command}");
@@ -99,7 +100,7 @@ fn a_hook_of_a_commit_writes_where_git_commits_and_leaves_every_index_alone() {
 }
 
 fn below_named(repo: &Repo<'_>, part: &str) -> usize {
-    let all = crate::surroundings::below(&repo.path);
+    let all = crate::repository::surroundings::below(&repo.path);
     all.iter().filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(part))).count()
 }
 

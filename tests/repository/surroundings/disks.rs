@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::repository::surroundings::{Container, formats, id, repo_of, stored_once};
 use crate::support::harness::{Repo, Sandbox, is_long};
-use crate::surroundings::{Container, formats, id, repo_of, stored_once};
 
 /// Which part of a repository is on the small file system.
 #[derive(Clone, Copy, Debug, PartialEq)]

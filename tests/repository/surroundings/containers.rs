@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 
 use serde_json::Value;
 
+use crate::repository::surroundings::{Container, below, formats, id, is_root, repo_of, set_mode, shared, stored_once};
 use crate::support::harness::{Repo, RunOutput, Sandbox, each};
-use crate::surroundings::{Container, below, formats, id, is_root, repo_of, set_mode, shared, stored_once};
 
 /// What an agent does: a session, findings, a checkpoint and a handoff, at the same time as the other; it is the first
 /// process of its container. Its answers are in a file.

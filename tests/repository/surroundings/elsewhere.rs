@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::repository::surroundings::{Container, formats, id, repo_of, stored_once};
 use crate::support::harness::{Sandbox, is_long};
-use crate::surroundings::{Container, formats, id, repo_of, stored_once};
 
 #[test]
 fn a_moved_clone_keeps_sessions_pending_records_hooks_and_worktrees() {

@@ -9,9 +9,9 @@ use git_empirica::cli::Cli;
 use serde_json::Value;
 
 use crate::commands::session::collect::fixture;
+use crate::repository::surroundings::{formats, id, repo_of};
 use crate::setup::init::listing;
 use crate::support::harness::{Repo, RunOutput, Sandbox};
-use crate::surroundings::{formats, id, repo_of};
 
 /// Commands with `--dry-run` whose second run changes nothing.
 const DRY: [&str; 8] = ["collect", "deinit", "import", "init", "instructions", "redact", "setup", "sync"];

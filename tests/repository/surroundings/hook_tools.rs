@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
+use crate::repository::surroundings::below;
 use crate::setup::init::{listing, script};
 use crate::support::harness::{Repo, RunOutput, Sandbox};
-use crate::surroundings::below;
 
 const NAMES: [&str; 3] = ["pre-commit", "post-commit", "pre-push"];
 

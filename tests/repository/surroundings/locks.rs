@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::repository::surroundings::{formats, id, repo_of, skipped, stored_once};
 use crate::support::harness::{Repo, RunOutput, Sandbox};
-use crate::surroundings::{formats, id, repo_of, skipped, stored_once};
 
 /// Runs a program whose calls for file locks fail with an error. A filter of system calls: it works for programs without
 /// a dynamic linker, too.

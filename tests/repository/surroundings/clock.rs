@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
+use crate::repository::surroundings::{below, formats, id, repo_of, stored_once};
 use crate::support::harness::{Repo, RunOutput, Sandbox};
-use crate::surroundings::{below, formats, id, repo_of, stored_once};
 
 const NOON: &str = "2026-03-01T12:00:00.000Z";
 const BEFORE: &str = "2026-03-01T11:00:00.000Z";

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::repository::surroundings::{Container, GROUP, formats, id, is_root, repo_of, set_mode, stored_once};
 use crate::support::harness::{RunOutput, Sandbox};
-use crate::surroundings::{Container, GROUP, formats, id, is_root, repo_of, set_mode, stored_once};
 
 /// What people and agents do most; each succeeds wherever a home is.
 const WORK: [&[&str]; 17] = [
@@ -84,7 +84,9 @@ fn with_a_home_that_cannot_be_written_records_are_in_the_repository_and_its_erro
         let name = format!("{}-{}", format.hash, format.refs);
         let repo = repo_of(&place, &name, format);
         let give = |path: &std::path::Path| std::os::unix::fs::chown(path, Some(12345), Some(GROUP)).expect("root may");
-        std::iter::once(repo.path.clone()).chain(crate::surroundings::below(&repo.path)).for_each(|path| give(&path));
+        std::iter::once(repo.path.clone())
+            .chain(crate::repository::surroundings::below(&repo.path))
+            .for_each(|path| give(&path));
         repo.git(["config", "--global", "safe.directory", "*"]).ok();
         let home = place.path().join(format!("locked-{name}"));
         fs::create_dir(&home).expect("a folder");

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::repository::surroundings::{Container, formats, id, is_root, repo_of, shared, stored, stored_once};
 use crate::support::harness::{Repo, RunOutput, Sandbox};
-use crate::surroundings::{Container, formats, id, is_root, repo_of, shared, stored, stored_once};
 
 fn user(user: u32, umask: &'static str) -> Container<'static> {
     Container { host: "one-host", user, umask, prepare: String::new() }
@@ -141,7 +141,7 @@ fn root_in_the_place_of_a_user_may_use_the_repositories_of_that_user() {
     }
     let place = Sandbox::new();
     let repo = place.repo("r");
-    for path in std::iter::once(repo.path.clone()).chain(crate::surroundings::below(&repo.path)) {
+    for path in std::iter::once(repo.path.clone()).chain(crate::repository::surroundings::below(&repo.path)) {
         std::os::unix::fs::chown(path, Some(12345), None).expect("root may");
     }
     for (sudo, code) in [(Some("12345"), 0), (Some("12346"), 128), (None, 128)] {
