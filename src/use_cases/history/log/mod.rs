@@ -80,7 +80,10 @@ fn marking<'c>(context: &'c CommandContext<'_>) -> Option<Anchors<'c>> {
         return None;
     }
     context.index_cache.limit(INDEX_WAIT);
-    context.index().ok().map(|_| Anchors::brief(context))
+    context.index().ok()?;
+    // a log adds no records: each commit would look for new ones
+    context.index_cache.keep();
+    Some(Anchors::brief(context))
 }
 
 /// Removes `--reverse` from the options; whether it applied.
