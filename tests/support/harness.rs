@@ -367,6 +367,11 @@ impl Repo<'_> {
         branch.map_or_else(|| self.git_out(["rev-parse", "HEAD"]), |commit| commit.trim_end().to_owned())
     }
 
+    /// Removes the logs that were written lately, as if that were long ago.
+    pub fn forget_written_logs(&self) {
+        let _ = std::fs::remove_dir_all(self.path.join(".git/empirica/wal/written"));
+    }
+
     /// A copy of the folder, at `name` beside it, in place of what is there.
     pub fn copied(&self, name: &str) -> Self {
         let path = self.path.parent().expect("a folder").join(name);

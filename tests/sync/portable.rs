@@ -430,6 +430,7 @@ fn an_export_that_lacks_a_note_fails_before_its_first_line() {
     let list = repo.git_out(["notes", "--ref", &reference("data/handoffs"), "list"]);
     let blob = list.split(' ').next().expect("a blob");
     std::fs::remove_file(repo.path.join(".git/objects").join(&blob[..2]).join(&blob[2..])).expect("a loose object");
+    repo.forget_written_logs();
     let ran = repo.run(["export", "--jsonl"]).code(128);
     assert_eq!(ran.out, "");
     assert!(ran.err.contains(&format!("cannot read the note {blob}: it is missing")), "{}", ran.err);

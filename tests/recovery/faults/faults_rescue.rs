@@ -39,6 +39,8 @@ fn damage(repo: &Repo<'_>, id: &str, how: &str) {
         "empty" => fs::write(&file, b"").expect("a file"),
         _ => fs::remove_file(&file).expect("a file"),
     }
+    // what was written lately comes back by itself
+    repo.forget_written_logs();
 }
 
 fn all(repo: &Repo<'_>) -> String {

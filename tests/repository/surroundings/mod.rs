@@ -9,6 +9,7 @@ pub mod homes;
 pub mod hook_tools;
 pub mod hook_variables;
 pub mod locks;
+pub mod maintenance;
 pub mod users;
 
 use std::collections::BTreeSet;

@@ -197,14 +197,14 @@ impl Entries {
 
 /// All entries of a notes tree with any fan-out.
 pub fn entries(repo: &Repository, tree: Oid) -> Result<Entries> {
-    entries_skipping_unreadable(repo, tree, &mut Err)
+    entries_skipping_unreadable(repo, tree, &mut |_, error| Err(error))
 }
 
 /// As [`entries`]; calls `lost` for each unreadable tree, which is skipped if that returns `Ok`.
 pub fn entries_skipping_unreadable(
     repo: &Repository,
     tree: Oid,
-    lost: &mut dyn FnMut(Error) -> Result<()>,
+    lost: &mut dyn FnMut(Oid, Error) -> Result<()>,
 ) -> Result<Entries> {
     let Entries { mut notes, mut others } = Entries::default();
     let mut pending = vec![(tree, String::new(), Vec::new())];
@@ -213,7 +213,7 @@ pub fn entries_skipping_unreadable(
         let tree = match repo.find_tree(&id, &mut buffer) {
             Ok(tree) => tree,
             Err(error) => {
-                lost(unreadable(id, error))?;
+                lost(id, unreadable(id, error))?;
                 continue;
             }
         };

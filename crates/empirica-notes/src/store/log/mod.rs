@@ -6,6 +6,7 @@
 pub mod lock;
 pub mod pending;
 pub mod unborn;
+pub mod written;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -357,12 +358,17 @@ pub fn read_taken(files: Vec<PathBuf>, left: &mut Vec<LogUnavailable>) -> (Vec<P
     (pending, read)
 }
 
-/// The namespace, annotated object and record of a complete line.
-fn fields(line: &[u8]) -> Option<(&str, Oid, &[u8])> {
+/// The namespace and annotated object of a line, and the rest of it.
+fn place(line: &[u8]) -> Option<(&str, Oid, &[u8])> {
     let mut parts = line.splitn(3, |b| *b == b' ');
     let namespace = std::str::from_utf8(parts.next()?).ok()?;
     let on = parse_oid(std::str::from_utf8(parts.next()?).ok()?)?;
-    let record = parts.next()?;
+    Some((namespace, on, parts.next()?))
+}
+
+/// The namespace, annotated object and record of a complete line.
+fn fields(line: &[u8]) -> Option<(&str, Oid, &[u8])> {
+    let (namespace, on, record) = place(line)?;
     // a torn line can end anywhere, even after a brace
     serde_json::from_slice::<serde::de::IgnoredAny>(record).ok()?;
     Some((namespace, on, record))
@@ -388,23 +394,6 @@ fn parse(line: &[u8]) -> Option<PendingRecord> {
     let (namespace, on, record) = fields(line)?;
     lines::id(record)?;
     Some(PendingRecord { namespace: Namespace::parse(namespace)?, on, line: record.to_vec() })
-}
-
-/// Removes logs whose records are in the notes. Lines that could not be parsed go to a new log first.
-pub fn discard(paths: &Paths, taken: &[TakenLog]) {
-    for log in taken {
-        let folder = log.path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-        let name = log.path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.rsplit_once(UNIQUE).map_or(name.as_ref(), |(name, _)| name);
-        let rest = [log.rest.as_slice(), b"\n"].concat();
-        let kept =
-            log.rest.is_empty() || append_in(paths, &folder.join(name), &rest, Duration::from_secs(1), true).is_ok();
-        if kept {
-            // if it stays, the next flush finds nothing new in it
-            let _ = fault::point("log: to be discarded").and_then(|()| fs::remove_file(&log.path));
-            fault::step("log: discarded");
-        }
-    }
 }
 
 #[cfg(test)]

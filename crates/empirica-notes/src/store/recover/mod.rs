@@ -3,6 +3,7 @@
 pub mod fetch_missing;
 pub mod heal;
 pub mod health;
+pub mod pruned;
 pub mod reconcile;
 pub mod rescue;
 #[cfg(feature = "fault-injection")]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::error::empirica;
 use crate::store::log::lock::Lock;
+use crate::store::log::written;
 use crate::store::redact::progress::Forgetting;
 use crate::store::write::tips::Tips;
 use crate::store::{Store, log};
@@ -15,11 +16,16 @@ impl Store<'_> {
     /// Heals refs changed by others, unites tracking refs, retries pending follows, and attaches records made before
     /// the first commit. Called once by every reading command; failures become warnings.
     pub fn reconcile(&self) -> Vec<String> {
-        let unreadable = log::unreadable_folders(&self.paths).into_iter();
-        let mut warnings: Vec<String> = unreadable
+        let folders = log::unreadable_folders(&self.paths).into_iter();
+        let mut warnings: Vec<String> = folders
             .map(|(folder, error)| format!("cannot read pending records in {}: {error}", folder.display()))
             .collect();
-        for (name, tip) in self.recovery().unreadable_tips() {
+        let mut unreadable = self.recovery().unreadable_tips();
+        if !unreadable.is_empty() && !written::all(&self.paths).is_empty() {
+            warnings.extend(self.writer().flush().warnings);
+            unreadable = self.recovery().unreadable_tips();
+        }
+        for (name, tip) in unreadable {
             let left = if self.recovery().before_damage(&name, tip).is_some() {
                 "its state before that is shown"
             } else {

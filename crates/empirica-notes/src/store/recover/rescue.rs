@@ -14,6 +14,7 @@ use crate::git::refs::delete;
 use crate::git::remotes::is_partial;
 use crate::git::{Oid, RefUpdate, notes, parse_oid};
 use crate::model::Namespace;
+use crate::store::log::written;
 use crate::store::redact::tombstones::{NAME, NoteFormat, Tombstones};
 use crate::store::write::session_notes;
 use crate::store::write::tips::Tips;
@@ -74,10 +75,19 @@ impl Recovery<'_> {
     }
 
     /// Rewrites the local refs with damaged or missing objects without these, and removes such tracking refs. The next
-    /// sync restores the notes that remotes have.
+    /// sync restores the notes that remotes have, the next flush the records that were written lately.
     pub fn rescue(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
-        let repo = self.store.repo;
         let _lock = self.store.locked()?;
+        let rescued = self.rescue_locked(warnings)?;
+        if !rescued.is_empty() {
+            written::take_again(&written::all(&self.store.paths));
+        }
+        Ok(rescued)
+    }
+
+    /// As [`Self::rescue`]; the caller holds the lock.
+    pub(crate) fn rescue_locked(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
+        let repo = self.store.repo;
         let mut tips = Tips::load(&self.store.paths);
         let mut integrity = Integrity::new(repo);
         let mut out = Vec::new();
@@ -166,7 +176,7 @@ impl Recovery<'_> {
         let repo = self.store.repo;
         let Ok(tree) = repo.tree_of(commit) else { return Ok(()) };
         let mut is_listed = true;
-        let found = notes::entries_skipping_unreadable(repo, tree, &mut |_| {
+        let found = notes::entries_skipping_unreadable(repo, tree, &mut |_, _| {
             is_listed = false;
             Ok(())
         })?;
@@ -208,7 +218,7 @@ impl Recovery<'_> {
         let dangling = dangling(repo)?;
         for tree in dangling.trees {
             past.redactions = past.redactions.united(&Tombstones::of_tree(repo, tree).unwrap_or_default());
-            let listed = notes::entries_skipping_unreadable(repo, tree, &mut |_| Ok(()))?.notes;
+            let listed = notes::entries_skipping_unreadable(repo, tree, &mut |_, _| Ok(()))?.notes;
             notes.extend(listed.into_iter().map(|(on, blob)| (Some(on), blob)));
         }
         // if a note's tree is gone, its records name the commits they were made on

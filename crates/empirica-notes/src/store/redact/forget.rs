@@ -14,7 +14,7 @@ use crate::git::notes::difference::differences;
 use crate::git::refs::delete;
 use crate::git::{Oid, notes};
 use crate::model::{Id, Namespace};
-use crate::store::log::PendingRecord;
+use crate::store::log::{PendingRecord, written};
 use crate::store::redact::tombstones::{NoteFormat, Tombstone, Tombstones};
 use crate::store::write::tips::Tips;
 use crate::store::{MARKDOWN_REF, PREFIX, Redaction, TRACKING, data_ref, tracked};
@@ -211,11 +211,14 @@ impl Redaction<'_> {
         repo.write_merge(tree, parents, MESSAGE, repo.commit_seconds(tip)?)
     }
 
-    /// Removes other references to old tips: the reflogs of local and tracking refs, and the index, which is rebuilt on
-    /// demand. Failures become warnings.
+    /// Removes other references to old tips: the reflogs of local and tracking refs, the logs that were written, and the
+    /// index, which is rebuilt on demand. Failures become warnings.
     pub fn forget_traces(&self, warnings: &mut Vec<String>) {
         if let Err(error) = self.store.paths.remove_index() {
             warnings.push(format!("cannot remove the index, which has redacted texts: {error}"));
+        }
+        if let Err(error) = written::remove(&written::all(&self.store.paths)) {
+            warnings.push(format!("cannot remove written logs, which have redacted texts: {error}"));
         }
         let names: Vec<String> =
             self.store.repo.list_refs(PREFIX).unwrap_or_default().into_iter().map(|(n, _)| n).collect();

@@ -13,6 +13,7 @@ use crate::git::{NotesTree, Oid, RefUpdate, UpdateError};
 use crate::model::Namespace;
 use crate::store::log;
 use crate::store::log::lock::pause;
+use crate::store::log::written;
 use crate::store::log::{LogUnavailable, PendingRecord};
 use crate::store::redact::tombstones::{NoteFormat, Tombstones};
 use crate::store::write::session_notes;
@@ -36,7 +37,7 @@ pub struct Flushed {
 pub(crate) type Notes = BTreeMap<Oid, Vec<u8>>;
 
 /// Content other than records, for the same flush.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ForeignContent {
     /// Foreign lines.
     pub lines: BTreeMap<Namespace, Notes>,
@@ -68,13 +69,29 @@ impl Writer<'_> {
     /// As [`Self::flush`], with foreign content, which is not queued: if it cannot be written now, it is dropped.
     pub(crate) fn flush_with(&self, foreign: ForeignContent) -> Flushed {
         let mut flushed = Flushed::default();
-        let write = |flushed: &mut Flushed| {
-            let _lock = self.store.locked()?;
-            let mut tips = self.store.recovery().heal_locked(&mut flushed.warnings)?;
-            self.write_logs(foreign, &mut tips, flushed)
-        };
-        flushed.degraded = write(&mut flushed).err();
+        flushed.degraded = self.write_or_restore(&foreign, &mut flushed).err();
         flushed
+    }
+
+    fn write_or_restore(&self, foreign: &ForeignContent, flushed: &mut Flushed) -> Result<()> {
+        let _lock = self.store.locked()?;
+        let recovery = self.store.recovery();
+        if recovery.unreadable_tips().is_empty() {
+            recovery.expire_written(&mut flushed.warnings)?;
+        } else {
+            recovery.restore_pruned(&mut flushed.warnings)?;
+        }
+        let write = |flushed: &mut Flushed| {
+            let mut tips = recovery.heal_locked(&mut flushed.warnings)?;
+            self.write_logs(foreign.clone(), &mut tips, flushed)
+        };
+        match write(flushed) {
+            Err(_) if recovery.restore_pruned(&mut flushed.warnings)? => {
+                flushed.left.clear();
+                write(flushed)
+            }
+            written => written,
+        }
     }
 
     /// Writes the records of all logs before a redaction; fails if a log cannot be taken or read. Returns warnings. The
@@ -95,7 +112,7 @@ impl Writer<'_> {
         session_notes::add_pending(&self.store.paths, &pending)?;
         self.write_pending(&pending, foreign, tips, &mut flushed.warnings, &mut |_, _| {})?;
         tips.save(&self.store.paths);
-        log::discard(&self.store.paths, &taken);
+        written::discard(&self.store.paths, &taken);
         self.store.paths.folders().iter().for_each(|folder| files::sweep(folder, files::is_temporary));
         flushed.records += pending.len();
         Ok(())

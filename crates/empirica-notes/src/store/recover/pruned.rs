@@ -1,0 +1,84 @@
+//! Objects that another process removed just after they were written ([`written`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::git::remotes::is_partial;
+use crate::git::{NotesTree, Oid, notes};
+use crate::model::Namespace;
+use crate::store::log::written;
+use crate::store::redact::tombstones::NoteFormat;
+use crate::store::write::tips::Tips;
+use crate::store::{MARKDOWN_REF, Recovery, data_ref};
+
+impl Recovery<'_> {
+    /// Removes written logs that were kept long enough, if their notes are whole; else restores them, as
+    /// [`Self::restore_pruned`]. The caller holds the lock.
+    pub(crate) fn expire_written(&self, warnings: &mut Vec<String>) -> Result<()> {
+        let expired = written::expired(&self.store.paths);
+        if !expired.is_empty() && !self.restore(&expired, warnings)? {
+            // what stays is removed by the next flush
+            let _ = written::remove(&expired);
+        }
+        Ok(())
+    }
+
+    /// If objects are missing that lead to notes of written logs, rewrites the refs without them, and lets the next flush
+    /// write all of these logs again. Returns whether it did. The caller holds the lock.
+    pub(crate) fn restore_pruned(&self, warnings: &mut Vec<String>) -> Result<bool> {
+        self.restore(&written::all(&self.store.paths), warnings)
+    }
+
+    fn restore(&self, logs: &[PathBuf], warnings: &mut Vec<String>) -> Result<bool> {
+        let is_pruned = self.is_pruned(logs);
+        if is_pruned {
+            self.rescue_locked(warnings)?;
+            written::take_again(&written::all(&self.store.paths));
+        }
+        Ok(is_pruned)
+    }
+
+    /// Whether objects are missing that lead from the last written tips to the notes of these logs. Damaged objects, tips
+    /// of others and notes that others removed do not count, nor does a partial clone, where objects may be missing.
+    fn is_pruned(&self, logs: &[PathBuf]) -> bool {
+        let mut notes: BTreeMap<String, BTreeSet<Oid>> = BTreeMap::new();
+        for (namespace, on) in written::notes(logs) {
+            if namespace == Namespace::Handoffs {
+                notes.entry(MARKDOWN_REF.to_owned()).or_default().insert(on);
+            }
+            notes.entry(data_ref(namespace)).or_default().insert(on);
+        }
+        if notes.is_empty() || is_partial(self.store.repo) {
+            return false;
+        }
+        let tips = Tips::load(&self.store.paths);
+        notes.iter().any(|(name, on)| {
+            let tip = self.store.repo.find_ref(name).ok().flatten();
+            tip.filter(|tip| tips.refs.get(name) == Some(tip)).is_some_and(|tip| self.lacks_objects(name, tip, on))
+        })
+    }
+
+    /// Whether an object is missing that leads from a tip to one of these notes.
+    fn lacks_objects(&self, name: &str, tip: Oid, on: &BTreeSet<Oid>) -> bool {
+        let repo = self.store.repo;
+        if !repo.has_object(tip) {
+            return true;
+        }
+        let Ok(root) = repo.tree_of(tip) else { return false };
+        let Ok(mut tree) = NotesTree::open(repo, Some(tip), NoteFormat::of(name).unite()) else {
+            return !repo.has_object(root);
+        };
+        on.iter().any(|on| match tree.blob(*on) {
+            Ok(blob) => blob.is_some_and(|blob| !repo.has_object(blob)),
+            Err(_) => {
+                let mut is_missing = false;
+                let listed = notes::entries_skipping_unreadable(repo, root, &mut |id, _| {
+                    is_missing |= !repo.has_object(id);
+                    Ok(())
+                });
+                listed.is_ok() && is_missing
+            }
+        })
+    }
+}
