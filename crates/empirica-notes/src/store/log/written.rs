@@ -61,11 +61,11 @@ pub fn all(paths: &Paths) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| parts(path).is_some()).collect()
 }
 
-/// The written logs that were kept long enough.
-pub fn expired(paths: &Paths) -> Vec<PathBuf> {
+/// Those of these written logs that were kept long enough.
+pub fn expired(written: Vec<PathBuf>) -> Vec<PathBuf> {
     let now = now_seconds();
     let is_new = |at: u64| (at..=at.saturating_add(KEPT_SECONDS)).contains(&now);
-    all(paths).into_iter().filter(|path| parts(path).is_some_and(|(at, _)| !is_new(at))).collect()
+    written.into_iter().filter(|path| parts(path).is_some_and(|(at, _)| !is_new(at))).collect()
 }
 
 /// The notes of the records in these logs.

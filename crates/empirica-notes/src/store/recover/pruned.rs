@@ -13,30 +13,19 @@ use crate::store::write::tips::Tips;
 use crate::store::{MARKDOWN_REF, Recovery, data_ref};
 
 impl Recovery<'_> {
-    /// Removes written logs that were kept long enough, if their notes are whole; else restores them, as
-    /// [`Self::restore_pruned`]. The caller holds the lock.
-    pub(crate) fn expire_written(&self, warnings: &mut Vec<String>) -> Result<()> {
-        let expired = written::expired(&self.store.paths);
-        if !expired.is_empty() && !self.restore(&expired, warnings)? {
+    /// If objects are missing that lead to notes of written logs, lets the next flush write these logs again, and rewrites the
+    /// refs without the objects; else removes the logs that were kept long enough. The caller holds the lock.
+    pub(crate) fn restore_pruned(&self, warnings: &mut Vec<String>) -> Result<()> {
+        let logs = written::all(&self.store.paths);
+        if self.is_pruned(&logs) {
+            // first, so that a reader finds the records in the logs or in the notes
+            written::take_again(&logs);
+            self.rescue_locked(warnings)?;
+        } else {
             // what stays is removed by the next flush
-            let _ = written::remove(&expired);
+            let _ = written::remove(&written::expired(logs));
         }
         Ok(())
-    }
-
-    /// If objects are missing that lead to notes of written logs, rewrites the refs without them, and lets the next flush
-    /// write all of these logs again. Returns whether it did. The caller holds the lock.
-    pub(crate) fn restore_pruned(&self, warnings: &mut Vec<String>) -> Result<bool> {
-        self.restore(&written::all(&self.store.paths), warnings)
-    }
-
-    fn restore(&self, logs: &[PathBuf], warnings: &mut Vec<String>) -> Result<bool> {
-        let is_pruned = self.is_pruned(logs);
-        if is_pruned {
-            self.rescue_locked(warnings)?;
-            written::take_again(&written::all(&self.store.paths));
-        }
-        Ok(is_pruned)
     }
 
     /// Whether objects are missing that lead from the last written tips to the notes of these logs. Damaged objects, tips

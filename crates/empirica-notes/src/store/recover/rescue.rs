@@ -78,11 +78,8 @@ impl Recovery<'_> {
     /// sync restores the notes that remotes have, the next flush the records that were written lately.
     pub fn rescue(&self, warnings: &mut Vec<String>) -> Result<Vec<Rescued>> {
         let _lock = self.store.locked()?;
-        let rescued = self.rescue_locked(warnings)?;
-        if !rescued.is_empty() {
-            written::take_again(&written::all(&self.store.paths));
-        }
-        Ok(rescued)
+        written::take_again(&written::all(&self.store.paths));
+        self.rescue_locked(warnings)
     }
 
     /// As [`Self::rescue`]; the caller holds the lock.

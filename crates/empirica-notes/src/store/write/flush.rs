@@ -37,7 +37,7 @@ pub struct Flushed {
 pub(crate) type Notes = BTreeMap<Oid, Vec<u8>>;
 
 /// Content other than records, for the same flush.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct ForeignContent {
     /// Foreign lines.
     pub lines: BTreeMap<Namespace, Notes>,
@@ -69,29 +69,14 @@ impl Writer<'_> {
     /// As [`Self::flush`], with foreign content, which is not queued: if it cannot be written now, it is dropped.
     pub(crate) fn flush_with(&self, foreign: ForeignContent) -> Flushed {
         let mut flushed = Flushed::default();
-        flushed.degraded = self.write_or_restore(&foreign, &mut flushed).err();
-        flushed
-    }
-
-    fn write_or_restore(&self, foreign: &ForeignContent, flushed: &mut Flushed) -> Result<()> {
-        let _lock = self.store.locked()?;
-        let recovery = self.store.recovery();
-        if recovery.unreadable_tips().is_empty() {
-            recovery.expire_written(&mut flushed.warnings)?;
-        } else {
-            recovery.restore_pruned(&mut flushed.warnings)?;
-        }
         let write = |flushed: &mut Flushed| {
-            let mut tips = recovery.heal_locked(&mut flushed.warnings)?;
-            self.write_logs(foreign.clone(), &mut tips, flushed)
+            let _lock = self.store.locked()?;
+            self.store.recovery().restore_pruned(&mut flushed.warnings)?;
+            let mut tips = self.store.recovery().heal_locked(&mut flushed.warnings)?;
+            self.write_logs(foreign, &mut tips, flushed)
         };
-        match write(flushed) {
-            Err(_) if recovery.restore_pruned(&mut flushed.warnings)? => {
-                flushed.left.clear();
-                write(flushed)
-            }
-            written => written,
-        }
+        flushed.degraded = write(&mut flushed).err();
+        flushed
     }
 
     /// Writes the records of all logs before a redaction; fails if a log cannot be taken or read. Returns warnings. The
