@@ -141,9 +141,18 @@ pub fn add_indented(text: &str, width: usize, out: &mut String) {
     }
 }
 
-/// A cell of a Markdown table: one line, with escaped bars.
+/// A cell of a Markdown table: one line, with escaped bars, also behind backslashes.
 pub fn cell(text: &str) -> String {
-    inline(&line(text)).replace('|', "\\|")
+    let line = inline(&line(text));
+    let mut parts = line.split('|');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let backslashes = out.len() - out.trim_end_matches('\\').len();
+        out.push_str(&"\\".repeat(backslashes + 1));
+        out.push('|');
+        out.push_str(part);
+    }
+    out
 }
 
 /// An entry of a Markdown list: continuation lines are indented, and no line begins a structure.
@@ -296,8 +305,8 @@ pub fn inert(text: &str) -> String {
             word.contains('@') && !word.contains(char::is_whitespace)
         };
         let is_tag = match next {
-            Some('/' | '|') => true,
-            Some(c) => (c.is_ascii_alphabetic() || "!?".contains(c)) && !is_generic && !is_address(),
+            Some('/' | '|' | '!') => true,
+            Some(c) => (c.is_ascii_alphabetic() || c == '?') && !is_generic && !is_address(),
             None => false,
         };
         out.push_str(if is_tag { before } else { &rest[..at] });
@@ -460,6 +469,8 @@ mod tests {
         }
         assert_eq!(paragraph("# a\n\nb"), "\\# a\n\nb");
         assert_eq!(cell("a | b\n# c"), "a \\| b # c");
+        // a backslash of the text does not escape ours
+        assert_eq!(cell("a \\| b \\\\|"), "a \\\\\\| b \\\\\\\\\\|");
     }
 
     #[test]

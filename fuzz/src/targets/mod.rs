@@ -11,13 +11,15 @@ mod notes;
 mod python;
 mod records;
 mod secrets;
+mod shown;
+mod tombstones;
 mod transcript;
 mod vectors;
 
 /// The name of a target, which is also that of its folder in `corpus`, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const ALL: [Target; 13] = [
+pub const ALL: [Target; 15] = [
     ("aliases", aliases::fuzz),
     ("blocks", blocks::fuzz),
     ("edit", edit::fuzz),
@@ -29,6 +31,8 @@ pub const ALL: [Target; 13] = [
     ("python", python::fuzz),
     ("records", records::fuzz),
     ("secrets", secrets::fuzz),
+    ("shown", shown::fuzz),
+    ("tombstones", tombstones::fuzz),
     ("transcript", transcript::fuzz),
     ("vectors", vectors::fuzz),
 ];
