@@ -24,7 +24,7 @@ pub use crate::index::query::RecordQuery;
 pub use crate::index::query::anchors::ClaimAnchor;
 pub use crate::index::query::handoffs::{HandoffQuery, HandoffRow};
 pub(crate) use crate::index::query::rare_words::by_rare_words;
-pub use crate::index::query::search::{SearchMatch, SearchQuery, WordSet};
+pub use crate::index::query::search::{RANKED, SearchMatch, SearchQuery, WordSet};
 pub use crate::index::query::sessions::SessionRow;
 use crate::index::texts::SharedCache;
 use crate::index::update::RowInserter;
@@ -266,8 +266,11 @@ impl IndexUpdate<'_> {
             }
             if self.until.is_some_and(|until| Instant::now() > until) { Err(IndexError::Late) } else { Ok(()) }
         };
+        if is_new {
+            inserter.all(&self.wanted.trees, &mut tell)?;
+        }
         for (namespace, (old, new)) in held.into_iter().zip(self.wanted.trees).enumerate() {
-            if old != new {
+            if !is_new && old != new {
                 inserter.namespace(namespace, old, new, &mut tell)?;
             }
         }

@@ -5,12 +5,14 @@ use rusqlite::Row;
 use empirica_notes::model::{Id, SessionId};
 
 /// Increase on every change of the tables or of their content.
-pub const LAYOUT: u32 = 29;
+pub const LAYOUT: u32 = 30;
 
 /// Begins the `kind` of the row of a record that is not in force; sorts before all letters.
 pub const GONE: &str = "-";
 /// Whether the record `o` is in force.
 pub const IN_FORCE: &str = "o.kind >= 'a'";
+/// Whether the record `o` is not in force, or another supersedes it; the condition of the index `record_gone`.
+pub const IS_GONE: &str = "(o.kind < 'a' OR o.superseded = 1)";
 
 /// The tables. A record is attached to its `note` and those in `attached`; it belongs to session `s` and those in
 /// `concerns`. All of it is derived from the notes; `extra` marks notes outside our refs (pending records, unmerged
@@ -74,6 +76,7 @@ INSERT INTO words(words, rank) VALUES('hashsize', 33554432);
 /// Indexes, and triggers that count records; created after the bulk insert.
 pub const INDEXES: &str = "
 CREATE UNIQUE INDEX record_id ON record(id);
+CREATE INDEX record_gone ON record(r) WHERE (kind < 'a' OR superseded = 1);
 CREATE INDEX record_s ON record(s);
 CREATE INDEX concerns_r ON concerns(r);
 CREATE INDEX names_r ON names(r);

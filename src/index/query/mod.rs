@@ -1,6 +1,7 @@
 //! Queries for records: SQL finds them, their content is read from notes.
 
 pub mod anchors;
+mod frequent;
 pub mod handoffs;
 pub mod rare_words;
 pub mod search;

@@ -12,6 +12,8 @@ use crate::text::words;
 use empirica_notes::error::Result;
 use empirica_notes::model::{Id, SessionId};
 
+/// Most matches that FTS5 ranks: it scores each of them.
+pub const RANKED: usize = 5_000;
 /// How many records of equal rank are compared by age.
 const EQUALS: usize = 200;
 /// How many rows tell how frequent a word is.
@@ -58,7 +60,7 @@ pub struct SearchMatch {
     /// Records with their BM25 scores, best first, newest first among equals; scores are above 0, the greater the
     /// better. Without words: newest first, scores `None`.
     pub hits: Vec<(Id, Option<f64>)>,
-    /// Number of matches, beyond the limit too.
+    /// Number of matches, beyond the limit too. More than [`RANKED`], and more than the limit, count as one more than that.
     pub total: usize,
 }
 
@@ -115,7 +117,7 @@ fn any_of(terms: &[Term]) -> Option<String> {
 }
 
 /// A term as an FTS5 phrase; `None` if it has no word.
-fn phrase(term: &Term) -> Option<String> {
+pub(super) fn phrase(term: &Term) -> Option<String> {
     let words = words::words(&term.text).join(" ");
     (!words.is_empty()).then(|| format!("\"{words}\"{}", if term.is_prefix { " *" } else { "" }))
 }
@@ -164,33 +166,45 @@ impl Index<'_> {
     /// The records with the words, best first.
     fn ranked(&self, query: &SearchQuery) -> Result<SearchMatch> {
         let Some(words) = query.words.query() else { return Ok(SearchMatch::default()) };
-        // a join with every record that has a word would take longer than FTS5 itself
-        let (rows, values) = match query.is_filtered() {
-            true => {
-                let (filter, values) = query.filter();
-                (format!("+rowid IN (SELECT o.r FROM record o WHERE o.superseded = 0{filter})"), values)
-            }
-            false => (
-                "rowid NOT IN (SELECT r FROM handoff_reports WHERE superseded = 1 UNION ALL \
-                       SELECT r FROM record WHERE kind < 'a')"
-                    .to_owned(),
-                Vec::new(),
-            ),
+        let words = match any_of(&query.without) {
+            Some(without) => format!("({words}) NOT ({without})"),
+            None => words,
         };
-        let values = || params_from_iter([words.as_str()].into_iter().chain(values.iter().map(String::as_str)));
-        let total = self.number(&format!("SELECT count(*) FROM words WHERE words MATCH ? AND {rows}"), values())?;
+        let filtered = SearchQuery { without: Vec::new(), ..query.clone() };
+        let (is_wanted, bound) = match filtered.is_filtered() {
+            true => {
+                let (filter, values) = filtered.filter();
+                (
+                    format!("EXISTS (SELECT 1 FROM record o WHERE o.r = words.rowid AND o.superseded = 0{filter})"),
+                    values,
+                )
+            }
+            // the rows that are not in force are few and together, those of all matches are not
+            false => {
+                let gone =
+                    format!("FROM record o INDEXED BY record_gone WHERE o.r = words.rowid AND {}", schema::IS_GONE);
+                (format!("NOT EXISTS (SELECT 1 {gone})"), Vec::new())
+            }
+        };
+        let values = || params_from_iter([words.as_str()].into_iter().chain(bound.iter().map(String::as_str)));
         let most = query.most;
+        let limit = most.max(RANKED);
+        let counted =
+            format!("SELECT 1 FROM words WHERE words MATCH ? AND {is_wanted} ORDER BY rowid DESC LIMIT {}", limit + 1);
+        let total = self.number(&format!("SELECT count(*) FROM ({counted})"), values())?;
+        if most == 0 {
+            return Ok(SearchMatch { hits: Vec::new(), total });
+        }
+        if total > limit {
+            return Ok(SearchMatch { hits: self.frequent(query, &words, &is_wanted, &bound)?, total });
+        }
         // of more equals than these, any
         let equals = most.saturating_add(EQUALS);
         let sql = format!(
-            "SELECT o.id, -s.rank FROM (SELECT rowid AS r, rank FROM words WHERE words MATCH ? AND {rows} ORDER BY rank LIMIT {equals}) s \
-             CROSS JOIN record o ON o.r = s.r ORDER BY s.rank, o.id DESC LIMIT {most}"
+            "SELECT o.id, -s.rank FROM (SELECT rowid AS r, bm25(words) AS rank FROM words WHERE words MATCH ? AND {is_wanted} \
+             ORDER BY 2 LIMIT {equals}) s CROSS JOIN record o ON o.r = s.r ORDER BY s.rank, o.id DESC LIMIT {most}"
         );
-        let hits = if most == 0 {
-            Vec::new()
-        } else {
-            self.select(&sql, values(), |row| Ok((schema::id_in(row, 0)?, Some(row.get(1)?))))?
-        };
+        let hits = self.select(&sql, values(), |row| Ok((schema::id_in(row, 0)?, Some(row.get(1)?))))?;
         Ok(SearchMatch { hits, total })
     }
 

@@ -95,6 +95,33 @@ impl<'f> RowInserter<'f> {
         })
     }
 
+    /// Inserts the notes of these trees, one per namespace, in the order of the commits' times, so that greater rows are of newer
+    /// records. Calls `tell` for each note. Expects a new database.
+    pub fn all(&mut self, trees: &[Oid], tell: &mut dyn FnMut() -> Result<(), IndexError>) -> Result<(), IndexError> {
+        let repo = self.repo;
+        let mut all = Vec::new();
+        for (namespace, tree) in trees.iter().enumerate() {
+            all.extend(notes::entries(repo, *tree)?.notes.into_iter().map(|(target, blob)| (namespace, target, blob)));
+        }
+        let mut times: HashMap<Oid, i64> = HashMap::new();
+        // what is no commit, or is gone, comes first
+        all.sort_by_cached_key(|(namespace, target, _)| {
+            let time = times.entry(*target).or_insert_with(|| repo.commit_seconds(*target).unwrap_or(0));
+            (*time, *target, *namespace)
+        });
+        let mut text = Vec::new();
+        for (namespace, target, blob) in all {
+            let n = self.note(namespace, target, &Content::Blob(blob), false)?;
+            tell()?;
+            // a damaged note hides no others; doctor reports it
+            match repo.read_blob_into(blob, &mut text) {
+                Ok(true) => self.lines_added(n, &text)?,
+                _ => self.missing.push(blob),
+            }
+        }
+        Ok(())
+    }
+
     /// Updates the notes of a namespace from one tree to another. Calls `tell` for each note.
     pub fn namespace(
         &mut self,
@@ -104,28 +131,14 @@ impl<'f> RowInserter<'f> {
         tell: &mut dyn FnMut() -> Result<(), IndexError>,
     ) -> Result<(), IndexError> {
         let repo = self.repo;
-        if old == repo.empty_tree() {
-            let all = notes::entries(repo, new)?.notes;
-            self.is_worth(all.len())?;
-            let mut text = Vec::new();
-            for (target, blob) in all {
-                let n = self.note(namespace, target, &Content::Blob(blob), false)?;
-                tell()?;
-                // a damaged note hides no others; doctor reports it
-                match repo.read_blob_into(blob, &mut text) {
-                    Ok(true) => self.lines_added(n, &text)?,
-                    _ => self.missing.push(blob),
-                }
+        let found = match (old == repo.empty_tree(), new == repo.empty_tree()) {
+            (true, _) => {
+                notes::entries(repo, new)?.notes.into_iter().map(|(on, blob)| (on, [vec![], vec![blob]])).collect()
             }
-            return Ok(());
-        }
-        let found = match new == repo.empty_tree() {
-            true => notes::entries(repo, old)?
-                .notes
-                .into_iter()
-                .map(|(target, blob)| (target, [vec![blob], vec![]]))
-                .collect(),
-            false => difference::differences(repo, old, new)?.notes,
+            (_, true) => {
+                notes::entries(repo, old)?.notes.into_iter().map(|(on, blob)| (on, [vec![blob], vec![]])).collect()
+            }
+            _ => difference::differences(repo, old, new)?.notes,
         };
         self.is_worth(found.len())?;
         for (target, [_, mut new]) in found {

@@ -2,6 +2,7 @@
 
 use crate::context::claims::anchors;
 use crate::context::claims::anchors::Place;
+use crate::index::RANKED;
 use crate::render::answer::{Answer, EnvelopeView};
 use crate::render::color::Paint;
 use crate::render::format::short_commit;
@@ -52,7 +53,7 @@ pub struct HitsView<'a> {
     widened: bool,
     /// At most `--limit` of them, best first; of equal scores, and without words, newest first.
     hits: Vec<HitView<'a>>,
-    /// Number of matches, beyond the limit too.
+    /// Number of matches, beyond the limit too. More than 5,000, and more than the limit, count as one more.
     total_found: usize,
 }
 
@@ -250,6 +251,9 @@ pub fn answer(outcome: &SearchOutcome, format: Format, paint: Paint, width: Opti
         _ => answer,
     };
     match (&outcome.found, total_found.saturating_sub(shown)) {
+        (SearchResults::Hits { .. }, _) if total_found > RANKED && shown <= RANKED => {
+            answer.hint(format!("more than {RANKED} fit: use rarer words or a filter"))
+        }
         (_, more @ 1..) => answer.hint(format!("{more} more {fit}: --limit {total_found} lists all")),
         _ if shown > 0 => answer,
         (SearchResults::Hits { .. }, _) => answer

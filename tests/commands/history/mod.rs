@@ -2,6 +2,7 @@
 
 pub mod decorations;
 pub mod export_markdown;
+pub mod frequent;
 pub mod git_log;
 pub mod log;
 pub mod log_many;
