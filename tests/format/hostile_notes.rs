@@ -161,7 +161,7 @@ fn record(number: u64, version: u32, kind: &str, rest: Value) -> String {
 
 /// How large the notes of these tests are, in KB.
 fn size() -> usize {
-    if is_long() { 100 << 10 } else { 200 }
+    if is_long() { 60 << 10 } else { 200 }
 }
 
 #[test]

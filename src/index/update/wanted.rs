@@ -104,7 +104,7 @@ impl WantedNotes {
                 notes => notes?,
             };
             for (target, blob) in notes {
-                let note = store.repo().read_blob(blob)?.unwrap_or_default();
+                let note = store.repo().note(blob).unwrap_or_default();
                 add(extra.namespace, target, lines::split(&note).filter(|line| extra.stale.permits(line)).collect());
             }
         }

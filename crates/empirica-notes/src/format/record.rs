@@ -39,9 +39,12 @@ pub fn encode_with(envelope: &Envelope, kind: &str, body: Map<String, Value>) ->
     Value::Object(line).to_string()
 }
 
+/// The length limit of a record's line, in bytes. A longer line is not a record, and is kept.
+pub const MAX_LINE_BYTES: usize = 8 << 20;
+
 /// Reads a line; `None` if it is not a record of a supported version and kind.
 pub fn decode(line: &[u8]) -> Option<Record> {
-    crate::format::lines::id(line)?;
+    crate::format::lines::id(line).filter(|_| line.len() <= MAX_LINE_BYTES)?;
     let text = std::str::from_utf8(line).ok()?;
     // fast path: in canonical order the line is parsed once
     let mut json = serde_json::Deserializer::from_str(text);
@@ -51,7 +54,7 @@ pub fn decode(line: &[u8]) -> Option<Record> {
 
 /// The id of a record of a newer version, or of a kind that this program does not know; `None` for any other line.
 pub fn newer(line: &[u8]) -> Option<String> {
-    let id = crate::format::lines::id(line)?;
+    let id = crate::format::lines::id(line).filter(|_| line.len() <= MAX_LINE_BYTES)?;
     let envelope: Envelope = serde_json::from_slice(line).ok()?;
     let kind = kind(line).ok()?;
     (envelope.v > VERSION || (envelope.v == VERSION && !Body::is_kind(&kind))).then(|| id.to_owned())

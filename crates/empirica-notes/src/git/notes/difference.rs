@@ -7,6 +7,7 @@ use gix::objs::tree::EntryKind;
 
 use crate::error::Result;
 use crate::git::Oid;
+use crate::git::notes::repeats::Repeats;
 use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
 
@@ -40,9 +41,10 @@ pub struct Differences {
     pub mixed: Sides<bool>,
 }
 
-/// Compares the trees of two notes commits. Fails if a tree is missing; does not read blobs.
+/// Compares the trees of two notes commits. Fails if a tree is missing or too often in one of them; does not read
+/// blobs.
 pub fn differences(repo: &Repository, first: Oid, second: Oid) -> Result<Differences> {
-    let mut walk = Walk { repo, out: Differences::default(), listed: [0; 2] };
+    let mut walk = Walk { repo, out: Differences::default(), listed: [0; 2], repeats: Default::default() };
     if first != second {
         walk.notes([Some(first), Some(second)], "", b"")?;
     }
@@ -55,11 +57,16 @@ pub fn differences(repo: &Repository, first: Oid, second: Oid) -> Result<Differe
     Ok(out)
 }
 
+/// Where the paths of other entries are longer, in bytes, the trees there are compared as a whole.
+const LONGEST_PATH: usize = 4096;
+
 struct Walk<'r> {
     repo: &'r Repository,
     out: Differences,
     /// The number of notes found.
     listed: Sides<usize>,
+    /// The trees that were read.
+    repeats: Sides<Repeats>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,10 +80,11 @@ struct Entry {
 type Grouped = BTreeMap<Vec<u8>, Sides<Vec<Entry>>>;
 
 impl Walk<'_> {
-    fn load(&self, tree: Option<Oid>) -> Result<Vec<Entry>> {
+    fn load(&mut self, side: usize, tree: Option<Oid>) -> Result<Vec<Entry>> {
         let Some(id) = tree.filter(|id| *id != self.repo.empty_tree()) else { return Ok(Vec::new()) };
         let mut buffer = Vec::new();
         let tree = self.repo.find_tree(&id, &mut buffer).map_err(|error| unreadable(id, error))?;
+        self.repeats[side].count(id, tree.entries.len())?;
         let entry = |entry: &gix::objs::tree::EntryRef<'_>| Entry {
             name: entry.filename.to_vec(),
             kind: entry.mode.kind(),
@@ -108,7 +116,7 @@ impl Walk<'_> {
         let mut groups: Grouped = BTreeMap::new();
         let mut others: Grouped = BTreeMap::new();
         for (side, tree) in trees.into_iter().enumerate() {
-            for entry in self.load(tree)? {
+            for entry in self.load(side, tree)? {
                 // notes of the same objects begin with the same two digits, flat or fanned out
                 if self.is_fan(&entry, hex) || self.target(&entry, hex).is_some() {
                     groups.entry(entry.name[..2].to_vec()).or_default()[side].push(entry);
@@ -154,10 +162,12 @@ impl Walk<'_> {
             let path = join(path, &name);
             let [first, second] = sides.map(|mut entries| entries.pop());
             let folder = |entry: &Option<Entry>| entry.as_ref().filter(|e| e.kind == EntryKind::Tree).map(|e| e.id);
-            if let (Some(first), Some(second)) = (folder(&first), folder(&second)) {
+            if let (Some(first), Some(second)) = (folder(&first), folder(&second))
+                && path.len() <= LONGEST_PATH
+            {
                 let mut inner: Grouped = BTreeMap::new();
                 for (side, tree) in [first, second].into_iter().enumerate() {
-                    for entry in self.load(Some(tree))? {
+                    for entry in self.load(side, Some(tree))? {
                         inner.entry(entry.name.clone()).or_default()[side].push(entry);
                     }
                 }

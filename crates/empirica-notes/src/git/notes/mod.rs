@@ -2,6 +2,7 @@
 
 pub mod difference;
 pub mod foreign;
+pub(crate) mod repeats;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use gix::objs::tree::EntryKind;
 
 use crate::error::{Error, Result, io_cause, refuses_writes};
 use crate::git::notes::difference::{Other, is_hex, join};
+use crate::git::notes::repeats::Repeats;
 use crate::git::objects::unreadable;
 use crate::git::repository::Repository;
 use crate::git::{Oid, parse_oid};
@@ -195,7 +197,7 @@ impl Entries {
     }
 }
 
-/// All entries of a notes tree with any fan-out.
+/// All entries of a notes tree with any fan-out. Fails if a tree is in it too often.
 pub fn entries(repo: &Repository, tree: Oid) -> Result<Entries> {
     entries_skipping_unreadable(repo, tree, &mut |_, error| Err(error))
 }
@@ -209,6 +211,7 @@ pub fn entries_skipping_unreadable(
     let Entries { mut notes, mut others } = Entries::default();
     let mut pending = vec![(tree, String::new(), Vec::new())];
     let mut buffer = Vec::new();
+    let mut repeats = Repeats::default();
     while let Some((id, hex, path)) = pending.pop() {
         let tree = match repo.find_tree(&id, &mut buffer) {
             Ok(tree) => tree,
@@ -217,6 +220,7 @@ pub fn entries_skipping_unreadable(
                 continue;
             }
         };
+        repeats.count(id, tree.entries.len())?;
         for entry in tree.entries {
             let path = join(&path, entry.filename);
             let joined = format!("{hex}{}", String::from_utf8_lossy(entry.filename));
@@ -233,17 +237,20 @@ pub fn entries_skipping_unreadable(
     Ok(Entries { notes, others })
 }
 
-/// All files of a notes tree other than notes, with their paths, including those in subtrees.
+/// All files of a notes tree other than notes, with their paths, including those in subtrees. Fails if one is in it too
+/// often.
 pub fn files(repo: &Repository, tree: Oid) -> Result<Vec<(Vec<u8>, Other)>> {
     let mut out = Vec::new();
     let mut pending = entries(repo, tree)?.others;
     let mut buffer = Vec::new();
+    let mut repeats = Repeats::default();
     while let Some((path, other)) = pending.pop() {
         if other.kind != EntryKind::Tree {
             out.push((path, other));
             continue;
         }
         let folder = repo.find_tree(&other.id, &mut buffer).map_err(|error| unreadable(other.id, error))?;
+        repeats.count(other.id, folder.entries.len())?;
         for entry in folder.entries {
             pending.push((join(&path, entry.filename), Other { id: entry.oid.to_owned(), kind: entry.mode.kind() }));
         }

@@ -18,3 +18,7 @@ pub(crate) fn unreadable(id: Oid, error: gix::Error) -> Error {
         .command(empirica("doctor"))
         .caused_by(error)
 }
+
+/// Lists who committed the notes last.
+pub(crate) const COMMITTERS: &str =
+    "git for-each-ref --format='%(refname) %(committername) %(committerdate)' refs/notes/empirica/";

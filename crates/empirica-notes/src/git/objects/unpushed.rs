@@ -46,6 +46,7 @@ pub fn object(repo: &Repository, id: Oid) -> Result<Option<Object>> {
     if !repo.has_object(id) {
         return Ok(None);
     }
+    repo.check_size(&id).map_err(|error| unreadable(id, error))?;
     let object = repo.gix().find_object(id).map_err(|error| unreadable(id, error))?;
     Ok(match object.kind {
         gix::objs::Kind::Blob => Some(Object::Blob(object.data.clone())),

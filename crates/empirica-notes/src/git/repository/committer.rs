@@ -22,6 +22,7 @@ pub struct CommitterInfo {
 
 /// Reads a commit; `None` if it is missing or malformed.
 pub fn read(repo: &Repository, commit: Oid) -> Option<CommitterInfo> {
+    repo.check_size(&commit).ok()?;
     let found = repo.gix().find_commit(commit).ok()?;
     let committer = found.committer().ok()?;
     let time = committer.time().ok()?;

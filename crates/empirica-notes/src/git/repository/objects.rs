@@ -11,6 +11,9 @@ use crate::git::refs::refs_gix::signature;
 use crate::git::remotes::is_partial;
 use crate::git::repository::{FALLBACK, Repository};
 
+/// The size limit of a note, and of any other object of the notes, in bytes. Some kilobytes can unpack to any number.
+pub const MAX_OBJECT_BYTES: u64 = 64 << 20;
+
 /// Most trees kept in memory. More are read only by a command that reads many notes, most of them once.
 const FIRST_TREES: usize = 64;
 
@@ -31,8 +34,27 @@ impl Repository {
         found.ok().flatten()
     }
 
-    /// As [`Self::read_blob`], replacing `content`. Returns whether the blob exists.
+    /// The size of an object, in bytes, without reading it; 0 if it is missing or damaged.
+    pub(crate) fn object_size(&self, id: Oid) -> u64 {
+        self.inner.try_find_header(id).ok().flatten().map_or(0, |header| header.size())
+    }
+
+    /// Fails for an object above [`MAX_OBJECT_BYTES`], which is not read.
+    pub(crate) fn check_size(&self, id: &gix::oid) -> gix::error::Result<()> {
+        let size = self.object_size(id.to_owned());
+        if size <= MAX_OBJECT_BYTES {
+            return Ok(());
+        }
+        let limit = MAX_OBJECT_BYTES >> 20;
+        Err(gix::Error::from_error(std::io::Error::new(
+            std::io::ErrorKind::FileTooLarge,
+            format!("it has {} MiB, and no more than {limit} are read", size >> 20),
+        )))
+    }
+
+    /// As [`Self::read_blob`], replacing `content`. Returns whether the blob exists. Fails above [`MAX_OBJECT_BYTES`].
     pub fn read_blob_into(&self, id: Oid, content: &mut Vec<u8>) -> Result<bool> {
+        self.check_size(&id).map_err(|error| unreadable(id, error))?;
         let found = gix::objs::Find::try_find(&self.inner, &id, content).map_err(|error| unreadable(id, error))?;
         Ok(found.is_some_and(|object| object.kind == gix::objs::Kind::Blob))
     }
@@ -44,8 +66,14 @@ impl Repository {
         written
     }
 
-    /// Stores a blob.
+    /// Stores a blob. Refuses one that would not be read.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        if bytes.len() as u64 > MAX_OBJECT_BYTES {
+            return Err(Error::refused(format!("cannot write a note of {} MiB", bytes.len() >> 20))
+                .reason(format!("no more than {} are read", MAX_OBJECT_BYTES >> 20))
+                .suggest("See which note it is, and who wrote most of it.")
+                .command(empirica("doctor")));
+        }
         self.store_object(gix::objs::Kind::Blob, bytes).map_err(|error| self.unwritable(error))
     }
 
@@ -54,7 +82,10 @@ impl Repository {
         if let Some(tree) = self.commit_trees.borrow().get(&commit) {
             return Ok(*tree);
         }
-        let read = || Ok(self.inner.find_commit(commit)?.tree_id()?.detach());
+        let read = || {
+            self.check_size(&commit)?;
+            Ok(self.inner.find_commit(commit)?.tree_id()?.detach())
+        };
         let tree = read().map_err(|error: gix::Error| unreadable(commit, error))?;
         self.commit_trees.borrow_mut().insert(commit, tree);
         Ok(tree)
@@ -152,6 +183,7 @@ impl gix::objs::Find for Repository {
             return Ok(Some(gix::objs::Data { kind: gix::objs::Kind::Tree, object_hash: id.kind(), data: buffer }));
         }
         fetch_trees(self, Some(id.to_owned()));
+        self.check_size(id)?;
         let found = gix::objs::Find::try_find(&self.inner, id, buffer)?;
         let mut first = self.first_trees.borrow_mut();
         if let Some(tree) = found.as_ref().filter(|found| found.kind == gix::objs::Kind::Tree)

@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::Result;
+use crate::error::{Error, Result, empirica};
 use crate::format::{blocks, lines, redact};
 use crate::git::notes::difference::Other;
+use crate::git::objects::COMMITTERS;
 use crate::git::{Oid, Repository, notes};
 use crate::store::MARKDOWN_REF;
+
+/// The size limit of the file, in bytes.
+const MAX_FILE_BYTES: u64 = 2 << 20;
 
 /// The name of the file at the root of a notes tree.
 pub const NAME: &str = "epoch";
@@ -61,9 +65,14 @@ pub struct Tombstones {
 }
 
 impl Tombstones {
-    /// The redactions of a notes tree; none if its file is absent or missing.
+    /// The redactions of a notes tree; none if its file is absent or missing. Fails above a size of 2 MiB.
     pub fn of_tree(repo: &Repository, tree: Oid) -> Result<Self> {
         let Some(file) = notes::root_file(repo, tree, NAME)? else { return Ok(Tombstones::default()) };
+        if repo.object_size(file) > MAX_FILE_BYTES {
+            return Err(Error::storage(format!("cannot read the redactions {file}: they have more than 2 MiB"))
+                .suggest("See who committed them; the ref must be set back where it comes from.")
+                .command(COMMITTERS));
+        }
         Ok(repo.read_blob(file)?.map_or_else(Tombstones::default, |text| Self::parse(&text)))
     }
 
@@ -115,7 +124,13 @@ impl Tombstones {
 
     /// The entry of a notes tree with these redactions.
     pub(crate) fn entry(&self, repo: &Repository) -> Result<(Vec<u8>, Other)> {
-        Ok((NAME.as_bytes().to_vec(), Other::file(repo.write_blob(self.text().as_bytes())?)))
+        let text = self.text();
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(Error::refused("cannot write the redactions: they have more than 2 MiB")
+                .suggest("See what was redacted, and by whom.")
+                .command(empirica("doctor")));
+        }
+        Ok((NAME.as_bytes().to_vec(), Other::file(repo.write_blob(text.as_bytes())?)))
     }
 
     /// The union: the greater number, all records.

@@ -11,7 +11,7 @@ pub mod tips;
 use crate::store::write::outcome::{FlushTiming, Storage, WriteOutcome};
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, blank, empirica};
 use crate::format;
 use crate::git::Oid;
 use crate::model::record::{Supersede, VERSION};
@@ -175,7 +175,8 @@ impl Writer<'_> {
             keys = clean;
         }
         redacted.append(&mut found);
-        Ok(format::record::encode_with(&envelope, kind, keys).into_bytes())
+        let line = format::record::encode_with(&envelope, kind, keys).into_bytes();
+        if line.len() > format::record::MAX_LINE_BYTES { Err(too_long(line.len())) } else { Ok(line) }
     }
 
     /// Updates derived state for a new record.
@@ -221,6 +222,13 @@ impl Writer<'_> {
             .suggest("Fix one of the two, then run the command again.")
         })
     }
+}
+
+fn too_long(length: usize) -> Error {
+    Error::refused(format!("cannot store a record of {} MiB", length >> 20))
+        .reason(format!("no more than {} are read", format::record::MAX_LINE_BYTES >> 20))
+        .suggest("Shorten it, or put the text in a file and log its path.")
+        .command(empirica("source").arg(blank("<path>")))
 }
 
 fn unredactable() -> Error {
