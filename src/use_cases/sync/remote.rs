@@ -92,16 +92,26 @@ impl RemoteSyncRun<'_, '_> {
         let mut refused: BTreeMap<String, String> = BTreeMap::new();
         let mut outrun: BTreeMap<String, (Option<Oid>, u32)> = BTreeMap::new();
         let mut secret: Option<Leak> = None;
+        let mut unread: BTreeMap<String, Error> = BTreeMap::new();
         for round in 1..=ROUNDS {
-            let (refs, fetched) = self.fetch()?;
+            let (mut refs, fetched) = self.fetch()?;
             fault::step("sync: fetched");
             first |= round == 1 && is_first(&refs);
             let mut outgoing = TransferByRef::new();
             for compared in refs.iter().filter(|compared| !compared.equal) {
-                let (received, unsent) = store.remotes().lines_to_transfer(compared)?;
+                let (received, unsent) = match store.remotes().lines_to_transfer(compared) {
+                    Ok(lines) => lines,
+                    // the other refs go on
+                    Err(error) if compared.theirs.is_some() => {
+                        unread.insert(compared.name.clone(), error);
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
                 add(incoming.entry(compared.name.clone()).or_default(), received);
                 outgoing.insert(compared.name.clone(), unsent);
             }
+            refs.retain(|compared| !unread.contains_key(&compared.name));
             let allowed = |name: &str| self.policy.allows(name);
             if refs.iter().any(|compared| !compared.equal && compared.theirs.is_some()) {
                 warnings.extend(store.remotes().unite(&refs, allowed)?);
@@ -115,7 +125,8 @@ impl RemoteSyncRun<'_, '_> {
                 }
             }
             fault::step("sync: united");
-            let mut refs = store.remotes().compare_refs(&self.target.tracking, Some(&fetched))?;
+            refs = store.remotes().compare_refs(&self.target.tracking, Some(&fetched))?;
+            refs.retain(|compared| !unread.contains_key(&compared.name));
             if self.only_redactions {
                 refs = refs.into_iter().map(|s| store.remotes().with_redactions_only(s)).collect::<Result<_>>()?;
             }
@@ -133,7 +144,7 @@ impl RemoteSyncRun<'_, '_> {
             if updates.is_empty() {
                 add_all(&mut outgoing, &sent);
                 let synced = self.synced(&refs, &incoming, &outgoing, round, first);
-                return self.result(synced, refused, secret);
+                return self.result(synced, refused, secret, unread);
             }
             if first && sent.is_empty() && round == 1 {
                 say(&self.first_message(&outgoing));
@@ -169,7 +180,7 @@ impl RemoteSyncRun<'_, '_> {
             if updates.iter().all(|u| refused.contains_key(&u.name) || done.iter().any(|(name, _)| *name == u.name)) {
                 add_all(&mut outgoing, &sent);
                 let synced = self.synced(&refs, &incoming, &outgoing, round, first);
-                return self.result(synced, refused, secret);
+                return self.result(synced, refused, secret, unread);
             }
             self.wait_before_retry(round)?;
         }
@@ -274,7 +285,11 @@ impl RemoteSyncRun<'_, '_> {
         synced: RemoteSync,
         refused: BTreeMap<String, String>,
         secret: Option<Leak>,
+        unread: BTreeMap<String, Error>,
     ) -> Result<RemoteSync> {
+        if let Some((name, error)) = unread.into_iter().next() {
+            return Err(cannot_merge(&name, &self.target.name, error));
+        }
         let words = refused.iter().next();
         self.context.store.server(&self.target.push).set_refusal(words.map(|(_, words)| words.as_str()));
         if let Some((name, words)) = words {
@@ -308,6 +323,13 @@ fn leak_error(leak: &Leak) -> Error {
         .reason(format!("the rule {} matched{field}, in records not sent before", leak.rule))
         .suggest("Change the secret and redact it; or send it if it is none.");
     leak.remedies().into_iter().fold(error, Error::command)
+}
+
+fn cannot_merge(name: &str, remote: &str, error: Error) -> Error {
+    let commands = error.commands().to_vec();
+    let out = Error::storage(format!("cannot merge {name} of {remote}: {}", error.in_one_line()))
+        .suggest("Your records are safe here. Where the ref comes from, it must be set back.");
+    commands.into_iter().fold(out, Error::command)
 }
 
 fn is_first(refs: &[RefComparison]) -> bool {
