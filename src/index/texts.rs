@@ -2,13 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::index::error::IndexError;
+use crate::index::schema;
+use empirica_notes::format::lines;
 use empirica_notes::git::{Oid, Repository};
+use empirica_notes::model::Id;
 
 /// Most bytes of notes that an update caches, and that stay cached while an index is open.
 pub const CACHED: usize = 32 << 20;
@@ -32,6 +36,8 @@ pub struct Cache {
     size: usize,
     /// By row.
     texts: HashMap<i64, Arc<Vec<u8>>>,
+    /// By row, where in its text the lines of each id are.
+    lines: HashMap<i64, HashMap<[u8; 16], Vec<Range<usize>>>>,
 }
 
 impl<'r> Texts<'r> {
@@ -71,6 +77,24 @@ impl<'r> Texts<'r> {
         Ok(text.map(|text| self.remember(n, text)))
     }
 
+    /// The lines of a note that have an id. Splits the note once for many ids.
+    pub fn lines(&self, db: &Connection, n: i64, id: &Id) -> Result<Vec<Vec<u8>>, IndexError> {
+        let text = self.get(db, n)?;
+        let mut cache = self.cache.borrow_mut();
+        let at = cache.lines.entry(n).or_insert_with(|| {
+            let mut at: HashMap<[u8; 16], Vec<Range<usize>>> = HashMap::new();
+            for line in lines::split(&text) {
+                if let Some(id) = lines::id(line).and_then(Id::parse) {
+                    let begin = line.as_ptr() as usize - text.as_ptr() as usize;
+                    at.entry(schema::id(&id)).or_default().push(begin..begin + line.len());
+                }
+            }
+            at
+        });
+        let at = at.get(&schema::id(id)).into_iter().flatten();
+        Ok(at.filter_map(|range| text.get(range.clone())).map(<[u8]>::to_vec).collect())
+    }
+
     pub fn remember(&self, n: i64, text: Vec<u8>) -> Arc<Vec<u8>> {
         let mut cache = self.cache.borrow_mut();
         if cache.size > self.most {
@@ -79,11 +103,14 @@ impl<'r> Texts<'r> {
         cache.size += text.len();
         let text = Arc::new(text);
         cache.texts.insert(n, text.clone());
+        cache.lines.remove(&n);
         text
     }
 
     /// Drops a text from the cache, as the note changes.
     pub fn forget(&self, n: i64) {
-        self.cache.borrow_mut().texts.remove(&n);
+        let mut cache = self.cache.borrow_mut();
+        cache.texts.remove(&n);
+        cache.lines.remove(&n);
     }
 }

@@ -153,12 +153,16 @@ fn has_kind(db: &Connection, kind: &str) -> Result<bool, IndexError> {
     Ok(!select(db, "SELECT 1 FROM tally WHERE kind = ? AND n > 0", [kind], |_| Ok(()))?.is_empty())
 }
 
+/// Most replacements of a claim that are followed.
+const REPLACEMENTS: usize = 256;
+
 /// The claims in force that replace one that is not, perhaps in several steps.
 fn successors_of(db: &Connection, texts: &Texts<'_>, id: &Id) -> Result<Vec<Record>, IndexError> {
     let newer = "id IN (WITH RECURSIVE newer(id) AS (SELECT by FROM replaced WHERE id = ? \
-                 UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id) SELECT id FROM newer)";
+                 UNION SELECT p.by FROM newer CROSS JOIN replaced p ON p.id = newer.id LIMIT ?) SELECT id FROM newer)";
     // claims only: what quotes others would be read without end
-    let scan = read(db, texts, found(db, &format!("{newer} AND +kind IN {CLAIMS}"), [schema::id(id)])?)?;
+    let condition = format!("{newer} AND +kind IN {CLAIMS}");
+    let scan = read(db, texts, found(db, &condition, params![schema::id(id), REPLACEMENTS as i64])?)?;
     Ok(scan.records().cloned().collect())
 }
 

@@ -42,6 +42,8 @@ pub struct RowInserter<'f> {
     pub missing: Vec<Oid>,
     /// Claims whose retraction was added or removed, and rows of new handoffs that quote claims.
     pub(crate) restated: BTreeSet<Id>,
+    /// Those of them that are not yet reindexed.
+    pub(crate) unsettled: BTreeSet<Id>,
     pub(crate) quoting: BTreeSet<i64>,
     pub parsed: ParsedNotes,
     pub(crate) sessions: HashMap<SessionId, i64>,
@@ -88,6 +90,7 @@ impl<'f> RowInserter<'f> {
             bulk: is_new.then(BulkInsert::default),
             missing: Vec::new(),
             restated: BTreeSet::new(),
+            unsettled: BTreeSet::new(),
             quoting: BTreeSet::new(),
             parsed: ParsedNotes::default(),
             sessions: HashMap::new(),
@@ -297,8 +300,13 @@ impl<'f> RowInserter<'f> {
         Ok(select(self.db, find, [id], |row| Ok((row.get(0)?, row.get(1)?)))?.pop())
     }
 
-    /// Inserts the rows held back, then creates the indexes of the complete tables.
+    /// Inserts the rows held back, creates the indexes of the complete tables, and reindexes what was retracted.
     pub fn settle(&mut self) -> Result<(), IndexError> {
+        self.insert_held_back()?;
+        self.settle_retracted()
+    }
+
+    fn insert_held_back(&mut self) -> Result<(), IndexError> {
         let Some(BulkInsert { mut names, mut concerns, differ, retracted, tally, .. }) = self.bulk.take() else {
             return Ok(());
         };
@@ -318,18 +326,21 @@ impl<'f> RowInserter<'f> {
         }
         self.db.execute_batch(schema::INDEXES)?;
         differ.iter().try_for_each(|(r, id)| self.reindex(*r, id))?;
-        retracted.iter().try_for_each(|id| self.reindex_id(id))
+        self.unsettled.extend(retracted);
+        Ok(())
     }
 
     /// Makes the words of handoffs those that they show: without claims that are no longer in force, and with what replaced
     /// them. Expects complete tables.
     pub fn correct_words(&mut self) -> Result<(), IndexError> {
         let mut rows = BTreeSet::new();
-        for id in &self.restated {
+        if !self.restated.is_empty() {
             // what quotes a claim shows those that replace it, perhaps in several steps
-            let quoting = "WITH RECURSIVE older(id) AS (SELECT ?1 UNION SELECT p.id FROM older CROSS JOIN replaced p ON p.by = older.id) \
+            let quoting = "WITH RECURSIVE older(id) AS (SELECT unhex(value) FROM json_each(?1) \
+                           UNION SELECT p.id FROM older CROSS JOIN replaced p ON p.by = older.id) \
                            SELECT q.r FROM older CROSS JOIN quotes q ON q.id = older.id CROSS JOIN record o ON o.r = q.r WHERE o.kind = 'handoff'";
-            rows.extend(select(self.db, quoting, [schema::id(id)], |row| row.get::<_, i64>(0))?);
+            let hex: Vec<String> = self.restated.iter().map(|id| id.as_str().replace('-', "")).collect();
+            rows.extend(select(self.db, quoting, [serde_json::json!(hex).to_string()], |row| row.get::<_, i64>(0))?);
         }
         for r in &self.quoting {
             let gone =
@@ -364,12 +375,11 @@ impl<'f> RowInserter<'f> {
         let mut versions: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
         let mut left = Vec::new();
         for n in places {
-            let text = self.texts.get(self.db, n)?;
-            let own = lines::split(&text).filter(|line| lines::id(line) == Some(id.as_str()));
-            let own: Vec<&[u8]> = own.filter(|line| format::record::decode(line).is_some()).collect();
+            let mut own = self.texts.lines(self.db, n, id)?;
+            own.retain(|line| format::record::decode(line).is_some());
             if !own.is_empty() {
                 left.push(n);
-                versions.extend(own.into_iter().map(|line| (line.to_vec(), n)));
+                versions.extend(own.into_iter().map(|line| (line, n)));
             }
         }
         self.delete(r)?;

@@ -39,10 +39,11 @@ impl RowInserter<'_> {
             .prepare_cached("SELECT kind, s FROM record WHERE r = ?")?
             .query_row([r], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let mut retracted: Vec<Id> = Vec::new();
         if let Some((kind, s)) = kind {
             if kind == "retract" {
-                retracted = select(self.db, "SELECT id FROM names WHERE r = ?", [r], |row| schema::id_in(row, 0))?;
+                let named = "SELECT x.id FROM names x CROSS JOIN record o ON o.r = x.r LEFT JOIN record n ON n.id = x.id \
+                             WHERE x.r = ? AND (x.id < o.id OR n.kind IS NULL OR n.kind NOT LIKE '%retract')";
+                self.unsettled.extend(select(self.db, named, [r], |row| schema::id_in(row, 0))?);
             }
             self.sessionless |= kind == "supersede" || (kind == "handoff" && s.is_none());
             if KINDS.contains(&kind.trim_start_matches(schema::GONE)) {
@@ -64,13 +65,19 @@ impl RowInserter<'_> {
         ] {
             self.db.prepare_cached(&format!("DELETE FROM {table} WHERE r = ?"))?.execute([r])?;
         }
-        retracted.iter().try_for_each(|id| self.reindex_id(id))
+        Ok(())
     }
 
-    /// Reindexes a record whose retraction was added or removed.
-    pub(crate) fn reindex_id(&mut self, id: &Id) -> Result<(), IndexError> {
-        self.restated.insert(id.clone());
-        self.record(id)?.map_or(Ok(()), |(r, _)| self.reindex(r, id))
+    /// Reindexes the records whose retraction was added or removed. The newest come first, as a retract counts unless a newer one
+    /// retracts it.
+    pub(crate) fn settle_retracted(&mut self) -> Result<(), IndexError> {
+        while let Some(id) = self.unsettled.pop_last() {
+            if let Some((r, _)) = self.record(&id)? {
+                self.reindex(r, &id)?;
+            }
+            self.restated.insert(id);
+        }
+        Ok(())
     }
 
     /// As [`retracted`](empirica_notes::model::record::retracted).
@@ -79,8 +86,14 @@ impl RowInserter<'_> {
         if self.bulk.is_some() {
             return Ok(false);
         }
-        let find = "SELECT 1 FROM names x JOIN record o ON o.r = x.r WHERE x.id = ? AND o.kind = 'retract' AND (o.id > x.id OR ?)";
+        // in this order: a plan that begins with all retracts reads them for each record
+        let find = "SELECT 1 FROM names x CROSS JOIN record o ON o.r = x.r WHERE x.id = ? AND o.kind = 'retract' AND (o.id > x.id OR ?)";
         Ok(self.db.prepare_cached(find)?.exists(params![id, !matches!(body, Body::Retract(_))])?)
+    }
+
+    fn is_retract(&self, id: &Id) -> Result<bool, IndexError> {
+        let find = "SELECT 1 FROM record WHERE id = ? AND kind LIKE '%retract'";
+        Ok(self.db.prepare_cached(find)?.exists([schema::id(id)])?)
     }
 
     fn session(&mut self, id: &SessionId) -> Result<i64, IndexError> {
@@ -196,7 +209,13 @@ impl RowInserter<'_> {
                 }
                 match &mut self.bulk {
                     Some(bulk) => bulk.retracted.extend(retract.of.iter().cloned()),
-                    None => retract.of.iter().try_for_each(|id| self.reindex_id(id))?,
+                    None => {
+                        for of in &retract.of {
+                            if *of < envelope.id || !self.is_retract(of)? {
+                                self.unsettled.insert(of.clone());
+                            }
+                        }
+                    }
                 }
             }
             _ => {}
