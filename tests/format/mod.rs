@@ -1,5 +1,6 @@
 //! The record format, earlier data, schemas, hostile notes and refs, the pages about them.
 
+pub mod attacks;
 pub mod earlier_data;
 pub mod hostile;
 pub mod hostile_notes;

@@ -39,10 +39,11 @@ fn every_test_that_is_named_is_there() {
 #[test]
 fn every_promise_has_a_test() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reliability.md")).expect("the page");
-    let rows = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise"));
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let rows = rows.filter(|line| !line.starts_with("| promise") && !line.starts_with("| attack"));
     for row in rows {
         let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
         assert_eq!(cells.len(), 3, "{row}");
-        assert!(!named(cells[1]).is_empty(), "{row}");
+        assert!(cells[1..].iter().any(|cell| !named(cell).is_empty()), "{row}");
     }
 }

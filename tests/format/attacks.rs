@@ -1,0 +1,432 @@
+//! A teammate who can push writes whatever they like to the notes of the remote: every command ends, within 512 MB of address
+//! space, what is ours is still there, and other refs and the code are still pushed. `EMPIRICA_TEST_LONG` tries the full sizes.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::harness::{Repo, RunOutput, Sandbox, is_long};
+
+const JOURNAL: &str = "refs/notes/empirica/data/journal";
+const HANDOFFS: &str = "refs/notes/empirica/data/handoffs";
+const CHECKPOINTS: &str = "refs/notes/empirica/data/checkpoints";
+const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+const OURS: &str = "the cache of ours is cold at noon";
+/// The limit of a command, in KiB.
+const MEMORY: u32 = 512 << 10;
+
+/// An entry of a tree: its mode, its name and the id of its object.
+type Entry = (&'static str, String, String);
+
+/// The remote, to which the teammate pushes, and a clone with notes that it has.
+struct Team<'p> {
+    hub: Repo<'p>,
+    ours: Repo<'p>,
+}
+
+impl<'p> Team<'p> {
+    fn new(place: &'p Sandbox) -> Self {
+        let ours = place.repo("r");
+        let hub = place.at("hub.git");
+        ours.git(["init", "-q", "--bare", "-b", "main", "../hub.git"]).ok();
+        ours.git(["remote", "add", "origin", "../hub.git"]).ok();
+        ours.git(["push", "-q", "-u", "origin", "main"]).ok();
+        ours.run(["init"]).ok();
+        ours.start("ada", "ours");
+        ours.json(["finding", OURS, "--at", "README.md:1"]);
+        ours.hand_over("ours");
+        ours.run(["sync"]).ok();
+        Team { hub, ours }
+    }
+
+    /// Stores an object in the remote, unchecked.
+    fn object(&self, kind: &str, bytes: &[u8]) -> String {
+        let file = self.hub.place.path().join("object");
+        fs::write(&file, bytes).expect("a file");
+        self.hub.git_out(["hash-object", "-w", "--literally", "-t", kind, file.to_str().expect("UTF-8")])
+    }
+
+    fn tree(&self, mut entries: Vec<Entry>) -> String {
+        let key = |(mode, name, _): &Entry| format!("{name}{}", if *mode == "40000" { "/" } else { "" });
+        entries.sort_by_key(key);
+        let mut bytes = Vec::new();
+        for (mode, name, id) in entries {
+            bytes.extend(format!("{mode} {name}\0").into_bytes());
+            bytes.extend((0..id.len()).step_by(2).map(|at| u8::from_str_radix(&id[at..at + 2], 16).expect("hex")));
+        }
+        self.object("tree", &bytes)
+    }
+
+    fn entries(&self, name: &str) -> Vec<Entry> {
+        let listed = self.hub.git(["ls-tree", name]).out;
+        let entry = |line: &str| {
+            let (head, name) = line.split_once('\t').expect("a name");
+            let mode = if head.contains("tree") { "40000" } else { "100644" };
+            (mode, name.to_owned(), head.rsplit(' ').next().expect("an id").to_owned())
+        };
+        listed.lines().map(entry).collect()
+    }
+
+    /// Pushes a tree of notes on top of those that are there.
+    fn push(&self, name: &str, tree: &str) {
+        let tip = self.hub.git(["rev-parse", "-q", "--verify", name]).out;
+        let mut arguments =
+            vec!["-c", "user.name=mal", "-c", "user.email=mal@example.com", "commit-tree", tree, "-m", "x"];
+        arguments.extend((!tip.is_empty()).then_some(["-p", tip.trim_end()]).into_iter().flatten());
+        let commit = self.hub.git_out(arguments);
+        self.hub.git(["update-ref", name, &commit]).ok();
+    }
+
+    /// Pushes other entries in addition.
+    fn add(&self, name: &str, more: Vec<Entry>) {
+        let mut all = self.entries(name);
+        all.retain(|(_, name, _)| more.iter().all(|(_, other, _)| other != name));
+        all.extend(more);
+        self.push(name, &self.tree(all));
+    }
+
+    /// Pushes lines in the note of HEAD.
+    fn say(&self, name: &str, lines: &[String]) {
+        let head = self.ours.head();
+        let note = self.hub.git(["notes", "--ref", name, "show", &head]).out + &lines.join("\n") + "\n";
+        let blob = self.object("blob", note.as_bytes());
+        self.add(name, vec![("100644", head, blob)]);
+    }
+
+    /// Runs the program within the limit of memory.
+    fn run(&self, arguments: &[&str]) -> RunOutput {
+        let program = self.ours.program();
+        let limited = format!("ulimit -v {MEMORY}; exec \"$@\"");
+        let mut command = self.ours.place.command("sh", &self.ours.path);
+        command.args(["-c", &limited, "sh"]).arg(program.get_program()).args(arguments);
+        RunOutput::new(command.output().expect("sh starts"))
+    }
+
+    /// The commands that read work, before and after a sync with this exit code, and have what is ours. Returns what that sync said.
+    #[track_caller]
+    fn survives(&self, code: i32) -> String {
+        self.ours.git(["fetch", "-q", "origin"]);
+        self.reads();
+        let synced = self.run(&["sync"]);
+        assert_eq!(synced.code, code, "{}{}", synced.out, synced.err);
+        self.reads();
+        self.writes();
+        synced.err
+    }
+
+    #[track_caller]
+    fn reads(&self) {
+        for arguments in [
+            &["status"][..],
+            &["resume"],
+            &["show"],
+            &["log", "--handoffs", "--checkpoints", "--journal"],
+            &["search", "cache", "noon"],
+            &["why", "README.md"],
+            &["doctor"],
+            &["session", "list"],
+            &["handoff", "list"],
+            &["query"],
+            &["bootstrap"],
+            &["report", "--html", "../page.html"],
+        ] {
+            let ran = self.run(arguments);
+            assert!([0, 1].contains(&ran.code), "{arguments:?}: {}: {:.2000}", ran.code, ran.err);
+            assert!(!ran.err.contains("panicked"), "{arguments:?}: {:.2000}", ran.err);
+            if arguments[0] == "search" {
+                assert!(ran.out.contains(OURS), "{:.2000}", ran.out);
+            }
+        }
+    }
+
+    /// Records, commits and pushes, whether or not the notes can be sent.
+    #[track_caller]
+    fn writes(&self) {
+        assert_eq!(self.run(&["finding", "later"]).code, 0);
+        self.ours.git(["commit", "-q", "--allow-empty", "-m", "Later"]).ok();
+        self.ours.git(["push", "-q", "origin", "main"]).ok();
+        assert_eq!(self.hub.git_out(["rev-parse", "main"]), self.ours.head());
+        assert!(self.run(&["search", "cache", "noon"]).out.contains(OURS));
+    }
+
+    /// Whether the remote has as many notes as the clone.
+    fn is_sent(&self, name: &str) -> bool {
+        self.hub.git_out(["rev-parse", name]) == self.ours.git_out(["rev-parse", name])
+    }
+}
+
+fn id(number: u64) -> String {
+    format!("019b7000-0000-7000-8000-{number:012x}")
+}
+
+fn record(id: &str, kind: &str, rest: &Value) -> String {
+    let mut json = json!({"v": 1, "id": id, "kind": kind, "session": SESSION, "ai": "mal", "at": "2026-01-01T00:00:00.000Z",
+        "commit": null, "tree": null});
+    json.as_object_mut().expect("an object").extend(rest.as_object().expect("an object").clone());
+    json.to_string()
+}
+
+fn handoff(more: &Value) -> Value {
+    let mut json = json!({"type": "epistemic", "task": "theirs", "started_at": "2026-01-01T00:00:00.000Z", "duration_seconds": 1,
+        "session_status": "ended", "trajectory": [], "calibration_status": "not_assessable", "accomplished": [], "commits": [],
+        "findings": [], "gaps_filled": [], "unknowns": [], "dead_ends": [], "mistakes": [], "decisions": [], "evidence": [],
+        "goals": [], "tools": [], "sources": [], "context": "c", "next_steps": [], "recommendations": [], "artifacts": [],
+        "assessments": []});
+    json.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    json
+}
+
+fn file(name: &str, blob: String) -> Entry {
+    ("100644", name.to_owned(), blob)
+}
+
+#[test]
+fn a_tree_of_a_few_objects_that_lists_any_number_of_notes_is_refused() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let blob = team.object("blob", b"x\n");
+    let mut tree = team.tree((0..256).map(|at| file(&format!("{at:02x}"), blob.clone())).collect());
+    for _ in 0..18 {
+        tree = team.tree((0..256).map(|at| ("40000", format!("{at:02x}"), tree.clone())).collect());
+    }
+    team.add(JOURNAL, vec![("40000", "ab".to_owned(), tree)]);
+    team.run(&["preflight", "-v", "know=0.4"]).ok();
+    let said = team.survives(128);
+    assert!(said.contains("data/journal of origin") && said.contains("in them too often"), "{said}");
+    assert!(team.is_sent(CHECKPOINTS) && team.is_sent(HANDOFFS), "other refs are sent");
+    assert!(!team.is_sent(JOURNAL));
+}
+
+#[test]
+fn other_entries_that_unfold_without_end_are_not_unfolded() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let blob = team.object("blob", b"x");
+    let mut tree = team.tree((0..64).map(|at| file(&format!("z{at}"), blob.clone())).collect());
+    for _ in 0..40 {
+        tree = team.tree((0..64).map(|at| ("40000", format!("z{at}"), tree.clone())).collect());
+    }
+    team.add(JOURNAL, vec![("40000", "zz".to_owned(), tree)]);
+    team.survives(0);
+    assert!(team.is_sent(JOURNAL));
+}
+
+#[test]
+fn a_note_that_unpacks_to_more_than_is_read_is_refused() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let size = if is_long() { 500 << 20 } else { 65 << 20 };
+    let blob = team.object("blob", &vec![b' '; size]);
+    team.add(JOURNAL, vec![file(&"a".repeat(40), blob)]);
+    let said = team.survives(128);
+    assert!(said.contains("data/journal of origin") && said.contains("MiB, and no more than 64 are read"), "{said}");
+}
+
+#[test]
+fn a_commit_that_unpacks_to_more_than_is_read_is_passed_over() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let (tip, tree) =
+        (team.hub.git_out(["rev-parse", JOURNAL]), team.hub.git_out(["rev-parse", &format!("{JOURNAL}^{{tree}}")]));
+    let who = "mal <mal@example.com> 1 +0000";
+    let mut bytes = format!("tree {tree}\nparent {tip}\nauthor {who}\ncommitter {who}\n\n").into_bytes();
+    bytes.resize(65 << 20, b' ');
+    let commit = team.object("commit", &bytes);
+    team.hub.git(["update-ref", JOURNAL, &commit]).ok();
+    team.ours.git(["fetch", "-q", "origin"]).ok();
+    team.reads();
+    team.writes();
+}
+
+#[test]
+fn redactions_beyond_any_number_are_refused() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let number = if is_long() { 1_000_000 } else { 60_000 };
+    let text: String = (0..number).map(|at| id(at) + "\n").collect();
+    let blob = team.object("blob", format!("9\n{text}").as_bytes());
+    team.add(JOURNAL, vec![file("epoch", blob)]);
+    let said = team.survives(128);
+    assert!(said.contains("redactions") && said.contains("more than 2 MiB"), "{said}");
+}
+
+#[test]
+fn redactions_of_what_nobody_has_hide_nothing() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let number = if is_long() { 50_000 } else { 500 };
+    let text: String = (0..number).map(|at| id(at) + "\n").collect();
+    // no number is greater
+    let blob = team.object("blob", format!("{}\n{text}", u64::MAX).as_bytes());
+    team.add(JOURNAL, vec![file("epoch", blob)]);
+    team.survives(0);
+    assert!(team.is_sent(JOURNAL));
+}
+
+#[test]
+fn a_line_longer_than_a_record_is_kept_and_not_shown() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let long = record(&id(1), "finding", &json!({"text": "word ".repeat((8 << 20) / 5 + 1)}));
+    team.say(JOURNAL, std::slice::from_ref(&long));
+    team.survives(0);
+    let shown = team.run(&["log", "--journal"]).ok();
+    assert!(shown.out.contains(OURS) && !shown.out.contains("word word"), "{:.500}", shown.out);
+    let note = team.ours.note(JOURNAL, &team.ours.git_out(["rev-parse", "HEAD~1"]));
+    assert!(note.contains(&long));
+    // and none is stored
+    let input = "word ".repeat((8 << 20) / 5 + 1);
+    let refused = team.ours.run_with_input(["finding", "-"], input.as_bytes());
+    assert!(refused.code != 0 && refused.err.contains("cannot store a record of 8 MiB"), "{:.500}", refused.err);
+}
+
+#[test]
+fn chains_and_circles_of_any_length_end() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let number: u64 = if is_long() { 10_000 } else { 100 };
+    let (mut journal, mut handoffs) = (Vec::new(), Vec::new());
+    let to = team.ours.head();
+    for at in 0..number {
+        let next = |kind: u64| id(kind * 1_000_000 + (at + 1) % number);
+        let own = |kind: u64| id(kind * 1_000_000 + at);
+        let before = id(7_000_000 + at.saturating_sub(1));
+        for (kind, name, rest) in [
+            (1, "finding", json!({"text": "theirs", "led_from": next(1)})),
+            (2, "retract", json!({"of": [own(1)], "why": "w", "by": next(1)})),
+            (3, "retract", json!({"of": [next(3)], "why": "w"})),
+            (4, "subtask", json!({"of": next(4), "text": "theirs"})),
+            (5, "resolve", json!({"of": next(5), "text": "theirs"})),
+            (6, "goal_take", json!({"from": SESSION, "of": [next(6)]})),
+            (7, "retract", json!({"of": [before], "why": "w"})),
+        ] {
+            journal.push(record(&own(kind), name, &rest));
+        }
+        for (kind, name, rest) in [
+            (
+                11,
+                "handoff",
+                handoff(&json!({"task_id": "T", "continues": next(11), "regenerates": next(11), "iteration": at + 1})),
+            ),
+            (12, "accept", json!({"of": own(11), "takes_over": next(12), "yields_to": next(12), "questions": ["q"]})),
+            (13, "answer", json!({"of": own(12), "question": 0, "text": "theirs"})),
+            (14, "supersede", json!({"of": own(11), "by": next(11)})),
+            (15, "attach", json!({"of": [own(11), next(15)], "to": to})),
+        ] {
+            handoffs.push(record(&own(kind), name, &rest));
+        }
+    }
+    team.say(JOURNAL, &journal);
+    team.say(HANDOFFS, &handoffs);
+    team.survives(0);
+    assert!(team.is_sent(JOURNAL));
+}
+
+#[test]
+fn numbers_and_times_beyond_all_bounds_are_data() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let (mut journal, mut handoffs, mut checkpoints) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, number) in [json!(u64::MAX), json!(i64::MAX), json!(u32::MAX), json!(0), json!(-1)].into_iter().enumerate()
+    {
+        let id = |kind: usize| format!("ffffffff-ffff-7fff-bfff-{:012x}", kind * 100 + at);
+        let time = ["9999-12-31T23:59:60Z", "+262142-12-31T23:59:59Z", "-262143-01-01T00:00:00Z", "", "0000-00-00"][at];
+        journal.extend([
+            record(&id(1), "session_start", &json!({"at": time, "worktree": "main", "place": "p"})),
+            record(
+                &id(2),
+                "transcript",
+                &json!({"agent": "codex", "transcript": "t", "from": 0, "to": number, "rows": number,
+                "tools": [{"category": "shell", "count": number, "errors": number, "samples": []}],
+                "tokens": {"input": number, "output": number, "cache_read": number, "cache_write": number}}),
+            ),
+            record(
+                &id(3),
+                "finding",
+                &json!({"text": "theirs", "until": time, "impact": 1e308, "at": time,
+                "anchors": [{"path": "../../../../etc/passwd", "lines": [0, number], "blob": "0".repeat(40)}]}),
+            ),
+            record(
+                &id(4),
+                "evidence",
+                &json!({"command": "x", "exit": i32::MIN, "files": ["/dev/zero", ".git/config"]}),
+            ),
+            record(&id(5), "session_end", &json!({"at": time})),
+        ]);
+        handoffs.extend([
+            record(
+                &id(6),
+                "handoff",
+                &handoff(&json!({"task_id": "T", "iteration": number, "started_at": time, "duration_seconds": number,
+                "evidence": [{"command": "x", "exit": 0, "runs": number}],
+                "tools": [{"tool": "a", "count": number}, {"tool": "b", "count": number}]})),
+            ),
+            record(&id(7), "accept", &json!({"of": id(6), "questions": ["q"]})),
+            record(&id(8), "answer", &json!({"of": id(7), "question": number, "text": "theirs"})),
+        ]);
+        checkpoints.extend([
+            record(
+                &id(9),
+                "assessment",
+                &json!({"phase": "PREFLIGHT", "round": number, "vectors": {"know": 0.5}, "cycle": number}),
+            ),
+            record(&id(10), "assessment", &json!({"phase": "POSTFLIGHT", "round": number, "vectors": {"know": 1e308}})),
+            record(
+                &id(11),
+                "checkpoint",
+                &json!({"phase": null, "round": number, "trigger": "manual", "vectors": {},
+                "git_state": {"commits_total": number}}),
+            ),
+        ]);
+    }
+    team.say(JOURNAL, &journal);
+    team.say(HANDOFFS, &handoffs);
+    // the hub has no checkpoints yet
+    let blob = team.object("blob", (checkpoints.join("\n") + "\n").as_bytes());
+    team.add(CHECKPOINTS, vec![file(&team.ours.head(), blob)]);
+    team.survives(0);
+    team.run(&["preflight", "-v", "know=0.4"]).ok();
+    team.run(&["handoff", "-m", "T", "--context", "c", "--next", "n"]).ok();
+    team.run(&["sync"]).ok();
+}
+
+#[test]
+fn odd_refs_stop_only_themselves() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let tip = team.hub.git_out(["rev-parse", JOURNAL]);
+    let blob = team.object("blob", b"x");
+    team.hub.git(["update-ref", "refs/notes/empirica/data/zzz", &blob]).ok();
+    team.hub.git(["update-ref", "refs/notes/empirica/handoffs-of-them", &tip]).ok();
+    for at in 0..if is_long() { 10_000 } else { 50 } {
+        fs::write(team.hub.path.join(format!("refs/notes/empirica/data/x{at}")), format!("{tip}\n")).expect("a ref");
+    }
+    team.survives(0);
+    assert!(team.is_sent(JOURNAL) && team.is_sent(HANDOFFS));
+    // refs that are gone come back
+    team.hub.git(["update-ref", "-d", JOURNAL]).ok();
+    team.survives(0);
+    assert!(team.is_sent(JOURNAL));
+}
+
+#[test]
+fn links_and_names_of_paths_in_a_notes_tree_lead_nowhere() {
+    let place = Sandbox::new();
+    let team = Team::new(&place);
+    let link = team.object("blob", b"../../../../../etc/passwd");
+    let tree = team.hub.git_out(["rev-parse", &format!("{JOURNAL}^{{tree}}")]);
+    team.add(
+        JOURNAL,
+        vec![
+            ("120000", "b".repeat(40), link.clone()),
+            ("120000", "epoch".to_owned(), link.clone()),
+            ("160000", "c".repeat(40), "1".repeat(40)),
+            ("40000", "d".repeat(40), tree.clone()),
+            ("40000", "..".to_owned(), tree),
+            ("100755", "e".repeat(40), link),
+        ],
+    );
+    team.survives(0);
+    let page = fs::read_to_string(place.path().join("page.html")).expect("a page");
+    assert!(!page.contains("root:"));
+}
