@@ -291,12 +291,22 @@ impl RemoteSyncRun<'_, '_> {
             return Err(cannot_merge(&name, &self.target.name, error));
         }
         let words = refused.iter().next();
-        self.context.store.server(&self.target.push).set_refusal(words.map(|(_, words)| words.as_str()));
+        // what fails at present is no refusal: the next push tries again
+        let is_incomplete =
+            |words: &str| words.contains("unpacker error") || words.contains("missing necessary objects");
+        let refusal = words.map(|(_, words)| words.as_str());
+        let refusal = refusal.filter(|words| !is_incomplete(words) && !transfer::is_unwritable(words));
+        self.context.store.server(&self.target.push).set_refusal(refusal);
         if let Some((name, words)) = words {
             let error =
                 Error::refused(format!("cannot push {name}: {} rejected it", self.target.name)).reason(words.clone());
+            if transfer::is_unwritable(words) {
+                return Err(error
+                    .suggest("Your records are safe here. The server cannot write: sync again when it can.")
+                    .command(empirica("sync")));
+            }
             // the remote lacks objects that are unreadable here
-            if words.contains("unpacker error") || words.contains("missing necessary objects") {
+            if is_incomplete(words) {
                 return Err(error
                     .suggest("An object of the notes or their history may be damaged or missing. Run doctor; if that does not help, rewrite the notes without the object, and sync again.")
                     .command(empirica("doctor"))

@@ -32,7 +32,11 @@ pub struct TransferOptions {
 const HOOK_VARIABLES: [&str; 5] =
     ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_PUSH_OPTION_COUNT"];
 
-fn command(repo: &Repository, options: &TransferOptions, url: &str) -> Command {
+/// The settings of a remote that git does not apply to its URL, each with the variable that passes it.
+const PROXY: [(&str, &str); 2] = [("proxy", "EMPIRICA_PROXY"), ("proxyAuthMethod", "EMPIRICA_PROXY_AUTH")];
+
+fn command(repo: &Repository, options: &TransferOptions, target: &RemoteTarget) -> Command {
+    let url = &target.push;
     // like git push, resolve relative URLs from the root
     let mut command = git(&repo.work_tree().unwrap_or_else(|| repo.cwd().to_owned()));
     command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.writeCommitGraph=false"]);
@@ -41,6 +45,12 @@ fn command(repo: &Repository, options: &TransferOptions, url: &str) -> Command {
     if !url.contains('=') {
         for key in ["insteadOf", "pushInsteadOf"] {
             command.args(["-c", &format!("url.{url}.{key}={url}")]);
+        }
+        for (key, variable) in PROXY {
+            if let Some(value) = repo.config(&format!("remote.{}.{key}", target.name)) {
+                // it may have a password, which is not for the arguments of a process
+                command.arg(format!("--config-env=remote.{url}.{key}={variable}")).env(variable, value);
+            }
         }
     }
     // inherited values may be relative to the user's folder
@@ -121,7 +131,7 @@ fn try_fetch(
     whole: bool,
     listed: bool,
 ) -> Result<Option<BTreeSet<String>>> {
-    let mut command = command(repo, options, &target.push);
+    let mut command = command(repo, options, target);
     command.args(["fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"]);
     // without it, a configured refspec could overwrite our refs
     command.arg("--refmap=");
@@ -188,7 +198,7 @@ fn ls_remote(
     options: &TransferOptions,
     prefix: &str,
 ) -> Result<Vec<(String, String)>> {
-    let mut command = command(repo, options, &target.push);
+    let mut command = command(repo, options, target);
     command.args(["ls-remote", "--refs", "--", &target.fetch]).arg(format!("{prefix}*"));
     let out = run_until(&mut command, Vec::new(), options.deadline, false)?.ok_or_else(|| timed_out(target))?;
     if !out.status.success() {
@@ -230,9 +240,12 @@ pub fn push(
     options: &TransferOptions,
 ) -> Result<Vec<Pushed>> {
     repo.store_objects()?;
-    let mut command = command(repo, options, &target.push);
+    let mut command = command(repo, options, target);
     command.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"]);
     command.args(options.shown.then_some("--progress"));
+    if let Some(program) = repo.config(&format!("remote.{}.receivepack", target.name)) {
+        command.arg(format!("--receive-pack={program}"));
+    }
     for update in updates {
         if let Some(tip) = update.lease {
             command.arg(format!("--force-with-lease={}:{tip}", update.name));
@@ -245,8 +258,31 @@ pub fn push(
         return Ok(updates.iter().map(|_| Pushed::Done).collect());
     }
     let text = String::from_utf8_lossy(&out.stdout);
-    let outcomes = updates.iter().map(|update| text.lines().find_map(|line| outcome(line, &update.name)));
+    let cause = unwritable(&String::from_utf8_lossy(&out.stderr));
+    let outcomes = updates.iter().map(|update| {
+        let outcome = text.lines().find_map(|line| outcome(line, &update.name))?;
+        Some(match (outcome, cause) {
+            (Pushed::LostRace(words) | Pushed::Refused(words), Some(cause)) => {
+                Pushed::Refused(format!("{words}: {cause}"))
+            }
+            (outcome, _) => outcome,
+        })
+    });
     outcomes.collect::<Option<_>>().ok_or_else(|| failed(target, "push the notes to", &out.stderr))
+}
+
+/// Causes for which a server cannot write, in its messages.
+const UNWRITABLE: [&str; 3] = ["No space left on device", "Disk quota exceeded", "Read-only file system"];
+
+/// Whether a server refused a push only because it cannot write at present.
+pub fn is_unwritable(words: &str) -> bool {
+    UNWRITABLE.iter().any(|cause| words.contains(cause))
+}
+
+/// The cause for which the server cannot write, from git's standard error.
+fn unwritable(stderr: &str) -> Option<&'static str> {
+    let of_server = |cause: &&str| stderr.lines().any(|line| line.starts_with("remote: ") && line.contains(cause));
+    UNWRITABLE.into_iter().find(of_server)
 }
 
 /// The result for a ref in a line of `git push --porcelain`: `<flag> TAB <from>:<to> TAB <summary>`.
@@ -315,5 +351,15 @@ mod tests {
         assert_eq!(line("!", declined), Some(Pushed::Refused(declined.to_owned())));
         assert_eq!(outcome(&format!("!\tabc:{name}x\t[rejected]"), name), None);
         assert_eq!(outcome("Done", name), None);
+    }
+
+    #[test]
+    fn a_server_that_cannot_write_is_told_by_its_own_messages() {
+        let full = "remote: fatal: unable to write loose object file: No space left on device        \nerror: x\n";
+        assert_eq!(unwritable(full), Some("No space left on device"));
+        assert!(is_unwritable("[remote rejected] (unpacker error): No space left on device"));
+        for other in ["fatal: No space left on device", "remote: fatal: early EOF", ""] {
+            assert_eq!(unwritable(other), None);
+        }
     }
 }
