@@ -1,16 +1,17 @@
 //! `sync` between clones: they converge, settle, and lose nothing.
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, is_long};
 use crate::sync::team::{
     REFS, all_refs, clones, converge, hub, is_quiet, lines, resolve, statuses, sync, tips, trees, work,
 };
 
 #[test]
-fn five_concurrently_syncing_clones_converge_with_every_record() {
+fn concurrently_syncing_clones_converge_with_every_record() {
+    let (count, rounds) = if is_long() { (20, 20) } else { (5, 3) };
     let place = Sandbox::new();
     let hub = hub(&place);
-    let repos = clones(&place, &hub, 5);
-    converge(&repos, &hub, 3);
+    let repos = clones(&place, &hub, count);
+    converge(&repos, &hub, rounds);
 }
 
 #[test]

@@ -9,7 +9,8 @@ use std::process::Stdio;
 use crate::support::harness::{Repo, Sandbox, is_long};
 use crate::sync::team::{REFS, clones, hub, lines, resolve, tips, work};
 
-fn hooked<'p>(place: &'p Sandbox, hub: &Repo<'p>, count: usize) -> Vec<Repo<'p>> {
+/// Clones that are set up, with the hooks.
+pub fn hooked<'p>(place: &'p Sandbox, hub: &Repo<'p>, count: usize) -> Vec<Repo<'p>> {
     let all = clones(place, hub, count);
     all.iter().for_each(|repo| drop(repo.run(["init"]).ok()));
     all

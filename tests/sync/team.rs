@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::harness::{Repo, Sandbox};
+use crate::support::harness::{Repo, Sandbox, is_long};
 
 pub const REFS: [&str; 4] = [
     "refs/notes/empirica/data/journal",
@@ -103,7 +103,7 @@ pub fn hook(repo: &Repo<'_>, name: &str, script: &str) -> PathBuf {
 /// Syncs; where others were faster each time, runs it again, as it says.
 #[track_caller]
 fn sync_at_last(repo: &Repo<'_>) {
-    for _ in 0..5 {
+    for _ in 0..if is_long() { 200 } else { 5 } {
         let ran = repo.run(["sync", "--json"]);
         if ran.code == 0 {
             return;
