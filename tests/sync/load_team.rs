@@ -93,7 +93,7 @@ impl Agent<'_> {
         let spec = format!("+HEAD:refs/heads/{}", self.branch);
         self.git(["push", "-q", "origin", &spec]).ok();
         let there = self.git(["ls-remote", "origin", &format!("refs/heads/{}", self.branch)]).ok().out;
-        assert!(there.starts_with(&self.git(["rev-parse", "HEAD"]).ok().out.trim()), "{}: {there}", self.branch);
+        assert!(there.starts_with(self.git(["rev-parse", "HEAD"]).ok().out.trim()), "{}: {there}", self.branch);
     }
 
     /// Kills a command after some milliseconds; with its children, by a signal that lets git clean up, if it is git's.
@@ -146,7 +146,7 @@ impl Agent<'_> {
                 let mut sync = self.at_its_time(self.repo.program());
                 sync.arg("sync");
                 // the next begins where this one was killed
-                if step % 2 == 0 {
+                if step.is_multiple_of(2) {
                     self.kill(sync, false, after);
                     self.start();
                 } else {
