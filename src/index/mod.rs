@@ -268,10 +268,11 @@ impl IndexUpdate<'_> {
         };
         if is_new {
             inserter.all(&self.wanted.trees, &mut tell)?;
-        }
-        for (namespace, (old, new)) in held.into_iter().zip(self.wanted.trees).enumerate() {
-            if !is_new && old != new {
-                inserter.namespace(namespace, old, new, &mut tell)?;
+        } else {
+            for (namespace, (old, new)) in held.into_iter().zip(self.wanted.trees).enumerate() {
+                if old != new {
+                    inserter.namespace(namespace, old, new, &mut tell)?;
+                }
             }
         }
         inserter.extra(self.wanted.extra(self.store)?)?;

@@ -125,7 +125,8 @@ impl<'f> RowInserter<'f> {
         Ok(())
     }
 
-    /// Updates the notes of a namespace from one tree to another. Calls `tell` for each note.
+    /// Updates the notes of a namespace from one tree to another. Calls `tell` for each note. For a new database, see
+    /// [`Self::all`].
     pub fn namespace(
         &mut self,
         namespace: usize,
@@ -168,7 +169,7 @@ impl<'f> RowInserter<'f> {
 
     /// [`IndexError::Lost`] if so many notes differ that a rebuild is faster.
     fn is_worth(&self, differ: usize) -> Result<(), IndexError> {
-        if self.is_new || differ < MANY {
+        if differ < MANY {
             return Ok(());
         }
         let held: i64 = self.db.query_row("SELECT count(*) FROM note", [], |row| row.get(0))?;

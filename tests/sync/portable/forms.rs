@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::harness::Sandbox;
-use crate::sync::portable::{export, import, lived, tips, trees};
+use crate::sync::portable::export::{export, import, lived, tips, trees};
 
 /// A document written otherwise: with white space, keys sorted, other escapes, other forms of numbers.
 fn otherwise(value: &Value) -> String {

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use crate::repository::surroundings::id;
 use crate::setup::init::script;
 use crate::support::harness::{Repo, Sandbox, each};
-use crate::sync::load::{all_have, log};
+use crate::sync::load::remotes::{all_have, log};
 use crate::sync::sync_pushes::hooked;
 use crate::sync::team::{clones, hook, hub, tips};
 

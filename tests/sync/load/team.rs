@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::repository::surroundings::id;
 use crate::support::harness::{Repo, RunOutput, Sandbox, is_long};
-use crate::sync::load::stored;
+use crate::sync::load::remotes::stored;
 use crate::sync::sync_pushes::hooked;
 use crate::sync::team::{REFS, hub, trees};
 

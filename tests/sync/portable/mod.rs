@@ -1,0 +1,4 @@
+//! Everything stored as lines, and back.
+
+pub mod export;
+pub mod forms;
