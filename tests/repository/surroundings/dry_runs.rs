@@ -9,7 +9,7 @@ use git_empirica::cli::Cli;
 use serde_json::Value;
 
 use crate::commands::session::collect::fixture;
-use crate::repository::surroundings::{formats, id, repo_of};
+use crate::repository::surroundings::{add_hub, formats, id, repo_of};
 use crate::setup::init::listing;
 use crate::support::harness::{Repo, RunOutput, Sandbox};
 
@@ -191,10 +191,7 @@ fn a_dry_run_says_what_the_command_then_does_and_a_second_run_does_nothing() {
         let place = Sandbox::older_git();
         let name = format!("{}-{}", format.hash, format.refs);
         let repo = repo_of(&place, &name, format);
-        let options = format.options();
-        let hub = format!("../{name}.git");
-        repo.git(["init", "-q", "--bare", &hub].into_iter().chain(options.iter().map(String::as_str))).ok();
-        repo.git(["remote", "add", "origin", &hub]).ok();
+        add_hub(&repo, &name, format);
         crate::setup::init::script(&repo.path.join(".git/hooks/pre-push"), "#!/bin/sh\nexit 0\n");
         repo.start("ada", "t");
         let secret = id(&repo.json(["finding", "what should not have been said"]));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::repository::surroundings::{formats, repo_of};
+use crate::repository::surroundings::{add_hub, formats, repo_of};
 use crate::support::harness::{Repo, RunOutput, Sandbox};
 
 const HANDOFFS: &str = "refs/notes/empirica/handoffs";
@@ -139,10 +139,7 @@ fn pre_push_and_post_rewrite_work_with_the_variables_of_git() {
     for format in formats(&place) {
         let name = format!("{}-{}", format.hash, format.refs);
         let repo = repo_of(&place, &name, format);
-        let options = format.options();
-        let hub = format!("../{name}.git");
-        repo.git(["init", "-q", "--bare", &hub].into_iter().chain(options.iter().map(String::as_str))).ok();
-        repo.git(["remote", "add", "origin", &hub]).ok();
+        add_hub(&repo, &name, format);
         repo.run(["init"]).ok();
         fs::create_dir(place.path().join(format!("{name}-far"))).expect("a folder");
         let far = place.at(format!("{name}-far"));

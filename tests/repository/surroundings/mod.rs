@@ -41,6 +41,14 @@ pub fn repo_of<'p>(place: &'p Sandbox, name: &str, format: Format) -> Repo<'p> {
     repo
 }
 
+/// A bare repository of the format beside this one, as its remote origin.
+pub fn add_hub(repo: &Repo<'_>, name: &str, format: Format) {
+    let options = format.options();
+    let hub = format!("../{name}.git");
+    repo.git(["init", "-q", "--bare", &hub].into_iter().chain(options.iter().map(String::as_str))).ok();
+    repo.git(["remote", "add", "origin", &hub]).ok();
+}
+
 /// The id of what a command stored.
 #[track_caller]
 pub fn id(json: &Value) -> String {
